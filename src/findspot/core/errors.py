@@ -1,0 +1,208 @@
+"""Every error Findspot raises on purpose.
+
+    FindspotError
+    ├── InvalidArgumentError      INVALID_ARGUMENT       a value that cannot be used
+    │   └── InvalidPatternError   INVALID_PATTERN        a glob or regex that cannot be read
+    ├── PathNotFoundError         PATH_NOT_FOUND         no such folder
+    ├── ProjectNotDetectedError   PROJECT_NOT_DETECTED   no marker up to the filesystem's root
+    ├── IndexNotFoundError        INDEX_NOT_FOUND        the project has no index yet
+    │   └── DocsIndexNotFoundError  DOCS_INDEX_NOT_FOUND   … or none of documentation
+    ├── FileNotIndexedError       FILE_NOT_FOUND         a file that is not there or not indexed
+    ├── SymlinkError              SYMLINK_NOT_ALLOWED    a symbolic link where a file is wanted
+    ├── FileLimitError            FILE_LIMIT_WARNING     more files than `maxFiles`: ask first
+    ├── PermissionDeniedError     PERMISSION_DENIED      the system says no
+    ├── DiskFullError             DISK_FULL              nothing was half-written
+    ├── IndexCorruptError         INDEX_CORRUPT          the index cannot be read
+    │   └── IndexFormatError      INDEX_CORRUPT          … because a newer Findspot wrote it
+    ├── IndexBusyError            INDEX_BUSY             another process is writing
+    ├── ModelMismatchError        MODEL_MISMATCH         the index was made with another model
+    ├── ModelUnavailableError     MODEL_DOWNLOAD_FAILED  weights missing or broken
+    ├── ProviderError             PROVIDER_ERROR         an embedding provider failed
+    └── CancelledError            CANCELLED              stopped on request
+
+Each carries a message for the user, one for a developer, and where it helps a hint: what to
+do next. Errors of libraries are translated in the module that owns the library.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class FindspotError(Exception):
+    """The root: everything a caller may want to catch."""
+
+    code: ClassVar[str] = "INTERNAL_ERROR"
+
+    def __init__(self, user_message: str, detail: str = "", *, hint: str = "") -> None:
+        self.user_message = user_message
+        self.developer_message = f"{self.code}: {detail or user_message}"
+        self.hint = hint
+        super().__init__(user_message)
+
+
+class InvalidArgumentError(FindspotError):
+    code = "INVALID_ARGUMENT"
+
+
+class InvalidPatternError(InvalidArgumentError):
+    code = "INVALID_PATTERN"
+
+    def __init__(self, pattern: str, detail: str) -> None:
+        shown = pattern if len(pattern) <= 200 else pattern[:200] + "…"
+        super().__init__(f"The search pattern '{shown}' is invalid. Please check the syntax.", detail)
+
+
+class PathNotFoundError(FindspotError):
+    code = "PATH_NOT_FOUND"
+
+    def __init__(self, path: str) -> None:
+        super().__init__(f"Path does not exist or is not a directory: {path}")
+
+
+class ProjectNotDetectedError(FindspotError):
+    code = "PROJECT_NOT_DETECTED"
+
+    def __init__(self, start: str) -> None:
+        super().__init__(
+            "Could not detect project root. Please choose a directory.",
+            "No markers found in path hierarchy",
+            hint=f"Name the project's folder, or run `git init` in it (started from {start}).",
+        )
+
+
+class IndexNotFoundError(FindspotError):
+    code = "INDEX_NOT_FOUND"
+
+    def __init__(self, project_path: str, index_path: str) -> None:
+        self.project_path = project_path
+        super().__init__(
+            "This project hasn't been indexed yet. Would you like to index it now?",
+            f"No index at {index_path}/",
+            hint=f"Run `findspot index {project_path}`.",
+        )
+
+
+class DocsIndexNotFoundError(IndexNotFoundError):
+    code = "DOCS_INDEX_NOT_FOUND"
+
+    def __init__(self, project_path: str, index_path: str) -> None:
+        super().__init__(project_path, index_path)
+        self.user_message = "No documentation has been indexed yet. Run create_index to index your project."
+        self.developer_message = f"{self.code}: No docs index at {index_path}/docs.lancedb/"
+        self.hint = "Check that the project has documentation files and that `indexDocs` is true."
+        self.args = (self.user_message,)
+
+
+class FileNotIndexedError(FindspotError):
+    code = "FILE_NOT_FOUND"
+
+    def __init__(self, path: str, why: str = "") -> None:
+        super().__init__(
+            f"The file '{path}' doesn't exist or isn't indexed.", f"{path} not in index", hint=why
+        )
+
+
+class SymlinkError(FindspotError):
+    code = "SYMLINK_NOT_ALLOWED"
+
+    def __init__(self, path: str) -> None:
+        super().__init__(
+            "Symbolic links are not allowed for security reasons.", f"Symlink detected at path: {path}"
+        )
+
+
+class FileLimitError(FindspotError):
+    code = "FILE_LIMIT_WARNING"
+
+    def __init__(self, count: int, limit: int) -> None:
+        self.count = count
+        super().__init__(
+            f"This project is very large ({count} files). Indexing may take several minutes. Continue?",
+            f"{count} files exceeds soft limit of {limit:,}",
+            hint="Confirm to go on, or narrow `include` / `exclude` / `maxFiles` in the configuration.",
+        )
+
+
+class PermissionDeniedError(FindspotError):
+    code = "PERMISSION_DENIED"
+
+    def __init__(self, path: str) -> None:
+        super().__init__(
+            "Can't access some files in this project. Check folder permissions.", f"EACCES reading {path}"
+        )
+
+
+class DiskFullError(FindspotError):
+    code = "DISK_FULL"
+
+    def __init__(self, needed_mb: int, available_mb: int) -> None:
+        super().__init__(
+            "Not enough disk space to create the search index. Free up some space and try again.",
+            f"ENOSPC - need ~{needed_mb}MB, have {available_mb}MB",
+        )
+
+
+class IndexCorruptError(FindspotError):
+    code = "INDEX_CORRUPT"
+
+    def __init__(self, detail: str) -> None:
+        super().__init__(
+            "The search index seems corrupted. Rebuilding it now...",
+            f"read error - {detail}",
+            hint="Run `findspot reindex`.",
+        )
+
+
+class IndexFormatError(IndexCorruptError):
+    def __init__(self, found: int, known: int) -> None:
+        super().__init__(f"format {found} is newer than this version's {known}")
+        self.user_message = "This index was written by a newer version of Findspot."
+        self.hint = "Upgrade Findspot, or run `findspot reindex` to rebuild the index with this version."
+        self.args = (self.user_message,)
+
+
+class IndexBusyError(FindspotError):
+    code = "INDEX_BUSY"
+
+    def __init__(self, owner: str) -> None:
+        super().__init__(
+            "Another process is updating this index. Searches still work; try the update again shortly.",
+            f"writer lock held by {owner}",
+        )
+
+
+class ModelMismatchError(FindspotError):
+    code = "MODEL_MISMATCH"
+
+    def __init__(self, indexed: str, configured: str) -> None:
+        super().__init__(
+            f"This index was made with the model {indexed}, but {configured} is configured.",
+            f"index has {indexed}, configuration asks for {configured}",
+            hint="Run `findspot reindex` to rebuild with the configured model, or configure the old one.",
+        )
+
+
+class ModelUnavailableError(FindspotError):
+    code = "MODEL_DOWNLOAD_FAILED"
+
+    def __init__(self, detail: str, *, hint: str = "") -> None:
+        super().__init__(
+            "Couldn't set up the search engine. Please check your internet connection and try again.",
+            detail,
+            hint=hint,
+        )
+
+
+class ProviderError(FindspotError):
+    code = "PROVIDER_ERROR"
+
+    def __init__(self, detail: str, *, hint: str = "") -> None:
+        super().__init__(f"The embedding provider failed: {detail}", detail, hint=hint)
+
+
+class CancelledError(FindspotError):
+    code = "CANCELLED"
+
+    def __init__(self) -> None:
+        super().__init__("Cancelled. What was finished before is kept.")

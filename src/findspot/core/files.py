@@ -1,0 +1,90 @@
+"""Files written whole or not at all, and what their contents hash to."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from findspot.core.errors import DiskFullError, PermissionDeniedError
+
+PRIVATE_DIR_MODE = 0o700
+MAX_JSON_BYTES = 10 * 1024 * 1024
+
+
+def content_hash(data: bytes) -> str:
+    """SHA-256 in hex: what tells one version of a file from another."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def make_private_dir(path: Path) -> None:
+    """Make a folder that only its owner can enter; an index holds source text."""
+    with translated_os_errors(path):
+        path.mkdir(mode=PRIVATE_DIR_MODE, parents=True, exist_ok=True)
+
+
+def write_atomic(path: Path, data: bytes) -> None:
+    """Replace a file so that readers see the old content or the new, never a part."""
+    with translated_os_errors(path):
+        handle, temp = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        try:
+            with os.fdopen(handle, "wb") as out:
+                out.write(data)
+                out.flush()
+                os.fsync(out.fileno())
+            os.replace(temp, path)  # noqa: PTH105 - the temp name is a plain string
+        except BaseException:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(temp)  # noqa: PTH108
+            raise
+
+
+def write_json(path: Path, value: Any) -> None:
+    write_atomic(path, (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode())
+
+
+def read_json(path: Path) -> Any:
+    """The value of a JSON file; ValueError when it is too large or not JSON."""
+    with path.open("rb") as source:
+        data = source.read(MAX_JSON_BYTES + 1)
+    if len(data) > MAX_JSON_BYTES:
+        raise ValueError(f"{path} is larger than {MAX_JSON_BYTES} bytes")
+    return json.loads(data)
+
+
+def folder_bytes(path: Path) -> int:
+    """The size of everything below a folder; files that vanish meanwhile count nothing."""
+    total = 0
+    for folder, _, names in os.walk(path):
+        for name in names:
+            with contextlib.suppress(OSError):
+                total += os.lstat(os.path.join(folder, name)).st_size  # noqa: PTH118
+    return total
+
+
+@contextlib.contextmanager
+def translated_os_errors(path: Path, needed_bytes: int = 0) -> Iterator[None]:
+    """Turn the operating system's refusals into errors that say what to do."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise disk_full(path, needed_bytes) from error
+        if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+            raise PermissionDeniedError(str(error.filename or path)) from error
+        raise
+
+
+def disk_full(path: Path, needed_bytes: int = 0) -> DiskFullError:
+    """The error for a full disk at `path`, with what is needed and what is there."""
+    folder = next(p for p in (path, *path.parents) if p.exists())
+    free = shutil.disk_usage(folder).free
+    needed_mb = max(needed_bytes >> 20, (free >> 20) + 1)
+    return DiskFullError(needed_mb, free >> 20)

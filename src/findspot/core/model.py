@@ -1,0 +1,263 @@
+"""The values that flow through Findspot: frozen, plain, free of I/O."""
+
+from __future__ import annotations
+
+import hashlib
+import uuid
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class Corpus(StrEnum):
+    """The two bodies of text of one project; one pipeline serves both."""
+
+    CODE = "code"
+    DOCS = "docs"
+
+
+class ChunkType(StrEnum):
+    """What a chunk holds; also the names of the four chunk files."""
+
+    DEFINITIONS = "definitions"
+    DATA = "data"
+    SYMBOLS = "symbols"
+    DOCUMENTATION = "documentation"
+
+
+class SkipReason(StrEnum):
+    """Why a file is not in the index; the value is what users see and filter by."""
+
+    DENIED = "denied"
+    EXCLUDED = "excluded"
+    GITIGNORED = "gitignored"
+    BINARY = "binary"
+    TOO_LARGE = "too_large"
+    NOT_INCLUDED = "not_included"
+    DOCS_DISABLED = "docs_disabled"
+    SYMLINK = "symlink"
+    NOT_REGULAR = "not_regular"
+    TOO_DEEP = "too_deep"
+    UNSAFE_NAME = "unsafe_name"
+    LFS_POINTER = "lfs_pointer"
+    MINIFIED = "minified"
+    EMPTY = "empty"
+    UNREADABLE = "unreadable"
+    VANISHED = "vanished"
+    WORKER_CRASHED = "worker_crashed"
+    WORKER_TIMEOUT = "worker_timeout"
+    CHUNK_LIMIT = "chunk_limit"
+
+
+@dataclass(frozen=True, slots=True)
+class Skip:
+    """A file (or, with a trailing slash, a whole folder) left out, and why."""
+
+    path: str
+    reason: SkipReason
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Span:
+    """Lines of a file, 1-based and inclusive at both ends."""
+
+    start: int
+    end: int
+
+    def overlaps(self, other: Span) -> bool:
+        return self.start <= other.end and other.start <= self.end
+
+    def touches(self, other: Span) -> bool:
+        """Overlapping or directly adjacent."""
+        return self.start <= other.end + 1 and other.start <= self.end + 1
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """A file that discovery admitted, as the directory listing described it."""
+
+    path: str
+    corpus: Corpus
+    language: str
+    size: int
+    mtime_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """A name defined in a file, at the line where its definition starts."""
+
+    name: str
+    kind: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A piece of one file: its exact lines, and what is known about them.
+
+    `context` is the capsule (package, enclosing types, used imports): it is embedded and
+    keyword-indexed with the text, and never shown.
+    """
+
+    path: str
+    span: Span
+    text: str
+    chunk_type: ChunkType
+    kind: str
+    language: str
+    symbols: tuple[Symbol, ...] = ()
+    signature: str | None = None
+    breadcrumb: str | None = None
+    doc_comment: str | None = None
+    tags: tuple[str, ...] = ()
+    context: str = ""
+
+    @property
+    def id(self) -> str:
+        """UUID-shaped and derived: the same place and content give the same id."""
+        key = f"{self.path}\0{self.span.start}\0{self.span.end}\0{self.chunk_type}\0{self.text}"
+        digest = hashlib.sha256(key.encode("utf-8", "surrogatepass")).digest()
+        return str(uuid.UUID(bytes=digest[:16], version=8))
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkedFile:
+    """What chunking one file gives: its chunks, and a Skip when some of it was left out."""
+
+    chunks: tuple[Chunk, ...]
+    skip: Skip | None = None
+
+
+class Mode(StrEnum):
+    """How a query is matched."""
+
+    HYBRID = "hybrid"
+    SEMANTIC = "semantic"
+    KEYWORD = "keyword"
+    REGEX = "regex"
+
+
+class IncludeTests(StrEnum):
+    """Whether test files are ranked down (`auto`), treated like others, or left out."""
+
+    AUTO = "auto"
+    YES = "yes"
+    NO = "no"
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """One search, with everything that can change its answer."""
+
+    text: str
+    corpus: Corpus = Corpus.CODE
+    limit: int = 10
+    offset: int = 0
+    mode: Mode = Mode.HYBRID
+    semantic_weight: float | None = None
+    extensions: tuple[str, ...] = ()
+    languages: tuple[str, ...] = ()
+    path_filter: str | None = None
+    exclude: str | None = None
+    under: str | None = None
+    similar_to: str | None = None
+    include_tests: IncludeTests = IncludeTests.AUTO
+    explain: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One answer: a chunk (or merged neighbours) with its calibrated score."""
+
+    path: str
+    span: Span
+    text: str
+    score: float
+    kind: str
+    language: str
+    symbols: tuple[str, ...] = ()
+    signature: str | None = None
+    breadcrumb: str | None = None
+    doc_comment: str | None = None
+    why: dict[str, float] | None = None
+    focus: int | None = None
+    """The line that matches best; what a shortened text keeps."""
+
+    @property
+    def relevance_percent(self) -> int:
+        return round(100 * self.score)
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """A page of hits over one snapshot of the index."""
+
+    query: str
+    mode: Mode
+    hits: tuple[Hit, ...]
+    total: int
+    elapsed_ms: float
+    warning: str | None = None
+
+
+class IndexState(StrEnum):
+    NOT_FOUND = "not_found"
+    INDEXING = "indexing"
+    READY = "ready"
+    INCOMPLETE = "incomplete"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a long operation is."""
+
+    done: int
+    total: int
+    phase: str
+
+
+@dataclass(frozen=True, slots=True)
+class IndexStatus:
+    """What the index of one project holds, read from the same truth that searches read."""
+
+    state: IndexState
+    project_path: str
+    index_path: str
+    total_files: int = 0
+    total_chunks: int = 0
+    total_docs: int = 0
+    total_doc_chunks: int = 0
+    storage_bytes: int = 0
+    last_updated: str | None = None
+    created_at: str | None = None
+    query_ready: bool = False
+    pending_changes: int = 0
+    watcher_active: bool = False
+    progress: Progress | None = None
+    last_error: str | None = None
+    model: str | None = None
+    store: str = "default"
+    strategy: str = "realtime"
+    languages: dict[str, int] = field(default_factory=dict)
+    skipped: dict[str, int] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class IndexReport:
+    """What one indexing run did."""
+
+    project_path: str
+    files_indexed: int
+    files_unchanged: int
+    files_removed: int
+    files_skipped: int
+    chunks_created: int
+    total_files: int
+    total_chunks: int
+    seconds: float
+    created: bool = False
+    errors: tuple[Skip, ...] = ()
+    notes: tuple[str, ...] = ()

@@ -1,0 +1,73 @@
+"""Where things are: project roots, paths inside them, and the folders of indexes."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import unicodedata
+from pathlib import Path, PurePosixPath
+
+from findspot.core.errors import InvalidArgumentError, PathNotFoundError, PermissionDeniedError
+
+INDEX_HASH_CHARS = 32
+LEGACY_INDEX_HASH_CHARS = 16
+
+
+def project_root(path: str | Path) -> Path:
+    """The absolute, symlink-free form of a folder that exists."""
+    try:
+        root = Path(path).expanduser().resolve(strict=True)
+        if root.is_dir():
+            os.scandir(root).close()
+            return root
+    except PermissionError as error:
+        raise PermissionDeniedError(str(path)) from error
+    except (OSError, ValueError, RuntimeError) as error:
+        raise PathNotFoundError(str(path)) from error
+    raise PathNotFoundError(str(path))
+
+
+def relative_path(root: Path, given: str) -> str:
+    """A user's path to a file as the index spells it: POSIX, NFC, relative to the root.
+
+    Accepts an absolute path inside the root and either slash; a path that leaves the root is
+    refused by its spelling alone, so that nothing outside is looked at.
+    """
+    if not given or "\0" in given:
+        raise InvalidArgumentError("The path is empty or holds a NUL character.", repr(given))
+    native = Path(given).expanduser() if given.startswith("~") else Path(given)
+    if native.is_absolute():
+        lexical = os.path.normpath(native)
+        try:
+            given = Path(lexical).relative_to(root).as_posix()
+        except ValueError:
+            raise outside(given, root) from None
+    parts: list[str] = []
+    for part in PurePosixPath(given.replace("\\", "/")).parts:
+        if part == "..":
+            if not parts:
+                raise outside(given, root)
+            parts.pop()
+        elif part != ".":
+            parts.append(part)
+    return unicodedata.normalize("NFC", "/".join(parts))
+
+
+def outside(given: str, root: Path) -> InvalidArgumentError:
+    return InvalidArgumentError(
+        f"The path '{given}' is outside the project.",
+        f"{given} is not below {root}",
+        hint="Give a path relative to the project's root.",
+    )
+
+
+def index_key(root: Path) -> str:
+    """The name of a project's index folder: a hash of its absolute path."""
+    return hashlib.sha256(str(root).encode("utf-8", "surrogateescape")).hexdigest()[:INDEX_HASH_CHARS]
+
+
+def index_folder(home: Path, root: Path) -> Path:
+    """The index folder of a project; a legacy short-named one is used where it exists."""
+    key = index_key(root)
+    legacy = home / "indexes" / key[:LEGACY_INDEX_HASH_CHARS]
+    return legacy if legacy.is_dir() else home / "indexes" / key

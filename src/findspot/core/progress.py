@@ -1,0 +1,35 @@
+"""How long work reports itself and is stopped."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+from findspot.core.errors import CancelledError
+from findspot.core.model import Progress
+
+ProgressSink = Callable[[Progress], None]
+"""Called from the working thread, often; a sink decides itself what to show."""
+
+
+def ignore_progress(_progress: Progress) -> None:
+    """The sink of callers who do not look."""
+
+
+class CancelToken:
+    """A flag set by whoever wants work to stop, checked by the work between its steps."""
+
+    def __init__(self) -> None:
+        self._event = threading.Event()
+
+    def cancel(self) -> None:
+        self._event.set()
+
+    @property
+    def cancelled(self) -> bool:
+        return self._event.is_set()
+
+    def check(self) -> None:
+        """Raise `CancelledError` once cancelled."""
+        if self._event.is_set():
+            raise CancelledError

@@ -1,0 +1,65 @@
+"""The one code tokenizer: an identifier gives itself, lower-cased, and its parts.
+
+`HTTPServer_v2` → `httpserver_v2`, `http`, `server`, `v2`. Keyword search, ranking and the
+static model all read text through it, so that they agree on what a word is.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+_WORD = re.compile(r"[^\W_][\w]*|_+[^\W_]\w*", re.UNICODE)
+"""A run of letters, digits and underscores that holds at least one letter or digit."""
+
+_PART = re.compile(
+    r"[A-Z]+(?=[A-Z][a-z])"  # HTTP in HTTPServer
+    r"|[A-Z]?[a-z]+\d*"  # Server, server, utf8
+    r"|[A-Z]+\d*"  # URL, V2
+    r"|\d+"
+    r"|[^\W\d_A-Za-z]+",  # words of other scripts
+)
+
+MAX_TOKEN_CHARS = 64
+"""Longer runs are hashes, base64 and the like: noise to a reader and to an index."""
+
+
+@lru_cache(maxsize=200_000)
+def word_tokens(word: str) -> tuple[str, ...]:
+    """The tokens of one identifier: itself lower-cased, then its parts where there are several."""
+    if len(word) > MAX_TOKEN_CHARS:
+        return ()
+    whole = word.strip("_").lower()
+    parts = [part.lower() for part in _PART.findall(word)]
+    if len(parts) < 2:
+        return (whole,) if whole else ()
+    return (whole, *parts)
+
+
+def tokens(text: str) -> list[str]:
+    """All tokens of a text, in order, identifiers followed by their parts."""
+    found: list[str] = []
+    for word in _WORD.findall(text):
+        found.extend(word_tokens(word))
+    return found
+
+
+@lru_cache(maxsize=200_000)
+def word_parts(word: str) -> tuple[str, ...]:
+    """The parts of one identifier, lower-cased: what a model of natural words understands."""
+    if len(word) > MAX_TOKEN_CHARS:
+        return ()
+    return tuple(part.lower() for part in _PART.findall(word))
+
+
+def parts(text: str) -> list[str]:
+    """The lower-cased parts of all words of a text, in order, compounds left out."""
+    found: list[str] = []
+    for word in _WORD.findall(text):
+        found.extend(word_parts(word))
+    return found
+
+
+def words(text: str) -> list[str]:
+    """The words of a text as they are written."""
+    return _WORD.findall(text)
