@@ -1,0 +1,120 @@
+"""Folders opened so that no link can lead out of the project, not even one made meanwhile."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+_BY_HANDLE = os.open in os.supports_dir_fd and os.scandir in os.supports_fd and hasattr(os, "O_NOFOLLOW")
+_NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
+_FOLDER_FLAGS = os.O_RDONLY | _NOFOLLOW | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
+# Without O_NONBLOCK the opening of a FIFO waits for someone to write to it, for ever.
+_FILE_FLAGS = (
+    os.O_RDONLY
+    | _NOFOLLOW
+    | getattr(os, "O_NONBLOCK", 0)
+    | getattr(os, "O_CLOEXEC", 0)
+    | getattr(os, "O_BINARY", 0)
+)
+
+
+class NotRegularError(OSError):
+    """Something else than a file: a folder, FIFO, socket or device."""
+
+
+class TooLargeError(OSError):
+    """More bytes than asked for; `size` is how many there are."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__(errno.EFBIG, "file too large")
+        self.size = size
+
+
+class Folder:
+    """A folder at or below the root, reached by real folders only.
+
+    Where the system allows it, each is opened relative to its parent's handle and never through
+    a link, so that what was checked is what is read. Elsewhere the path is checked before use.
+    """
+
+    def __init__(self, path: str, handle: int | None) -> None:
+        self._path = path
+        self._handle = handle
+
+    @classmethod
+    def open_root(cls, root: Path, *, by_handle: bool = _BY_HANDLE) -> Self:
+        """The root itself; the one place where a link is followed, as the user named it."""
+        path = os.path.realpath(root)
+        return cls(path, os.open(path, _FOLDER_FLAGS) if by_handle else None)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._handle is not None:
+            os.close(self._handle)
+            self._handle = None
+
+    def enter(self, name: str) -> Self:
+        """A folder in this one; OSError when it is a link, no folder, or not readable."""
+        path = os.path.join(self._path, name)  # noqa: PTH118 - plain strings are fast here
+        if self._handle is None:
+            self._check_by_path(path)
+            return type(self)(path, None)
+        return type(self)(path, os.open(name, _FOLDER_FLAGS, dir_fd=self._handle))
+
+    def scan(self) -> list[os.DirEntry[str]]:
+        """Its entries, in no order."""
+        with os.scandir(self._path if self._handle is None else self._handle) as entries:
+            return list(entries)
+
+    def lstat(self, name: str) -> os.stat_result:
+        """What an entry is, links not followed."""
+        return os.stat(self._at(name), dir_fd=self._handle, follow_symlinks=False)  # noqa: PTH116
+
+    def read(self, name: str, max_bytes: int) -> bytes:
+        """A regular file's bytes; OSError when it is none, a link, gone, closed to us, or too large."""
+        if self._handle is None:
+            self._check_by_path(self._path)
+            if stat.S_ISLNK(self.lstat(name).st_mode):
+                raise OSError(errno.ELOOP, "symbolic link")
+        handle = os.open(self._at(name), _FILE_FLAGS, dir_fd=self._handle)
+        try:
+            return _read_handle(handle, max_bytes)
+        finally:
+            os.close(handle)
+
+    def _at(self, name: str) -> str:
+        return name if self._handle is not None else os.path.join(self._path, name)  # noqa: PTH118
+
+    def _check_by_path(self, path: str) -> None:
+        info = os.lstat(path)
+        if stat.S_ISLNK(info.st_mode) or os.path.realpath(path) != path:
+            raise OSError(errno.ELOOP, "symbolic link")
+        if not stat.S_ISDIR(info.st_mode):
+            raise NotADirectoryError(errno.ENOTDIR, "not a folder")
+
+
+def _read_handle(handle: int, max_bytes: int) -> bytes:
+    info = os.fstat(handle)
+    if not stat.S_ISREG(info.st_mode):
+        raise NotRegularError(errno.EINVAL, "not a regular file")
+    if info.st_size > max_bytes:
+        raise TooLargeError(info.st_size)
+    parts: list[bytes] = []
+    left = max_bytes + 1
+    # The first read is sized by the listing; a file that grows meanwhile is read to the limit.
+    wanted = info.st_size + 1
+    while left > 0 and (part := os.read(handle, min(wanted, left))):
+        parts.append(part)
+        left -= len(part)
+        wanted = left
+    if left <= 0:
+        raise TooLargeError(max_bytes - left + 1)
+    return parts[0] if len(parts) == 1 else b"".join(parts)

@@ -1,0 +1,78 @@
+"""The inclusion order, applied to one entry of a folder: walking a tree and asking about one path
+both come here, so they cannot disagree."""
+
+from __future__ import annotations
+
+import stat
+from functools import partial
+from os import stat_result
+
+from findspot.core.languages import language_of
+from findspot.core.model import Corpus, Skip, SkipReason, SourceFile
+from findspot.discover.content import BINARY_EXTENSIONS, extension, is_minified_name
+from findspot.discover.ignore import IgnoreStack
+from findspot.discover.names import cleaned, is_plain, is_unsafe, nfc, spelled_out
+from findspot.discover.policy import Policy, compiled, corpus_of, is_denied
+
+
+class Judge:
+    """A policy made ready for one root."""
+
+    def __init__(self, policy: Policy, *, ignore_case: bool) -> None:
+        self._policy = policy
+        self._include = compiled(policy.include)
+        self._exclude = compiled(policy.exclude)
+        self._docs = compiled(policy.doc_patterns)
+        self._is_denied = partial(is_denied, ignore_case=ignore_case)
+
+    def judge(
+        self, prefix: str, name: str, info: stat_result, ignores: IgnoreStack
+    ) -> SourceFile | Skip | None:
+        """The file as admitted, why it is left out, or None for a folder that is to be entered."""
+        folder = stat.S_ISDIR(info.st_mode)
+        if not is_plain(name):
+            unsafe = self._unsafe_name(prefix, name, folder=folder)
+            if unsafe:
+                return unsafe
+            name = nfc(name)
+        path = prefix + name
+        if self._is_denied(name, folder=folder):
+            return Skip(path + "/" if folder else path, SkipReason.DENIED)
+        shown = path + "/" if folder else path
+        if self._exclude and self._exclude.matches(shown):
+            return Skip(shown, SkipReason.EXCLUDED)
+        rule = ignores.ignored(path, name, folder=folder)
+        if rule:
+            return Skip(shown, SkipReason.GITIGNORED, rule.source)
+        return self._folder(shown) if folder else self._file(path, name, info)
+
+    def _unsafe_name(self, prefix: str, name: str, *, folder: bool) -> Skip | None:
+        if not is_unsafe(name):
+            return None
+        shown = prefix + spelled_out(name) + ("/" if folder else "")
+        if self._is_denied(cleaned(name), folder=folder):
+            return Skip(shown, SkipReason.DENIED)
+        return Skip(shown, SkipReason.UNSAFE_NAME, "the name holds characters that cannot be seen")
+
+    def _folder(self, path: str) -> Skip | None:
+        depth = path.count("/")
+        if depth > self._policy.max_depth:
+            return Skip(path, SkipReason.TOO_DEEP, f"more than {self._policy.max_depth} folders deep")
+        return None
+
+    def _file(self, path: str, name: str, info: stat_result) -> SourceFile | Skip:
+        if not stat.S_ISREG(info.st_mode):
+            is_link = stat.S_ISLNK(info.st_mode)
+            return Skip(path, SkipReason.SYMLINK if is_link else SkipReason.NOT_REGULAR)
+        if extension(name) in BINARY_EXTENSIONS:
+            return Skip(path, SkipReason.BINARY, "by extension")
+        if is_minified_name(name):
+            return Skip(path, SkipReason.MINIFIED, "by name")
+        if info.st_size > self._policy.max_file_bytes:
+            return Skip(path, SkipReason.TOO_LARGE, f"{info.st_size} bytes")
+        if not self._include.matches(path):
+            return Skip(path, SkipReason.NOT_INCLUDED)
+        corpus = corpus_of(path, self._docs)
+        if corpus is Corpus.DOCS and not self._policy.index_docs:
+            return Skip(path, SkipReason.DOCS_DISABLED)
+        return SourceFile(path, corpus, language_of(path), info.st_size, info.st_mtime_ns)

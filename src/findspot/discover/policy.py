@@ -1,0 +1,77 @@
+"""Which files are indexed: what may never be, what the user leaves out, and what is documentation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from findspot.core.globs import Globs
+from findspot.core.model import Corpus
+
+MAX_DEPTH = 20
+"""Folders below one another; deeper trees are loops of mounts or of generators."""
+
+DEFAULT_MAX_FILE_BYTES = 1024 * 1024
+DEFAULT_DOC_PATTERNS = ("**/*.md", "**/*.txt")
+
+# The hard deny list: no setting brings any of these back.
+_DENIED_FOLDERS = frozenset(
+    "node_modules jspm_packages bower_components vendor .venv venv "  # dependencies
+    ".git .hg .svn "  # version control
+    "dist build out target __pycache__ .next .nuxt "  # build artifacts
+    ".idea .vscode "  # settings of editors
+    "coverage .nyc_output .pytest_cache".split()  # what tests leave behind
+)
+_DENIED_NAMES = frozenset(
+    "package-lock.json yarn.lock pnpm-lock.yaml Gemfile.lock poetry.lock .DS_Store "
+    ".git".split()  # in a submodule or worktree it is a file that points to the repository
+)
+_DENIED_ENDINGS = (".log", ".lock", ".swp", ".swo")
+_DENIED_NAMES_LOWER = frozenset(name.lower() for name in _DENIED_NAMES)
+_SECRET_ENDINGS = (".pem", ".key", ".p12", ".pfx")
+
+_ALWAYS_DOCS = (".markdown", ".rst", ".mdx", ".adoc")
+_CODE_IN_TXT = Globs(
+    ("CMakeLists.txt", "requirements*.txt", "constraints*.txt", "*requirements.txt", "*constraints.txt")
+    + ("requirements/*.txt", "**/requirements/*.txt", "meson_options.txt", "conanfile.txt")
+)
+"""Lists of dependencies and build scripts that happen to end in `.txt`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What the user wants indexed, in plain values."""
+
+    include: tuple[str, ...] = ("**/*",)
+    exclude: tuple[str, ...] = ()
+    doc_patterns: tuple[str, ...] = DEFAULT_DOC_PATTERNS
+    index_docs: bool = True
+    respect_gitignore: bool = True
+    max_file_bytes: int = DEFAULT_MAX_FILE_BYTES
+    max_depth: int = MAX_DEPTH
+
+
+def is_denied(name: str, *, folder: bool, ignore_case: bool = False) -> bool:
+    """Whether the hard deny list holds a cleaned name; secrets are denied in any case."""
+    lower = name.lower()
+    if lower.endswith(_SECRET_ENDINGS) or (lower.startswith(".env") and lower[4:5] in ("", ".")):
+        return True
+    key = lower if ignore_case else name
+    if key.endswith(_DENIED_ENDINGS) or key in (_DENIED_NAMES_LOWER if ignore_case else _DENIED_NAMES):
+        return True
+    return folder and key in _DENIED_FOLDERS
+
+
+@lru_cache(maxsize=64)
+def compiled(patterns: tuple[str, ...]) -> Globs:
+    """The globs of a setting; InvalidPatternError names the one that cannot be read."""
+    return Globs(patterns)
+
+
+def corpus_of(path: str, doc_patterns: Globs) -> Corpus:
+    """Code, or documentation by its name."""
+    if path.endswith(_ALWAYS_DOCS):
+        return Corpus.DOCS
+    if not doc_patterns.matches(path):
+        return Corpus.CODE
+    return Corpus.CODE if path.endswith(".txt") and _CODE_IN_TXT.matches(path) else Corpus.DOCS

@@ -1,0 +1,50 @@
+"""Reading a file that discovery admitted, though the disk may have changed since."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from pathlib import Path
+
+from findspot.core.model import Skip, SkipReason, SourceFile
+from findspot.discover.folder import Folder, NotRegularError, TooLargeError
+from findspot.discover.walk import real_name
+
+
+def read_file(root: Path, file: SourceFile, max_bytes: int) -> bytes | Skip:
+    """A file's bytes, or why they cannot be had; nothing outside the root is ever opened."""
+    try:
+        with Folder.open_root(root) as top:
+            return _read(top, file.path.split("/"), file.path, max_bytes)
+    except OSError as error:
+        return _skip(file.path, error)
+
+
+def _read(folder: Folder, parts: list[str], path: str, max_bytes: int) -> bytes | Skip:
+    name, *rest = parts
+    if name in ("", ".", ".."):
+        return Skip(path, SkipReason.UNSAFE_NAME, "not a path inside the project")
+    if not name.isascii():
+        name = real_name(name, (entry.name for entry in folder.scan()))
+    try:
+        if not rest:
+            return folder.read(name, max_bytes)
+        with folder.enter(name) as inner:
+            return _read(inner, rest, path, max_bytes)
+    except NotADirectoryError:
+        # A link where a folder was gives this error too, and deserves its own reason.
+        is_link = stat.S_ISLNK(folder.lstat(name).st_mode)
+        return Skip(path, SkipReason.SYMLINK if is_link else SkipReason.VANISHED)
+
+
+def _skip(path: str, error: OSError) -> Skip:
+    if isinstance(error, TooLargeError):
+        return Skip(path, SkipReason.TOO_LARGE, f"{error.size} bytes")
+    if isinstance(error, NotRegularError | IsADirectoryError) or error.errno == errno.ENXIO:
+        return Skip(path, SkipReason.NOT_REGULAR)
+    if isinstance(error, FileNotFoundError):
+        return Skip(path, SkipReason.VANISHED)
+    if error.errno == errno.ELOOP:
+        return Skip(path, SkipReason.SYMLINK)
+    return Skip(path, SkipReason.UNREADABLE, os.strerror(error.errno or 0))

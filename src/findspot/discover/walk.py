@@ -1,0 +1,207 @@
+"""Walking a project: every file is admitted, or covered by a Skip that says why not."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from findspot.core.model import Skip, SkipReason, SourceFile
+from findspot.discover import repository
+from findspot.discover.folder import Folder
+from findspot.discover.ignore import GITIGNORE, OWN_IGNORE, IgnoreStack
+from findspot.discover.judge import Judge
+from findspot.discover.names import is_plain, nfc, spelled_out
+from findspot.discover.policy import Policy
+
+
+@dataclass(slots=True)
+class Discovery:
+    """What is to be indexed, sorted by path, what is not, and what to know about it."""
+
+    files: list[SourceFile] = field(default_factory=list)
+    skips: list[Skip] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+def walk(root: Path, policy: Policy, check: Callable[[], None] | None = None) -> Discovery:
+    """All files of a project; `check` is called once a folder and may raise to stop."""
+    with Folder.open_root(root) as top:
+        walker = _Walker(top, policy, check)
+        walker.enter(top, "", IgnoreStack(ignore_case=walker.ignore_case))
+    found = walker.found
+    found.files.sort(key=lambda file: file.path)
+    found.skips.sort(key=lambda skip: skip.path)
+    return found
+
+
+def classify(root: Path, path: str, policy: Policy) -> SourceFile | Skip:
+    """The answer `walk` gives for one path: the file, its Skip, or the Skip of a folder it is in."""
+    parts = nfc(path).split("/")
+    if any(part in ("", ".", "..") or "\0" in part for part in parts):
+        return Skip(path, SkipReason.UNSAFE_NAME, "not a path inside the project")
+    with Folder.open_root(root) as top:
+        walker = _Walker(top, policy, None)
+        return walker.classify(top, "", parts, IgnoreStack(ignore_case=walker.ignore_case))
+
+
+class _Walker:
+    """One pass over one root."""
+
+    def __init__(self, top: Folder, policy: Policy, check: Callable[[], None] | None) -> None:
+        self.found = Discovery()
+        self.ignore_case = _ignores_case(top)
+        self._top = top
+        self._check = check
+        self._respect_gitignore = policy.respect_gitignore
+        self._judge = Judge(policy, ignore_case=self.ignore_case).judge
+
+    def enter(self, folder: Folder, prefix: str, ignores: IgnoreStack) -> None:
+        """Judge every entry of a folder, and go on into its folders."""
+        if self._check:
+            self._check()
+        try:
+            entries = folder.scan()
+        except OSError as error:
+            self.found.skips.append(_failure(prefix, error))
+            return
+        names = [entry.name for entry in entries]
+        if ".git" in names:
+            self.found.notes += repository.notes(self._top, prefix, folder)
+        ignores = self._ignores_in(folder, prefix, names, ignores)
+        shadowed = shadowed_names(names)
+        for entry in entries:
+            name = entry.name
+            if name in shadowed:
+                self.found.skips.append(_shadowed(prefix, name))
+                continue
+            try:
+                verdict = self._judge(prefix, name, entry.stat(follow_symlinks=False), ignores)
+            except OSError as error:
+                self.found.skips.append(_failure(prefix + name, error))
+                continue
+            if verdict is None:
+                self._enter_child(folder, prefix, name, ignores)
+            elif isinstance(verdict, SourceFile):
+                self.found.files.append(verdict)
+            else:
+                self.found.skips.append(verdict)
+
+    def classify(
+        self, folder: Folder, prefix: str, parts: list[str], ignores: IgnoreStack
+    ) -> SourceFile | Skip:
+        """The same for the one entry that `parts` leads to."""
+        path = prefix + parts[0]
+        try:
+            names = [entry.name for entry in folder.scan()]
+        except OSError as error:
+            return _failure(prefix, error)
+        ignores = self._ignores_in(folder, prefix, names, ignores)
+        name = real_name(parts[0], names)
+        try:
+            verdict = self._judge(prefix, name, folder.lstat(name), ignores)
+            if verdict is not None:
+                return verdict if len(parts) == 1 or isinstance(verdict, Skip) else _vanished(path, parts)
+            if len(parts) == 1:
+                return Skip(path, SkipReason.NOT_REGULAR, "a folder")
+            inner = folder.enter(name)
+        except OSError as error:
+            failure = _failure(path, error)
+            is_folder = len(parts) > 1 and failure.reason is not SkipReason.VANISHED
+            return Skip(path + "/", failure.reason, failure.detail) if is_folder else failure
+        with inner:
+            return self.classify(inner, path + "/", parts[1:], ignores)
+
+    def _enter_child(self, folder: Folder, prefix: str, name: str, ignores: IgnoreStack) -> None:
+        path = f"{prefix}{nfc(name)}/"
+        try:
+            inner = folder.enter(name)
+        except OSError as error:
+            self.found.skips.append(_failure(path, error))
+            return
+        with inner:
+            self.enter(inner, path, ignores)
+
+    def _ignores_in(
+        self, folder: Folder, prefix: str, names: Iterable[str], ignores: IgnoreStack
+    ) -> IgnoreStack:
+        """The rules that hold in a folder: those from above, and its own."""
+        present = {".git", GITIGNORE, OWN_IGNORE}.intersection(names)
+        if not present:
+            return ignores
+        if ".git" in present:
+            ignores = self._at_repository(folder, prefix, ignores)
+        if GITIGNORE in present and self._respect_gitignore:
+            text = self._rules_text(folder, prefix, GITIGNORE)
+            ignores = ignores.with_git(prefix, text, prefix + GITIGNORE)
+        if OWN_IGNORE in present:
+            ignores = ignores.with_own(prefix, self._rules_text(folder, prefix, OWN_IGNORE))
+        return ignores
+
+    def _at_repository(self, folder: Folder, prefix: str, ignores: IgnoreStack) -> IgnoreStack:
+        ignores = ignores.at_repository()
+        git = repository.git_folder(prefix, folder) if self._respect_gitignore else None
+        text = repository.exclude_text(self._top, git) if git else None
+        return ignores.with_git(prefix, text, f"{git}/info/exclude") if text else ignores
+
+    def _rules_text(self, folder: Folder, prefix: str, name: str) -> str:
+        text = repository.read_text(folder, name)
+        if text is None:
+            self.found.notes.append(f"{prefix}{name} could not be read; its rules do not apply.")
+        return text or ""
+
+
+def shadowed_names(names: list[str]) -> set[str]:
+    """Names that differ from another in the same folder only by their Unicode form."""
+    odd = sorted(name for name in names if not name.isascii() and nfc(name) != name)
+    taken = set(names) if odd else set()
+    shadowed: set[str] = set()
+    for name in odd:
+        if nfc(name) in taken:
+            shadowed.add(name)
+        taken.add(nfc(name))
+    return shadowed
+
+
+def real_name(name: str, names: Iterable[str]) -> str:
+    """How the disk spells a name that the index spells in NFC."""
+    if name.isascii():
+        return name
+    spellings = sorted(other for other in names if nfc(other) == name)
+    return name if name in spellings or not spellings else spellings[0]
+
+
+def _shadowed(prefix: str, name: str) -> Skip:
+    shown = name.encode("ascii", "backslashreplace").decode("ascii")
+    return Skip(prefix + shown, SkipReason.UNSAFE_NAME, "another name differs only in its Unicode form")
+
+
+def _vanished(path: str, parts: list[str]) -> Skip:
+    return Skip("/".join([path, *parts[1:]]), SkipReason.VANISHED)
+
+
+def _failure(path: str, error: OSError) -> Skip:
+    shown = path if is_plain(path) else spelled_out(path)
+    if isinstance(error, FileNotFoundError):
+        return Skip(shown or "./", SkipReason.VANISHED)
+    return Skip(shown or "./", SkipReason.UNREADABLE, os.strerror(error.errno or 0))
+
+
+def _ignores_case(top: Folder) -> bool:
+    """Whether the file system takes `A` for `a`, found out by asking for a name in the other case."""
+    if sys.platform == "win32":
+        return True
+    try:
+        names = {entry.name for entry in top.scan()}
+        other = {name: name.swapcase() for name in names if name.isascii()}
+        name = next((name for name in sorted(other) if other[name] not in names), None)
+    except OSError:
+        return False
+    if name is None:
+        return sys.platform == "darwin"
+    try:
+        return os.path.samestat(top.lstat(name), top.lstat(other[name]))
+    except OSError:
+        return False
