@@ -1,0 +1,109 @@
+"""What is known of a piece of code beyond its lines: its place, its signature, its comment."""
+
+from __future__ import annotations
+
+import re
+
+from findspot.chunk.imports import Import
+from findspot.chunk.lines import SourceLines
+from findspot.chunk.symbols import Definition, text_of
+
+MAX_SIGNATURE_CHARS = 300
+MAX_DOC_CHARS = 1_000
+MAX_ENCLOSING_CHARS = 160
+MAX_DEPTH = 8
+"""Enclosing definitions shown; deeper nesting shows its innermost part."""
+MAX_IMPORTS = 12
+"""Imports shown in one capsule; more would outweigh the code."""
+
+_OPENING = re.compile(
+    r"^\s*(?:/\*[*!]?|\(\*+|\{-\s*\|?|<!--|--\[=*\[|=begin\b|///?!?|##?!?|--[-|^!]?\s?|;+|%+|\*(?!/))\s?"
+)
+_CLOSING = re.compile(r"\s*(?:\*+/|\*+\)|-\}|-->|\]=*\]|=end\b)\s*$")
+_QUOTES = re.compile(r"^\s*[rRuUbBfF]{0,2}(\"\"\"|'''|\"|')|(\"\"\"|'''|\"|')\s*$")
+_SIDE_NOTE = re.compile(r"(?:\n[ \t]*|[ \t]+)(?:#|//|--)[ \t!][^\n]*")
+_SPACE = re.compile(r"\s+")
+_ELIXIR_DOC = re.compile(r"^@\w*doc\s+(?:~[sS])?")
+
+
+def breadcrumb(definition: Definition) -> str:
+    """The path of names to a definition: `Outer > Inner > name`."""
+    names: list[str] = []
+    current: Definition | None = definition
+    while current is not None and len(names) < MAX_DEPTH:
+        names.append(current.name)
+        if current.scope:
+            names.append(current.scope)
+        current = current.parent
+    return " > ".join(reversed(names))
+
+
+def signature(definition: Definition, source: bytes, limit: int = MAX_SIGNATURE_CHARS) -> str:
+    """The text of a definition up to its body, on one line."""
+    start = definition.start_byte
+    if definition.body_byte is not None and definition.body_byte > start:
+        raw = source[start : min(definition.body_byte, start + 4 * limit)]
+    else:
+        raw = source[start : min(definition.end_byte, start + 4 * limit)].split(b"\n", 1)[0]
+    line = _SPACE.sub(" ", _SIDE_NOTE.sub("", raw.decode("utf-8", "replace"))).strip()
+    line = line[:-1].rstrip() if line.endswith(("{", "=", ":")) and not line.endswith("::") else line
+    return line[:limit].rstrip()
+
+
+def doc_comment(definition: Definition, lines: SourceLines) -> str | None:
+    """The doc string or the comment above a definition, without its markers."""
+    if definition.doc is not None:
+        text = _ELIXIR_DOC.sub("", text_of(definition.doc))
+        return _tidy(_QUOTES.sub("", text)) or None
+    if not definition.comment_rows:
+        return None
+    first, last = definition.comment_rows[0][0], definition.comment_rows[-1][1]
+    return strip_markers(lines.slice(first, last)) or None
+
+
+def strip_markers(comment: str) -> str:
+    """The prose of a comment."""
+    bare = [_CLOSING.sub("", _OPENING.sub("", line)) for line in comment.split("\n")]
+    return _tidy("\n".join(bare))
+
+
+def _tidy(text: str) -> str:
+    rows = [line.strip() for line in text.split("\n")]
+    return "\n".join(rows).strip()[:MAX_DOC_CHARS].rstrip()
+
+
+def capsule(
+    text: str, package: str | None, enclosing: list[Definition], source: bytes, imports: list[Import]
+) -> str:
+    """Package, enclosing definitions (outermost first) and the imports that `text` uses, a line each."""
+    parts = [f"package {package}"] if package else []
+    for definition in reversed(enclosing[:MAX_DEPTH]):
+        if definition.scope:
+            parts.append(definition.scope)
+        parts.append(signature(definition, source, MAX_ENCLOSING_CHARS))
+    parts.extend(used_imports(text, imports))
+    return "\n".join(parts)
+
+
+def used_imports(text: str, imports: list[Import]) -> list[str]:
+    """The imports of which a name occurs in the text as a word."""
+    shown: list[str] = []
+    for statement in imports:
+        used = [name for name in statement.names if name in text and _is_word(name, text)]
+        if used and statement.text not in text:
+            shown.append(statement.shown(used))
+            if len(shown) == MAX_IMPORTS:
+                break
+    return shown
+
+
+def _is_word(name: str, text: str) -> bool:
+    """Whether a name occurs in the text with no letter or digit at either side."""
+    at = text.find(name)
+    while at >= 0:
+        end = at + len(name)
+        before, after = text[at - 1 : at], text[end : end + 1]
+        if not (before.isalnum() or before == "_" or after.isalnum() or after == "_"):
+            return True
+        at = text.find(name, end)
+    return False

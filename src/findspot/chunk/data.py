@@ -1,0 +1,93 @@
+"""Configuration and data by their top-level keys or tables, read from indentation alone."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+
+from findspot.chunk.cuts import MAX_CHARS, Rows, pack
+from findspot.chunk.draft import Draft
+from findspot.chunk.lines import SourceLines
+
+_COMMENT = ("#", ";", "//", "<!--")
+_KEY = re.compile(r"""^\s*(?:\[+\s*)?["']?([\w.$@/:-]+?)["']?\s*(?:[\]:=]|$)""")
+_TABLE = re.compile(r"^\s*\[")
+_TABLED = frozenset({"toml", "ini", "properties"})
+_BRACKETED = frozenset({"json", "xml"})
+
+
+def chunk_data(lines: SourceLines, language: str) -> list[Draft]:
+    """Drafts of whole top-level entries, small neighbours packed, large ones cut deeper."""
+    entries = _entries(lines, language)
+    units = [part for entry in entries for part in _within(entry, lines)]
+    drafts = []
+    index = 0
+    for first, last in pack(units, lines):
+        while index < len(entries) - 1 and entries[index][1] < first:
+            index += 1
+        key = _key(lines.lines[entries[index][0]]) if entries[index][1] >= last else None
+        drafts.append(Draft(first, last, kind="data", breadcrumb=key))
+    return drafts
+
+
+def _entries(lines: SourceLines, language: str) -> list[Rows]:
+    """Rows of the top-level entries; comments belong to the entry below them."""
+    last = len(lines) - 1
+    if language in _TABLED and any(_TABLE.match(line) for line in lines.lines):
+        starts = [row for row, line in enumerate(lines.lines) if _TABLE.match(line)]
+    else:
+        level = _level(0, last, lines) if language in _BRACKETED else 0
+        starts = [row for row, line in enumerate(lines.lines) if _opens(line, level)]
+    return _between([_above(row, lines) for row in starts], 0, last)
+
+
+def _within(entry: Rows, lines: SourceLines) -> list[Rows]:
+    """An entry as it is, or cut before its own entries where it is too large."""
+    parts: list[Rows] = []
+    todo = [entry]
+    while todo:
+        first, last = todo.pop()
+        if first == last or lines.size(first, last) <= MAX_CHARS:
+            parts.append((first, last))
+            continue
+        level = _level(first + 1, last, lines)
+        starts = [row for row in range(first + 1, last + 1) if _opens(lines.lines[row], level)]
+        inner = _between([_above(row, lines) for row in starts], first, last)
+        if len(inner) > 1:
+            todo.extend(reversed(inner))
+        else:
+            parts.append((first, last))
+    return parts
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def _opens(line: str, level: int) -> bool:
+    """Whether a line starts an entry at this indentation."""
+    bare = line.strip()
+    return bool(bare) and _indent(line) <= level and bare[0] not in "]})" and not bare.startswith(_COMMENT)
+
+
+def _level(first: int, last: int, lines: SourceLines) -> int:
+    """The smallest indentation of these rows that is more than none, else none."""
+    indents = {_indent(lines.lines[row]) for row in range(first, last + 1) if not lines.blank(row)}
+    return min(indents - {0}, default=0)
+
+
+def _above(row: int, lines: SourceLines) -> int:
+    """The first row of the comments directly above a row."""
+    while row > 0 and lines.lines[row - 1].lstrip().startswith(_COMMENT):
+        row -= 1
+    return row
+
+
+def _between(starts: list[int], first: int, last: int) -> list[Rows]:
+    rows = [first, *(row for row in starts if first < row <= last), last + 1]
+    return [(start, after - 1) for start, after in pairwise(rows) if start < after]
+
+
+def _key(line: str) -> str | None:
+    found = _KEY.match(line)
+    return found[1] if found else None

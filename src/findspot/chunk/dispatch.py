@@ -1,0 +1,102 @@
+"""The door of this stage: one file's text in, its chunks out, whatever the text is."""
+
+from __future__ import annotations
+
+from findspot.chunk.code import chunk_code
+from findspot.chunk.data import chunk_data
+from findspot.chunk.draft import Draft
+from findspot.chunk.grammars import grammar_for
+from findspot.chunk.lines import SourceLines, span_of
+from findspot.chunk.markdown import chunk_prose
+from findspot.chunk.notebook import chunk_notebook
+from findspot.chunk.plain import CODE_WINDOW, DOCS_WINDOW, chunk_characters, chunk_plain
+from findspot.chunk.tags import chunk_tags, file_tags
+from findspot.core.languages import PLAIN, row
+from findspot.core.model import Chunk, ChunkedFile, ChunkType, Corpus, Skip, SkipReason, SourceFile
+
+MAX_CHUNKS = 1_000
+"""S0's limit of chunks a file."""
+
+SYNTAX = "syntax"
+CHARACTER = "character"
+
+
+def chunk_file(file: SourceFile, text: str, strategy: str = SYNTAX) -> ChunkedFile:
+    """Split one file; text that no parser can read is split plainly, and nothing is raised."""
+    lines = SourceLines(text)
+    if lines.trim(0, len(lines) - 1) is None:
+        return ChunkedFile(())
+    drafts = _drafts(file, lines, strategy)
+    kept, skip = _limited(file, drafts, lines)
+    default = _chunk_type(file)
+    shared = file_tags(file, lines)
+    chunks = (_chunk(file, draft, lines, default, shared) for draft in kept)
+    return ChunkedFile(tuple(chunk for chunk in chunks if chunk is not None), skip)
+
+
+def _drafts(file: SourceFile, lines: SourceLines, strategy: str) -> list[Draft]:
+    if strategy == CHARACTER:
+        return chunk_characters(lines, *(DOCS_WINDOW if file.corpus is Corpus.DOCS else CODE_WINDOW))
+    try:
+        drafts = _by_language(file, lines)
+    except Exception:  # noqa: BLE001  a file is never lost to a parser: invariant 3
+        drafts = None
+    return chunk_plain(lines) if drafts is None else drafts
+
+
+def _by_language(file: SourceFile, lines: SourceLines) -> list[Draft] | None:
+    """The drafts of the splitter that knows the language; None where only plain text is left."""
+    language = row(file.language)
+    if language.name == "notebook":
+        return chunk_notebook(lines)
+    if language.docs and (file.corpus is Corpus.DOCS or language.name != PLAIN):
+        return chunk_prose(lines, language.name)
+    if language.data:
+        return chunk_data(lines, language.name)
+    grammar = grammar_for(language.name)
+    return chunk_code(lines, grammar) if grammar else None
+
+
+def _limited(file: SourceFile, drafts: list[Draft], lines: SourceLines) -> tuple[list[Draft], Skip | None]:
+    """The drafts up to the limit, the outline always among them, and what was left out."""
+    if len(drafts) <= MAX_CHUNKS:
+        return drafts, None
+    outlines = [draft for draft in drafts if draft.text is not None]
+    kept = drafts[: MAX_CHUNKS - len(outlines)]
+    left = len(lines) - 1 - kept[-1].last
+    detail = f"more than {MAX_CHUNKS:,} chunks: the last {left:,} of {len(lines):,} lines were left out"
+    return [*kept, *outlines], Skip(file.path, SkipReason.CHUNK_LIMIT, detail)
+
+
+def _chunk_type(file: SourceFile) -> ChunkType:
+    language = row(file.language)
+    if file.corpus is Corpus.DOCS or (language.docs and language.name != PLAIN):
+        return ChunkType.DOCUMENTATION
+    return ChunkType.DATA if language.data else ChunkType.DEFINITIONS
+
+
+def _chunk(
+    file: SourceFile, draft: Draft, lines: SourceLines, default: ChunkType, shared: tuple[str, ...]
+) -> Chunk | None:
+    """A chunk without blank edges; None for a draft of blank lines."""
+    rows = lines.trim(draft.first, draft.last)
+    if rows is None:
+        return None
+    is_docs = default is ChunkType.DOCUMENTATION
+    chunk_type = default if is_docs else draft.chunk_type or default
+    language = draft.language or file.language
+    text = lines.slice(*rows) if draft.text is None else draft.text
+    return Chunk(
+        path=file.path,
+        span=span_of(*rows),
+        text=text,
+        chunk_type=chunk_type,
+        kind=draft.kind,
+        language=language,
+        symbols=draft.symbols,
+        signature=draft.signature,
+        breadcrumb=draft.breadcrumb,
+        doc_comment=draft.doc_comment,
+        tags=chunk_tags(shared, language, chunk_type, text, is_docs),
+        context=draft.context,
+    )

@@ -1,0 +1,25 @@
+"""What a splitter says about one piece of a file, before it becomes a `Chunk`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from findspot.core.model import ChunkType, Symbol
+
+
+@dataclass(slots=True)
+class Draft:
+    """Rows `first..last` (0-based, inclusive) and what is known about them."""
+
+    first: int
+    last: int
+    kind: str = "block"
+    symbols: tuple[Symbol, ...] = ()
+    signature: str | None = None
+    breadcrumb: str | None = None
+    doc_comment: str | None = None
+    context: str = ""
+    chunk_type: ChunkType | None = None
+    language: str | None = None
+    text: str | None = None
+    """Generated text, of outlines only; everything else is the file's own lines."""

@@ -1,0 +1,127 @@
+"""The owner of tree-sitter: parsers and compiled queries, each loaded on first use."""
+
+from __future__ import annotations
+
+import importlib
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+from findspot.core.languages import row
+
+if TYPE_CHECKING:
+    from tree_sitter import Language, Node, Parser, Query, QueryCursor, Tree
+
+LARGE_BYTES = 200_000
+"""Only larger inputs are parsed against the clock: smaller ones cannot take long."""
+
+PARSE_SECONDS = 5.0
+"""More than 20 times what a 1 MB file of ordinary code takes."""
+
+READ_BYTES = 16_384
+
+MATCH_LIMIT = 4_096
+"""Query states kept in flight; real code stays far below, hostile nesting does not."""
+
+
+class ParseTimeoutError(Exception):
+    """The parser took longer than any ordinary file does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grammar:
+    """A parser with the query that finds definitions; `query` is None where there is none."""
+
+    parser: Parser
+    query: Query | None
+    clauses: frozenset[int]
+    """Patterns whose neighbours of the same name are one definition (`#set! clauses`)."""
+
+    def parse(self, source: bytes) -> Tree:
+        if len(source) <= LARGE_BYTES:
+            return self.parser.parse(source)
+        return _parse_in_time(self.parser, source)
+
+    def matches(self, node: Node) -> list[tuple[int, dict[str, list[Node]]]]:
+        """Every match of the query below `node`, as pattern index and captures."""
+        if self.query is None:
+            return []
+        return _cursor(self.query).matches(node)
+
+
+def _cursor(query: Query) -> QueryCursor:
+    from tree_sitter import QueryCursor
+
+    return QueryCursor(query, match_limit=MATCH_LIMIT)
+
+
+def _parse_in_time(parser: Parser, source: bytes) -> Tree:
+    """Parse, feeding the source in pieces, so that a parser that stalls can be starved.
+
+    tree-sitter 0.26 crashes the process when it is given a progress callback, so the
+    clock is read where it asks for input.
+    """
+    deadline = time.monotonic() + PARSE_SECONDS
+    late = False
+
+    def read(offset: int, _point: object) -> bytes:
+        nonlocal late
+        if time.monotonic() > deadline:
+            late = True
+            return b""
+        return source[offset : offset + READ_BYTES]
+
+    tree = parser.parse(read)
+    if late:
+        raise ParseTimeoutError
+    return tree
+
+
+@cache
+def grammar_for(language: str) -> Grammar | None:
+    """The grammar of a language, or None where none is installed."""
+    loaded = _wheel(language) or _from_pack(language)
+    if loaded is None:
+        return None
+    from tree_sitter import Parser, Query
+
+    source = _query_source(language)
+    query = Query(loaded, source) if source else None
+    count = query.pattern_count if query else 0
+    merging = frozenset(i for i in range(count) if query and "clauses" in query.pattern_settings(i))
+    return Grammar(Parser(loaded), query, merging)
+
+
+def _wheel(language: str) -> Language | None:
+    """The language of a single grammar wheel."""
+    entry = row(language)
+    if entry.grammar is None:
+        return None
+    from tree_sitter import Language
+
+    load: Callable[[], Any] = getattr(importlib.import_module(entry.grammar), entry.entry)
+    return Language(load())
+
+
+def _from_pack(language: str) -> Language | None:
+    """The language of the optional pack of grammars."""
+    name = row(language).pack
+    if name is None:
+        return None
+    try:
+        pack = importlib.import_module("tree_sitter_language_pack")
+        found: Language = pack.get_language(name)
+    except (ImportError, LookupError):
+        return None
+    return found
+
+
+def _query_source(language: str) -> str:
+    """The text of `queries/<language>.scm`; TSX is TypeScript and more."""
+    folder = resources.files("findspot.chunk") / "queries"
+    names = {"typescript": ["typescript"], "tsx": ["typescript"]}.get(language, [language])
+    files = [folder / f"{name}.scm" for name in names]
+    return "\n".join(file.read_text("utf-8") for file in files if file.is_file())

@@ -1,0 +1,151 @@
+"""A file of code divided into pieces: whole definitions where they fit, packed or cut where not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from findspot.chunk.cuts import MAX_CHARS, TARGET_CHARS, Rows, cut
+from findspot.chunk.lines import SourceLines
+from findspot.chunk.symbols import CONTAINER_KINDS, Definition, FileSymbols
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+ALONE_CHARS = 300
+"""A definition of this size is a chunk of its own; smaller neighbours share one."""
+
+CLOSING_CHARS = 40
+"""What follows the last definition of a container and is no longer is its closing line."""
+
+BARE_CHARS = 100
+"""A header or remark no longer than this says too little alone: it joins what follows."""
+
+
+@dataclass(slots=True)
+class Piece:
+    """Rows `first..last` inside `container` (None for the file), with the definitions named there."""
+
+    first: int
+    last: int
+    container: Definition | None = None
+    definitions: list[Definition] = field(default_factory=list)
+    alone: bool = False
+    """Whether it shares its chunk with no neighbour."""
+
+
+@dataclass(slots=True)
+class _Region:
+    """Rows still to be divided: the file, or a definition too large for one chunk."""
+
+    first: int
+    last: int
+    node: Node
+    children: list[Definition]
+    container: Definition | None = None
+
+
+@dataclass(slots=True)
+class _Segment:
+    """Rows of a region: some of its definitions, or what stands between them."""
+
+    first: int
+    last: int
+    definitions: list[Definition]
+
+
+def divide(root: Node, symbols: FileSymbols, lines: SourceLines) -> list[Piece]:
+    """The pieces of a file in text order; together they hold every line that is not blank."""
+    pieces: list[Piece] = []
+    todo: list[Piece | _Region] = [_Region(0, len(lines) - 1, root, symbols.tops)]
+    while todo:  # a work list, not recursion: nesting may be 10,000 levels deep
+        part = todo.pop()
+        if isinstance(part, Piece):
+            pieces.append(part)
+        else:
+            todo.extend(reversed(_parts(part, lines)))
+    _place(symbols.definitions, pieces)
+    return pieces
+
+
+def _parts(region: _Region, lines: SourceLines) -> list[Piece | _Region]:
+    """One region divided once: small neighbours packed, large definitions left as regions."""
+    parts: list[Piece | _Region] = []
+    for segment in _segments(region, lines):
+        for part in _settle(segment, region, lines):
+            before = parts[-1] if parts else None
+            if isinstance(part, Piece) and isinstance(before, Piece) and _joins(before, part, lines):
+                before.last = part.last
+                before.alone = part.alone
+            else:
+                parts.append(part)
+    return parts
+
+
+def _segments(region: _Region, lines: SourceLines) -> list[_Segment]:
+    """The definitions of a region and the rows between them, blank edges left out."""
+    segments: list[_Segment] = []
+    row = region.first
+    for child in region.children:
+        first, last = max(child.first, region.first), min(child.last, region.last)
+        if segments and first < row and segments[-1].definitions:  # they share a row
+            segments[-1].definitions.append(child)
+            segments[-1].last = max(segments[-1].last, last)
+        else:
+            _add_gap(segments, row, first - 1, lines)
+            segments.append(_Segment(max(first, row), max(last, first, row), [child]))
+        row = segments[-1].last + 1
+    _close(segments, lines.trim(row, region.last), region, lines)
+    return segments
+
+
+def _close(segments: list[_Segment], rest: Rows | None, region: _Region, lines: SourceLines) -> None:
+    """Add what follows the last definition; a closing line belongs to that definition's piece."""
+    if rest is None:
+        return
+    if region.container and segments and lines.size(*rest) <= CLOSING_CHARS:
+        segments[-1].last = rest[1]
+    else:
+        segments.append(_Segment(*rest, []))
+
+
+def _add_gap(segments: list[_Segment], first: int, last: int, lines: SourceLines) -> None:
+    rows = lines.trim(first, last)
+    if rows:
+        segments.append(_Segment(*rows, []))
+
+
+def _settle(segment: _Segment, region: _Region, lines: SourceLines) -> list[Piece | _Region]:
+    """A segment as one piece, as several, or as a region to divide further."""
+    first, last = segment.first, segment.last
+    size = lines.size(first, last)
+    only = segment.definitions[0] if len(segment.definitions) == 1 else None
+    inner = only is not None and any(child.kind in CONTAINER_KINDS for child in only.children)
+    if size <= (TARGET_CHARS if inner else MAX_CHARS) or first == last:
+        alone = bool(segment.definitions) and size > ALONE_CHARS
+        return [Piece(first, last, region.container, alone=alone)]
+    if inner and only is not None:
+        return [_Region(first, last, only.node, only.children, only)]
+    node, container = (only.node, only) if only else (region.node, region.container)
+    return [Piece(*rows, container, alone=only is not None) for rows in cut(node, first, last, lines)]
+
+
+def _joins(before: Piece, piece: Piece, lines: SourceLines) -> bool:
+    """Whether two neighbours of one container share a chunk."""
+    if before.alone:
+        return False
+    if not piece.alone:
+        return lines.size(before.first, piece.last) <= TARGET_CHARS
+    bare = lines.size(before.first, before.last) <= BARE_CHARS
+    return bare and lines.size(before.first, piece.last) <= MAX_CHARS
+
+
+def _place(definitions: list[Definition], pieces: list[Piece]) -> None:
+    """Give each definition to the piece that holds the row of its name."""
+    ordered = sorted(definitions, key=lambda definition: definition.row)
+    index = 0
+    for definition in ordered:
+        while index < len(pieces) - 1 and pieces[index].last < definition.row:
+            index += 1
+        if pieces and pieces[index].first <= definition.row <= pieces[index].last:
+            pieces[index].definitions.append(definition)

@@ -1,0 +1,283 @@
+"""Definitions of a file, nested as they are written, read from the captures of a query.
+
+A query file `queries/<language>.scm` speaks this small vocabulary and nothing else:
+
+    @definition.KIND  a whole definition; KIND is shown to users (function, class, enum …)
+    @name             its name                         @body  where its signature ends
+    @scope            the type it belongs to, where it is written outside of that type
+    @wrapper          a node around a definition that is part of it (decorators, `export`)
+    @comment          a comment; directly above a definition it is its doc comment
+    @attribute        an annotation that stands directly above its definition
+    @doc              a doc string inside a definition
+    @import           an import statement              @package  the name of the package
+
+Of two patterns that give the same name, the earlier in the file wins. `(#set! clauses)` on
+a pattern makes neighbours of the same name one definition (clauses of a function).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from findspot.chunk.lines import SourceLines
+from findspot.core.model import Symbol
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from findspot.chunk.grammars import Grammar
+
+TYPE_KINDS = frozenset(
+    {"class", "struct", "enum", "interface", "trait", "impl", "protocol", "object", "record", "union"}
+    | {"extension", "mixin", "type"}
+)
+"""Kinds whose functions are methods and whose constants are fields."""
+
+CONTAINER_KINDS = TYPE_KINDS | {"module", "function", "method", "test", "macro"}
+"""Kinds that are worth a chunk of their own inside a larger definition."""
+
+MAX_NAME_CHARS = 200
+
+
+@dataclass(slots=True, eq=False)
+class Definition:
+    """One definition: where it is (0-based rows), what it is called, what encloses it."""
+
+    name: str
+    kind: str
+    node: Node
+    start_byte: int
+    end_byte: int
+    first: int
+    """Its first row, with the comments and annotations above it."""
+    last: int
+    row: int
+    """The row of its name."""
+    body_byte: int | None = None
+    scope: str | None = None
+    doc: Node | None = None
+    comment_rows: list[tuple[int, int]] = field(default_factory=list)
+    clauses: bool = False
+    parent: Definition | None = None
+    children: list[Definition] = field(default_factory=list)
+
+    @property
+    def symbol(self) -> Symbol:
+        return Symbol(self.name, self.kind, self.row + 1)
+
+    def enclosing(self) -> Iterator[Definition]:
+        """The definitions around this one, nearest first."""
+        outer = self.parent
+        while outer is not None:
+            yield outer
+            outer = outer.parent
+
+
+@dataclass(slots=True)
+class FileSymbols:
+    """What a query found in one file; `definitions` in text order, `tops` the outermost."""
+
+    definitions: list[Definition]
+    tops: list[Definition]
+    imports: list[Node]
+    package: str | None
+
+
+@dataclass(slots=True)
+class _Captures:
+    """The captures of one file, sorted by role."""
+
+    definitions: dict[int, tuple[int, Definition]] = field(default_factory=dict)
+    wrappers: list[Node] = field(default_factory=list)
+    leads: dict[int, tuple[int, bool]] = field(default_factory=dict)
+    """Last row of a comment or annotation that starts its line → first row, is a comment."""
+    docs: list[Node] = field(default_factory=list)
+    imports: list[Node] = field(default_factory=list)
+    package: str | None = None
+
+
+def read_symbols(grammar: Grammar, root: Node, lines: SourceLines) -> FileSymbols:
+    """Run the grammar's query over a tree and nest what it finds."""
+    captures = _collect(grammar, root, lines)
+    definitions = _nest(captures)
+    _attach_docs(definitions, captures.docs)
+    for definition in definitions:
+        _take_leads(definition, captures.leads)
+        _name_kind(definition)
+    definitions = _merge_clauses(definitions, lines)
+    tops = [definition for definition in definitions if definition.parent is None]
+    return FileSymbols(definitions, tops, captures.imports, captures.package)
+
+
+def text_of(node: Node) -> str:
+    return (node.text or b"").decode("utf-8", "replace")
+
+
+def end_row(node: Node) -> int:
+    """The last row a node has characters on; some grammars count the newline as theirs."""
+    row, column = node.end_point
+    return row - 1 if column == 0 and row > node.start_point[0] else row
+
+
+def _collect(grammar: Grammar, root: Node, lines: SourceLines) -> _Captures:
+    found = _Captures()
+    for pattern, match in grammar.matches(root):
+        name = match.get("name")
+        for capture, nodes in match.items():
+            if capture.startswith("definition."):
+                if name:
+                    made = _definition(capture[11:], nodes[0], match)
+                    made.clauses = pattern in grammar.clauses
+                    _keep_earliest(found, name[0].start_byte, pattern, made)
+            elif capture in ("comment", "attribute"):
+                _add_lead(found, nodes[0], capture == "comment", lines)
+            elif capture == "wrapper":
+                found.wrappers.append(nodes[0])
+            elif capture == "doc":
+                found.docs.append(nodes[0])
+            elif capture == "import":
+                found.imports.append(nodes[0])
+            elif capture == "package" and found.package is None:
+                found.package = text_of(nodes[0])
+    return found
+
+
+def _definition(kind: str, node: Node, match: dict[str, list[Node]]) -> Definition:
+    name = match["name"][0]
+    body, scope = match.get("body"), match.get("scope")
+    return Definition(
+        name=_clean_name(text_of(name)),
+        kind=kind,
+        node=node,
+        start_byte=node.start_byte,
+        end_byte=node.end_byte,
+        first=node.start_point[0],
+        last=end_row(node),
+        row=name.start_point[0],
+        body_byte=body[0].start_byte if body else None,
+        scope=_clean_name(text_of(scope[0])) if scope else None,
+    )
+
+
+def _keep_earliest(found: _Captures, key: int, pattern: int, definition: Definition) -> None:
+    """Of several matches of one name keep that of the earliest pattern."""
+    known = found.definitions.get(key)
+    if known is None or pattern < known[0]:
+        found.definitions[key] = (pattern, definition)
+
+
+def _clean_name(name: str) -> str:
+    """A name on one line, without the quotes of names that are strings."""
+    if name[:1] in "\"'`" and name[-1:] == name[:1]:
+        name = name[1:-1]
+    return (name if name.isidentifier() else " ".join(name.split()))[:MAX_NAME_CHARS]
+
+
+def _add_lead(found: _Captures, node: Node, is_comment: bool, lines: SourceLines) -> None:
+    row, column = node.start_point
+    before = lines.lines[row][:column] if row < len(lines) else ""
+    if not before or before.isspace():
+        found.leads[end_row(node)] = (row, is_comment)
+
+
+def _nest(captures: _Captures) -> list[Definition]:
+    """Definitions in text order, each knowing its parent; wrappers widen the one they hold."""
+    items: list[tuple[int, int, Definition | Node]] = [
+        (d.start_byte, -d.end_byte, d) for _, d in captures.definitions.values()
+    ]
+    items.extend((w.start_byte, -w.end_byte, w) for w in captures.wrappers)
+    items.sort(key=lambda item: (item[0], item[1], isinstance(item[2], Definition)))
+    nested: list[Definition] = []
+    stack: list[Definition] = []
+    wrapper: Node | None = None
+    for start, negative_end, item in items:
+        if not isinstance(item, Definition):
+            if wrapper is None or wrapper.end_byte < -negative_end:
+                wrapper = item
+            continue
+        while stack and stack[-1].end_byte <= start:
+            stack.pop()
+        if wrapper is not None and wrapper.end_byte >= -negative_end:
+            item.first = wrapper.start_point[0]
+            item.last = max(item.last, end_row(wrapper))
+            item.end_byte = max(item.end_byte, wrapper.end_byte)
+        wrapper = None
+        if stack:
+            item.parent = stack[-1]
+            stack[-1].children.append(item)
+        stack.append(item)
+        nested.append(item)
+    return nested
+
+
+def _attach_docs(definitions: list[Definition], docs: list[Node]) -> None:
+    """Give each doc string to the innermost definition around it."""
+    starts = iter(definitions)
+    current: Definition | None = None
+    upcoming = next(starts, None)
+    for doc in sorted(docs, key=lambda node: node.start_byte):
+        while upcoming is not None and upcoming.start_byte <= doc.start_byte:
+            current, upcoming = upcoming, next(starts, None)
+        holder = current
+        while holder is not None and holder.end_byte < doc.end_byte:
+            holder = holder.parent
+        if holder is not None and holder.doc is None:
+            holder.doc = doc
+
+
+def _take_leads(definition: Definition, leads: dict[int, tuple[int, bool]]) -> None:
+    """Widen a definition over the comments and annotations directly above it."""
+    first = definition.first
+    while (lead := leads.get(first - 1)) is not None:
+        if lead[1]:
+            definition.comment_rows.insert(0, (lead[0], first - 1))
+        first = lead[0]
+    if definition.parent is not None:
+        first = max(first, definition.parent.first)
+    definition.first = first
+
+
+def _name_kind(definition: Definition) -> None:
+    """Functions of types are methods, constants of types are fields."""
+    if definition.scope is None and (definition.parent is None or definition.parent.kind not in TYPE_KINDS):
+        return
+    if definition.kind == "function":
+        definition.kind = "method"
+    elif definition.kind in ("constant", "variable") and definition.scope is None:
+        definition.kind = "field"
+
+
+def _merge_clauses(definitions: list[Definition], lines: SourceLines) -> list[Definition]:
+    """Join the clauses of one function into the first of them."""
+    if not any(definition.clauses for definition in definitions):
+        return definitions
+    kept: list[Definition] = []
+    latest: dict[Definition | None, Definition] = {}
+    joined: set[Definition] = set()
+    for definition in definitions:
+        parent = definition.parent
+        before = latest.get(parent)
+        if before is not None and _continues(before, definition, lines):
+            before.last = max(before.last, definition.last)
+            before.end_byte = max(before.end_byte, definition.end_byte)
+            before.children.extend(definition.children)
+            for child in definition.children:
+                child.parent = before
+            joined.add(definition)
+            continue
+        latest[parent] = definition
+        kept.append(definition)
+    for parent in {definition.parent for definition in joined if definition.parent is not None}:
+        parent.children = [child for child in parent.children if child not in joined]
+    return kept
+
+
+def _continues(before: Definition, definition: Definition, lines: SourceLines) -> bool:
+    return (
+        before.clauses
+        and definition.clauses
+        and (before.name, before.kind) == (definition.name, definition.kind)
+        and lines.trim(before.last + 1, definition.first - 1) is None
+    )

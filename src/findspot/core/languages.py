@@ -1,0 +1,227 @@
+"""The table of languages: how a file's language is told, and which grammar reads it.
+
+Discovery and chunking both read it, so it lives below both. Adding a language is one row
+here, one query file in `chunk/queries/`, and one golden test.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Language:
+    """One row: `grammar` is the module of a grammar wheel, None where text is split plainly."""
+
+    name: str
+    extensions: tuple[str, ...] = ()
+    filenames: tuple[str, ...] = ()
+    interpreters: tuple[str, ...] = ()
+    grammar: str | None = None
+    entry: str = "language"
+    """The function of `grammar` that returns the language."""
+    pack: str | None = None
+    """The name in `tree-sitter-language-pack`, used when that extra is installed."""
+    data: bool = False
+    """Configuration and data rather than code."""
+    docs: bool = False
+    """Prose rather than code."""
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(text.split())
+
+
+def _code(
+    name: str, extensions: str, grammar: str, *, entry: str = "language", files: str = "", run: str = ""
+) -> Language:
+    return Language(name, _words(extensions), _words(files), _words(run), f"tree_sitter_{grammar}", entry)
+
+
+def _tail(name: str, extensions: str, *, files: str = "", run: str = "", pack: str | None = None) -> Language:
+    return Language(name, _words(extensions), _words(files), _words(run), pack=pack or name)
+
+
+def _data(name: str, extensions: str, *, files: str = "", pack: str | None = None) -> Language:
+    return Language(name, _words(extensions), _words(files), pack=pack, data=True)
+
+
+def _docs(name: str, extensions: str, *, files: str = "") -> Language:
+    return Language(name, _words(extensions), _words(files), docs=True)
+
+
+PLAIN = "text"
+"""The language of everything unknown."""
+
+LANGUAGES: tuple[Language, ...] = (
+    _code("python", "py pyi pyw", "python", files="SConstruct SConscript wscript", run="python pypy uv"),
+    _code("javascript", "js jsx mjs cjs", "javascript", files="Jakefile", run="node nodejs"),
+    _code("typescript", "ts mts cts", "typescript", entry="language_typescript", run="deno bun ts-node tsx"),
+    _code("tsx", "tsx", "typescript", entry="language_tsx"),
+    _code("go", "go", "go"),
+    _code("java", "java", "java"),
+    _code("kotlin", "kt kts", "kotlin", run="kotlin"),
+    _code("scala", "scala sc sbt", "scala", run="scala amm"),
+    _code("c", "c h", "c"),
+    _code("cpp", "cpp cc cxx c++ hpp hh hxx h++ ipp tpp inl cu cuh ino", "cpp"),
+    _code("csharp", "cs csx", "c_sharp"),
+    _code("rust", "rs", "rust", run="rust-script"),
+    _code(
+        "ruby",
+        "rb rake gemspec ru podspec",
+        "ruby",
+        files="Gemfile Rakefile Vagrantfile Podfile Fastfile Guardfile Brewfile Capfile",
+        run="ruby jruby",
+    ),
+    _code("php", "php php3 php4 php5 php7 phtml", "php", entry="language_php", run="php"),
+    _code("swift", "swift", "swift", run="swift"),
+    _code("elixir", "ex exs", "elixir", run="elixir"),
+    _code("haskell", "hs", "haskell", run="runhaskell runghc stack"),
+    _code("lua", "lua rockspec", "lua", run="lua luajit"),
+    _code(
+        "bash",
+        "sh bash zsh ksh bats ebuild",
+        "bash",
+        files=".bashrc .bash_profile .bash_aliases .profile .zshrc .zprofile PKGBUILD APKBUILD configure",
+        run="sh bash dash zsh ksh ash",
+    ),
+    _code("zig", "zig zon", "zig"),
+    # The long tail: no wheel of their own; read by the language pack where that extra is there.
+    _tail("sql", "sql ddl dml psql pgsql"),
+    _tail("html", "html htm xhtml jinja jinja2 j2 hbs mustache ejs twig"),
+    _tail("css", "css"),
+    _tail("scss", "scss sass less"),
+    _tail("vue", "vue"),
+    _tail("svelte", "svelte"),
+    _tail("astro", "astro"),
+    _tail("dart", "dart", run="dart"),
+    _tail("terraform", "tf tfvars hcl"),
+    _tail("proto", "proto"),
+    _tail("graphql", "graphql gql graphqls"),
+    _tail("thrift", "thrift"),
+    _tail("r", "r", run="Rscript"),
+    _tail("julia", "jl", run="julia"),
+    _tail("perl", "pl pm t", run="perl"),
+    _tail("powershell", "ps1 psm1 psd1", run="pwsh"),
+    _tail("batch", "bat cmd", pack="batch"),
+    _tail("make", "mk mak make", files="Makefile makefile GNUmakefile Justfile justfile", run="make"),
+    _tail("cmake", "cmake", files="CMakeLists.txt"),
+    _tail("dockerfile", "dockerfile containerfile", files="Dockerfile Containerfile"),
+    _tail("groovy", "groovy gradle gvy", files="Jenkinsfile", run="groovy"),
+    _tail("clojure", "clj cljs cljc edn bb", run="bb clojure"),
+    _tail("erlang", "erl hrl escript", run="escript"),
+    _tail("ocaml", "ml mli", run="ocaml"),
+    _tail("fsharp", "fs fsi fsx"),
+    _tail("objc", "m mm"),
+    _tail("nix", "nix"),
+    _tail("commonlisp", "lisp lsp cl asd", run="sbcl"),
+    _tail("elisp", "el"),
+    _tail("scheme", "scm ss rkt", run="guile racket"),
+    _tail("fish", "fish", run="fish"),
+    _tail("vim", "vim", files=".vimrc"),
+    _tail("fortran", "f f77 f90 f95 f03 f08 for"),
+    _tail("pascal", "pas pp dpr"),
+    _tail("ada", "adb ads"),
+    _tail("matlab", "matlab"),
+    _tail("verilog", "v vh sv svh"),
+    _tail("vhdl", "vhd vhdl"),
+    _tail("solidity", "sol"),
+    _tail("gleam", "gleam"),
+    _tail("elm", "elm"),
+    _tail("purescript", "purs"),
+    _tail("tcl", "tcl", run="tclsh wish"),
+    _tail("glsl", "glsl vert frag comp geom tesc tese"),
+    _tail("hlsl", "hlsl"),
+    _tail("wgsl", "wgsl"),
+    _tail("asm", "asm s"),
+    _tail("cuda", "ptx"),
+    _tail("starlark", "bzl star bazel", files="BUILD WORKSPACE MODULE.bazel Tiltfile"),
+    _tail("awk", "awk", run="awk gawk mawk"),
+    _tail("d", "d di"),
+    _tail("nim", "nim nims"),
+    _tail("haxe", "hx"),
+    _tail("prisma", "prisma"),
+    _tail("bicep", "bicep"),
+    _tail("po", "po pot", pack="po"),
+    _data("yaml", "yaml yml", files=".clang-format .clang-tidy", pack="yaml"),
+    _data(
+        "json",
+        "json jsonc json5 jsonl ndjson geojson webmanifest map har",
+        files=".babelrc .eslintrc .prettierrc .jshintrc",
+        pack="json",
+    ),
+    _data("toml", "toml", files="Pipfile", pack="toml"),
+    _data("properties", "properties"),
+    _data(
+        "ini",
+        "ini cfg conf cnf desktop service socket timer editorconfig",
+        files=".editorconfig .gitconfig .gitmodules .npmrc .pylintrc .flake8 .coveragerc",
+    ),
+    _data("env", "env", files=".env.example .env.sample .env.template .env.dist env.example env.sample"),
+    _data("csv", "csv tsv psv"),
+    _data("xml", "xml xsd xsl xslt wsdl plist svg csproj vbproj fsproj props targets resx xaml pom"),
+    _data(
+        "requirements",
+        "",
+        files="requirements.txt constraints.txt dev-requirements.txt go.mod go.sum go.work .gitignore"
+        " .gitattributes .dockerignore .npmignore .findspotignore CODEOWNERS robots.txt MANIFEST.in",
+    ),
+    _docs("markdown", "md markdown mdown mkd"),
+    _docs("mdx", "mdx"),
+    _docs("rst", "rst rest"),
+    _docs("asciidoc", "adoc asciidoc asc"),
+    _docs("org", "org"),
+    _docs("latex", "tex latex"),
+    _docs(PLAIN, "txt text", files="README LICENSE LICENCE COPYING NOTICE AUTHORS CHANGELOG CHANGES"),
+    Language("notebook", ("ipynb",)),
+)
+
+BY_NAME: dict[str, Language] = {language.name: language for language in LANGUAGES}
+_BY_EXTENSION = {extension: language.name for language in LANGUAGES for extension in language.extensions}
+_BY_FILENAME = {name: language.name for language in LANGUAGES for name in language.filenames}
+_BY_INTERPRETER = {name: language.name for language in LANGUAGES for name in language.interpreters}
+
+_STEMS = {"Dockerfile": "dockerfile", "Containerfile": "dockerfile", "Makefile": "make"}
+"""Names that carry a suffix of their own: `Dockerfile.dev`, `Makefile.am`."""
+
+_SECOND_SUFFIX = {"in", "tmpl", "tpl", "template", "sample", "example", "dist"}
+"""Suffixes of templates: the language is that of the name before it."""
+
+
+def row(name: str) -> Language:
+    """The row of a language; plain text for a name that is not in the table."""
+    return BY_NAME.get(name) or BY_NAME[PLAIN]
+
+
+def language_of(path: str, first_line: bytes | None = None) -> str:
+    """The language of a file, told by its name, or by its `#!` line where the name says nothing."""
+    name = path[path.rfind("/") + 1 :]
+    by_filename = _BY_FILENAME.get(name)
+    if by_filename:
+        return by_filename
+    stem, dot, extension = name.rpartition(".")
+    if dot:
+        known = _BY_EXTENSION.get(extension) or _BY_EXTENSION.get(extension.lower())
+        if known and not (known == PLAIN and name.startswith(("requirements", "constraints"))):
+            return known
+        if known:
+            return "requirements"
+        head = _STEMS.get(name[: name.find(".")])
+        if head:
+            return head
+        if extension in _SECOND_SUFFIX and "." in stem:
+            return language_of(stem)
+    if first_line and first_line.startswith(b"#!"):
+        return _interpreter(first_line)
+    return PLAIN
+
+
+def _interpreter(first_line: bytes) -> str:
+    """The language of a `#!` line, versions and `env` options left aside."""
+    for word in first_line[2:].decode("utf-8", "replace").split():
+        program = word.rpartition("/")[2]
+        if program == "env" or program.startswith("-") or "=" in program:
+            continue
+        bare = program.rstrip("0123456789.")
+        return _BY_INTERPRETER.get(program) or _BY_INTERPRETER.get(bare) or PLAIN
+    return PLAIN
