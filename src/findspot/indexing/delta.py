@@ -1,0 +1,50 @@
+"""What changed: the files on disk against the files in the index."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from findspot.core.model import SourceFile
+from findspot.store.records import KnownFiles, StoredFile
+
+_RACY_NS = 2_000_000_000
+"""A file written within the clock's grain of its indexing may have changed without showing it."""
+
+
+@dataclass(slots=True)
+class Delta:
+    """The work of one run."""
+
+    changed: list[tuple[SourceFile, StoredFile | None]] = field(default_factory=list)
+    unchanged: int = 0
+    rejected: int = 0
+    """Files whose content was not fit for indexing and has not changed since."""
+    removed: list[StoredFile] = field(default_factory=list)
+
+
+def compare(found: Iterable[SourceFile], known: KnownFiles, indexed_at_ns: int, *, force: bool) -> Delta:
+    """Size and time of writing first; whatever is in doubt is read and hashed by a worker."""
+    delta = Delta()
+    seen = set()
+    for file in found:
+        seen.add(file.path)
+        stored = known.indexed.get(file.path)
+        settled = not force and file.mtime_ns < indexed_at_ns - _RACY_NS
+        if settled and stored and _same(file, stored):
+            delta.unchanged += 1
+        elif settled and known.rejected.get(file.path) == (file.size, file.mtime_ns):
+            delta.rejected += 1
+        else:
+            delta.changed.append((file, stored))
+    delta.removed = [stored for path, stored in known.indexed.items() if path not in seen]
+    return delta
+
+
+def _same(file: SourceFile, stored: StoredFile) -> bool:
+    return (
+        file.size == stored.size
+        and file.mtime_ns == stored.mtime_ns
+        and file.corpus == stored.corpus
+        and file.language == stored.language
+    )

@@ -1,0 +1,56 @@
+"""What the indexing process and its workers say to each other.
+
+Kept apart from the worker, so that the indexing process never loads a parser.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from findspot.core.model import Skip, SourceFile
+from findspot.store.records import FileRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """What a worker needs to know once."""
+
+    root: str
+    provider: str
+    strategy: str
+    max_file_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A file to index; `known_sha256` and `known_keys` are what the index has of it."""
+
+    file: SourceFile
+    known_sha256: str | None = None
+    known_keys: frozenset[bytes] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Unchanged:
+    """The file's content is what the index already has."""
+
+    file: SourceFile
+
+
+@dataclass(frozen=True, slots=True)
+class Indexed:
+    """A file's new record, and a Skip when some of the file was left out."""
+
+    record: FileRecord
+    skip: Skip | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """The file's content is not to be indexed."""
+
+    skip: Skip
+    file: SourceFile
+
+
+Outcome = Indexed | Unchanged | Rejected

@@ -1,0 +1,233 @@
+"""Indexing: discover → compare → cut and embed → store, in committed batches."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Generator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from findspot.core.config import Settings
+from findspot.core.errors import FileLimitError, ModelMismatchError
+from findspot.core.log import get_logger
+from findspot.core.model import IndexReport, Progress, Skip, SkipReason, SourceFile
+from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
+from findspot.discover.policy import Policy
+from findspot.discover.walk import Discovery, walk
+from findspot.indexing.delta import Delta, compare
+from findspot.indexing.messages import Indexed, Job, Outcome, Setup, Unchanged
+from findspot.indexing.pool import WorkerPool, worker_count
+from findspot.store.index import IndexStore
+from findspot.store.records import StoredFile
+from findspot.store.writer import Writer
+
+_log = get_logger("indexing")
+
+PIPELINE_REVISION = "1"
+"""Raised when the same file would give other chunks: an index of another revision is redone."""
+
+_COMMIT_S = 2.0
+_COMMIT_CHUNKS = 8_000
+"""A commit at least this often: what is committed can be searched, and survives a crash."""
+
+
+@dataclass(slots=True)
+class Run:
+    """One indexing run: what was asked, and what has been done so far."""
+
+    root: Path
+    store: IndexStore
+    settings: Settings
+    model: str
+    force: bool = False
+    allow_large: bool = False
+    progress: ProgressSink = ignore_progress
+    cancel: CancelToken = field(default_factory=CancelToken)
+    started_ns: int = field(default_factory=time.time_ns)
+    created: bool = False
+    indexed: int = 0
+    unchanged: int = 0
+    chunks: int = 0
+    skips: list[Skip] = field(default_factory=list)
+
+
+def apply(run: Run) -> IndexReport:
+    """Bring the index of a project up to date with its files."""
+    run.progress(Progress(0, 0, "scanning"))
+    found = discover(run)
+    with run.store.writer() as writer:
+        run.created = not writer.meta().get("created_at")
+        force = _prepare(run, writer)
+        delta = compare(found.files, writer.known_files(), _indexed_at(writer), force=force)
+        _begin(run, writer, found, delta)
+        _index_changed(run, writer, delta, force)
+        _finish(run, writer, found, delta, full=force or run.created)
+        return _report(run, writer, found, delta)
+
+
+def apply_one(run: Run, file: SourceFile) -> int:
+    """Index one file anew; returns its number of chunks."""
+    with run.store.writer() as writer:
+        _prepare(run, writer)
+        delta = Delta(changed=[(file, None)])
+        writer.drop_skip(file.path)
+        _index_changed(run, writer, delta, force=True)
+        writer.set_meta(updated_at=_now())
+        writer.commit()
+    return run.chunks
+
+
+def discover(run: Run) -> Discovery:
+    """Walk the project; more files than `maxFiles` must have been agreed to."""
+    found = walk(run.root, policy_of(run.settings), run.cancel.check)
+    limit = run.settings.discover.max_files
+    if len(found.files) > limit and not run.allow_large:
+        raise FileLimitError(len(found.files), limit)
+    return found
+
+
+def policy_of(settings: Settings) -> Policy:
+    wanted = settings.discover
+    return Policy(
+        include=wanted.include,
+        exclude=wanted.exclude,
+        doc_patterns=wanted.doc_patterns,
+        index_docs=wanted.index_docs,
+        respect_gitignore=wanted.respect_gitignore,
+        max_file_bytes=wanted.max_file_bytes,
+    )
+
+
+def _prepare(run: Run, writer: Writer) -> bool:
+    """Whether every file is to be done anew; an index of another model is emptied first."""
+    meta = writer.meta()
+    stored_model = meta.get("model", run.model)
+    if stored_model != run.model:
+        if not run.force:
+            raise ModelMismatchError(stored_model, run.model)
+        writer.clear()
+    return run.force or meta.get("pipeline", _pipeline(run)) != _pipeline(run)
+
+
+def _pipeline(run: Run) -> str:
+    return f"{PIPELINE_REVISION}:{run.settings.chunk.strategy}"
+
+
+def _indexed_at(writer: Writer) -> int:
+    return int(writer.meta().get("scanned_ns", "0"))
+
+
+def _begin(run: Run, writer: Writer, found: Discovery, delta: Delta) -> None:
+    """Commit what is known before any file is read: the index says it is being built."""
+    for gone in delta.removed:
+        writer.remove(gone)
+    writer.set_walk_skips(found.skips)
+    now = _now()
+    writer.set_meta(
+        project_path=str(run.root),
+        model=run.model,
+        created_at=writer.meta().get("created_at", now),
+        build=writer.meta().get("build", "incomplete"),
+        total=str(len(found.files)),
+        done=str(delta.unchanged),
+        last_error="",
+    )
+    writer.commit()
+
+
+def _index_changed(run: Run, writer: Writer, delta: Delta, force: bool) -> None:
+    """Read, cut and embed what changed, committing every few seconds."""
+    committed_at, committed_chunks = time.monotonic(), 0
+    settled = delta.unchanged + delta.rejected
+    total = settled + len(delta.changed)
+    run.unchanged = delta.unchanged
+    with contextlib.closing(_outcomes(run, writer, delta, force)) as outcomes:
+        for done, outcome in enumerate(outcomes, settled + 1):
+            _store(run, writer, outcome)
+            run.progress(Progress(done, total, "indexing"))
+            waited = time.monotonic() - committed_at
+            if waited >= _COMMIT_S or run.chunks - committed_chunks >= _COMMIT_CHUNKS:
+                writer.set_meta(done=str(done))
+                writer.commit()
+                committed_at, committed_chunks = time.monotonic(), run.chunks
+
+
+def _outcomes(run: Run, writer: Writer, delta: Delta, force: bool) -> Generator[Outcome, None, None]:
+    if not delta.changed:
+        return
+    setup = Setup(
+        root=str(run.root),
+        provider=run.settings.embed.provider,
+        strategy=run.settings.chunk.strategy,
+        max_file_bytes=run.settings.discover.max_file_bytes,
+    )
+    size = worker_count(len(delta.changed), sum(file.size for file, _ in delta.changed))
+    pool = WorkerPool(setup, size)
+    try:
+        yield from pool.run((_job(writer, f, known, force) for f, known in delta.changed), run.cancel)
+    finally:
+        pool.close()
+
+
+def _job(writer: Writer, file: SourceFile, known: StoredFile | None, force: bool) -> Job:
+    same_kind = known and known.corpus == file.corpus and known.language == file.language
+    if force or not known or not same_kind:
+        return Job(file)
+    return Job(file, known.sha256, writer.keys_of(known))
+
+
+def _store(run: Run, writer: Writer, outcome: Outcome) -> None:
+    if isinstance(outcome, Indexed):
+        writer.put(outcome.record)
+        run.indexed += 1
+        run.chunks += len(outcome.record.chunks)
+        if outcome.skip:
+            run.skips.append(outcome.skip)
+            writer.add_skips([outcome.skip], outcome.record.file)
+    elif isinstance(outcome, Unchanged):
+        writer.touch(outcome.file)
+        run.unchanged += 1
+    else:
+        writer.remove_path(outcome.file.path)
+        run.skips.append(outcome.skip)
+        if outcome.skip.reason is not SkipReason.VANISHED:
+            writer.add_skips([outcome.skip], outcome.file)
+
+
+def _finish(run: Run, writer: Writer, found: Discovery, delta: Delta, *, full: bool) -> None:
+    run.progress(Progress(len(found.files), len(found.files), "finishing"))
+    now = _now()
+    changed = bool(run.indexed or delta.removed or full)
+    writer.set_meta(build="complete", pipeline=_pipeline(run), notes="\n".join(found.notes))
+    writer.set_meta(done=str(len(found.files)), checked_at=now, scanned_ns=str(run.started_ns))
+    if full:
+        writer.set_meta(last_full_index=now)
+    if changed:
+        writer.set_meta(updated_at=now)
+    writer.commit()
+    _log.info("%d files indexed, %d unchanged, %d removed", run.indexed, run.unchanged, len(delta.removed))
+
+
+def _report(run: Run, writer: Writer, found: Discovery, delta: Delta) -> IndexReport:
+    files = writer.files()
+    worker_trouble = (SkipReason.WORKER_CRASHED, SkipReason.WORKER_TIMEOUT, SkipReason.UNREADABLE)
+    return IndexReport(
+        project_path=str(run.root),
+        files_indexed=run.indexed,
+        files_unchanged=run.unchanged,
+        files_removed=len(delta.removed),
+        files_skipped=writer.count_skips(),
+        chunks_created=run.chunks,
+        total_files=len(files),
+        total_chunks=sum(file.chunks for file in files),
+        seconds=(time.time_ns() - run.started_ns) / 1e9,
+        created=run.created,
+        errors=tuple(s for s in (*found.skips, *run.skips) if s.reason in worker_trouble),
+        notes=tuple(found.notes),
+    )
+
+
+def _now() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,0 +1,85 @@
+"""The worker process: reads, cuts, tokenises and embeds one file at a time.
+
+It runs apart from the indexing process, so that a file that crashes or hangs a parser costs
+that file only. Messages are pickled values on its standard input and output.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import BinaryIO
+
+from findspot.chunk.dispatch import chunk_file
+from findspot.core.files import content_hash
+from findspot.core.model import Chunk, Skip, SkipReason
+from findspot.discover.content import content_skip, decode
+from findspot.discover.reading import read_file
+from findspot.embed.batch import chunk_key, embed_chunks
+from findspot.embed.protocol import Embedder
+from findspot.embed.registry import open_embedder
+from findspot.indexing.messages import Indexed, Job, Outcome, Rejected, Setup, Unchanged
+from findspot.store.records import ChunkRecord, FileRecord
+from findspot.text.document import keyword_text
+
+
+def process(job: Job, setup: Setup, embedder: Embedder) -> Outcome:
+    """Index one file: read → check → cut → tokenise → embed."""
+    data = read_file(Path(setup.root), job.file, setup.max_file_bytes)
+    if isinstance(data, Skip):
+        return Rejected(data, job.file)
+    sha256 = content_hash(data)
+    file = replace(job.file, size=len(data))
+    if sha256 == job.known_sha256:
+        return Unchanged(file)
+    if unfit := content_skip(file.path, data):
+        return Rejected(unfit, file)
+    chunked = chunk_file(file, decode(data), setup.strategy)
+    if not chunked.chunks:
+        return Rejected(Skip(file.path, SkipReason.EMPTY), file)
+    records = _records(chunked.chunks, job.known_keys, embedder)
+    return Indexed(FileRecord(file, sha256, records), chunked.skip)
+
+
+def _records(
+    chunks: tuple[Chunk, ...], known: frozenset[bytes], embedder: Embedder
+) -> tuple[ChunkRecord, ...]:
+    keys = [chunk_key(embedder, chunk) for chunk in chunks]
+    fresh = [chunk for chunk, key in zip(chunks, keys, strict=True) if key not in known]
+    vectors = embed_chunks(embedder, fresh) if fresh else None
+    records = []
+    row = 0
+    for chunk, key in zip(chunks, keys, strict=True):
+        record = ChunkRecord(chunk, keyword_text(chunk), key)
+        if vectors is not None and key not in known:
+            record = replace(record, scale=float(vectors.scales[row]), vector=vectors.values[row].tobytes())
+            row += 1
+        records.append(record)
+    return tuple(records)
+
+
+def serve(source: BinaryIO, sink: BinaryIO) -> None:
+    """Answer each job with its outcome, in order, until the input ends."""
+    setup: Setup = pickle.load(source)
+    embedder = open_embedder(setup.provider)
+    while True:
+        try:
+            jobs: list[Job] = pickle.load(source)
+        except EOFError:
+            return
+        for job in jobs:
+            pickle.dump(process(job, setup, embedder), sink, pickle.HIGHEST_PROTOCOL)
+            sink.flush()
+
+
+def main() -> None:
+    sink = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # a stray print must not end up in the answers
+    serve(sys.stdin.buffer, sink)
+
+
+if __name__ == "__main__":
+    main()

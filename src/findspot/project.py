@@ -1,0 +1,256 @@
+"""One project: its root, its settings, its index, and everything that can be asked of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from findspot.core.config import Settings, load_settings, write_starter
+from findspot.core.errors import (
+    FileNotIndexedError,
+    FindspotError,
+    IndexCorruptError,
+    IndexFormatError,
+    IndexNotFoundError,
+    InvalidArgumentError,
+    SymlinkError,
+)
+from findspot.core.files import folder_bytes, make_private_dir, write_json
+from findspot.core.globs import compile_glob
+from findspot.core.log import get_logger
+from findspot.core.model import Corpus, IndexReport, IndexState, IndexStatus, Progress, Skip, SkipReason
+from findspot.core.paths import index_folder, project_root, relative_path
+from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
+from findspot.discover.walk import classify, walk
+from findspot.embed.protocol import Embedder
+from findspot.embed.registry import open_embedder
+from findspot.indexing import pipeline
+from findspot.indexing.delta import compare
+from findspot.store.index import IndexStore
+from findspot.store.snapshot import Snapshot
+
+_log = get_logger("project")
+
+MAX_PATH_RESULTS = 100_000
+"""Paths a glob may give back, whatever the limit asked for."""
+
+
+class Project:
+    """A folder with an index. Safe to use from several threads."""
+
+    def __init__(
+        self,
+        root: str | Path,
+        flags: dict[str, object] | None = None,
+        embedder: Callable[[str], Embedder] = open_embedder,
+    ) -> None:
+        self.root = project_root(root)
+        self._flags = flags or {}
+        self._embedder = embedder
+        home = load_settings(flags=self._flags).home
+        self.store = IndexStore(index_folder(home, self.root), str(self.root))
+
+    @property
+    def settings(self) -> Settings:
+        """The configuration in force now; files are read anew, so edits count at once."""
+        return load_settings(self.root, self.store.folder, self._flags)
+
+    def update(
+        self,
+        *,
+        force: bool = False,
+        allow_large: bool = False,
+        progress: ProgressSink = ignore_progress,
+        cancel: CancelToken | None = None,
+    ) -> IndexReport:
+        """Bring the index up to date, making it first if there is none.
+
+        `force` does every file anew. `allow_large` agrees to a project of more than `maxFiles`.
+        """
+        settings = self.settings
+        if settings.store.kind != "default":
+            raise InvalidArgumentError(
+                f"The store '{settings.store.kind}' is not part of this version.",
+                hint='Set `store` to "default".',
+            )
+        make_private_dir(self.store.folder)
+        run = pipeline.Run(
+            root=self.root,
+            store=self.store,
+            settings=settings,
+            model=self._model(settings),
+            force=force,
+            allow_large=allow_large,
+            progress=progress,
+            cancel=cancel or CancelToken(),
+        )
+        try:
+            report = self._apply(run)
+        except FindspotError as error:
+            self._drop_if_empty()
+            _log.warning("indexing stopped: %s", error.developer_message)
+            raise
+        write_starter(self.store.folder)
+        self._write_metadata()
+        return report
+
+    def reindex_file(self, path: str) -> int:
+        """Index one file anew, whatever the index thinks of it; returns its number of chunks."""
+        relative = relative_path(self.root, path)
+        self._require_index()
+        settings = self.settings
+        found = classify(self.root, relative, pipeline.policy_of(settings))
+        if isinstance(found, Skip):
+            self._forget(relative, found)
+            raise _not_indexable(relative, found)
+        run = pipeline.Run(self.root, self.store, settings, self._model(settings))
+        chunks = pipeline.apply_one(run, found)
+        if run.skips and not chunks:
+            raise _not_indexable(relative, run.skips[0])
+        self._write_metadata()
+        return chunks
+
+    def delete(self) -> bool:
+        """Remove the index; False when there was none."""
+        if not self.store.folder.exists():
+            return False
+        self.store.delete()
+        return True
+
+    def files(self, pattern: str = "**", limit: int = MAX_PATH_RESULTS) -> tuple[list[str], int]:
+        """Indexed paths that match a glob, in order, and how many there are before the limit."""
+        matches = compile_glob(pattern).match
+        with self.store.snapshot() as snapshot:
+            found = [file.path for file in snapshot.files.files if matches(file.path)]
+        return found[: min(limit, MAX_PATH_RESULTS)], len(found)
+
+    def skipped(self, reason: str | None = None) -> list[Skip]:
+        """Files that are not in the index, and why."""
+        with self.store.snapshot() as snapshot:
+            return snapshot.skips(reason)
+
+    def status(self) -> IndexStatus:
+        """What the index holds and how it stands to the files on disk."""
+        try:
+            with self.store.snapshot() as snapshot:
+                return self._status(snapshot)
+        except IndexNotFoundError:
+            return IndexStatus(IndexState.NOT_FOUND, str(self.root), str(self.store.folder))
+        except IndexCorruptError as error:
+            return IndexStatus(
+                IndexState.FAILED,
+                str(self.root),
+                str(self.store.folder),
+                last_error=f"{error.user_message} ({error.developer_message})",
+            )
+
+    def close(self) -> None:
+        """Close files; the project can still be used and opens them again."""
+        self.store.close()
+
+    def _apply(self, run: pipeline.Run) -> IndexReport:
+        try:
+            return pipeline.apply(run)
+        except IndexFormatError:
+            if not run.force:
+                raise
+            self.store.set_aside()
+        except IndexCorruptError as error:
+            backup = self.store.set_aside()
+            _log.warning("%s; kept as %s and built anew", error.developer_message, backup.name)
+        return pipeline.apply(run)
+
+    def _model(self, settings: Settings) -> str:
+        """What tells the vectors of one model from another's."""
+        model = self._embedder(settings.embed.provider)
+        return f"{model.id}@{model.revision}/{model.dimensions}"
+
+    def _require_index(self) -> None:
+        if not self.store.exists:
+            raise IndexNotFoundError(str(self.root), str(self.store.folder))
+
+    def _forget(self, relative: str, skip: Skip) -> None:
+        with self.store.writer() as writer:
+            writer.remove_path(relative)
+            if skip.reason is not SkipReason.VANISHED:
+                writer.add_skips([skip])
+            writer.commit()
+
+    def _drop_if_empty(self) -> None:
+        """A first run that never committed leaves no trace."""
+        if not self.store.exists and self.store.folder.is_dir() and not self.store.being_written:
+            self.store.delete()
+
+    def _status(self, snapshot: Snapshot) -> IndexStatus:
+        meta, settings = snapshot.meta(), self.settings
+        counts = snapshot.counts()
+        files, chunks = counts.get(Corpus.CODE, (0, 0))
+        docs, doc_chunks = counts.get(Corpus.DOCS, (0, 0))
+        complete, writing = meta.get("build") == "complete", self.store.being_written
+        state = IndexState.INDEXING if writing else IndexState.READY if complete else IndexState.INCOMPLETE
+        done, total = int(meta.get("done", "0")), int(meta.get("total", "0"))
+        return IndexStatus(
+            state=state,
+            project_path=str(self.root),
+            index_path=str(self.store.folder),
+            total_files=files + docs,
+            total_chunks=chunks + doc_chunks,
+            total_docs=docs,
+            total_doc_chunks=doc_chunks,
+            storage_bytes=folder_bytes(self.store.folder),
+            last_updated=meta.get("updated_at") or meta.get("created_at"),
+            created_at=meta.get("created_at"),
+            query_ready=files + docs > 0,
+            pending_changes=0 if writing else self._pending(snapshot, settings),
+            progress=None if complete and not writing else Progress(done, total, "indexing"),
+            last_error=meta.get("last_error") or None,
+            model=meta.get("model"),
+            strategy=settings.sync.strategy,
+            languages=snapshot.languages(),
+            skipped=snapshot.skip_counts(),
+            notes=tuple(filter(None, meta.get("notes", "").split("\n"))),
+        )
+
+    def _pending(self, snapshot: Snapshot, settings: Settings) -> int:
+        """Files whose size or time of writing says that the index is behind."""
+        found = walk(self.root, pipeline.policy_of(settings)).files
+        delta = compare(found, snapshot.known_files(), 2**63, force=False)
+        return len(delta.changed) + len(delta.removed)
+
+    def _write_metadata(self) -> None:
+        """`metadata.json`, for people and other programs; Findspot itself reads the database."""
+        with self.store.snapshot() as snapshot:
+            meta, counts = snapshot.meta(), snapshot.counts()
+        files, chunks = counts.get(Corpus.CODE, (0, 0))
+        docs, doc_chunks = counts.get(Corpus.DOCS, (0, 0))
+        size = folder_bytes(self.store.folder)
+        docs_size = size * doc_chunks // max(1, chunks + doc_chunks)
+        updated = meta.get("updated_at")
+        write_json(
+            self.store.folder / "metadata.json",
+            {
+                "version": "1.0.0",
+                "projectPath": str(self.root),
+                "createdAt": meta.get("created_at"),
+                "lastFullIndex": meta.get("last_full_index"),
+                "lastIncrementalUpdate": updated,
+                "stats": {
+                    "totalFiles": files,
+                    "totalChunks": chunks,
+                    "storageSizeBytes": size - docs_size,
+                },
+                "docsStats": {
+                    "totalDocs": docs,
+                    "totalDocChunks": doc_chunks,
+                    "docsStorageSizeBytes": docs_size,
+                },
+                "lastDocsIndex": updated if docs else None,
+            },
+        )
+
+
+def _not_indexable(path: str, skip: Skip) -> FindspotError:
+    if skip.reason is SkipReason.SYMLINK:
+        return SymlinkError(path)
+    why = f"It is left out: {skip.reason.replace('_', ' ')}" + (f" ({skip.detail})." if skip.detail else ".")
+    return FileNotIndexedError(path, "" if skip.reason is SkipReason.VANISHED else why)

@@ -1,0 +1,277 @@
+"""SQLite, the truth: opening it safely, and the rows of each table."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from findspot.core.errors import (
+    IndexBusyError,
+    IndexCorruptError,
+    IndexFormatError,
+    PermissionDeniedError,
+)
+from findspot.core.files import disk_full
+from findspot.core.model import Skip, SkipReason, SourceFile
+from findspot.store.records import ChunkRecord, FileRecord, StoredChunk, StoredFile
+from findspot.store.schema import FORMAT_VERSION, MIGRATIONS, ORDINAL_BITS, TABLES, chunk_number, chunk_range
+
+FILE_NAME = "index.sqlite"
+_BUSY_MS = 10_000
+_MAX_PARAMETERS = 900
+
+
+@contextlib.contextmanager
+def translated(path: Path) -> Iterator[None]:
+    """Turn SQLite's errors into ours."""
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        text = str(error)
+        if "full" in text:
+            raise disk_full(path) from error
+        if "locked" in text or "busy" in text:
+            raise IndexBusyError("another process") from error
+        if "readonly" in text or "unable to open" in text:
+            raise PermissionDeniedError(str(path)) from error
+        raise IndexCorruptError(text) from error
+    except sqlite3.DatabaseError as error:
+        raise IndexCorruptError(str(error)) from error
+
+
+def connect(path: Path, *, create: bool = False) -> sqlite3.Connection:
+    """Open the database, making or migrating it only when `create` (the writer) asks."""
+    with translated(path):
+        mode = "rwc" if create else "rw"
+        connection = sqlite3.connect(
+            f"{path.absolute().as_uri()}?mode={mode}",
+            uri=True,
+            isolation_level=None,
+            check_same_thread=False,
+            timeout=_BUSY_MS / 1000,
+        )
+        try:
+            connection.execute("PRAGMA synchronous = NORMAL")
+            connection.execute("PRAGMA mmap_size = 268435456")
+            _prepare(connection, create)
+        except BaseException:
+            connection.close()
+            raise
+    return connection
+
+
+def _prepare(connection: sqlite3.Connection, create: bool) -> None:
+    version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+    if version > FORMAT_VERSION:
+        raise IndexFormatError(version, FORMAT_VERSION)
+    if version == FORMAT_VERSION:
+        return
+    if not create:
+        raise IndexCorruptError(f"format {version} has not been migrated; update the index")
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("BEGIN IMMEDIATE")
+    if version == 0:
+        for statement in TABLES.split(";\n"):
+            connection.execute(statement)
+    for step in range(max(version, 1), FORMAT_VERSION):
+        for statement in MIGRATIONS[step].split(";\n"):
+            connection.execute(statement)
+    connection.execute(f"PRAGMA user_version = {FORMAT_VERSION}")
+    connection.execute("COMMIT")
+
+
+def read_meta(db: sqlite3.Connection) -> dict[str, str]:
+    return dict(db.execute("SELECT key, value FROM meta"))
+
+
+def write_meta(db: sqlite3.Connection, values: dict[str, str]) -> None:
+    db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", values.items())
+
+
+_FILE_COLUMNS = "id, path, corpus, language, size, mtime_ns, sha256, chunks"
+
+
+def all_files(db: sqlite3.Connection) -> list[StoredFile]:
+    return [StoredFile(*row) for row in db.execute(f"SELECT {_FILE_COLUMNS} FROM files ORDER BY path")]
+
+
+def find_file(db: sqlite3.Connection, path: str) -> StoredFile | None:
+    row = db.execute(f"SELECT {_FILE_COLUMNS} FROM files WHERE path = ?", (path,)).fetchone()
+    return StoredFile(*row) if row else None
+
+
+def last_file_id(db: sqlite3.Connection) -> int:
+    row = db.execute("SELECT seq FROM sqlite_sequence WHERE name = 'files'").fetchone()
+    return int(row[0]) if row else 0
+
+
+def insert_file(db: sqlite3.Connection, record: FileRecord) -> int:
+    """Add a file revision with its chunks and symbols; its number is returned."""
+    file = record.file
+    cursor = db.execute(
+        "INSERT INTO files (path, corpus, language, size, mtime_ns, sha256, chunks) VALUES (?,?,?,?,?,?,?)",
+        (file.path, file.corpus, file.language, file.size, file.mtime_ns, record.sha256, len(record.chunks)),
+    )
+    file_id = int(cursor.lastrowid or 0)
+    numbered = [(chunk_number(file_id, ordinal), item) for ordinal, item in enumerate(record.chunks)]
+    db.executemany(
+        "INSERT INTO chunks VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+        (_chunk_row(number, item) for number, item in numbered),
+    )
+    db.executemany(
+        "INSERT OR IGNORE INTO symbols VALUES (?,?,?,?,?)",
+        (
+            (symbol.name.lower(), number, symbol.name, symbol.kind, symbol.line)
+            for number, item in numbered
+            for symbol in item.chunk.symbols
+        ),
+    )
+    return file_id
+
+
+def _chunk_row(number: int, item: ChunkRecord) -> tuple[object, ...]:
+    chunk = item.chunk
+    return (
+        number,
+        chunk.span.start,
+        chunk.span.end,
+        chunk.chunk_type,
+        chunk.kind,
+        chunk.text,
+        "\n".join(symbol.name for symbol in chunk.symbols),
+        chunk.signature,
+        chunk.breadcrumb,
+        chunk.doc_comment,
+        "\n".join(chunk.tags),
+        item.keywords,
+        item.key,
+        item.scale,
+        item.vector,
+    )
+
+
+def delete_file(db: sqlite3.Connection, file_id: int) -> None:
+    db.execute("DELETE FROM symbols WHERE chunk_id BETWEEN ? AND ?", chunk_range(file_id))
+    db.execute("DELETE FROM chunks WHERE id BETWEEN ? AND ?", chunk_range(file_id))
+    db.execute("DELETE FROM files WHERE id = ?", (file_id,))
+
+
+def file_vectors(db: sqlite3.Connection, file_id: int) -> dict[bytes, tuple[float, bytes]]:
+    """The vectors of a file's chunks by what was embedded."""
+    rows = db.execute("SELECT key, scale, vector FROM chunks WHERE id BETWEEN ? AND ?", chunk_range(file_id))
+    return {key: (scale, vector) for key, scale, vector in rows}
+
+
+def all_vectors(db: sqlite3.Connection) -> Iterator[tuple[int, float, bytes]]:
+    yield from db.execute("SELECT id, scale, vector FROM chunks ORDER BY id")
+
+
+def all_keywords(db: sqlite3.Connection, corpus: str) -> Iterator[tuple[int, str]]:
+    """Number and tokens of every chunk that keyword search covers."""
+    yield from db.execute(
+        "SELECT chunks.id, keywords FROM chunks JOIN files ON files.id = chunks.id >> ? "
+        "WHERE corpus = ? AND keywords <> ''",
+        (ORDINAL_BITS, corpus),
+    )
+
+
+_CHUNK_COLUMNS = (
+    "chunks.id, path, language, start_line, end_line, chunk_type, kind, text, symbols, "
+    "signature, breadcrumb, doc_comment, tags"
+)
+
+
+def chunks_by_number(db: sqlite3.Connection, numbers: Sequence[int]) -> dict[int, StoredChunk]:
+    found: dict[int, StoredChunk] = {}
+    for first in range(0, len(numbers), _MAX_PARAMETERS):
+        part = numbers[first : first + _MAX_PARAMETERS]
+        rows = db.execute(
+            f"SELECT {_CHUNK_COLUMNS} FROM chunks JOIN files ON files.id = chunks.id >> {ORDINAL_BITS} "
+            f"WHERE chunks.id IN ({','.join('?' * len(part))})",
+            part,
+        )
+        found.update((row[0], _stored_chunk(row)) for row in rows)
+    return found
+
+
+def chunks_of_file(db: sqlite3.Connection, file_id: int) -> list[StoredChunk]:
+    rows = db.execute(
+        f"SELECT {_CHUNK_COLUMNS} FROM chunks JOIN files ON files.id = ? WHERE chunks.id BETWEEN ? AND ?",
+        (file_id, *chunk_range(file_id)),
+    )
+    return [_stored_chunk(row) for row in rows]
+
+
+def _stored_chunk(row: tuple[Any, ...]) -> StoredChunk:
+    number, path, language, start, end, chunk_type, kind, text, names, *described, tags = row
+    signature, breadcrumb, doc_comment = described
+    return StoredChunk(
+        number, path, language, start, end, chunk_type, kind, text,
+        _lines(names), signature, breadcrumb, doc_comment, _lines(tags),
+    )  # fmt: skip
+
+
+def _lines(joined: str) -> tuple[str, ...]:
+    return tuple(joined.split("\n")) if joined else ()
+
+
+def defining_chunks(db: sqlite3.Connection, names: Sequence[str], limit: int) -> list[tuple[str, int, str]]:
+    """(lower-cased name, chunk, kind) for each definition of any of the names."""
+    marks = ",".join("?" * len(names))
+    return list(
+        db.execute(
+            f"SELECT name, chunk_id, kind FROM symbols WHERE name IN ({marks}) ORDER BY chunk_id LIMIT ?",
+            (*names, limit),
+        )
+    )
+
+
+def replace_walk_skips(db: sqlite3.Connection, skips: Iterable[Skip]) -> None:
+    """Renew the skips that the walk decides; those of files that were read stay."""
+    db.execute("DELETE FROM skips WHERE mtime_ns IS NULL")
+    put_skips(db, skips, None)
+
+
+def put_skips(db: sqlite3.Connection, skips: Iterable[Skip], file: SourceFile | None) -> None:
+    size, mtime_ns = (file.size, file.mtime_ns) if file else (None, None)
+    db.executemany(
+        "INSERT OR REPLACE INTO skips VALUES (?,?,?,?,?)",
+        ((skip.path, skip.reason, skip.detail, size, mtime_ns) for skip in skips),
+    )
+
+
+def delete_skip(db: sqlite3.Connection, path: str) -> None:
+    db.execute("DELETE FROM skips WHERE path = ?", (path,))
+
+
+def rejected_files(db: sqlite3.Connection) -> dict[str, tuple[int, int]]:
+    rows = db.execute(
+        "SELECT path, size, mtime_ns FROM skips WHERE mtime_ns IS NOT NULL AND reason <> 'chunk_limit'"
+    )
+    return {path: (size, mtime_ns) for path, size, mtime_ns in rows}
+
+
+def all_skips(db: sqlite3.Connection, reason: str | None = None) -> list[Skip]:
+    rows = db.execute(
+        "SELECT path, reason, detail FROM skips WHERE ?1 IS NULL OR reason = ?1 ORDER BY path", (reason,)
+    )
+    return [Skip(path, SkipReason(why), detail) for path, why, detail in rows]
+
+
+def counts(db: sqlite3.Connection) -> dict[str, tuple[int, int]]:
+    """Files and chunks of each corpus."""
+    rows = db.execute("SELECT corpus, COUNT(*), SUM(chunks) FROM files GROUP BY corpus")
+    return {corpus: (files, chunks or 0) for corpus, files, chunks in rows}
+
+
+def languages(db: sqlite3.Connection) -> dict[str, int]:
+    rows = db.execute("SELECT language, COUNT(*) FROM files GROUP BY language ORDER BY 2 DESC, 1")
+    return dict(rows.fetchall())
+
+
+def skip_counts(db: sqlite3.Connection) -> dict[str, int]:
+    rows = db.execute("SELECT reason, COUNT(*) FROM skips GROUP BY reason ORDER BY reason")
+    return dict(rows.fetchall())

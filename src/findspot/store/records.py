@@ -1,0 +1,72 @@
+"""What goes into the store and what comes out of it: plain rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from findspot.core.model import Chunk, SourceFile
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkRecord:
+    """A chunk ready to be stored: with its keywords, its embedding key and its vector.
+
+    `vector` is None when the chunk's key was already known for the file: the stored vector is kept.
+    """
+
+    chunk: Chunk
+    keywords: str
+    key: bytes
+    scale: float = 0.0
+    vector: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FileRecord:
+    """One revision of a file, with all its chunks."""
+
+    file: SourceFile
+    sha256: str
+    chunks: tuple[ChunkRecord, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredFile:
+    """What the index knows about a file it holds."""
+
+    id: int
+    path: str
+    corpus: str
+    language: str
+    size: int
+    mtime_ns: int
+    sha256: str
+    chunks: int
+
+
+@dataclass(frozen=True, slots=True)
+class KnownFiles:
+    """All that the index knows of files: those it holds, and those it looked into and left out."""
+
+    indexed: dict[str, StoredFile]
+    rejected: dict[str, tuple[int, int]]
+    """Path → size and time of writing when it was read."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredChunk:
+    """A chunk as a search reads it."""
+
+    number: int
+    path: str
+    language: str
+    start_line: int
+    end_line: int
+    chunk_type: str
+    kind: str
+    text: str
+    symbols: tuple[str, ...]
+    signature: str | None
+    breadcrumb: str | None
+    doc_comment: str | None
+    tags: tuple[str, ...]

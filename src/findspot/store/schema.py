@@ -1,0 +1,83 @@
+"""The format of the default store, and its history.
+
+FORMAT_VERSION
+    1   0.1.0   files, chunks with their vectors, symbols, skips, meta
+"""
+
+from __future__ import annotations
+
+FORMAT_VERSION = 1
+
+ORDINAL_BITS = 12
+"""A chunk's number is its file revision's number followed by its place in the file.
+
+So a chunk's file is known from its number alone, in SQLite, in the keyword index and in the
+vector segments, and one set of live file numbers tells everywhere what is current.
+"""
+
+TABLES = """
+CREATE TABLE meta (
+    key   TEXT PRIMARY KEY,
+    value TEXT NOT NULL
+) WITHOUT ROWID;
+
+CREATE TABLE files (
+    id       INTEGER PRIMARY KEY AUTOINCREMENT,  -- new for each revision, never used twice
+    path     TEXT NOT NULL UNIQUE,
+    corpus   TEXT NOT NULL,
+    language TEXT NOT NULL,
+    size     INTEGER NOT NULL,
+    mtime_ns INTEGER NOT NULL,
+    sha256   TEXT NOT NULL,
+    chunks   INTEGER NOT NULL
+);
+
+CREATE TABLE chunks (
+    id          INTEGER PRIMARY KEY,
+    start_line  INTEGER NOT NULL,
+    end_line    INTEGER NOT NULL,
+    chunk_type  TEXT NOT NULL,
+    kind        TEXT NOT NULL,
+    text        TEXT NOT NULL,
+    symbols     TEXT NOT NULL,   -- names, one a line
+    signature   TEXT,
+    breadcrumb  TEXT,
+    doc_comment TEXT,
+    tags        TEXT NOT NULL,   -- one a line
+    keywords    TEXT NOT NULL,   -- the tokens of the keyword index, which is rebuilt from them
+    key         BLOB NOT NULL,   -- what was embedded, with which model
+    scale       REAL NOT NULL,
+    vector      BLOB NOT NULL
+);
+
+CREATE TABLE symbols (
+    name     TEXT NOT NULL,      -- lower-cased
+    chunk_id INTEGER NOT NULL,
+    display  TEXT NOT NULL,
+    kind     TEXT NOT NULL,
+    line     INTEGER NOT NULL,
+    PRIMARY KEY (chunk_id, line, name, kind)
+) WITHOUT ROWID;
+CREATE INDEX symbols_by_name ON symbols (name);
+
+CREATE TABLE skips (
+    path     TEXT PRIMARY KEY,
+    reason   TEXT NOT NULL,
+    detail   TEXT NOT NULL,
+    size     INTEGER,            -- of the file when it was read; NULL where its name was enough
+    mtime_ns INTEGER
+) WITHOUT ROWID;
+"""
+
+MIGRATIONS: dict[int, str] = {}
+"""From a version to the next: statements run in the transaction that raises `user_version`."""
+
+
+def chunk_number(file_id: int, ordinal: int) -> int:
+    return (file_id << ORDINAL_BITS) | ordinal
+
+
+def chunk_range(file_id: int) -> tuple[int, int]:
+    """The lowest and highest number that a chunk of this file revision can have."""
+    first = file_id << ORDINAL_BITS
+    return first, first | ((1 << ORDINAL_BITS) - 1)

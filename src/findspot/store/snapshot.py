@@ -1,0 +1,72 @@
+"""One consistent state of an index, as a search reads it."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from findspot.core.model import Corpus, Skip
+from findspot.store import database as rows
+from findspot.store import keywords, vectors
+from findspot.store.derived import Derived, FileTable
+from findspot.store.records import KnownFiles, StoredChunk
+
+
+class Snapshot:
+    """One consistent state of the index, for as long as it is open."""
+
+    def __init__(self, db: sqlite3.Connection, derived: Derived) -> None:
+        self._db = db
+        self._derived = derived
+
+    @property
+    def generation(self) -> int:
+        return self._derived.generation
+
+    @property
+    def files(self) -> FileTable:
+        return self._derived.files
+
+    def meta(self) -> dict[str, str]:
+        return rows.read_meta(self._db)
+
+    def counts(self) -> dict[str, tuple[int, int]]:
+        return rows.counts(self._db)
+
+    def languages(self) -> dict[str, int]:
+        return rows.languages(self._db)
+
+    def skips(self, reason: str | None = None) -> list[Skip]:
+        return rows.all_skips(self._db, reason)
+
+    def skip_counts(self) -> dict[str, int]:
+        return rows.skip_counts(self._db)
+
+    def known_files(self) -> KnownFiles:
+        return KnownFiles({file.path: file for file in self.files.files}, rows.rejected_files(self._db))
+
+    def chunks(self, numbers: Sequence[int]) -> dict[int, StoredChunk]:
+        return rows.chunks_by_number(self._db, numbers)
+
+    def chunks_of(self, path: str) -> list[StoredChunk]:
+        file = rows.find_file(self._db, path)
+        return rows.chunks_of_file(self._db, file.id) if file else []
+
+    def definitions(self, names: Sequence[str], limit: int = 1_000) -> list[tuple[str, int, str]]:
+        """(lower-cased name, chunk, kind) of the definitions of any of these lower-cased names."""
+        return rows.defining_chunks(self._db, names, limit) if names else []
+
+    def keywords(self, corpus: Corpus) -> keywords.KeywordReader | None:
+        return self._derived.keywords.get(corpus)
+
+    def nearest(
+        self, query: NDArray[np.int8], allowed: vectors.Mask, top: int
+    ) -> tuple[vectors.Numbers, NDArray[np.float32]]:
+        return vectors.scan(self._derived.segments, query, allowed, top)
+
+    def vector(self, number: int) -> NDArray[np.int8] | None:
+        row = self._db.execute("SELECT vector FROM chunks WHERE id = ?", (number,)).fetchone()
+        return np.frombuffer(row[0], np.int8) if row else None

@@ -1,0 +1,29 @@
+"""What keyword search knows of a chunk: its text, where it stands, and its capsule."""
+
+from __future__ import annotations
+
+from pathlib import PurePosixPath
+
+from findspot.core.model import Chunk, ChunkType
+from findspot.text.tokens import tokens
+
+STEM_REPEATS = 2
+"""A file's name says what it is about; twice, so that it is heard beside a long body."""
+
+FOLDERS = 3
+"""The last folders tell the subsystem; those above are the same for the whole project."""
+
+
+def path_text(path: str) -> str:
+    """The words of a path that help to find it."""
+    pure = PurePosixPath(path)
+    stem = pure.name.split(".", 1)[0] or pure.name
+    return " ".join([stem] * STEM_REPEATS + list(pure.parent.parts[-FOLDERS:]))
+
+
+def keyword_text(chunk: Chunk) -> str:
+    """The tokens that are indexed for a chunk, joined by spaces; none for an outline."""
+    if chunk.chunk_type is ChunkType.SYMBOLS:
+        return ""
+    head = f"{path_text(chunk.path)} {chunk.breadcrumb or ''} {chunk.context}"
+    return " ".join(tokens(head) + tokens(chunk.text))
