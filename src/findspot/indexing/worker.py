@@ -15,7 +15,7 @@ from typing import BinaryIO
 
 from findspot.chunk.dispatch import chunk_file
 from findspot.core.files import content_hash
-from findspot.core.model import Chunk, Skip, SkipReason
+from findspot.core.model import Chunk, ChunkType, Skip, SkipReason
 from findspot.discover.content import content_skip, decode
 from findspot.discover.reading import read_file
 from findspot.embed.batch import chunk_key, embed_chunks
@@ -53,12 +53,19 @@ def _records(
     records = []
     row = 0
     for chunk, key in zip(chunks, keys, strict=True):
-        record = ChunkRecord(chunk, keyword_text(chunk), key)
+        record = ChunkRecord(chunk, _keywords(chunk), key)
         if vectors is not None and key not in known:
             record = replace(record, scale=float(vectors.scales[row]), vector=vectors.values[row].tobytes())
             row += 1
         records.append(record)
     return tuple(records)
+
+
+def _keywords(chunk: Chunk) -> str:
+    """None for an outline: searches answer with the lines of files."""
+    if chunk.chunk_type is ChunkType.SYMBOLS:
+        return ""
+    return keyword_text(chunk.path, chunk.breadcrumb, chunk.context, chunk.text)
 
 
 def serve(source: BinaryIO, sink: BinaryIO) -> None:

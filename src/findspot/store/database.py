@@ -15,9 +15,10 @@ from findspot.core.errors import (
     PermissionDeniedError,
 )
 from findspot.core.files import disk_full
-from findspot.core.model import Skip, SkipReason, SourceFile
+from findspot.core.model import ChunkType, Skip, SkipReason, SourceFile
 from findspot.store.records import ChunkRecord, FileRecord, StoredChunk, StoredFile
 from findspot.store.schema import FORMAT_VERSION, MIGRATIONS, ORDINAL_BITS, TABLES, chunk_number, chunk_range
+from findspot.text.document import keyword_text
 
 FILE_NAME = "index.sqlite"
 _BUSY_MS = 10_000
@@ -146,7 +147,7 @@ def _chunk_row(number: int, item: ChunkRecord) -> tuple[object, ...]:
         chunk.breadcrumb,
         chunk.doc_comment,
         "\n".join(chunk.tags),
-        item.keywords,
+        chunk.context,
         item.key,
         item.scale,
         item.vector,
@@ -171,11 +172,23 @@ def all_vectors(db: sqlite3.Connection) -> Iterator[tuple[int, float, bytes]]:
 
 def all_keywords(db: sqlite3.Connection, corpus: str) -> Iterator[tuple[int, str]]:
     """Number and tokens of every chunk that keyword search covers."""
-    yield from db.execute(
-        "SELECT chunks.id, keywords FROM chunks JOIN files ON files.id = chunks.id >> ? "
-        "WHERE corpus = ? AND keywords <> ''",
-        (ORDINAL_BITS, corpus),
+    found = db.execute(
+        "SELECT chunks.id, path, breadcrumb, context, text "
+        "FROM chunks JOIN files ON files.id = chunks.id >> ? WHERE corpus = ? AND chunk_type <> ?",
+        (ORDINAL_BITS, corpus, ChunkType.SYMBOLS),
     )
+    for number, path, breadcrumb, context, text in found:
+        yield number, keyword_text(path, breadcrumb, context, text)
+
+
+def keyword_counts(db: sqlite3.Connection) -> dict[str, int]:
+    """How many chunks of each corpus keyword search covers."""
+    found = db.execute(
+        "SELECT corpus, COUNT(*) FROM chunks JOIN files ON files.id = chunks.id >> ? "
+        "WHERE chunk_type <> ? GROUP BY corpus",
+        (ORDINAL_BITS, ChunkType.SYMBOLS),
+    )
+    return dict(found.fetchall())
 
 
 _CHUNK_COLUMNS = (

@@ -61,12 +61,7 @@ def rebuild_missing(folder: Path, db: sqlite3.Connection) -> None:
     """At the writer's start: check cheaply that the derived parts are there and whole."""
     try:
         derived = load_derived(folder, db, 0)
-        stored = dict.fromkeys(derived.keywords, 0) | dict(
-            db.execute(
-                f"SELECT corpus, COUNT(*) FROM chunks JOIN files ON files.id = chunks.id >> {ORDINAL_BITS} "
-                "WHERE keywords <> '' GROUP BY corpus"
-            )
-        )
+        stored = rows.keyword_counts(db)
         behind = any(derived.keywords[corpus].size < count for corpus, count in stored.items())
         held = sum(segment.numbers.size for segment in derived.segments)
         behind = behind or held < sum(file.chunks for file in derived.files.files)

@@ -44,7 +44,7 @@ CREATE TABLE chunks (
     breadcrumb  TEXT,
     doc_comment TEXT,
     tags        TEXT NOT NULL,   -- one a line
-    keywords    TEXT NOT NULL,   -- the tokens of the keyword index, which is rebuilt from them
+    context     TEXT NOT NULL,   -- the capsule: found by, never shown
     key         BLOB NOT NULL,   -- what was embedded, with which model
     scale       REAL NOT NULL,
     vector      BLOB NOT NULL

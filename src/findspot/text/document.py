@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from pathlib import PurePosixPath
 
-from findspot.core.model import Chunk, ChunkType
 from findspot.text.tokens import tokens
 
 STEM_REPEATS = 2
@@ -14,6 +14,7 @@ FOLDERS = 3
 """The last folders tell the subsystem; those above are the same for the whole project."""
 
 
+@lru_cache(maxsize=4096)
 def path_text(path: str) -> str:
     """The words of a path that help to find it."""
     pure = PurePosixPath(path)
@@ -21,9 +22,6 @@ def path_text(path: str) -> str:
     return " ".join([stem] * STEM_REPEATS + list(pure.parent.parts[-FOLDERS:]))
 
 
-def keyword_text(chunk: Chunk) -> str:
-    """The tokens that are indexed for a chunk, joined by spaces; none for an outline."""
-    if chunk.chunk_type is ChunkType.SYMBOLS:
-        return ""
-    head = f"{path_text(chunk.path)} {chunk.breadcrumb or ''} {chunk.context}"
-    return " ".join(tokens(head) + tokens(chunk.text))
+def keyword_text(path: str, breadcrumb: str | None, context: str, text: str) -> str:
+    """The tokens that are indexed for a chunk, joined by spaces."""
+    return " ".join(tokens(f"{path_text(path)} {breadcrumb or ''} {context}\n{text}"))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from itertools import chain
 
 _WORD = re.compile(r"[^\W_][\w]*|_+[^\W_]\w*", re.UNICODE)
 """A run of letters, digits and underscores that holds at least one letter or digit."""
@@ -38,10 +39,7 @@ def word_tokens(word: str) -> tuple[str, ...]:
 
 def tokens(text: str) -> list[str]:
     """All tokens of a text, in order, identifiers followed by their parts."""
-    found: list[str] = []
-    for word in _WORD.findall(text):
-        found.extend(word_tokens(word))
-    return found
+    return list(chain.from_iterable(map(word_tokens, _WORD.findall(text))))
 
 
 @lru_cache(maxsize=200_000)
@@ -54,10 +52,7 @@ def word_parts(word: str) -> tuple[str, ...]:
 
 def parts(text: str) -> list[str]:
     """The lower-cased parts of all words of a text, in order, compounds left out."""
-    found: list[str] = []
-    for word in _WORD.findall(text):
-        found.extend(word_parts(word))
-    return found
+    return list(chain.from_iterable(map(word_parts, _WORD.findall(text))))
 
 
 def words(text: str) -> list[str]:
