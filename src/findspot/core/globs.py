@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable
+from itertools import pairwise
 
 from findspot.core.errors import InvalidPatternError
 
@@ -50,7 +51,7 @@ class Globs:
             regex = compile_glob(pattern, case_sensitive=case_sensitive)
             plain = _PLAIN_SUFFIX.fullmatch(pattern) if case_sensitive else None
             if plain:
-                suffixes.append(_nfc(plain[1]))
+                suffixes += [_nfc(plain[1]), _nfc(plain[1]) + "/"]
             elif pattern not in _UNIVERSAL:
                 compiled.append(regex)
         # Most patterns are `*.ext`, and asking for a suffix is ten times as fast as a regex.
@@ -64,9 +65,12 @@ class Globs:
         """Whether any pattern matches the path."""
         if self._everything:
             return True
-        if self._suffixes and path.removesuffix("/").endswith(self._suffixes):
+        if path.endswith(self._suffixes):
             return True
-        return any(regex.match(path) for regex in self._compiled)
+        for regex in self._compiled:  # noqa: SIM110 - a generator costs more than the rest of this
+            if regex.match(path):
+                return True
+        return False
 
 
 def compile_glob(pattern: str, *, case_sensitive: bool = True) -> re.Pattern[str]:
@@ -207,7 +211,7 @@ def _expand_braces(pattern: str) -> list[str]:
         else:
             start, commas, end = span
             cuts = [start, *commas, end]
-            middles = [glob[a + 1 : b] for a, b in zip(cuts, cuts[1:], strict=False)]
+            middles = [glob[a + 1 : b] for a, b in pairwise(cuts)]
             if not commas:
                 middles = [f"\\{{{middles[0]}\\}}"]
             waiting += [glob[:start] + middle + glob[end + 1 :] for middle in reversed(middles)]

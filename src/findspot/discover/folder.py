@@ -42,7 +42,7 @@ class Folder:
     """
 
     def __init__(self, path: str, handle: int | None) -> None:
-        self._path = path
+        self._path = path  # used where there is no handle
         self._handle = handle
 
     @classmethod
@@ -63,11 +63,11 @@ class Folder:
 
     def enter(self, name: str) -> Self:
         """A folder in this one; OSError when it is a link, no folder, or not readable."""
-        path = os.path.join(self._path, name)  # noqa: PTH118 - plain strings are fast here
+        at = self._at(name)
         if self._handle is None:
-            self._check_by_path(path)
-            return type(self)(path, None)
-        return type(self)(path, os.open(name, _FOLDER_FLAGS, dir_fd=self._handle))
+            self._check_by_path(at)
+            return type(self)(at, None)
+        return type(self)(name, os.open(at, _FOLDER_FLAGS, dir_fd=self._handle))
 
     def scan(self) -> list[os.DirEntry[str]]:
         """Its entries, in no order."""
@@ -76,7 +76,7 @@ class Folder:
 
     def lstat(self, name: str) -> os.stat_result:
         """What an entry is, links not followed."""
-        return os.stat(self._at(name), dir_fd=self._handle, follow_symlinks=False)  # noqa: PTH116
+        return os.stat(self._at(name), dir_fd=self._handle, follow_symlinks=False)
 
     def read(self, name: str, max_bytes: int) -> bytes:
         """A regular file's bytes; OSError when it is none, a link, gone, closed to us, or too large."""
@@ -91,6 +91,9 @@ class Folder:
             os.close(handle)
 
     def _at(self, name: str) -> str:
+        """How to name an entry to the system; only what lies directly in this folder has a name."""
+        if name in ("", ".", "..") or "/" in name or "\0" in name or os.sep in name:
+            raise OSError(errno.EINVAL, "not the name of an entry")
         return name if self._handle is not None else os.path.join(self._path, name)  # noqa: PTH118
 
     def _check_by_path(self, path: str) -> None:

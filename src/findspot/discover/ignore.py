@@ -1,14 +1,14 @@
 """Ignore files, read as git reads them: nested, last match wins, deepest file first.
 
 Written by hand rather than taken from a walker: the same rules must answer for one path as for
-a whole tree, and a `.gitignore` that is a link or a FIFO must not be opened. Nearly all rules
-are plain names, endings or paths, which three dictionaries answer at once.
+a whole tree, and a `.gitignore` that is a link or a FIFO must not be opened. What a rule says
+about folders is settled once a folder, so that a file costs two lookups by its name.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from findspot.core.errors import InvalidPatternError
@@ -19,6 +19,9 @@ GITIGNORE = ".gitignore"
 OWN_IGNORE = ".findspotignore"
 MAX_IGNORE_BYTES = 1024 * 1024
 
+_OWN_RANK = 1_000_000_000
+"""Above any number of git's rules."""
+
 _MAGIC = re.compile(r"[*?\[\\]")
 _ENDING = re.compile(r"\*(\.[^./*?\[\\]+)")
 
@@ -27,123 +30,190 @@ _ENDING = re.compile(r"\*(\.[^./*?\[\\]+)")
 class Rule:
     """One line of an ignore file."""
 
-    glob: str
+    folder: str | None
+    """The folders it speaks of, a glob below the file's own; None for any."""
+    name: str
     negated: bool
     folders_only: bool
-    anchored: bool
+    rank: int
+    """Later lines and deeper files outrank the others."""
     source: str
     """The file and the line as written, for whoever wonders why."""
 
 
+Ignored = Callable[[str, bool], Rule | None]
+"""Tells, of a name in a folder and of whether it is a folder itself, by which rule it is left out."""
+
+
+class _NameRegex:
+    """Rules that need a regex, as one regex of which the last rule is tried first."""
+
+    __slots__ = ("match", "rules")
+
+    def __init__(self, rules: list[Rule]) -> None:
+        self.rules = rules[::-1]
+        names = "|".join(f"({path_regex(rule.name, anchored=True)})" for rule in self.rules)
+        self.match = re.compile(f"(?s:{names})\\Z").match
+
+
 class RuleTable:
-    """The rules of one file that apply to one kind of entry; the last that matches decides."""
+    """The rules that apply to one kind of entry, of all files from the root down to a folder."""
 
-    def __init__(self, rules: Iterable[Rule]) -> None:
-        self._rules = tuple(rules)
-        self._names: dict[str, int] = {}
-        self._endings: dict[str, int] = {}
-        self._paths: dict[str, int] = {}
-        regexes: list[tuple[int, str]] = []
-        for number, rule in enumerate(self._rules):
-            if not _MAGIC.search(rule.glob):
-                (self._paths if rule.anchored else self._names)[rule.glob] = number
-            elif not rule.anchored and (ending := _ENDING.fullmatch(rule.glob)):
-                self._endings[ending[1]] = number
-            elif regex := _regex_of(rule):
-                regexes.append((number, regex))
-        # In reverse, so that the first alternative that matches is the last of the rules.
-        regexes.reverse()
-        self._numbers = [number for number, _ in regexes]
-        self._regex = (
-            re.compile(f"(?s:{'|'.join(f'({regex})' for _, regex in regexes)})\\Z") if regexes else None
-        )
+    __slots__ = ("_endings", "_in_folder", "_in_folders", "_names", "_regexes")
 
-    def __bool__(self) -> bool:
-        return bool(self._rules)
+    def __init__(self) -> None:
+        self._names: dict[str, Rule] = {}
+        self._endings: dict[str, Rule] = {}
+        self._regexes: tuple[_NameRegex, ...] = ()
+        self._in_folder: dict[str, list[Rule]] = {}
+        self._in_folders: tuple[tuple[re.Pattern[str], int, Rule], ...] = ()
 
-    def match(self, path: str, name: str) -> Rule | None:
-        """The rule that decides about an entry, its path relative to the file's folder."""
-        best = self._names.get(name, -1)
-        if self._endings and (dot := name.rfind(".")) >= 0:
-            best = max(best, self._endings.get(name[dot:], -1))
-        if self._paths:
-            best = max(best, self._paths.get(path, -1))
-        if self._regex and (found := self._regex.match(path)) and found.lastindex:
-            best = max(best, self._numbers[found.lastindex - 1])
-        return self._rules[best] if best >= 0 else None
+    def with_file(self, prefix: str, rules: list[Rule]) -> RuleTable:
+        """Also the rules of a file that lies in, or speaks for, the folder `prefix`."""
+        table = self._with_names([rule for rule in rules if rule.folder is None])
+        table._in_folder = {folder: list(rules) for folder, rules in self._in_folder.items()}
+        wild = list(self._in_folders)
+        for rule in rules:
+            if rule.folder is not None and _MAGIC.search(rule.folder):
+                slash = "" if rule.folder.endswith("**") else "/"
+                regex = re.compile(f"(?s:{path_regex(rule.folder, anchored=True)}{slash})\\Z")
+                wild.append((regex, len(prefix), rule))
+            elif rule.folder is not None:
+                folder = f"{prefix}{rule.folder}/" if rule.folder else prefix
+                table._in_folder.setdefault(folder, []).append(rule)
+        table._in_folders = tuple(wild)
+        return table
 
+    def inside(self, prefix: str) -> RuleTable:
+        """The same, ready for the entries of one folder."""
+        rules = self._in_folder.get(prefix, [])
+        rules = rules + [rule for regex, base, rule in self._in_folders if regex.match(prefix[base:])]
+        return self._with_names(rules) if rules else self
 
-@dataclass(frozen=True, slots=True)
-class IgnoreFile:
-    """One ignore file: the length of its folder's path with its slash, and its rules."""
+    def match(self, name: str) -> Rule | None:
+        """The rule that decides about an entry, whether it leaves it out or brings it back."""
+        best = self._names.get(name)
+        if self._endings:
+            rule = self._endings.get(name[name.rfind(".") :])
+            if rule and (best is None or rule.rank > best.rank):
+                best = rule
+        for regex in self._regexes:
+            found = regex.match(name)
+            if found and found.lastindex:
+                rule = regex.rules[found.lastindex - 1]
+                best = rule if best is None or rule.rank > best.rank else best
+        return best
 
-    base_chars: int
-    for_files: RuleTable
-    for_folders: RuleTable
-
-
-@dataclass(frozen=True, slots=True)
-class IgnoreStack:
-    """The ignore files that apply in a folder, deepest first."""
-
-    own: tuple[IgnoreFile, ...] = ()
-    git: tuple[IgnoreFile, ...] = ()
-    ignore_case: bool = False
-
-    def ignored(self, path: str, name: str, *, folder: bool) -> Rule | None:
-        """The rule that leaves an entry out; ours are asked first, so they can bring back."""
-        for files in (self.own, self.git):
-            for file in files:
-                table = file.for_folders if folder else file.for_files
-                rule = self._match(table, path[file.base_chars :], name) if table else None
-                if rule:
-                    return None if rule.negated else rule
-        return None
-
-    def with_own(self, prefix: str, text: str) -> IgnoreStack:
-        """Also the rules of the `.findspotignore` in the folder `prefix`."""
-        file = parse(text, prefix, prefix + OWN_IGNORE, ignore_case=self.ignore_case)
-        return IgnoreStack((file, *self.own), self.git, self.ignore_case)
-
-    def with_git(self, prefix: str, text: str, source: str) -> IgnoreStack:
-        """Also the rules of a `.gitignore`, or of a repository's own exclude file."""
-        file = parse(text, prefix, source, ignore_case=self.ignore_case)
-        return IgnoreStack(self.own, (file, *self.git), self.ignore_case)
-
-    def at_repository(self) -> IgnoreStack:
-        """At the root of a repository the rules of an outer one no longer apply."""
-        return IgnoreStack(self.own, (), self.ignore_case) if self.git else self
-
-    def _match(self, table: RuleTable, path: str, name: str) -> Rule | None:
-        if self.ignore_case:
-            return table.match(path.lower(), name.lower())
-        return table.match(path, name)
+    def _with_names(self, rules: list[Rule]) -> RuleTable:
+        table = RuleTable()
+        table._names = self._names.copy()
+        table._endings = self._endings.copy()
+        regexes: list[Rule] = []
+        for rule in sorted(rules, key=lambda rule: rule.rank):
+            if not _MAGIC.search(rule.name):
+                _put(table._names, rule.name, rule)
+            elif ending := _ENDING.fullmatch(rule.name):
+                _put(table._endings, ending[1], rule)
+            else:
+                regexes.append(rule)
+        table._regexes = (_NameRegex(regexes), *self._regexes) if regexes else self._regexes
+        return table
 
 
-def parse(text: str, prefix: str, source: str, *, ignore_case: bool = False) -> IgnoreFile:
-    """The rules of an ignore file that lies in, or speaks for, the folder `prefix`."""
-    lower: Callable[[str], str] = str.lower if ignore_case else str
-    rules = [rule for line in text.removeprefix("\ufeff").split("\n") if (rule := _rule(lower(line), source))]
-    return IgnoreFile(
-        len(prefix), RuleTable(rule for rule in rules if not rule.folders_only), RuleTable(rules)
-    )
+class Ignores:
+    """All that is ignored in a folder; adding a file gives a new one, for the folders below too."""
+
+    __slots__ = ("_files", "_folders", "_ignore_case", "_own", "_rank")
+
+    def __init__(self, *, ignore_case: bool = False) -> None:
+        self._ignore_case = ignore_case
+        self._rank = 0
+        self._own: tuple[tuple[str, list[Rule]], ...] = ()
+        self._files = RuleTable()
+        self._folders = RuleTable()
+
+    def inside(self, prefix: str) -> Ignored:
+        """What tells of the entries of one folder whether they are left out."""
+        prefix = prefix.lower() if self._ignore_case else prefix
+        match_file = self._files.inside(prefix).match
+        match_folder = self._folders.inside(prefix).match
+        lower = self._ignore_case
+
+        def ignored(name: str, folder: bool) -> Rule | None:
+            rule = (match_folder if folder else match_file)(name.lower() if lower else name)
+            return None if rule is None or rule.negated else rule
+
+        return ignored
+
+    def with_git(self, prefix: str, text: str, source: str) -> Ignores:
+        """Also the rules of a `.gitignore`, or of a repository's exclude file, for a folder."""
+        return self._with_rules(prefix, parse(text, source, self._rank, ignore_case=self._ignore_case))
+
+    def with_own(self, prefix: str, text: str, source: str) -> Ignores:
+        """Also the rules of a `.findspotignore`: they outrank git's, so they can bring back."""
+        rules = parse(text, source, self._rank + _OWN_RANK, ignore_case=self._ignore_case)
+        added = self._with_rules(prefix, rules)
+        added._own = (*self._own, (prefix, rules))
+        return added
+
+    def at_repository(self) -> Ignores:
+        """At the top of a repository the rules of an outer one end; our own go on."""
+        fresh = Ignores(ignore_case=self._ignore_case)
+        for prefix, rules in self._own:
+            fresh = fresh._with_rules(prefix, rules)
+        fresh._own, fresh._rank = self._own, self._rank
+        return fresh
+
+    def _with_rules(self, prefix: str, rules: list[Rule]) -> Ignores:
+        prefix = prefix.lower() if self._ignore_case else prefix
+        added = Ignores(ignore_case=self._ignore_case)
+        added._rank = self._rank + len(rules)
+        added._own = self._own
+        added._files = self._files.with_file(prefix, [rule for rule in rules if not rule.folders_only])
+        added._folders = self._folders.with_file(prefix, rules)
+        return added
 
 
-def _rule(line: str, source: str) -> Rule | None:
+def parse(text: str, source: str, rank: int = 0, *, ignore_case: bool = False) -> list[Rule]:
+    """The rules of an ignore file, ranked from `rank` on."""
+    rules: list[Rule] = []
+    for line in text.removeprefix("\ufeff").split("\n"):
+        rule = _rule(line, source, rank + len(rules), ignore_case=ignore_case)
+        if rule:
+            rules.append(rule)
+    return rules
+
+
+def _rule(line: str, source: str, rank: int, *, ignore_case: bool) -> Rule | None:
     """One line as git reads it; None for a comment or what cannot match."""
     line = _without_trailing_spaces(line.removesuffix("\r"))
     if not line or line.startswith("#") or len(line) > MAX_PATTERN_CHARS:
         return None
     body = line.removeprefix("!")
-    negated = body != line
-    if body[:2] in (r"\!", r"\#"):
-        body = body[1:]
-    folders_only = body.endswith("/")
-    body = body.removesuffix("/")
-    glob = nfc(body.removeprefix("/"))
-    if not glob:
+    glob = nfc(body.removesuffix("/"))
+    folder, name = _split(glob.lower() if ignore_case else glob)
+    if not name or not _is_readable(folder, name):
         return None
-    return Rule(glob, negated, folders_only, "/" in body, f"{source}: {line}")
+    return Rule(folder, name, body != line, body.endswith("/"), rank, f"{source}: {line}")
+
+
+def _split(glob: str) -> tuple[str | None, str]:
+    """What a glob says of folders, and of the name in them; one without a slash holds anywhere."""
+    if "/" not in glob:
+        return None, glob
+    folder, _, name = glob.removeprefix("/").rpartition("/")
+    if name == "**":
+        return f"{folder}/**" if folder else None, "*"
+    return None if folder == "**" else folder, name
+
+
+def _is_readable(folder: str | None, name: str) -> bool:
+    """As with git, a rule that cannot be read matches nothing."""
+    try:
+        path_regex(f"{folder or ''}/{name}", anchored=True)
+    except InvalidPatternError:
+        return False
+    return True
 
 
 def _without_trailing_spaces(line: str) -> str:
@@ -153,8 +223,6 @@ def _without_trailing_spaces(line: str) -> str:
     return bare + " " if slashes % 2 and len(bare) < len(line) else bare
 
 
-def _regex_of(rule: Rule) -> str | None:
-    try:
-        return path_regex(rule.glob, anchored=rule.anchored)
-    except InvalidPatternError:
-        return None  # as with git, a rule that cannot be read matches nothing
+def _put(rules: dict[str, Rule], key: str, rule: Rule) -> None:
+    other = rules.get(key)
+    rules[key] = rule if other is None or rule.rank > other.rank else other

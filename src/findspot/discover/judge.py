@@ -4,13 +4,12 @@ both come here, so they cannot disagree."""
 from __future__ import annotations
 
 import stat
-from functools import partial
 from os import stat_result
 
 from findspot.core.languages import language_of
 from findspot.core.model import Corpus, Skip, SkipReason, SourceFile
 from findspot.discover.content import BINARY_EXTENSIONS, extension, is_minified_name
-from findspot.discover.ignore import IgnoreStack
+from findspot.discover.ignore import Ignored
 from findspot.discover.names import cleaned, is_plain, is_unsafe, nfc, spelled_out
 from findspot.discover.policy import Policy, compiled, corpus_of, is_denied
 
@@ -21,13 +20,11 @@ class Judge:
     def __init__(self, policy: Policy, *, ignore_case: bool) -> None:
         self._policy = policy
         self._include = compiled(policy.include)
-        self._exclude = compiled(policy.exclude)
+        self._exclude = compiled(policy.exclude) if policy.exclude else None
         self._docs = compiled(policy.doc_patterns)
-        self._is_denied = partial(is_denied, ignore_case=ignore_case)
+        self._ignore_case = ignore_case
 
-    def judge(
-        self, prefix: str, name: str, info: stat_result, ignores: IgnoreStack
-    ) -> SourceFile | Skip | None:
+    def judge(self, prefix: str, name: str, info: stat_result, ignored: Ignored) -> SourceFile | Skip | None:
         """The file as admitted, why it is left out, or None for a folder that is to be entered."""
         folder = stat.S_ISDIR(info.st_mode)
         if not is_plain(name):
@@ -36,12 +33,12 @@ class Judge:
                 return unsafe
             name = nfc(name)
         path = prefix + name
-        if self._is_denied(name, folder=folder):
-            return Skip(path + "/" if folder else path, SkipReason.DENIED)
         shown = path + "/" if folder else path
+        if is_denied(name, folder, self._ignore_case):
+            return Skip(shown, SkipReason.DENIED)
         if self._exclude and self._exclude.matches(shown):
             return Skip(shown, SkipReason.EXCLUDED)
-        rule = ignores.ignored(path, name, folder=folder)
+        rule = ignored(name, folder)
         if rule:
             return Skip(shown, SkipReason.GITIGNORED, rule.source)
         return self._folder(shown) if folder else self._file(path, name, info)
@@ -50,7 +47,7 @@ class Judge:
         if not is_unsafe(name):
             return None
         shown = prefix + spelled_out(name) + ("/" if folder else "")
-        if self._is_denied(cleaned(name), folder=folder):
+        if is_denied(cleaned(name), folder, self._ignore_case):
             return Skip(shown, SkipReason.DENIED)
         return Skip(shown, SkipReason.UNSAFE_NAME, "the name holds characters that cannot be seen")
 
@@ -73,6 +70,6 @@ class Judge:
         if not self._include.matches(path):
             return Skip(path, SkipReason.NOT_INCLUDED)
         corpus = corpus_of(path, self._docs)
-        if corpus is Corpus.DOCS and not self._policy.index_docs:
+        if not self._policy.index_docs and corpus is Corpus.DOCS:
             return Skip(path, SkipReason.DOCS_DISABLED)
         return SourceFile(path, corpus, language_of(path), info.st_size, info.st_mtime_ns)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import product
 
 from findspot.core.globs import Globs
 from findspot.core.model import Corpus
@@ -15,25 +16,39 @@ DEFAULT_MAX_FILE_BYTES = 1024 * 1024
 DEFAULT_DOC_PATTERNS = ("**/*.md", "**/*.txt")
 
 # The hard deny list: no setting brings any of these back.
-_DENIED_FOLDERS = frozenset(
-    "node_modules jspm_packages bower_components vendor .venv venv "  # dependencies
-    ".git .hg .svn "  # version control
-    "dist build out target __pycache__ .next .nuxt "  # build artifacts
-    ".idea .vscode "  # settings of editors
-    "coverage .nyc_output .pytest_cache".split()  # what tests leave behind
-)
-_DENIED_NAMES = frozenset(
-    "package-lock.json yarn.lock pnpm-lock.yaml Gemfile.lock poetry.lock .DS_Store "
-    ".git".split()  # in a submodule or worktree it is a file that points to the repository
-)
-_DENIED_ENDINGS = (".log", ".lock", ".swp", ".swo")
-_DENIED_NAMES_LOWER = frozenset(name.lower() for name in _DENIED_NAMES)
+# fmt: off
+_DENIED_FOLDERS = frozenset({
+    "node_modules", "jspm_packages", "bower_components", "vendor", ".venv", "venv",  # dependencies
+    ".git", ".hg", ".svn",  # version control
+    "dist", "build", "out", "target", "__pycache__", ".next", ".nuxt",  # build artifacts
+    ".idea", ".vscode",  # settings of editors
+    "coverage", ".nyc_output", ".pytest_cache",  # what tests leave behind
+})
+_DENIED_NAMES = frozenset({
+    "package-lock.json", "yarn.lock", "pnpm-lock.yaml", "Gemfile.lock", "poetry.lock", ".DS_Store",
+    ".git",  # in a submodule or worktree it is a file that points to the repository
+})
+# fmt: on
 _SECRET_ENDINGS = (".pem", ".key", ".p12", ".pfx")
+_DENIED_ENDINGS = frozenset(
+    {".log", ".lock", ".swp", ".swo"}
+    | {"".join(chars) for end in _SECRET_ENDINGS for chars in product(*zip(end, end.upper(), strict=True))}
+)
+"""With the secrets in every mixture of cases, so that one lookup tells."""
+_DENIED_NAMES_LOWER = frozenset(name.lower() for name in _DENIED_NAMES)
 
 _ALWAYS_DOCS = (".markdown", ".rst", ".mdx", ".adoc")
 _CODE_IN_TXT = Globs(
-    ("CMakeLists.txt", "requirements*.txt", "constraints*.txt", "*requirements.txt", "*constraints.txt")
-    + ("requirements/*.txt", "**/requirements/*.txt", "meson_options.txt", "conanfile.txt")
+    (
+        "CMakeLists.txt",
+        "requirements*.txt",
+        "*requirements.txt",
+        "**/requirements/*.txt",
+        "constraints*.txt",
+        "*constraints.txt",
+        "meson_options.txt",
+        "conanfile.txt",
+    )
 )
 """Lists of dependencies and build scripts that happen to end in `.txt`."""
 
@@ -51,15 +66,17 @@ class Policy:
     max_depth: int = MAX_DEPTH
 
 
-def is_denied(name: str, *, folder: bool, ignore_case: bool = False) -> bool:
+def is_denied(name: str, folder: bool, ignore_case: bool = False) -> bool:
     """Whether the hard deny list holds a cleaned name; secrets are denied in any case."""
-    lower = name.lower()
-    if lower.endswith(_SECRET_ENDINGS) or (lower.startswith(".env") and lower[4:5] in ("", ".")):
+    if ignore_case:
+        name = name.lower()
+    if name[name.rfind(".") :] in _DENIED_ENDINGS:
         return True
-    key = lower if ignore_case else name
-    if key.endswith(_DENIED_ENDINGS) or key in (_DENIED_NAMES_LOWER if ignore_case else _DENIED_NAMES):
+    if name.startswith(".") and (name.lower() == ".env" or name.lower().startswith(".env.")):
         return True
-    return folder and key in _DENIED_FOLDERS
+    if name in (_DENIED_NAMES_LOWER if ignore_case else _DENIED_NAMES):
+        return True
+    return folder and name in _DENIED_FOLDERS
 
 
 @lru_cache(maxsize=64)
@@ -70,8 +87,6 @@ def compiled(patterns: tuple[str, ...]) -> Globs:
 
 def corpus_of(path: str, doc_patterns: Globs) -> Corpus:
     """Code, or documentation by its name."""
-    if path.endswith(_ALWAYS_DOCS):
-        return Corpus.DOCS
     if not doc_patterns.matches(path):
-        return Corpus.CODE
+        return Corpus.DOCS if path.endswith(_ALWAYS_DOCS) else Corpus.CODE
     return Corpus.CODE if path.endswith(".txt") and _CODE_IN_TXT.matches(path) else Corpus.DOCS

@@ -23,8 +23,6 @@ def read_file(root: Path, file: SourceFile, max_bytes: int) -> bytes | Skip:
 
 def _read(folder: Folder, parts: list[str], path: str, max_bytes: int) -> bytes | Skip:
     name, *rest = parts
-    if name in ("", ".", ".."):
-        return Skip(path, SkipReason.UNSAFE_NAME, "not a path inside the project")
     if not name.isascii():
         name = real_name(name, (entry.name for entry in folder.scan()))
     try:
@@ -41,6 +39,8 @@ def _read(folder: Folder, parts: list[str], path: str, max_bytes: int) -> bytes 
 def _skip(path: str, error: OSError) -> Skip:
     if isinstance(error, TooLargeError):
         return Skip(path, SkipReason.TOO_LARGE, f"{error.size} bytes")
+    if error.errno == errno.EINVAL and not isinstance(error, NotRegularError):
+        return Skip(path, SkipReason.UNSAFE_NAME, "not a path inside the project")
     if isinstance(error, NotRegularError | IsADirectoryError) or error.errno == errno.ENXIO:
         return Skip(path, SkipReason.NOT_REGULAR)
     if isinstance(error, FileNotFoundError):

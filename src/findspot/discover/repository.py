@@ -7,6 +7,7 @@ import re
 
 from findspot.discover.folder import Folder
 from findspot.discover.ignore import MAX_IGNORE_BYTES
+from findspot.discover.names import spelled_out
 
 _SPARSE = re.compile(r"^\s*sparsecheckout\s*=\s*(?:true|yes|on|1)\s*$", re.I | re.M)
 _SUBMODULE_PATH = re.compile(r"^\s*path\s*=\s*\"?(.+?)\"?\s*$", re.M)
@@ -42,7 +43,7 @@ def notes(top: Folder, prefix: str, here: Folder) -> list[str]:
         found.append(f"Sparse checkout in {prefix or './'}: only the files on disk are indexed.")
     for path in _SUBMODULE_PATH.findall(read_text(here, ".gitmodules") or ""):
         if not _is_checked_out(here, path):
-            found.append(f"Submodule {prefix}{path} is not checked out.")
+            found.append(f"Submodule {spelled_out(prefix + path)} is not checked out.")
     return found
 
 
@@ -74,5 +75,5 @@ def _is_checked_out(folder: Folder, path: str) -> bool:
                 return _is_checked_out(inner, rest)
             inner.lstat(".git")
             return True
-    except (OSError, ValueError):
+    except OSError:
         return False

@@ -6,12 +6,13 @@ import os
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from operator import attrgetter
 from pathlib import Path
 
 from findspot.core.model import Skip, SkipReason, SourceFile
 from findspot.discover import repository
 from findspot.discover.folder import Folder
-from findspot.discover.ignore import GITIGNORE, OWN_IGNORE, IgnoreStack
+from findspot.discover.ignore import GITIGNORE, OWN_IGNORE, Ignores
 from findspot.discover.judge import Judge
 from findspot.discover.names import is_plain, nfc, spelled_out
 from findspot.discover.policy import Policy
@@ -30,10 +31,10 @@ def walk(root: Path, policy: Policy, check: Callable[[], None] | None = None) ->
     """All files of a project; `check` is called once a folder and may raise to stop."""
     with Folder.open_root(root) as top:
         walker = _Walker(top, policy, check)
-        walker.enter(top, "", IgnoreStack(ignore_case=walker.ignore_case))
+        walker.enter(top, "", walker.no_ignores)
     found = walker.found
-    found.files.sort(key=lambda file: file.path)
-    found.skips.sort(key=lambda skip: skip.path)
+    found.files.sort(key=attrgetter("path"))
+    found.skips.sort(key=attrgetter("path"))
     return found
 
 
@@ -44,7 +45,7 @@ def classify(root: Path, path: str, policy: Policy) -> SourceFile | Skip:
         return Skip(path, SkipReason.UNSAFE_NAME, "not a path inside the project")
     with Folder.open_root(root) as top:
         walker = _Walker(top, policy, None)
-        return walker.classify(top, "", parts, IgnoreStack(ignore_case=walker.ignore_case))
+        return walker.classify(top, "", parts, walker.no_ignores)
 
 
 class _Walker:
@@ -52,13 +53,14 @@ class _Walker:
 
     def __init__(self, top: Folder, policy: Policy, check: Callable[[], None] | None) -> None:
         self.found = Discovery()
-        self.ignore_case = _ignores_case(top)
+        ignore_case = _ignores_case(top)
+        self.no_ignores = Ignores(ignore_case=ignore_case)
         self._top = top
         self._check = check
         self._respect_gitignore = policy.respect_gitignore
-        self._judge = Judge(policy, ignore_case=self.ignore_case).judge
+        self._judge = Judge(policy, ignore_case=ignore_case).judge
 
-    def enter(self, folder: Folder, prefix: str, ignores: IgnoreStack) -> None:
+    def enter(self, folder: Folder, prefix: str, ignores: Ignores) -> None:
         """Judge every entry of a folder, and go on into its folders."""
         if self._check:
             self._check()
@@ -71,6 +73,7 @@ class _Walker:
         if ".git" in names:
             self.found.notes += repository.notes(self._top, prefix, folder)
         ignores = self._ignores_in(folder, prefix, names, ignores)
+        ignored = ignores.inside(prefix)
         shadowed = shadowed_names(names)
         for entry in entries:
             name = entry.name
@@ -78,7 +81,7 @@ class _Walker:
                 self.found.skips.append(_shadowed(prefix, name))
                 continue
             try:
-                verdict = self._judge(prefix, name, entry.stat(follow_symlinks=False), ignores)
+                verdict = self._judge(prefix, name, entry.stat(follow_symlinks=False), ignored)
             except OSError as error:
                 self.found.skips.append(_failure(prefix + name, error))
                 continue
@@ -89,9 +92,7 @@ class _Walker:
             else:
                 self.found.skips.append(verdict)
 
-    def classify(
-        self, folder: Folder, prefix: str, parts: list[str], ignores: IgnoreStack
-    ) -> SourceFile | Skip:
+    def classify(self, folder: Folder, prefix: str, parts: list[str], ignores: Ignores) -> SourceFile | Skip:
         """The same for the one entry that `parts` leads to."""
         path = prefix + parts[0]
         try:
@@ -101,7 +102,7 @@ class _Walker:
         ignores = self._ignores_in(folder, prefix, names, ignores)
         name = real_name(parts[0], names)
         try:
-            verdict = self._judge(prefix, name, folder.lstat(name), ignores)
+            verdict = self._judge(prefix, name, folder.lstat(name), ignores.inside(prefix))
             if verdict is not None:
                 return verdict if len(parts) == 1 or isinstance(verdict, Skip) else _vanished(path, parts)
             if len(parts) == 1:
@@ -114,7 +115,7 @@ class _Walker:
         with inner:
             return self.classify(inner, path + "/", parts[1:], ignores)
 
-    def _enter_child(self, folder: Folder, prefix: str, name: str, ignores: IgnoreStack) -> None:
+    def _enter_child(self, folder: Folder, prefix: str, name: str, ignores: Ignores) -> None:
         path = f"{prefix}{nfc(name)}/"
         try:
             inner = folder.enter(name)
@@ -124,9 +125,7 @@ class _Walker:
         with inner:
             self.enter(inner, path, ignores)
 
-    def _ignores_in(
-        self, folder: Folder, prefix: str, names: Iterable[str], ignores: IgnoreStack
-    ) -> IgnoreStack:
+    def _ignores_in(self, folder: Folder, prefix: str, names: Iterable[str], ignores: Ignores) -> Ignores:
         """The rules that hold in a folder: those from above, and its own."""
         present = {".git", GITIGNORE, OWN_IGNORE}.intersection(names)
         if not present:
@@ -137,10 +136,11 @@ class _Walker:
             text = self._rules_text(folder, prefix, GITIGNORE)
             ignores = ignores.with_git(prefix, text, prefix + GITIGNORE)
         if OWN_IGNORE in present:
-            ignores = ignores.with_own(prefix, self._rules_text(folder, prefix, OWN_IGNORE))
+            text = self._rules_text(folder, prefix, OWN_IGNORE)
+            ignores = ignores.with_own(prefix, text, prefix + OWN_IGNORE)
         return ignores
 
-    def _at_repository(self, folder: Folder, prefix: str, ignores: IgnoreStack) -> IgnoreStack:
+    def _at_repository(self, folder: Folder, prefix: str, ignores: Ignores) -> Ignores:
         ignores = ignores.at_repository()
         git = repository.git_folder(prefix, folder) if self._respect_gitignore else None
         text = repository.exclude_text(self._top, git) if git else None
