@@ -17,7 +17,15 @@ from findspot.core.errors import (
 from findspot.core.files import disk_full
 from findspot.core.model import ChunkType, Skip, SkipReason, SourceFile
 from findspot.store.records import ChunkRecord, FileRecord, StoredChunk, StoredFile
-from findspot.store.schema import FORMAT_VERSION, MIGRATIONS, ORDINAL_BITS, TABLES, chunk_number, chunk_range
+from findspot.store.schema import (
+    FORMAT_VERSION,
+    MIGRATIONS,
+    ORDINAL_BITS,
+    OUTLINE_ORDINAL,
+    TABLES,
+    chunk_number,
+    chunk_range,
+)
 from findspot.text.document import keyword_text
 
 FILE_NAME = "index.sqlite"
@@ -117,7 +125,7 @@ def insert_file(db: sqlite3.Connection, record: FileRecord) -> int:
         (file.path, file.corpus, file.language, file.size, file.mtime_ns, record.sha256, len(record.chunks)),
     )
     file_id = int(cursor.lastrowid or 0)
-    numbered = [(chunk_number(file_id, ordinal), item) for ordinal, item in enumerate(record.chunks)]
+    numbered = number_chunks(file_id, record)
     db.executemany(
         "INSERT INTO chunks VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
         (_chunk_row(number, item) for number, item in numbered),
@@ -131,6 +139,17 @@ def insert_file(db: sqlite3.Connection, record: FileRecord) -> int:
         ),
     )
     return file_id
+
+
+def number_chunks(file_id: int, record: FileRecord) -> list[tuple[int, ChunkRecord]]:
+    """Each chunk with its number: its place in the file, or the outline's own place."""
+    return [
+        (
+            chunk_number(file_id, OUTLINE_ORDINAL if item.chunk.chunk_type is ChunkType.SYMBOLS else place),
+            item,
+        )
+        for place, item in enumerate(record.chunks)
+    ]
 
 
 def _chunk_row(number: int, item: ChunkRecord) -> tuple[object, ...]:

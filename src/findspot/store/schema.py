@@ -77,6 +77,10 @@ def chunk_number(file_id: int, ordinal: int) -> int:
     return (file_id << ORDINAL_BITS) | ordinal
 
 
+OUTLINE_ORDINAL = (1 << ORDINAL_BITS) - 1
+"""The place of a file's outline: told from its number alone, so that scans for lines pass it by."""
+
+
 def chunk_range(file_id: int) -> tuple[int, int]:
     """The lowest and highest number that a chunk of this file revision can have."""
     first = file_id << ORDINAL_BITS

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from findspot.core.errors import IndexCorruptError
 from findspot.core.files import write_atomic
-from findspot.store.schema import ORDINAL_BITS
+from findspot.store.schema import ORDINAL_BITS, OUTLINE_ORDINAL
 
 _MAGIC = b"FSPTVEC1"
 _HEADER_BYTES = 64
@@ -39,6 +39,11 @@ class Segment:
     @property
     def files(self) -> Numbers:
         return self.numbers >> ORDINAL_BITS
+
+    @property
+    def of_lines(self) -> Mask:
+        """True for chunks of lines, false for outlines."""
+        return (self.numbers & OUTLINE_ORDINAL) != OUTLINE_ORDINAL
 
 
 def write_segment(folder: Path, segment: Segment) -> str:
@@ -83,14 +88,14 @@ def open_segment(path: Path) -> Segment:
 def scan(
     segments: Sequence[Segment], query: NDArray[np.int8], allowed: Mask, top: int
 ) -> tuple[Numbers, NDArray[np.float32]]:
-    """The `top` chunks nearest to the query among the allowed file revisions, best first.
+    """The `top` chunks of lines nearest to the query among the allowed file revisions, best first.
 
     `allowed` is indexed by file number. Scores are cosines up to the query's own scale. Ties
     break by chunk number, so that the same snapshot gives the same answer.
     """
     found: list[tuple[Numbers, NDArray[np.float32]]] = []
     for segment in segments:
-        keep = np.flatnonzero(_mask(allowed, segment.files))
+        keep = np.flatnonzero(_mask(allowed, segment.files) & segment.of_lines)
         if keep.size == 0:
             continue
         scores = _dots(segment.rows, query)[keep] * segment.scales[keep]

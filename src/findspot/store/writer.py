@@ -13,7 +13,7 @@ from findspot.store import database as rows
 from findspot.store import keywords, vectors
 from findspot.store.derived import FileTable, segment_of
 from findspot.store.records import FileRecord, KnownFiles, StoredFile
-from findspot.store.schema import ORDINAL_BITS, chunk_number
+from findspot.store.schema import ORDINAL_BITS
 
 _MAX_DEAD_SHARE = 0.25
 """Segments are merged whole once this share of their rows belongs to replaced files."""
@@ -53,8 +53,7 @@ class Writer:
             record = _with_known_vectors(record, rows.file_vectors(self._db, old.id))
             self._forget(old)
         file_id = rows.insert_file(self._db, record)
-        for ordinal, item in enumerate(record.chunks):
-            number = chunk_number(file_id, ordinal)
+        for number, item in rows.number_chunks(file_id, record):
             self._new.append((number, item.scale, item.vector or b""))
             if item.keywords:
                 self._keyword_writer(record.file.corpus).add(number, file_id, item.keywords)
