@@ -1,0 +1,164 @@
+"""The static model in the package: what its vectors promise."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from findspot.core.errors import InvalidArgumentError, ModelUnavailableError
+from findspot.embed import EmbedMode, open_embedder
+from findspot.embed.providers.static import BLOCK_TEXTS, MODEL_FOLDER, StaticEmbedder
+
+TEXTS = [
+    "def read_json(path):\n    with open(path) as f:\n        return json.load(f)",
+    "class HTTPServer2: pass",
+    "привет мир",
+    "x = 1",
+]
+
+
+@pytest.fixture(scope="module")
+def model() -> StaticEmbedder:
+    return StaticEmbedder.open()
+
+
+def test_the_same_text_gives_the_same_bytes_alone_or_among_others(model: StaticEmbedder) -> None:
+    alone = np.concatenate([model.embed([text], EmbedMode.PASSAGE) for text in TEXTS])
+    among = model.embed(["filler words"] * 7 + TEXTS * BLOCK_TEXTS, EmbedMode.PASSAGE)
+    assert np.array_equal(alone, among[7 : 7 + len(TEXTS)])
+    assert np.array_equal(alone, among[-len(TEXTS) :])
+    assert np.array_equal(alone, StaticEmbedder.open().embed(TEXTS, EmbedMode.QUERY))
+
+
+def test_rows_have_length_one(model: StaticEmbedder) -> None:
+    lengths = np.linalg.norm(model.embed(TEXTS, EmbedMode.PASSAGE), axis=1)
+    assert lengths == pytest.approx(1, abs=1e-5)
+    assert model.embed(TEXTS, EmbedMode.PASSAGE).dtype == np.float32
+
+
+def test_order_and_repetition_of_words_do_not_matter(model: StaticEmbedder) -> None:
+    once, twice = model.embed(["open the file", "file file the open"], EmbedMode.QUERY)
+    assert np.array_equal(once, twice)
+
+
+@pytest.mark.parametrize("text", ["", "   \n\t", "(){};,.", "\x00\x01", "\ud800", "_" * 50, "A" * 5_000])
+def test_a_text_without_known_words_is_a_row_of_zeros(model: StaticEmbedder, text: str) -> None:
+    assert not model.embed([text], EmbedMode.PASSAGE).any()
+
+
+def test_no_texts_give_no_rows(model: StaticEmbedder) -> None:
+    assert model.embed([], EmbedMode.PASSAGE).shape == (0, model.dimensions)
+
+
+def test_garbage_is_finite(model: StaticEmbedder) -> None:
+    garbage = "".join(chr(33 + (n * 7919) % 9000) for n in range(5_000))
+    assert np.isfinite(model.embed([garbage], EmbedMode.PASSAGE)).all()
+
+
+@pytest.mark.parametrize(
+    ("query", "related", "unrelated"),
+    [
+        (
+            "parse a json file",
+            "def load(path):\n    return json.loads(path.read_text())",
+            "def mean(values):\n    return sum(values) / len(values)",
+        ),
+        (
+            "retry a failed http request with backoff",
+            "func (c *Client) doWithRetry(req *http.Request) { time.Sleep(backoff) }",
+            "func SortUsers(users []User) { sort.Slice(users, less) }",
+        ),
+        (
+            "hash the user's password",
+            "String digest(String password, byte[] salt) { return bcrypt(password, salt); }",
+            "void drawTriangle(Canvas canvas) { canvas.line(0, 0, 1, 1); }",
+        ),
+        (
+            "average of a list of numbers",
+            "def mean(values):\n    return sum(values) / len(values)",
+            "def connect(host, port):\n    return socket.create_connection((host, port))",
+        ),
+    ],
+)
+def test_related_code_is_nearer(model: StaticEmbedder, query: str, related: str, unrelated: str) -> None:
+    asked, near, far = model.embed([query, related, unrelated], EmbedMode.QUERY)
+    assert asked @ near > asked @ far + 0.1
+
+
+def test_the_revision_is_that_of_the_files() -> None:
+    digest = hashlib.sha256()
+    for name in ("vectors.npy", "vocabulary.txt"):
+        digest.update((MODEL_FOLDER / name).read_bytes())
+    about = json.loads((MODEL_FOLDER / "model.json").read_text("utf-8"))
+    assert about["revision"] == f"v0-{digest.hexdigest()[:12]}" == StaticEmbedder.open().revision
+
+
+def test_the_table_is_not_read_into_memory(model: StaticEmbedder) -> None:
+    assert isinstance(model._values.base, np.memmap) or isinstance(model._values, np.memmap)
+
+
+@pytest.mark.parametrize("missing", ["vectors.npy", "vocabulary.txt", "model.json"])
+def test_a_broken_model_is_a_clear_error(tmp_path: Path, missing: str) -> None:
+    folder = tmp_path / "model"
+    shutil.copytree(MODEL_FOLDER, folder)
+    (folder / missing).unlink()
+    with pytest.raises(ModelUnavailableError) as caught:
+        StaticEmbedder.open(folder)
+    assert missing in caught.value.developer_message
+
+
+def test_a_vocabulary_that_does_not_fit_is_refused(tmp_path: Path) -> None:
+    folder = tmp_path / "model"
+    shutil.copytree(MODEL_FOLDER, folder)
+    (folder / "vocabulary.txt").write_text("one\ntwo\n", "utf-8")
+    with pytest.raises(ModelUnavailableError):
+        StaticEmbedder.open(folder)
+
+
+def test_the_registry_opens_it_by_name() -> None:
+    model = open_embedder("local:static")
+    assert (model.id, model.dimensions) == ("local:static", 256)
+    model.close()
+    model.close()
+
+
+def test_an_unknown_provider_names_those_that_exist() -> None:
+    with pytest.raises(InvalidArgumentError) as caught:
+        open_embedder("local:none")
+    assert "local:none" in str(caught.value)
+    assert "local:static" in caught.value.hint
+
+
+def test_no_network_is_touched(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise AssertionError("a socket was opened")
+
+    monkeypatch.setattr(socket, "socket", refuse)
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+    assert open_embedder("local:static").embed(["hello world"], EmbedMode.QUERY).any()
+
+
+def test_importing_it_brings_nothing_but_numpy() -> None:
+    code = (
+        "import sys, findspot.embed.providers.static; print(*sorted({m.split('.')[0] for m in sys.modules}))"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout.split()
+    assert not {"torch", "tokenizers", "onnxruntime", "requests", "httpx"} & set(found)
+
+
+def test_opening_it_is_quick() -> None:
+    StaticEmbedder.open()
+    started = time.perf_counter()
+    StaticEmbedder.open()
+    assert time.perf_counter() - started < 0.5  # 0.03 s on an idle machine

@@ -1,0 +1,214 @@
+"""The training recipe's promises: nothing evaluated is learned from, and only what licences allow."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+sys.path.insert(0, str(ROOT / "training"))
+
+import collect  # noqa: E402
+import licences  # noqa: E402
+from extract import Pair, first_paragraph, pairs_of, spoken  # noqa: E402
+from guard import Guard, bare_name, without_docstrings  # noqa: E402
+
+EVALUATED = '''def words_of(text):
+    """Split a text."""
+    cleaned = text.strip().lower()
+    found = cleaned.split()
+    return [word for word in found if word]
+'''
+EXCLUDED = [
+    "pallets/flask",
+    "spf13/cobra",
+    "rails/rails",
+    "nlohmann/json",
+    "rack/rack",
+    "redis/redis",
+    "psf/requests",
+]
+
+
+@pytest.fixture
+def guard(tmp_path: Path) -> Guard:
+    """An evaluation folder in small."""
+    (tmp_path / "queries").mkdir()
+    (tmp_path / "corpora").mkdir()
+    (tmp_path / "excluded-from-training.txt").write_text("\n".join(EXCLUDED), "utf-8")
+    query = {"repo": "corpora/anthropic_code", "source_repo": "someone/something", "query": "?"}
+    (tmp_path / "queries" / "code_x.jsonl").write_text(json.dumps(query) + "\n", "utf-8")
+    (tmp_path / "corpora" / "cosqa.jsonl").write_text(
+        json.dumps({"path": "a.py", "text": EVALUATED}) + "\n", "utf-8"
+    )
+    body = "\n".join(f"statement_{n} = compute({n})" for n in range(20))
+    (tmp_path / "corpora" / "files.jsonl").write_text(
+        json.dumps({"path": "b.py", "text": body}) + "\n", "utf-8"
+    )
+    return Guard.load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "package",
+    [
+        "flask",
+        "Flask",
+        "golang-github-spf13-cobra-dev",
+        "ruby-rails",
+        "ruby-activesupport",
+        "ruby-rack",
+        "redis",
+        "nlohmann-json3",
+        "requests",
+        "something",
+        "@someone/something",
+    ],
+)
+def test_an_evaluated_repository_is_refused_in_any_packaging(guard: Guard, package: str) -> None:
+    assert guard.refuses_package(package)
+
+
+@pytest.mark.parametrize(
+    "package", ["arrow", "golang-github-spf13-viper-dev", "ruby-mail", "jsonschema", "bottle"]
+)
+def test_other_packages_are_not(guard: Guard, package: str) -> None:
+    assert not guard.refuses_package(package)
+
+
+def test_copies_inside_other_packages_are_refused_by_path(guard: Guard) -> None:
+    assert guard.refuses_path("src/github.com/spf13/cobra/command.go")
+    assert not guard.refuses_path("src/github.com/spf13/viper/viper.go")
+
+
+def test_a_copied_function_is_refused_however_it_is_indented(guard: Guard) -> None:
+    indented = "\n".join("        " + line for line in EVALUATED.splitlines())
+    assert guard.refuses_text(indented)
+    assert guard.refuses_text("import os\n\n" + without_docstrings(EVALUATED) + "\n\nprint(1)")
+    assert not guard.refuses_text("def words_of(text):\n    return sorted(text)\n\nvalue = 3\n")
+
+
+def test_five_lines_of_a_file_are_a_copy_and_four_are_not(guard: Guard) -> None:
+    lines = [f"statement_{n} = compute({n})" for n in range(4, 9)]
+    assert guard.refuses_text("\n".join(lines))
+    assert not guard.refuses_text("\n".join([*lines[:4], "other()"]))
+
+
+def test_a_copied_pair_never_reaches_the_file(
+    guard: Guard, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Small:
+        ecosystem, name, version, licence, summary, description = "pypi", "small", "1", "MIT", "", ""
+
+        def files(self, _: object) -> list[tuple[str, str]]:
+            return [
+                ("small/a.py", EVALUATED + "\n\n" + AREA),
+                ("someone/something/b.py", AREA.replace("area", "size")),
+            ]
+
+    monkeypatch.setattr(collect, "CACHE", tmp_path)
+    (tmp_path / "pairs").mkdir()
+    collect.extract_package(guard, Small())  # type: ignore[arg-type]
+    rows = [
+        json.loads(line)
+        for line in (tmp_path / "pairs" / "pypi__small.jsonl").read_text("utf-8").splitlines()
+    ]
+    assert [row["query"] for row in rows[1:]] == ["The area of a shape."]
+    assert '"""' not in rows[1]["text"]
+
+
+def test_no_listed_source_that_was_used_is_excluded() -> None:
+    listed = ROOT / "training" / "sources.tsv"
+    guard = Guard()
+    guard.refuse(
+        [*EXCLUDED, "django/django", "pytest-dev/pytest", "gin-gonic/gin", "sympy/sympy", "axios/axios"]
+    )
+    rows = [line.split("\t") for line in listed.read_text("utf-8").splitlines()[1:]]
+    assert len(rows) > 100
+    assert not [row[1] for row in rows if guard.refuses_package(row[1])]
+    assert all(row[3] for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("expression", "allowed"),
+    [
+        ("MIT", True),
+        ("Apache-2.0 OR MIT", True),
+        ("BSD-3-Clause", True),
+        ("GPL-3.0-or-later OR MIT", True),
+        ("MIT and Apache-2.0", True),
+        ("GPL-2+", False),
+        ("LGPL-2.1", False),
+        ("MIT and GPL-3+", False),
+        ("", False),
+        ("proprietary", False),
+    ],
+)
+def test_only_permissive_licences_are_learned_from(expression: str, allowed: bool) -> None:
+    assert licences.permissive(expression) is allowed
+
+
+def test_a_debian_package_may_be_permissive_in_part() -> None:
+    text = "Files: *\nLicense: Expat\n\nFiles: contrib/*\n tools/x.c\nLicense: GPL-3+\n"
+    found = licences.DebianCopyright(text)
+    assert found.main == "Expat"
+    assert found.allows("src/a.c")
+    assert not found.allows("contrib/deep/b.c")
+    assert not found.allows("tools/x.c")
+
+
+GO = """// Reverse returns the string with its runes in opposite order.
+func Reverse(s string) string {
+\tr := []rune(s)
+\treturn string(r)
+}
+"""
+JS = """/**
+ * Waits until the given promise settles.
+ * @param p the promise
+ */
+export async function settle(p) {
+  try { await p } catch (error) { report(error) }
+}
+"""
+AREA = '''def area(shape):
+    """The area of a shape."""
+    width = shape.width
+    return width * shape.height
+'''
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "query"),
+    [
+        ("a.go", GO, "Reverse returns the string with its runes in opposite order."),
+        ("a.js", JS, "Waits until the given promise settles."),
+        ("a.py", EVALUATED.replace("Split a text", "Split a text into words"), "Split a text into words."),
+    ],
+)
+def test_a_doc_comment_asks_for_the_code_below_it(path: str, text: str, query: str) -> None:
+    found = [pair for pair in pairs_of(path, text) if pair.kind == "doc"]
+    assert [pair.query for pair in found] == [query]
+    assert query not in found[0].text
+    assert "return" in found[0].text or "await" in found[0].text
+
+
+def test_licence_headers_and_tiny_comments_ask_nothing() -> None:
+    assert first_paragraph("Copyright 2020 Somebody. All rights reserved.") == ""
+    assert first_paragraph("TODO") == ""
+
+
+def test_names_are_spoken_as_words() -> None:
+    assert spoken("parseHTTPHeader_v2") == "parse http header v 2"
+    assert spoken("run") == ""
+    assert bare_name("golang-github-x-y-dev") == "x-y"
+
+
+def test_sampling_keeps_weak_kinds_in_their_share_and_is_stable() -> None:
+    pairs = [Pair(kind, "go", f"{kind} {n}", "text") for kind in ("doc", "name") for n in range(200)]
+    kept = collect.sample(pairs, limit=100)
+    assert len(kept) == 100
+    assert sum(pair.kind == "name" for pair in kept) <= 20
+    assert kept == collect.sample(list(reversed(pairs)), limit=100)

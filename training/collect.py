@@ -1,0 +1,208 @@
+"""Download the listed packages, extract pairs from those we may learn from, keep the good ones.
+
+collect.py download                      packages of sources.txt → .cache/
+collect.py extract --guard EVALUATION    .cache/ → .cache/pairs/*.jsonl
+collect.py select                        .cache/pairs/ → .cache/pairs.jsonl, sources.tsv
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import subprocess
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from hashlib import blake2b
+from pathlib import Path
+
+from archives import Package, packages
+from extract import SUFFIXES, Pair, first_paragraph, pairs_of
+from guard import Guard
+
+HERE = Path(__file__).parent
+CACHE = HERE / ".cache"
+
+MAX_PAIRS_A_PACKAGE = 2000
+"""So that no project's habits become the model's; a package's pairs are sampled by hash."""
+
+KIND_LIMIT = {"name": 0.2, "test": 0.1, "comment": 0.3}
+"""The most that weaker kinds may add, as a share of a package's limit."""
+
+
+# --- download ----------------------------------------------------------------------------------
+
+
+def sources() -> Iterator[tuple[str, str]]:
+    """Ecosystem and name of each listed package."""
+    for line in (HERE / "sources.txt").read_text("utf-8").splitlines():
+        if line and not line.startswith("#"):
+            ecosystem, _, name = line.partition(" ")
+            yield ecosystem, name
+
+
+def download(guard: Guard, jobs: int) -> None:
+    """Fetch what is not there yet; a package that cannot be had is left out."""
+    _private_apt(CACHE / "apt")
+    with ProcessPoolExecutor(jobs) as pool:
+        wanted = [source for source in sources() if not guard.refuses_package(source[1])]
+        list(pool.map(_download_one, wanted, chunksize=4))
+
+
+def _download_one(source: tuple[str, str]) -> None:
+    ecosystem, name = source
+    folder = CACHE / ecosystem if ecosystem == "deb" else CACHE / ecosystem / name.replace("/", "__")
+    if any(folder.glob(f"{name}_*.deb" if ecosystem == "deb" else "*")):
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    commands = {
+        "pypi": ["pip", "download", "-q", "--no-deps", "--only-binary", ":all:", "-d", ".", name],
+        "npm": ["npm", "pack", "--silent", "--ignore-scripts", name],
+        "deb": ["apt-get", "download", "-qq", name],
+        "debsrc": ["apt-get", "source", "-qq", "--download-only", name],
+    }
+    environment = (
+        {**os.environ, "APT_CONFIG": str(CACHE / "apt" / "apt.conf")} if ecosystem == "debsrc" else None
+    )
+    subprocess.run(
+        commands[ecosystem], cwd=folder, env=environment, capture_output=True, check=False, timeout=300
+    )
+
+
+def _private_apt(folder: Path) -> None:
+    """An apt state of our own that reads the machine's archives as source packages."""
+    for part in ("parts", "state/lists/partial", "cache/archives/partial"):
+        (folder / part).mkdir(parents=True, exist_ok=True)
+    for listed in Path("/etc/apt/sources.list.d").glob("*.sources"):
+        text = re.sub(r"^Types: deb$", "Types: deb-src", listed.read_text("utf-8"), flags=re.M)
+        (folder / "parts" / listed.name).write_text(text, "utf-8")
+    (folder / "apt.conf").write_text(
+        f'Dir::Etc::sourcelist "/dev/null";\nDir::Etc::sourceparts "{folder}/parts";\n'
+        f'Dir::State "{folder}/state";\nDir::State::status "/var/lib/dpkg/status";\n'
+        f'Dir::Cache "{folder}/cache";\nAPT::Sandbox::User "root";\n',
+        "utf-8",
+    )
+    environment = {**os.environ, "APT_CONFIG": str(folder / "apt.conf")}
+    subprocess.run(["apt-get", "update", "-qq"], env=environment, capture_output=True, check=False)
+
+
+# --- extract -----------------------------------------------------------------------------------
+
+
+def extract(guard: Guard, jobs: int) -> None:
+    """One JSON Lines file a package, so that a run can be taken up again."""
+    (CACHE / "pairs").mkdir(parents=True, exist_ok=True)
+    allowed = (package for package in packages(CACHE) if not guard.refuses_package(package.name))
+    with ProcessPoolExecutor(jobs) as pool:
+        list(pool.map(partial(extract_package, guard), allowed, chunksize=2))
+
+
+def extract_package(guard: Guard, package: Package) -> None:
+    """The pairs of one package that pass the guard, sampled to the limit."""
+    target = CACHE / "pairs" / f"{package.ecosystem}__{package.name.replace('/', '__')}.jsonl"
+    if target.exists():
+        return
+    found = [pair for pair in _package_pairs(guard, package) if len(pair.query) <= 2 * len(pair.text)]
+    kept = sample(found)
+    about = {
+        "ecosystem": package.ecosystem,
+        "package": package.name,
+        "version": package.version,
+        "licence": package.licence,
+    }
+    rows = [
+        json.dumps({"kind": pair.kind, "language": pair.language, "query": pair.query, "text": pair.text})
+        for pair in kept
+        if not guard.refuses_text(pair.text, pair.raw)
+    ]
+    target.write_text("\n".join([json.dumps({**about, "pairs": len(rows)}), *rows]) + "\n", "utf-8")
+
+
+def _package_pairs(guard: Guard, package: Package) -> Iterator[Pair]:
+    summary = first_paragraph(package.summary)
+    if summary and len(package.description) > 200:
+        yield Pair("summary", "markdown", summary, package.description[:1500])
+    if package.description:
+        yield from pairs_of("README.md", package.description)
+    for path, text in package.files(frozenset(SUFFIXES)):
+        if not guard.refuses_path(path):
+            yield from pairs_of(path, text)
+
+
+def sample(pairs: list[Pair], limit: int = MAX_PAIRS_A_PACKAGE) -> list[Pair]:
+    """At most `limit` pairs, weaker kinds within their share; which ones is decided by their hash."""
+    kept: list[Pair] = []
+    counts: Counter[str] = Counter()
+    for pair in sorted(
+        pairs,
+        key=lambda pair: blake2b((pair.query + pair.text).encode("utf-8", "replace"), digest_size=8).digest(),
+    ):
+        counts[pair.kind] += 1
+        if counts[pair.kind] <= limit * KIND_LIMIT.get(pair.kind, 1.0):
+            kept.append(pair)
+    return kept[:limit]
+
+
+# --- select ------------------------------------------------------------------------------------
+
+
+def select() -> None:
+    """Drop repeated questions and repeated texts over all packages; write pairs and their sources."""
+    queries: Counter[str] = Counter()
+    texts: set[bytes] = set()
+    listing: list[str] = []
+    kinds: Counter[str] = Counter()
+    with (CACHE / "pairs.jsonl").open("w", encoding="utf-8") as out:
+        for file in sorted((CACHE / "pairs").glob("*.jsonl")):
+            lines = file.read_text("utf-8").splitlines()
+            about, kept = json.loads(lines[0]), 0
+            for line in lines[1:]:
+                row = json.loads(line)
+                query = " ".join(re.findall(r"\w+", row["query"].lower()))
+                text = blake2b(
+                    " ".join(row["text"].split()).encode("utf-8", "replace"), digest_size=8
+                ).digest()
+                queries[query] += 1
+                if queries[query] > 2 or text in texts:
+                    continue
+                texts.add(text)
+                kept += 1
+                kinds[f"{row['kind']}/{row['language']}"] += 1
+                out.write(json.dumps({**row, "package": f"{about['ecosystem']}/{about['package']}"}) + "\n")
+            if kept:
+                listing.append(
+                    "\t".join(
+                        [about["ecosystem"], about["package"], about["version"], about["licence"], str(kept)]
+                    )
+                )
+    (HERE / "sources.tsv").write_text(
+        "ecosystem\tpackage\tversion\tlicence\tpairs\n" + "\n".join(listing) + "\n", "utf-8"
+    )
+    (CACHE / "counts.json").write_text(json.dumps(kinds, indent=1), "utf-8")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("stage", choices=["download", "extract", "select"])
+    parser.add_argument("--guard", type=Path, help="the evaluation folder that nothing may come from")
+    parser.add_argument("--jobs", type=int, default=1)
+    options = parser.parse_args()
+    if options.stage == "select":
+        select()
+        return
+    if options.guard is None:
+        parser.error("--guard is needed: what is evaluated must be known to be left out")
+    guard = Guard.load(options.guard)
+    if options.stage == "download":
+        download(guard, options.jobs)
+    else:
+        extract(guard, options.jobs)
+
+
+if __name__ == "__main__":
+    main()

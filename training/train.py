@@ -1,0 +1,193 @@
+# mypy: disable-error-code="import-not-found"
+"""Tune the distilled table so that a question lies near the code that answers it.
+
+Symmetric cross-entropy in the batch; runs of one package in it are the hard negatives. With
+teacher vectors (teacher.py), the batch's similarities are also drawn towards MiniLM's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch.nn import functional as nn
+
+from findspot.embed.providers.wordpieces import WordPieces
+from tokenise import CACHE, id_sets, load_pairs
+
+SEED = 20261115
+TEMPERATURE = 0.05
+TEACHER_TEMPERATURE = 0.03
+RUN = 64
+"""Pairs of one package that lie together in a batch."""
+
+QUERY_DROPOUT, TEXT_DROPOUT = 0.1, 0.3
+"""The share of tokens left out at each step: a text must be found by any part of it."""
+
+ASKED = (
+    "how to {}",
+    "{} in {language}",
+    "{language} {}",
+    "how to {} in {language}",
+    "{language} how to {}",
+    "what is {}",
+    "how does {} work",
+    "where is {}",
+    "{} using {language}",
+    "how do i {}",
+    "find {}",
+)
+"""How people ask: the shapes are learned, so that their words come to weigh little."""
+
+ASKED_SHARE = 0.3
+
+
+class Bags:
+    """Texts as bags of ids on a device; a batch is cut out without Python loops."""
+
+    def __init__(self, flat: NDArray[np.int32], starts: NDArray[np.int64], device: str) -> None:
+        self.flat = torch.from_numpy(flat.astype(np.int64)).to(device)
+        self.starts = torch.from_numpy(starts).to(device)
+
+    def batch(self, rows: Any, dropout: float) -> tuple[Any, Any]:
+        """Ids end to end, and the offset of each row."""
+        begin, end = self.starts[rows], self.starts[rows + 1]
+        counts = end - begin
+        owner = torch.repeat_interleave(torch.arange(len(rows), device=rows.device), counts)
+        first = torch.cumsum(counts, 0) - counts
+        where = torch.arange(len(owner), device=rows.device) - first[owner] + begin[owner]
+        if dropout:
+            kept = torch.rand(len(where), device=rows.device) >= dropout
+            where, owner = where[kept], owner[kept]
+        sizes = torch.bincount(owner, minlength=len(rows))
+        return self.flat[where], torch.cumsum(sizes, 0) - sizes
+
+
+def asked(pairs: list[dict[str, str]], seed: int) -> list[str]:
+    """The questions, some of them phrased as people type them."""
+    chosen = random.Random(seed)
+    found = []
+    for pair in pairs:
+        query = pair["query"]
+        if pair["kind"] != "section" and chosen.random() < ASKED_SHARE:
+            query = chosen.choice(ASKED).format(query, language=pair["language"])
+        found.append(query)
+    return found
+
+
+def order(packages: NDArray[np.int64], chosen: np.random.Generator, batch: int) -> NDArray[np.int64]:
+    """A shuffled epoch of whole batches in which runs of one package stay together."""
+    rows = chosen.permutation(len(packages))
+    rows = rows[np.argsort(packages[rows], kind="stable")]
+    runs = [rows[at : at + RUN] for at in range(0, len(rows), RUN)]
+    chosen.shuffle(runs)
+    return np.concatenate(runs)[: len(rows) // batch * batch]
+
+
+def contrast(queries: Any, texts: Any) -> Any:
+    """Each question must find its text among the batch's, and each text its question."""
+    scores = queries @ texts.T / TEMPERATURE
+    labels = torch.arange(len(scores), device=scores.device)
+    return (nn.cross_entropy(scores, labels) + nn.cross_entropy(scores.T, labels)) / 2
+
+
+def follow(queries: Any, texts: Any, teacher_queries: Any, teacher_texts: Any) -> Any:
+    """How far the batch's similarities are from the teacher's, both ways."""
+    ours = queries @ texts.T / TEMPERATURE
+    theirs = teacher_queries @ teacher_texts.T / TEACHER_TEMPERATURE
+    return (
+        sum(
+            nn.kl_div(
+                nn.log_softmax(mine, 1), nn.log_softmax(their, 1), reduction="batchmean", log_target=True
+            )
+            for mine, their in ((ours, theirs), (ours.T, theirs.T))
+        )
+        / 2
+    )
+
+
+def train(options: argparse.Namespace) -> NDArray[np.float32]:
+    torch.manual_seed(SEED)
+    chosen = np.random.default_rng(SEED)
+    pairs = load_pairs(options.pairs)
+    with np.load(options.start) as saved:
+        vocabulary, table = [str(entry) for entry in saved["vocabulary"]], saved["table"]
+    pieces = WordPieces(vocabulary)
+    queries = Bags(*id_sets(asked(pairs, SEED), pieces), options.device)
+    texts = Bags(*id_sets([pair["text"] for pair in pairs], pieces), options.device)
+    names = {name: row for row, name in enumerate(sorted({pair["package"] for pair in pairs}))}
+    packages = np.array([names[pair["package"]] for pair in pairs])
+    teacher = (
+        [torch.from_numpy(part).to(options.device) for part in np.load(options.teacher)]
+        if options.teacher
+        else None
+    )
+    weight = torch.nn.Parameter(torch.from_numpy(table.astype(np.float32)).to(options.device))
+    optimiser = torch.optim.Adam([weight], lr=options.rate)
+    steps = options.epochs * (len(pairs) // options.batch)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, options.rate, total_steps=steps, pct_start=0.05)
+    began = time.monotonic()
+    for epoch in range(options.epochs):
+        losses = []
+        rows = torch.from_numpy(order(packages, chosen, options.batch)).to(options.device)
+        for at in range(0, len(rows), options.batch):
+            part = rows[at : at + options.batch]
+            asks = nn.normalize(
+                nn.embedding_bag(*_bag(queries, part, QUERY_DROPOUT, weight), mode="sum"), dim=1
+            )
+            answers = nn.normalize(
+                nn.embedding_bag(*_bag(texts, part, TEXT_DROPOUT, weight), mode="sum"), dim=1
+            )
+            loss = contrast(asks, answers)
+            if teacher is not None:
+                loss = loss + options.follow * follow(
+                    asks, answers, teacher[0][part].float(), teacher[1][part].float()
+                )
+            optimiser.zero_grad()
+            loss.backward()
+            optimiser.step()
+            schedule.step()
+            losses.append(loss.detach())
+        report = {
+            "epoch": epoch,
+            "loss": float(torch.stack(losses).mean()),
+            "seconds": time.monotonic() - began,
+        }
+        sys.stderr.write(json.dumps(report) + "\n")
+    trained: NDArray[np.float32] = weight.detach().cpu().numpy()
+    np.savez(options.out, table=trained, vocabulary=np.array(vocabulary))
+    return trained
+
+
+def _bag(bags: Bags, rows: Any, dropout: float, weight: Any) -> tuple[Any, Any, Any]:
+    ids, offsets = bags.batch(rows, dropout)
+    return ids, weight, offsets
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--pairs", type=Path, default=CACHE / "pairs.jsonl")
+    parser.add_argument("--start", type=Path, default=CACHE / "distilled.npz")
+    parser.add_argument("--teacher", type=Path, help="from teacher.py; without it there is no KL term")
+    parser.add_argument("--out", type=Path, default=CACHE / "trained.npz")
+    parser.add_argument("--epochs", type=int, default=6)
+    parser.add_argument("--batch", type=int, default=4096)
+    parser.add_argument("--rate", type=float, default=3e-3)
+    parser.add_argument("--follow", type=float, default=4.0, help="weight of the KL term")
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--threads", type=int, default=1)
+    options = parser.parse_args()
+    torch.set_num_threads(options.threads)
+    train(options)
+
+
+if __name__ == "__main__":
+    main()
