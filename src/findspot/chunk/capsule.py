@@ -17,13 +17,14 @@ MAX_IMPORTS = 12
 """Imports shown in one capsule; more would outweigh the code."""
 
 _OPENING = re.compile(
-    r"^\s*(?:/\*[*!]?|\(\*+|\{-\s*\|?|<!--|--\[=*\[|=begin\b|///?!?|##?!?|--[-|^!]?\s?|;+|%+|\*(?!/))\s?"
+    r"^\s*(?:/\*[*!]?|\(\*+|\{-\s*\|?|<!--|--\[=*\[|=begin\b|///?!?|##?!?|--+\s?[|^!]?|;+|%+|\*(?!/))\s?"
 )
 _CLOSING = re.compile(r"\s*(?:\*+/|\*+\)|-\}|-->|\]=*\]|=end\b)\s*$")
 _QUOTES = re.compile(r"^\s*[rRuUbBfF]{0,2}(\"\"\"|'''|\"|')|(\"\"\"|'''|\"|')\s*$")
 _SIDE_NOTE = re.compile(r"(?:\n[ \t]*|[ \t]+)(?:#|//|--)[ \t!][^\n]*")
 _SPACE = re.compile(r"\s+")
-_ELIXIR_DOC = re.compile(r"^@\w*doc\s+(?:~[sS])?")
+_XML = re.compile(r"</?(?:summary|remarks|para|returns|value|c|see)\b[^<>]*>")
+_ELIXIR_DOC = re.compile(r"^\s*@\w*doc\s+(?:~[sS])?")
 
 
 def breadcrumb(definition: Definition) -> str:
@@ -46,15 +47,14 @@ def signature(definition: Definition, source: bytes, limit: int = MAX_SIGNATURE_
     else:
         raw = source[start : min(definition.end_byte, start + 4 * limit)].split(b"\n", 1)[0]
     line = _SPACE.sub(" ", _SIDE_NOTE.sub("", raw.decode("utf-8", "replace"))).strip()
-    line = line[:-1].rstrip() if line.endswith(("{", "=", ":")) and not line.endswith("::") else line
+    line = line.removesuffix("=>").rstrip("{=").rstrip().removesuffix(":")
     return line[:limit].rstrip()
 
 
 def doc_comment(definition: Definition, lines: SourceLines) -> str | None:
     """The doc string or the comment above a definition, without its markers."""
     if definition.doc is not None:
-        text = _ELIXIR_DOC.sub("", text_of(definition.doc))
-        return _tidy(_QUOTES.sub("", text)) or None
+        return _tidy(_QUOTES.sub("", text_of(definition.doc))) or None
     if not definition.comment_rows:
         return None
     first, last = definition.comment_rows[0][0], definition.comment_rows[-1][1]
@@ -62,9 +62,11 @@ def doc_comment(definition: Definition, lines: SourceLines) -> str | None:
 
 
 def strip_markers(comment: str) -> str:
-    """The prose of a comment."""
+    """The prose of a comment, or of the annotation that serves as one (`@doc "…"`)."""
+    if (note := _ELIXIR_DOC.match(comment)) is not None:
+        return _tidy(_QUOTES.sub("", comment[note.end() :]))
     bare = [_CLOSING.sub("", _OPENING.sub("", line)) for line in comment.split("\n")]
-    return _tidy("\n".join(bare))
+    return _tidy(_XML.sub("", "\n".join(bare)))
 
 
 def _tidy(text: str) -> str:

@@ -10,6 +10,7 @@ _QUOTED = re.compile(r"""["'<]([^"'<>]+)["'>]""")
 _GROUP = re.compile(r"[{(\[]([^{}()\[\]]*)[})\]]")
 _SOURCE_FIRST = re.compile(r"^from\s+\S+\s+import\s+")
 _SOURCE_LAST = re.compile(r"\s+from\s+[\"'].*$")
+_ASSIGNED = re.compile(r"([^=]+)=(?!>)")
 _COMMENT = re.compile(r"#[^\n]*|//[^\n]*")
 
 _WORDS = frozenset(
@@ -28,6 +29,8 @@ _WORDS = frozenset(
         "alias",
         "type",
         "hiding",
+        "only",
+        "except",
         "qualified",
         "pub",
         "crate",
@@ -77,13 +80,16 @@ def read_import(text: str) -> Import:
     """The import of one statement; its names are the last word of each imported path, or its alias."""
     text = _COMMENT.sub("", text) if text.lstrip()[:1] != "#" else text
     line = " ".join(text.split()).rstrip(";")
+    assigned = _ASSIGNED.match(line)
+    if assigned:  # `const { a } = require("b")`: the names are on the left
+        return Import(line, _unique(_paths(assigned[1])))
     body = _SOURCE_LAST.sub("", _SOURCE_FIRST.sub("", line))
-    names: list[str] = []
-    for part in _paths(body):
-        name = _last_name(part)
-        if name and name not in names:
-            names.append(name)
-    return Import(line, tuple(names))
+    return Import(line, _unique(_paths(body)))
+
+
+def _unique(paths: list[str]) -> tuple[str, ...]:
+    """The names of the paths, each once."""
+    return tuple(dict.fromkeys(name for name in map(_last_name, paths) if name))
 
 
 def _paths(body: str) -> list[str]:
@@ -97,15 +103,14 @@ def _paths(body: str) -> list[str]:
 
 
 def _last_name(path: str) -> str | None:
-    """The name a path is used by: `a.b.C` → `C`, `a/b.h` → `b`, `a as x` → `x`, `x = load("a")` → `x`."""
-    assigned = path.partition("=")[0]
-    quoted = _QUOTED.search(assigned)
+    """The name a path is used by: `a.b.C` → `C`, `a/b.h` → `b`, `a as x` → `x`, `./a/b.sh` → `b`."""
+    quoted = _QUOTED.search(path)
     if quoted:
-        before = _names(assigned[: quoted.start()])  # Go's alias stands before the path
+        before = _names(path[: quoted.start()])  # Go's alias stands before the path
         stem = quoted[1].rstrip("/").rpartition("/")[2].partition(".")[0]
         names = before or _NAME.findall(stem)
     else:
-        names = _names(assigned)
+        names = _names(path.rpartition("/")[2].partition(".")[0] if "/" in path else path)
     return names[-1] if names else None
 
 

@@ -17,6 +17,7 @@ a pattern makes neighbours of the same name one definition (clauses of a functio
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -39,6 +40,9 @@ CONTAINER_KINDS = TYPE_KINDS | {"module", "function", "method", "test", "macro"}
 """Kinds that are worth a chunk of their own inside a larger definition."""
 
 MAX_NAME_CHARS = 200
+
+_QUOTES = {'"': '"', "'": "'", "`": "`", "(": ")"}
+_TYPE_ARGUMENTS = re.compile(r"[<\[].*", re.DOTALL)
 
 
 @dataclass(slots=True, eq=False)
@@ -157,7 +161,7 @@ def _definition(kind: str, node: Node, match: dict[str, list[Node]]) -> Definiti
         last=end_row(node),
         row=name.start_point[0],
         body_byte=body[0].start_byte if body else None,
-        scope=_clean_name(text_of(scope[0])) if scope else None,
+        scope=_clean_name(_TYPE_ARGUMENTS.sub("", text_of(scope[0]))) if scope else None,
     )
 
 
@@ -169,23 +173,37 @@ def _keep_earliest(found: _Captures, key: int, pattern: int, definition: Definit
 
 
 def _clean_name(name: str) -> str:
-    """A name on one line, without the quotes of names that are strings."""
-    if name[:1] in "\"'`" and name[-1:] == name[:1]:
+    """A name on one line, without the marks of names that are strings, symbols or operators."""
+    if name[:1] in _QUOTES and name[-1:] == _QUOTES[name[:1]]:
         name = name[1:-1]
+    name = name.removeprefix(":")
     return (name if name.isidentifier() else " ".join(name.split()))[:MAX_NAME_CHARS]
 
 
 def _add_lead(found: _Captures, node: Node, is_comment: bool, lines: SourceLines) -> None:
     row, column = node.start_point
+    last, end_column = node.end_point
     before = lines.lines[row][:column] if row < len(lines) else ""
-    if not before or before.isspace():
+    after = lines.lines[last].encode("utf-8", "replace")[end_column:] if last < len(lines) else b""
+    if (not before or before.isspace()) and (end_column == 0 or not after.strip()):
         found.leads[end_row(node)] = (row, is_comment)
+
+
+def _one_pattern_each(captures: _Captures) -> Iterator[Definition]:
+    """Definitions, those left out that an earlier pattern found under another name."""
+    earliest: dict[int, int] = {}
+    for pattern, definition in captures.definitions.values():
+        key = definition.node.id
+        earliest[key] = min(pattern, earliest.get(key, pattern))
+    for pattern, definition in captures.definitions.values():
+        if earliest[definition.node.id] == pattern:
+            yield definition
 
 
 def _nest(captures: _Captures) -> list[Definition]:
     """Definitions in text order, each knowing its parent; wrappers widen the one they hold."""
     items: list[tuple[int, int, Definition | Node]] = [
-        (d.start_byte, -d.end_byte, d) for _, d in captures.definitions.values()
+        (d.start_byte, -d.end_byte, d) for d in _one_pattern_each(captures)
     ]
     items.extend((w.start_byte, -w.end_byte, w) for w in captures.wrappers)
     items.sort(key=lambda item: (item[0], item[1], isinstance(item[2], Definition)))
