@@ -47,7 +47,7 @@ def signature(definition: Definition, source: bytes, limit: int = MAX_SIGNATURE_
     else:
         raw = source[start : min(definition.end_byte, start + 4 * limit)].split(b"\n", 1)[0]
     line = _SPACE.sub(" ", _SIDE_NOTE.sub("", raw.decode("utf-8", "replace"))).strip()
-    line = line.removesuffix("=>").rstrip("{=").rstrip().removesuffix(":")
+    line = line.removesuffix("=>").rstrip("{= ").removesuffix(":")
     return line[:limit].rstrip()
 
 

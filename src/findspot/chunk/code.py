@@ -51,7 +51,7 @@ def _draft(piece: Piece, file: _File) -> Draft:
     )
     if main is None:
         draft.breadcrumb = breadcrumb(piece.container) if piece.container else None
-        if piece.first in file.import_rows and piece.last in file.import_rows:
+        if piece.last in file.import_rows:
             draft.kind = "import"
         return draft
     draft.kind = main.kind

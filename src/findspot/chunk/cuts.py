@@ -51,6 +51,8 @@ def pack(
             packed.append((first, last))
             first = start
         last = end
+    if packed and lines.size(first, last) < aim / 4 and lines.size(packed[-1][0], last) <= most:
+        first = packed.pop()[0]  # a short tail says little alone
     return [*packed, (first, last)]
 
 

@@ -279,6 +279,7 @@ def _merge_clauses(definitions: list[Definition], lines: SourceLines) -> list[De
         before = latest.get(parent)
         if before is not None and _continues(before, definition, lines):
             before.last = max(before.last, definition.last)
+            before.node = max(before.node, definition.node, key=lambda node: node.end_byte - node.start_byte)
             before.end_byte = max(before.end_byte, definition.end_byte)
             before.children.extend(definition.children)
             for child in definition.children:

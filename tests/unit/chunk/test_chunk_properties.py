@@ -1,0 +1,140 @@
+"""What holds for every text: chunks are the file's own lines, none is lost, nothing is raised."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from findspot.chunk.dispatch import CHARACTER, MAX_CHUNKS, SYNTAX, chunk_file
+from findspot.core.languages import LANGUAGES, language_of, row
+from findspot.core.model import ChunkedFile, ChunkType, Corpus, SkipReason, SourceFile
+
+FIXTURES = Path(__file__).parents[2] / "fixtures" / "languages"
+SOURCES = {language_of(path.name): path.read_text("utf-8") for path in sorted(FIXTURES.iterdir())}
+NAMES = [language.name for language in LANGUAGES]
+
+ODD = ["\x00", "\ud800", "\r\n", "\f", "\x85", "\u2028", "\t", '"""', "/*", "```\n", "---\n", "# A\n", "}\n", "é"]
+
+
+def chunk(language: str, text: str, strategy: str = SYNTAX, path: str = "src/sample") -> ChunkedFile:
+    corpus = Corpus.DOCS if row(language).docs else Corpus.CODE
+    return chunk_file(SourceFile(path, corpus, language, len(text), 0), text, strategy)
+
+
+def check(language: str, text: str, strategy: str = SYNTAX) -> ChunkedFile:
+    """Assert the invariants that have no exception."""
+    result = chunk(language, text, strategy)
+    lines = text.split("\n")
+    covered: set[int] = set()
+    for piece in result.chunks:
+        if piece.chunk_type is ChunkType.SYMBOLS:
+            continue
+        first, last = piece.span.start, piece.span.end
+        assert 1 <= first <= last <= len(lines)
+        assert piece.text == "\n".join(lines[first - 1 : last])
+        assert all(first <= symbol.line <= last for symbol in piece.symbols)
+        if strategy == SYNTAX:
+            assert covered.isdisjoint(range(first, last + 1))
+        covered.update(range(first, last + 1))
+    if result.skip is None:
+        wanted = {number for number, line in enumerate(lines, 1) if line.strip()}
+        assert wanted <= covered
+    assert result == chunk(language, text, strategy)
+    return result
+
+
+@st.composite
+def mangled(draw: st.DrawFn) -> tuple[str, str]:
+    """A language, and its fixture with lines moved, repeated, cut and sprinkled with odd characters."""
+    language = draw(st.sampled_from(sorted(SOURCES)))
+    lines = SOURCES[language].split("\n")
+    text: list[str] = []
+    for _ in range(draw(st.integers(1, 8))):
+        start = draw(st.integers(0, len(lines) - 1))
+        part = lines[start : start + draw(st.integers(1, 40))]
+        text.append(draw(st.sampled_from(["\n", "\r\n", "\n\n", " ", ""])).join(part))
+        text.append(draw(st.sampled_from(["", "\n", *ODD])))
+    whole = "".join(text)
+    return language, whole[: draw(st.integers(0, len(whole)))] if draw(st.booleans()) else whole
+
+
+@settings(derandomize=True, deadline=None, max_examples=150)
+@given(mangled())
+def test_mangled_source_keeps_the_invariants(sample: tuple[str, str]) -> None:
+    check(*sample)
+
+
+@settings(derandomize=True, deadline=None, max_examples=150)
+@given(
+    st.sampled_from(NAMES),
+    st.lists(
+        st.one_of(
+            st.text(max_size=80),
+            st.sampled_from([*ODD, "\n", "\n\n", "key: value\n", "[table]\n", "  - item\n", "Title\n=====\n"]),
+        ),
+        max_size=60,
+    ).map("".join),
+)
+def test_any_text_in_any_language_keeps_the_invariants(language: str, text: str) -> None:
+    check(language, text)
+
+
+@settings(derandomize=True, deadline=None, max_examples=60)
+@given(st.lists(st.text(alphabet="ab \n", max_size=900), max_size=40).map("\n".join), st.booleans())
+def test_the_character_splitter_keeps_the_invariants(text: str, docs: bool) -> None:
+    result = check("markdown" if docs else "python", text, CHARACTER)
+    limit = 8_000 if docs else 4_000
+    assert all(len(piece.text) <= limit for piece in result.chunks)
+
+
+@pytest.mark.parametrize("language", NAMES)
+def test_every_language_survives_awkward_files(language: str) -> None:
+    for text in ("", "\n", " \n\t\n\f", "\x00", "\ud800\n", "a", "\r\n\r\n", "﻿x\r\ny\r\n", "(" * 500):
+        check(language, text)
+
+
+@pytest.mark.parametrize("language", ["python", "javascript", "json", "markdown", "text", "notebook", "c"])
+def test_one_line_of_a_megabyte_is_one_chunk(language: str) -> None:
+    result = check(language, "x = [" + "1, " * 350_000 + "]")
+    assert sum(piece.chunk_type is not ChunkType.SYMBOLS for piece in result.chunks) == 1
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("python", "x = " + "(" * 10_000 + ")" * 10_000),
+        ("python", "\n".join(" " * depth + "if x:" for depth in range(2_000))),
+        ("javascript", "function f() {\n" * 10_000 + "}\n" * 10_000),
+        ("javascript", "a(" * 10_000 + ")" * 10_000),
+        ("java", "class A {\n" * 10_000 + "}\n" * 10_000),
+        ("json", "[\n" * 10_000 + "]\n" * 10_000),
+        ("notebook", '{"cells": [\n' + "[" * 10_000 + "]" * 10_000 + "]}"),
+        ("cpp", "namespace a { " * 10_000),
+        ("yaml", "\n".join(" " * depth + "a:" for depth in range(1_000))),
+    ],
+    ids=lambda value: value if len(value) < 20 else "nested",
+)
+def test_deep_nesting_is_no_failure(language: str, text: str) -> None:
+    check(language, text)
+
+
+def test_chunks_past_the_limit_become_a_skip_that_counts_lines() -> None:
+    text = "\n".join(f"def function_{n}():\n    return '{'x' * 310}'\n" for n in range(1_500))
+    result = check("python", text)
+    assert len(result.chunks) == MAX_CHUNKS
+    assert result.chunks[-1].chunk_type is ChunkType.SYMBOLS
+    assert result.skip is not None
+    assert result.skip.reason is SkipReason.CHUNK_LIMIT
+    last = result.chunks[-2].span.end
+    assert f"the last {text.count(chr(10)) - last:,} of" in result.skip.detail
+
+
+@pytest.mark.parametrize("language", sorted(SOURCES))
+def test_windows_line_ends_change_neither_spans_nor_names(language: str) -> None:
+    unix, windows = chunk(language, SOURCES[language]), chunk(language, SOURCES[language].replace("\n", "\r\n"))
+    named = {symbol.name for piece in unix.chunks for symbol in piece.symbols}
+    assert {symbol.name for piece in windows.chunks for symbol in piece.symbols} == named
+    check(language, SOURCES[language].replace("\n", "\r\n"))
