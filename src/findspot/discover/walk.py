@@ -78,7 +78,7 @@ class _Walker:
         for entry in entries:
             name = entry.name
             if name in shadowed:
-                self.found.skips.append(_shadowed(prefix, name))
+                self.found.skips.append(_shadowed(prefix, entry))
                 continue
             try:
                 verdict = self._judge(prefix, name, entry.stat(follow_symlinks=False), ignored)
@@ -108,10 +108,10 @@ class _Walker:
             if len(parts) == 1:
                 return Skip(path, SkipReason.NOT_REGULAR, "a folder")
             inner = folder.enter(name)
+        except FileNotFoundError:
+            return _vanished(path, parts)
         except OSError as error:
-            failure = _failure(path, error)
-            is_folder = len(parts) > 1 and failure.reason is not SkipReason.VANISHED
-            return Skip(path + "/", failure.reason, failure.detail) if is_folder else failure
+            return _failure(path + "/" if len(parts) > 1 else path, error)
         with inner:
             return self.classify(inner, path + "/", parts[1:], ignores)
 
@@ -173,9 +173,13 @@ def real_name(name: str, names: Iterable[str]) -> str:
     return name if name in spellings or not spellings else spellings[0]
 
 
-def _shadowed(prefix: str, name: str) -> Skip:
-    shown = name.encode("ascii", "backslashreplace").decode("ascii")
-    return Skip(prefix + shown, SkipReason.UNSAFE_NAME, "another name differs only in its Unicode form")
+def _shadowed(prefix: str, entry: os.DirEntry[str]) -> Skip:
+    # Spelled in ASCII: composed, it would be the path of the file that it is left out for.
+    shown = entry.name.encode("ascii", "backslashreplace").decode("ascii")
+    slash = "/" if entry.is_dir(follow_symlinks=False) else ""
+    return Skip(
+        prefix + shown + slash, SkipReason.UNSAFE_NAME, "another name differs only in its Unicode form"
+    )
 
 
 def _vanished(path: str, parts: list[str]) -> Skip:

@@ -1,0 +1,137 @@
+"""The hard deny list, and what is documentation."""
+
+from __future__ import annotations
+
+import pytest
+
+from findspot.core.model import Corpus
+from findspot.discover.names import cleaned, is_unsafe, nfc, spelled_out
+from findspot.discover.policy import DEFAULT_DOC_PATTERNS, compiled, corpus_of, is_denied
+
+# fmt: off
+FOLDERS = [
+    "node_modules",
+    "jspm_packages",
+    "bower_components",
+    "vendor",
+    ".venv",
+    "venv",
+    ".git",
+    ".hg",
+    ".svn",
+    "dist",
+    "build",
+    "out",
+    "target",
+    "__pycache__",
+    ".next",
+    ".nuxt",
+    ".idea",
+    ".vscode",
+    "coverage",
+    ".nyc_output",
+    ".pytest_cache",
+]
+SECRETS = [".env", ".env.local", ".env.example", "server.pem", "id.key", "a.p12", "a.pfx", ".pem"]
+FILES = [
+    "x.log",
+    "x.lock",
+    "package-lock.json",
+    "yarn.lock",
+    "pnpm-lock.yaml",
+    "Gemfile.lock",
+    "poetry.lock",
+    ".DS_Store",
+    "a.swp",
+    ".a.swo",
+]
+# fmt: on
+
+
+@pytest.mark.parametrize("name", FOLDERS)
+def test_denied_folders(name: str) -> None:
+    assert is_denied(name, folder=True)
+    assert is_denied(name, folder=False) is (name == ".git")
+    assert is_denied(name.upper(), folder=True, ignore_case=True)
+
+
+@pytest.mark.parametrize("name", SECRETS)
+def test_secrets_are_denied_in_any_case(name: str) -> None:
+    for spelling in (name, name.upper(), name.title(), name.swapcase()):
+        assert is_denied(spelling, folder=False)
+        assert is_denied(spelling, folder=True)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_denied_files(name: str) -> None:
+    assert is_denied(name, folder=False)
+    assert is_denied(name.swapcase(), folder=False, ignore_case=True)
+
+
+@pytest.mark.parametrize("name", ["NODE_MODULES", "Vendor", "BUILD"])
+def test_case_counts_where_the_file_system_says_so(name: str) -> None:
+    assert not is_denied(name, folder=True)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["environment.py", ".envrc", "env", "keys.py", "key", "log", "lock.py", "building", "x.keys", "a", ""],
+)
+def test_lookalikes_are_not_denied(name: str) -> None:
+    assert not is_denied(name, folder=False)
+
+
+@pytest.mark.parametrize(
+    ("path", "corpus"),
+    [
+        ("README.md", Corpus.DOCS),
+        ("docs/a/guide.txt", Corpus.DOCS),
+        ("a.rst", Corpus.DOCS),
+        ("a.mdx", Corpus.DOCS),
+        ("a.adoc", Corpus.DOCS),
+        ("a.markdown", Corpus.DOCS),
+        ("src/CMakeLists.txt", Corpus.CODE),
+        ("requirements.txt", Corpus.CODE),
+        ("requirements-dev.txt", Corpus.CODE),
+        ("dev-requirements.txt", Corpus.CODE),
+        ("requirements/base.txt", Corpus.CODE),
+        ("api/constraints-3.11.txt", Corpus.CODE),
+        ("robots.txt", Corpus.DOCS),
+        ("a.py", Corpus.CODE),
+        ("Makefile", Corpus.CODE),
+    ],
+)
+def test_corpus(path: str, corpus: Corpus) -> None:
+    assert corpus_of(path, compiled(DEFAULT_DOC_PATTERNS)) is corpus
+
+
+def test_doc_patterns_choose_the_corpus() -> None:
+    docs = compiled(("docs/**",))
+    assert corpus_of("docs/example.py", docs) is Corpus.DOCS
+    assert corpus_of("notes.txt", docs) is Corpus.CODE
+    assert corpus_of("notes.rst", docs) is Corpus.DOCS
+
+
+@pytest.mark.parametrize(
+    ("name", "clean"),
+    [
+        (".e\u200bnv", ".env"),
+        ("\u202e.env", ".env"),
+        (".env\ufeff", ".env"),
+        ("node\u2060_modules", "node_modules"),
+        ("a\nb.py", "ab.py"),
+        ("a\udcff.py", "a.py"),
+        ("a\u3164.py", "a.py"),
+    ],
+)
+def test_names_that_hide_something(name: str, clean: str) -> None:
+    assert is_unsafe(name)
+    assert cleaned(name) == clean
+    assert spelled_out(name).encode()
+    assert not is_unsafe(spelled_out(name))
+
+
+@pytest.mark.parametrize("name", ["a.py", "über.md", "日本.txt", "a b.c", "a\u00a0b", "e\u0301.py", "😀.md"])
+def test_names_that_hide_nothing(name: str) -> None:
+    assert not is_unsafe(name)
+    assert cleaned(name) == nfc(name)

@@ -1,0 +1,114 @@
+"""Reading what discovery admitted, though the disk may have changed since."""
+
+from __future__ import annotations
+
+import os
+import socket
+from pathlib import Path
+
+import pytest
+
+from findspot.core.model import Corpus, Skip, SkipReason, SourceFile
+from findspot.discover.folder import Folder, TooLargeError
+from findspot.discover.reading import read_file
+
+
+def source(path: str) -> SourceFile:
+    return SourceFile(path, Corpus.CODE, "python", 0, 0)
+
+
+def reason_of(root: Path, path: str, max_bytes: int = 100) -> SkipReason:
+    answer = read_file(root, source(path), max_bytes)
+    assert isinstance(answer, Skip)
+    assert answer.path == path
+    return answer.reason
+
+
+def test_a_file_is_read_whole(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    for size in (0, 1, 99, 100):
+        (tmp_path / "a/x.py").write_bytes(b"x" * size)
+        assert read_file(tmp_path, source("a/x.py"), 100) == b"x" * size
+
+
+def test_a_root_that_is_a_link_is_followed(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "real/x.py").write_text("x")
+    (tmp_path / "link").symlink_to("real")
+    assert read_file(tmp_path / "link", source("x.py"), 100) == b"x"
+
+
+def test_too_large(tmp_path: Path) -> None:
+    (tmp_path / "x.py").write_bytes(b"x" * 101)
+    assert reason_of(tmp_path, "x.py") is SkipReason.TOO_LARGE
+
+
+def test_a_file_without_a_size_is_read_to_the_limit() -> None:
+    if not Path("/proc/self").exists():
+        pytest.skip("needs a /proc")
+    with Folder.open_root(Path("/proc/self")) as folder:
+        assert folder.read("status", 100_000).startswith(b"Name:")
+        with pytest.raises(TooLargeError):
+            folder.read("status", 10)
+
+
+def test_what_changed_since(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    root = tmp_path / "root"
+    (outside / "deep").mkdir(parents=True)
+    (outside / "deep/secret.py").write_text("secret")
+    (root / "folder").mkdir(parents=True)
+    (root / "file").write_text("")
+    (root / "link.py").symlink_to(outside / "deep/secret.py")
+    (root / "linked").symlink_to(outside)
+    os.mkfifo(root / "pipe.py")
+    assert reason_of(root, "gone.py") is SkipReason.VANISHED
+    assert reason_of(root, "gone/x.py") is SkipReason.VANISHED
+    assert reason_of(root, "file/x.py") is SkipReason.VANISHED
+    assert reason_of(root, "folder") is SkipReason.NOT_REGULAR
+    assert reason_of(root, "pipe.py") is SkipReason.NOT_REGULAR
+    assert reason_of(root, "link.py") is SkipReason.SYMLINK
+    assert reason_of(root, "linked/deep/secret.py") is SkipReason.SYMLINK
+    assert reason_of(root, "linked/secret.py") is SkipReason.SYMLINK
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(os.path.relpath(root / "socket.py"))
+        assert reason_of(root, "socket.py") is SkipReason.NOT_REGULAR
+    assert reason_of(tmp_path / "no-root", "x.py") is SkipReason.VANISHED
+
+
+@pytest.mark.parametrize(
+    "path", ["../outside.py", "a/../../outside.py", "/etc/passwd", "a//b", "", ".", "x\0.py"]
+)
+def test_paths_that_lead_out_are_refused(tmp_path: Path, path: str) -> None:
+    (tmp_path / "outside.py").write_text("secret")
+    (tmp_path / "root/a").mkdir(parents=True)
+    assert reason_of(tmp_path / "root", path) is SkipReason.UNSAFE_NAME
+
+
+def test_a_decomposed_name_is_found(tmp_path: Path) -> None:
+    (tmp_path / "cafe\u0301").mkdir()
+    (tmp_path / "cafe\u0301/e\u0301.py").write_text("x")
+    assert read_file(tmp_path, source("caf\u00e9/\u00e9.py"), 100) == b"x"
+
+
+def test_without_handles_links_are_refused_too(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    (root / "inner").mkdir(parents=True)
+    (root / "inner/x.py").write_text("x")
+    (root / "link.py").symlink_to(tmp_path / "outside.py")
+    (root / "linked").symlink_to(tmp_path)
+    (tmp_path / "outside.py").write_text("secret")
+    with Folder.open_root(root, by_handle=False) as top:
+        assert {entry.name for entry in top.scan()} == {"inner", "link.py", "linked"}
+        with top.enter("inner") as inner:
+            assert inner.read("x.py", 10) == b"x"
+            (root / "inner/x.py").unlink()
+            (root / "inner").rmdir()
+            (root / "inner").symlink_to(tmp_path)
+            with pytest.raises(OSError, match="symbolic link"):
+                inner.read("outside.py", 10)
+        for refused in ("linked", "..", "link.py", "gone"):
+            with pytest.raises(OSError):
+                top.enter(refused)
+        with pytest.raises(OSError, match="symbolic link"):
+            top.read("link.py", 10)

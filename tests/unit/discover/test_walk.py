@@ -1,0 +1,357 @@
+"""Walking a project, and asking about one path of it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from findspot.core.errors import InvalidPatternError
+from findspot.core.model import Corpus, Skip, SkipReason, SourceFile
+from findspot.discover.policy import Policy
+from findspot.discover.walk import Discovery, classify, walk
+
+GIT_ENV = {
+    **os.environ,
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_AUTHOR_NAME": "a",
+    "GIT_AUTHOR_EMAIL": "a@example.org",
+    "GIT_COMMITTER_NAME": "a",
+    "GIT_COMMITTER_EMAIL": "a@example.org",
+}
+
+
+def git(folder: Path, *arguments: str) -> None:
+    subprocess.run(["git", *arguments], cwd=folder, env=GIT_ENV, check=True, capture_output=True)
+
+
+def write(root: Path, files: dict[str, str]) -> None:
+    for path, text in files.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(text)
+
+
+def admitted(found: Discovery) -> list[str]:
+    return [file.path for file in found.files]
+
+
+def reasons(found: Discovery) -> dict[str, SkipReason]:
+    return {skip.path: skip.reason for skip in found.skips}
+
+
+def test_files_are_described_and_sorted(tmp_path: Path) -> None:
+    write(tmp_path, {"b/x.py": "x = 1\n", "b-a.py": "", "README.md": "# hi\n", "b.py": "y"})
+    found = walk(tmp_path, Policy())
+    assert admitted(found) == ["README.md", "b-a.py", "b.py", "b/x.py"]
+    info = (tmp_path / "b/x.py").stat()
+    assert found.files[3] == SourceFile("b/x.py", Corpus.CODE, "python", 6, info.st_mtime_ns)
+    assert found.files[0].corpus is Corpus.DOCS
+    assert found.skips == []
+
+
+def test_the_inclusion_order(tmp_path: Path) -> None:
+    # Each file has the faults of its line and of all lines below it; the first decides.
+    write(
+        tmp_path,
+        {
+            ".gitignore": "deny.pem\nexcl.png\nign.png\n",
+            "deny.pem": "x" * 99,
+            "excl.png": "x" * 99,
+            "ign.png": "x" * 99,
+            "bin.png": "x" * 99,
+            "big.py": "x" * 99,
+            "other.go": "x",
+            "doc.md": "x",
+            "good.py": "x",
+        },
+    )
+    policy = Policy(
+        include=("*.py", "*.md"), exclude=("deny.pem", "excl.png"), index_docs=False, max_file_bytes=50
+    )
+    found = walk(tmp_path, policy)
+    assert admitted(found) == ["good.py"]
+    assert reasons(found) == {
+        ".gitignore": SkipReason.NOT_INCLUDED,
+        "deny.pem": SkipReason.DENIED,
+        "excl.png": SkipReason.EXCLUDED,
+        "ign.png": SkipReason.GITIGNORED,
+        "bin.png": SkipReason.BINARY,
+        "big.py": SkipReason.TOO_LARGE,
+        "other.go": SkipReason.NOT_INCLUDED,
+        "doc.md": SkipReason.DOCS_DISABLED,
+    }
+
+
+def test_folders_left_out_are_one_skip_and_not_entered(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        {
+            "node_modules/a/b.js": "",
+            "x/gen/a.py": "",
+            "data/a.py": "",
+            "ig/deep/a.py": "",
+            ".gitignore": "ig/\n",
+        },
+    )
+    found = walk(tmp_path, Policy(exclude=("gen", "data/**")))
+    assert admitted(found) == [".gitignore"]
+    assert reasons(found) == {
+        "node_modules/": SkipReason.DENIED,
+        "x/gen/": SkipReason.EXCLUDED,
+        "data/": SkipReason.EXCLUDED,
+        "ig/": SkipReason.GITIGNORED,
+    }
+    assert found.skips[1].detail == ".gitignore: ig/"
+
+
+def test_nothing_brings_a_denied_file_back(tmp_path: Path) -> None:
+    write(tmp_path, {".env": "K=1", ".findspotignore": "!.env\n!dist/\n", "dist/a.js": "", ".ENV.prod": ""})
+    found = walk(tmp_path, Policy(include=("**/*", ".env"), respect_gitignore=False))
+    assert set(reasons(found).values()) == {SkipReason.DENIED}
+    assert admitted(found) == [".findspotignore"]
+
+
+def test_ignore_files_nest_and_ours_outranks_gits(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        {
+            ".gitignore": "*.gen.py\n/top.py\nkept.gen.py\n",
+            ".findspotignore": "!kept.gen.py\nsecret/\n",
+            "a.gen.py": "",
+            "top.py": "",
+            "kept.gen.py": "",
+            "secret/x.py": "",
+            "sub/.gitignore": "!b.gen.py\nlocal.py\n",
+            "sub/b.gen.py": "",
+            "sub/c.gen.py": "",
+            "sub/local.py": "",
+            "sub/top.py": "",
+            "local.py": "",
+        },
+    )
+    found = walk(tmp_path, Policy(include=("*.py",)))
+    assert admitted(found) == ["kept.gen.py", "local.py", "sub/b.gen.py", "sub/top.py"]
+    without_git = walk(tmp_path, Policy(include=("*.py",), respect_gitignore=False))
+    assert "a.gen.py" in admitted(without_git)
+    assert reasons(without_git)["secret/"] is SkipReason.GITIGNORED
+
+
+def test_a_repositorys_exclude_file_counts(tmp_path: Path) -> None:
+    git(tmp_path, "init", "-q")
+    write(
+        tmp_path, {".git/info/exclude": "mine/\n!b.py\n", ".gitignore": "b.py\n", "mine/a.py": "", "b.py": ""}
+    )
+    found = walk(tmp_path, Policy())
+    assert reasons(found)["mine/"] is SkipReason.GITIGNORED
+    assert reasons(found)["b.py"] is SkipReason.GITIGNORED
+    assert "mine/a.py" in admitted(walk(tmp_path, Policy(respect_gitignore=False)))
+
+
+def test_submodules_are_walked_by_their_own_rules(tmp_path: Path) -> None:
+    library, project = tmp_path / "library", tmp_path / "project"
+    for folder in (library, project):
+        folder.mkdir()
+        git(folder, "init", "-q")
+    write(library, {"lib.py": "", ".gitignore": "own.py\n"})
+    git(library, "add", ".")
+    git(library, "commit", "-qm", "one")
+    write(project, {".gitignore": "lib.py\n", "lib.py": ""})
+    git(project, "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(library), "third/lib")
+    write(project, {"third/lib/own.py": "", "third/lib/excluded.py": ""})
+    write(project, {".git/modules/third/lib/info/exclude": "excluded.py\n"})
+    found = walk(project, Policy())
+    assert "third/lib/lib.py" in admitted(found)
+    assert {path for path, reason in reasons(found).items() if reason is SkipReason.GITIGNORED} == {
+        "lib.py",
+        "third/lib/own.py",
+        "third/lib/excluded.py",
+    }
+    assert reasons(found)["third/lib/.git"] is SkipReason.DENIED
+    assert found.notes == []
+    git(project, "submodule", "deinit", "-f", "third/lib")
+    assert walk(project, Policy()).notes == ["Submodule third/lib is not checked out."]
+
+
+def test_a_sparse_checkout_is_noted(tmp_path: Path) -> None:
+    git(tmp_path, "init", "-q")
+    write(tmp_path, {"a/x.py": "", "b/y.py": ""})
+    git(tmp_path, "add", ".")
+    git(tmp_path, "commit", "-qm", "one")
+    assert walk(tmp_path, Policy()).notes == []
+    git(tmp_path, "sparse-checkout", "set", "a")
+    found = walk(tmp_path, Policy())
+    assert admitted(found) == ["a/x.py"]
+    assert found.notes == ["Sparse checkout in ./: only the files on disk are indexed."]
+
+
+def test_links_and_what_is_no_file_are_left_out(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    root = tmp_path / "root"
+    write(tmp_path, {"outside/secret.py": "", "outside/rules": "*.py\n", "root/a.py": ""})
+    (root / "file.py").symlink_to(outside / "secret.py")
+    (root / "folder").symlink_to(outside)
+    (root / "dangling.py").symlink_to("nowhere")
+    (root / "loop").symlink_to(root)
+    (root / ".gitignore").symlink_to(outside / "rules")
+    os.mkfifo(root / "pipe.py")
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(os.path.relpath(root / "socket.py"))
+        found = walk(root, Policy())
+    assert admitted(found) == ["a.py"]
+    links = ("file.py", "folder", "dangling.py", "loop", ".gitignore")
+    assert {path: reason for path, reason in reasons(found).items() if path in links} == dict.fromkeys(
+        links, SkipReason.SYMLINK
+    )
+    assert reasons(found)["pipe.py"] is SkipReason.NOT_REGULAR
+    assert reasons(found)["socket.py"] is SkipReason.NOT_REGULAR
+    assert found.notes == [".gitignore could not be read; its rules do not apply."]
+
+
+def test_ignore_files_that_are_no_files_do_not_hang(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / ".gitignore")
+    (tmp_path / ".findspotignore").mkdir()
+    write(tmp_path, {"a.py": ""})
+    found = walk(tmp_path, Policy())
+    assert admitted(found) == ["a.py"]
+    assert len(found.notes) == 2
+
+
+def test_depth_is_limited(tmp_path: Path) -> None:
+    deep = "/".join(f"d{number}" for number in range(1, 22))
+    write(tmp_path, {f"{deep}/low.py": "", f"{deep.rpartition('/')[0]}/high.py": ""})
+    found = walk(tmp_path, Policy())
+    assert [path.count("/") for path in admitted(found)] == [20]
+    assert reasons(found) == {deep + "/": SkipReason.TOO_DEEP}
+
+
+def test_a_tree_of_great_depth_is_no_danger(tmp_path: Path) -> None:
+    where = os.open(tmp_path, os.O_RDONLY)
+    for _ in range(1_500):
+        os.mkdir("d", dir_fd=where)
+        inner = os.open("d", os.O_RDONLY, dir_fd=where)
+        os.close(where)
+        where = inner
+    os.close(where)
+    assert [skip.reason for skip in walk(tmp_path, Policy()).skips] == [SkipReason.TOO_DEEP]
+    subprocess.run(["rm", "-rf", str(tmp_path / "d")], check=True)
+
+
+def test_names_that_pretend_are_left_out(tmp_path: Path) -> None:
+    write(tmp_path, {".e\u200bnv": "", "a\u202egpj.py": "", "node\u2060_modules/x.py": "", "good.py": ""})
+    Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9.py")).touch()
+    (tmp_path / "z\u200d").mkdir()
+    found = walk(tmp_path, Policy())
+    assert admitted(found) == ["good.py"]
+    assert reasons(found) == {
+        ".e\\u200bnv": SkipReason.DENIED,
+        "node\\u2060_modules/": SkipReason.DENIED,
+        "a\\u202egpj.py": SkipReason.UNSAFE_NAME,
+        "caf\\udce9.py": SkipReason.UNSAFE_NAME,
+        "z\\u200d/": SkipReason.UNSAFE_NAME,
+    }
+    for skip in found.skips:
+        skip.path.encode()
+
+
+def test_paths_are_composed_whatever_the_disk_holds(tmp_path: Path) -> None:
+    write(tmp_path, {"cafe\u0301/e\u0301.py": "1", "u\u0308.py": "22", "\u00fc.py": "333"})
+    found = walk(tmp_path, Policy())
+    assert [(file.path, file.size) for file in found.files] == [("caf\u00e9/\u00e9.py", 1), ("\u00fc.py", 3)]
+    assert reasons(found) == {"u\\u0308.py": SkipReason.UNSAFE_NAME}
+    assert classify(tmp_path, "caf\u00e9/\u00e9.py", Policy()) == found.files[0]
+    assert classify(tmp_path, "cafe\u0301/e\u0301.py", Policy()) == found.files[0]
+
+
+def test_check_is_called_once_a_folder_and_may_stop_the_walk(tmp_path: Path) -> None:
+    write(tmp_path, {"a/x.py": "", "b/y.py": ""})
+    calls: list[int] = []
+
+    def check() -> None:
+        calls.append(1)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        walk(tmp_path, Policy(), check)
+    assert len(calls) == 2
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="counts open files in /proc")
+def test_no_folder_stays_open(tmp_path: Path) -> None:
+    write(tmp_path, {"a/b/x.py": "", ".gitignore": "y\n"})
+
+    def stop() -> None:
+        raise KeyboardInterrupt
+
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    walk(tmp_path, Policy())
+    classify(tmp_path, "a/b/x.py", Policy())
+    with pytest.raises(KeyboardInterrupt):
+        walk(tmp_path, Policy(), stop)
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
+
+
+def test_a_bad_pattern_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(InvalidPatternError):
+        walk(tmp_path, Policy(exclude=("[a",)))
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("src/a.py", None),
+        ("src/gone.py", Skip("src/gone.py", SkipReason.VANISHED)),
+        ("gone/a.py", Skip("gone/a.py", SkipReason.VANISHED)),
+        ("src/a.py/x", Skip("src/a.py/x", SkipReason.VANISHED)),
+        ("src", Skip("src", SkipReason.NOT_REGULAR, "a folder")),
+        ("src/build/x.py", Skip("src/build/", SkipReason.DENIED)),
+        ("src/link/x.py", Skip("src/link", SkipReason.SYMLINK)),
+        ("../a.py", Skip("../a.py", SkipReason.UNSAFE_NAME, "not a path inside the project")),
+        ("/etc/passwd", Skip("/etc/passwd", SkipReason.UNSAFE_NAME, "not a path inside the project")),
+        ("src//a.py", Skip("src//a.py", SkipReason.UNSAFE_NAME, "not a path inside the project")),
+        ("a\0.py", Skip("a\0.py", SkipReason.UNSAFE_NAME, "not a path inside the project")),
+        ("", Skip("", SkipReason.UNSAFE_NAME, "not a path inside the project")),
+    ],
+)
+def test_classify(tmp_path: Path, path: str, expected: Skip | None) -> None:
+    write(tmp_path, {"src/a.py": "", "src/build/x.py": ""})
+    (tmp_path / "src/link").symlink_to("/etc")
+    answer = classify(tmp_path, path, Policy())
+    assert answer == expected if expected else isinstance(answer, SourceFile)
+
+
+@contextlib.contextmanager
+def unprivileged_folder() -> Iterator[Path]:
+    """A folder in which permissions count, even when the tests run as root."""
+    root = Path(tempfile.mkdtemp(prefix="findspot-"))
+    try:
+        yield root
+    finally:
+        os.seteuid(os.getuid())
+        for folder, _, _ in os.walk(root):
+            Path(folder).chmod(0o755)
+        shutil.rmtree(root)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions as POSIX has them")
+def test_an_unreadable_folder_is_a_skip_and_the_walk_goes_on() -> None:
+    with unprivileged_folder() as root:
+        write(root, {"closed/a.py": "", "open/b.py": "", "open/.gitignore": "b.py\n"})
+        (root / "closed").chmod(0)
+        (root / "open/.gitignore").chmod(0)
+        root.chmod(0o755)
+        if os.getuid() == 0:
+            os.seteuid(65534)
+        found = walk(root, Policy())
+        one = classify(root, "closed/a.py", Policy())
+    assert admitted(found) == ["open/.gitignore", "open/b.py"]
+    assert found.skips == [one] == [Skip("closed/", SkipReason.UNREADABLE, "Permission denied")]
+    assert found.notes == ["open/.gitignore could not be read; its rules do not apply."]
