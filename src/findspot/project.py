@@ -3,22 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from findspot.core.config import Settings, load_settings, write_starter
 from findspot.core.errors import (
+    DocsIndexNotFoundError,
     FileNotIndexedError,
     FindspotError,
     IndexCorruptError,
     IndexFormatError,
     IndexNotFoundError,
     InvalidArgumentError,
+    ModelMismatchError,
     SymlinkError,
 )
 from findspot.core.files import folder_bytes, make_private_dir, write_json
 from findspot.core.globs import compile_glob
 from findspot.core.log import get_logger
-from findspot.core.model import Corpus, IndexReport, IndexState, IndexStatus, Progress, Skip, SkipReason
+from findspot.core.model import (
+    Corpus,
+    IndexReport,
+    IndexState,
+    IndexStatus,
+    Mode,
+    Progress,
+    Query,
+    Results,
+    Skip,
+    SkipReason,
+)
 from findspot.core.paths import index_folder, project_root, relative_path
 from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
 from findspot.discover.walk import classify, walk
@@ -26,6 +40,8 @@ from findspot.embed.protocol import Embedder
 from findspot.embed.registry import open_embedder
 from findspot.indexing import pipeline
 from findspot.indexing.delta import compare
+from findspot.search.hybrid import search
+from findspot.search.regex import search_regex
 from findspot.store.index import IndexStore
 from findspot.store.snapshot import Snapshot
 
@@ -88,7 +104,7 @@ class Project:
             report = self._apply(run)
         except FindspotError as error:
             self._drop_if_empty()
-            _log.warning("indexing stopped: %s", error.developer_message)
+            _log.info("indexing stopped: %s", error.developer_message)
             raise
         write_starter(self.store.folder)
         self._write_metadata()
@@ -129,11 +145,30 @@ class Project:
         with self.store.snapshot() as snapshot:
             return snapshot.skips(reason)
 
-    def status(self) -> IndexStatus:
-        """What the index holds and how it stands to the files on disk."""
+    def search(self, query: Query) -> Results:
+        """Answer a query from one snapshot of the index."""
+        settings = self.settings
+        embedder = self._embedder(settings.embed.provider)
+        with self.store.snapshot() as snapshot:
+            meta = snapshot.meta()
+            if meta.get("model") not in (None, self._model(settings)):
+                raise ModelMismatchError(meta["model"], self._model(settings))
+            if query.corpus is Corpus.DOCS and Corpus.DOCS not in snapshot.counts():
+                raise DocsIndexNotFoundError(str(self.root), str(self.store.folder))
+            if query.mode is Mode.REGEX:
+                results = search_regex(snapshot, self.root, query)
+            else:
+                results = search(snapshot, embedder, query)
+        if meta.get("build") != "complete":
+            building = f"The index is still being built: {meta.get('done')} of {meta.get('total')} files."
+            return replace(results, warning=" ".join(filter(None, (building, results.warning))))
+        return results
+
+    def status(self, *, check_disk: bool = True) -> IndexStatus:
+        """What the index holds and, with `check_disk`, how it stands to the files on disk."""
         try:
             with self.store.snapshot() as snapshot:
-                return self._status(snapshot)
+                return self._status(snapshot, check_disk)
         except IndexNotFoundError:
             return IndexStatus(IndexState.NOT_FOUND, str(self.root), str(self.store.folder))
         except IndexCorruptError as error:
@@ -181,7 +216,7 @@ class Project:
         if not self.store.exists and self.store.folder.is_dir() and not self.store.being_written:
             self.store.delete()
 
-    def _status(self, snapshot: Snapshot) -> IndexStatus:
+    def _status(self, snapshot: Snapshot, check_disk: bool) -> IndexStatus:
         meta, settings = snapshot.meta(), self.settings
         counts = snapshot.counts()
         files, chunks = counts.get(Corpus.CODE, (0, 0))
@@ -201,7 +236,7 @@ class Project:
             last_updated=meta.get("updated_at") or meta.get("created_at"),
             created_at=meta.get("created_at"),
             query_ready=files + docs > 0,
-            pending_changes=0 if writing else self._pending(snapshot, settings),
+            pending_changes=self._pending(snapshot, settings) if check_disk and not writing else 0,
             progress=None if complete and not writing else Progress(done, total, "indexing"),
             last_error=meta.get("last_error") or None,
             model=meta.get("model"),

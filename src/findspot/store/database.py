@@ -217,16 +217,23 @@ _CHUNK_COLUMNS = (
 
 
 def chunks_by_number(db: sqlite3.Connection, numbers: Sequence[int]) -> dict[int, StoredChunk]:
-    found: dict[int, StoredChunk] = {}
+    statement = (
+        f"SELECT {_CHUNK_COLUMNS} FROM chunks JOIN files ON files.id = chunks.id >> {ORDINAL_BITS} "
+        "WHERE chunks.id IN"
+    )
+    return {row[0]: _stored_chunk(row) for row in _rows_in(db, statement, numbers)}
+
+
+def breadcrumbs(db: sqlite3.Connection, numbers: Sequence[int]) -> dict[int, str]:
+    found = _rows_in(db, "SELECT id, breadcrumb FROM chunks WHERE id IN", numbers)
+    return {number: breadcrumb or "" for number, breadcrumb in found}
+
+
+def _rows_in(db: sqlite3.Connection, statement: str, numbers: Sequence[int]) -> Iterator[tuple[Any, ...]]:
+    """The rows of a statement that ends in IN, for any number of values."""
     for first in range(0, len(numbers), _MAX_PARAMETERS):
         part = numbers[first : first + _MAX_PARAMETERS]
-        rows = db.execute(
-            f"SELECT {_CHUNK_COLUMNS} FROM chunks JOIN files ON files.id = chunks.id >> {ORDINAL_BITS} "
-            f"WHERE chunks.id IN ({','.join('?' * len(part))})",
-            part,
-        )
-        found.update((row[0], _stored_chunk(row)) for row in rows)
-    return found
+        yield from db.execute(f"{statement} ({','.join('?' * len(part))})", part)
 
 
 def chunks_of_file(db: sqlite3.Connection, file_id: int) -> list[StoredChunk]:

@@ -67,6 +67,16 @@ class Snapshot:
     ) -> tuple[vectors.Numbers, NDArray[np.float32]]:
         return vectors.scan(self._derived.segments, query, allowed, top)
 
-    def vector(self, number: int) -> NDArray[np.int8] | None:
-        row = self._db.execute("SELECT vector FROM chunks WHERE id = ?", (number,)).fetchone()
-        return np.frombuffer(row[0], np.int8) if row else None
+    def likeness(self, query: NDArray[np.int8], numbers: Sequence[int]) -> dict[int, float]:
+        """What `nearest` would say of these chunks."""
+        return vectors.score_of(self._derived.segments, query, numbers)
+
+    def vector(self, number: int) -> tuple[NDArray[np.int8], float]:
+        """The stored vector of a chunk and its scale."""
+        vector, scale = self._db.execute(
+            "SELECT vector, scale FROM chunks WHERE id = ?", (number,)
+        ).fetchone()
+        return np.frombuffer(vector, np.int8), float(scale)
+
+    def breadcrumbs(self, numbers: Sequence[int]) -> dict[int, str]:
+        return rows.breadcrumbs(self._db, numbers)

@@ -43,7 +43,8 @@ class Segment:
     @property
     def of_lines(self) -> Mask:
         """True for chunks of lines, false for outlines."""
-        return (self.numbers & OUTLINE_ORDINAL) != OUTLINE_ORDINAL
+        lines: Mask = (self.numbers & OUTLINE_ORDINAL) != OUTLINE_ORDINAL
+        return lines
 
 
 def write_segment(folder: Path, segment: Segment) -> str:
@@ -109,6 +110,22 @@ def scan(
     scores = np.concatenate([s for _, s in found])
     order = np.lexsort((numbers, -scores))[:top]
     return numbers[order], scores[order]
+
+
+def score_of(
+    segments: Sequence[Segment], query: NDArray[np.int8], numbers: Sequence[int]
+) -> dict[int, float]:
+    """The scores that `scan` would give these chunks. Segments are sorted by chunk number."""
+    wanted = np.array(sorted(numbers), np.int64)
+    found: dict[int, float] = {}
+    for segment in segments:
+        places = np.searchsorted(segment.numbers, wanted)
+        here = places < segment.numbers.size
+        here[here] = segment.numbers[places[here]] == wanted[here]
+        rows = places[here]
+        scores = (segment.rows[rows].astype(np.int32) @ query.astype(np.int32)) * segment.scales[rows]
+        found.update(zip(wanted[here].tolist(), scores.tolist(), strict=True))
+    return found
 
 
 def _mask(allowed: Mask, files: Numbers) -> Mask:

@@ -1,0 +1,1 @@
+"""Benchmarks: answer quality on public relevance data, and speed on real projects."""

@@ -1,0 +1,143 @@
+"""Answer quality through the public API with the shipped defaults.
+
+python -m benchmarks.quality --sets FOLDER --mirrors FOLDER [--mode root|whole] [--only SET]
+                             [--save NAME] [--against NAME]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+from benchmarks.metrics import Place, mean, paired_bootstrap, score
+from benchmarks.sets import Case, by_checkout, load, materialise
+from findspot import Engine, Query
+from findspot.core.model import Corpus
+
+HERE = Path(__file__).parent
+RESULTS = HERE / "results"
+SETS = (
+    "code_semble",
+    "code_swebench_lite",
+    "code_swebench_verified",
+    "code_cosqa",
+    "code_anthropic",
+    "docs_anthropic",
+)
+SHOWN = ("ndcg10", "ndcg10_file", "mrr", "hit1", "hit5", "hit10", "recall10", "recall@1000t")
+
+
+def run_set(name: str, args: argparse.Namespace) -> list[dict[str, Any]]:
+    """One row a query: what it is, and its figures."""
+    rows = []
+    engine = Engine()
+    for (_, _, root), cases in by_checkout(load(args.sets, name)).items():
+        checkout = materialise(cases[0], args.sets, args.mirrors, args.cache)
+        folder = checkout / root if args.mode == "root" else checkout
+        project = engine.project(folder)
+        project.update()
+        for case in cases:
+            hits = _answer(project, case, root if args.mode == "root" else "")
+            about = {"group": case.group, "language": case.language, "category": case.category}
+            rows.append({**about, "query": case.query[:200], **score(hits, case.targets)})
+    engine.close()
+    return rows
+
+
+def _answer(project: Any, case: Case, prefix: str) -> list[Place]:
+    corpus = Corpus.DOCS if case.set.startswith("docs_") else Corpus.CODE
+    results = project.search(Query(case.query, corpus=corpus, limit=10))
+    return [
+        Place(f"{prefix}/{hit.path}".lstrip("/"), hit.span.start, hit.span.end, len(hit.text) + len(hit.path))
+        for hit in results.hits
+    ]
+
+
+def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """Overall (as published: the mean over repositories) and by category, language, repository."""
+    found: dict[str, Any] = {"queries": len(rows)}
+    groups = _split(rows, "group")
+    found["overall"] = mean([mean(members) for members in groups.values()])
+    for key in ("category", "language", "group"):
+        found[key] = {name: mean(members) for name, members in sorted(_split(rows, key).items())}
+    return found
+
+
+def _split(rows: list[dict[str, Any]], key: str) -> dict[str, list[dict[str, Any]]]:
+    split = defaultdict(list)
+    for row in rows:
+        split[row[key]].append(row)
+    return split
+
+
+def report(name: str, found: dict[str, Any], detail: bool) -> None:
+    out = sys.stdout.write
+    out(f"\n{name} ({found['queries']} queries)\n{'':34}" + "".join(f"{n:>13}" for n in SHOWN) + "\n")
+    lines = [("overall", found["overall"])]
+    if detail:
+        lines += [(f"  {k}", v) for key in ("category", "group") for k, v in found[key].items() if k]
+    for label, figures in lines:
+        out(f"{label:34}" + "".join(f"{figures[n]:13.3f}" for n in SHOWN) + "\n")
+
+
+def compare(name: str, rows: list[dict[str, Any]], earlier: list[float], groups: list[str]) -> None:
+    before: dict[str, list[float]] = defaultdict(list)
+    after: dict[str, list[float]] = defaultdict(list)
+    for row, old, group in zip(rows, earlier, groups, strict=True):
+        before[group].append(old)
+        after[group].append(row["ndcg10"])
+    change, low, high = paired_bootstrap(before, after)
+    sys.stdout.write(
+        f"{name}: NDCG@10 {change:+.4f} against the earlier run (95 %: {low:+.4f} … {high:+.4f})\n"
+    )
+
+
+def _commit() -> str:
+    return subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"], cwd=HERE, capture_output=True, text=True, check=False
+    ).stdout.strip()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--sets", type=Path, required=True, help="folder with queries/ and corpora/")
+    parser.add_argument("--mirrors", type=Path, help="folder of git mirrors; without it, clones are made")
+    parser.add_argument("--cache", type=Path, default=HERE / ".cache", help="where checkouts are kept")
+    parser.add_argument("--mode", choices=("root", "whole"), default="root")
+    parser.add_argument("--only", action="append", choices=SETS, help="a set (repeatable); default: all")
+    parser.add_argument("--save", metavar="NAME", help="keep the figures as results/NAME.json")
+    parser.add_argument("--against", metavar="NAME", help="compare with results/NAME.json")
+    parser.add_argument("--detail", action="store_true", help="also by category and repository")
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory() as home:
+        os.environ["FINDSPOT_HOME"] = home
+        kept: dict[str, Any] = {"commit": _commit(), "mode": args.mode, "sets": {}}
+        earlier = json.loads((RESULTS / f"{args.against}.json").read_text()) if args.against else None
+        for name in args.only or SETS:
+            rows = run_set(name, args)
+            found = summary(rows)
+            report(name, found, args.detail)
+            scores = [round(row["ndcg10"], 4) for row in rows]
+            kept["sets"][name] = found | {"ndcg10": scores, "groups": [row["group"] for row in rows]}
+            if earlier and name in earlier["sets"]:
+                compare(name, rows, earlier["sets"][name]["ndcg10"], earlier["sets"][name]["groups"])
+    if args.save:
+        RESULTS.mkdir(exist_ok=True)
+        (RESULTS / f"{args.save}.json").write_text(json.dumps(_rounded(kept), indent=1) + "\n")
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _rounded(inner) for key, inner in value.items()}
+    return round(value, 4) if isinstance(value, float) else value
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,47 @@
+"""The role of a file, told from its path: a test, an example, generated, or plain source."""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+from functools import lru_cache
+
+
+class Role(StrEnum):
+    SOURCE = "source"
+    TEST = "test"
+    EXAMPLE = "example"
+    DECLARATION = "declaration"
+    DATA = "data"
+
+
+_TEST = re.compile(
+    r"(?:^|/)(?:tests?|testing|__tests__|spec|specs|testdata|test_data|fixtures|__mocks__|mocks?|e2e)/"
+    r"|(?:^|/)(?:test_[^/]*|[^/]*_(?:test|spec)|[^/]*[.-](?:test|spec)|conftest)\.[^/]+$"
+    r"|(?:^|/)[^/]*(?:Tests?|Spec|TestCase)\.(?:java|kt|kts|swift|cs|scala|php|groovy)$"
+    r"|(?:^|/)[^/]+\.(?:bats)$"
+)
+_EXAMPLE = re.compile(
+    r"(?:^|/)(?:examples?|samples?|demos?|tutorials?|playground|benchmarks?|bench|legacy|deprecated)/",
+    re.IGNORECASE,
+)
+_DECLARATION = re.compile(r"\.d\.[cm]?ts$|\.pyi$")
+
+ASKS_FOR_TESTS = re.compile(
+    r"\b(?:tests?|tested|testing|spec|specs|fixtures?|mocks?|mocked)\b", re.IGNORECASE
+)
+ASKS_FOR_EXAMPLES = re.compile(
+    r"\b(?:examples?|samples?|demos?|tutorials?|benchmarks?|usage)\b", re.IGNORECASE
+)
+
+
+@lru_cache(maxsize=100_000)
+def role_of(path: str, data: bool = False) -> Role:
+    """The first role that fits; names of folders are those in common use across languages."""
+    if _TEST.search(path):
+        return Role.TEST
+    if _EXAMPLE.search(path):
+        return Role.EXAMPLE
+    if _DECLARATION.search(path):
+        return Role.DECLARATION
+    return Role.DATA if data else Role.SOURCE

@@ -1,0 +1,149 @@
+"""The signals of one candidate, and how they become one number.
+
+Every constant has its reason; `docs/ranking.md` has what each is worth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from findspot.rank.roles import Role
+
+DEFINES_NAME = 1.0
+"""A chunk that defines the very name asked for outranks everything that only mentions it."""
+
+DEFINES_NAME_IN_SENTENCE = 0.5
+"""In a sentence the name is one word of several."""
+
+STEM_IS_NAME = 0.3
+"""Among several definitions, the one in the file of that name is the main one."""
+
+PATH_MATCH = 0.35
+"""Sentences name what a file is about; its name and folder say the same in a word or two."""
+
+HEADING_MATCH = 0.4
+"""A section's heading, and those above it, are written to be found by."""
+
+DOCS_PATH_MATCH = 0.15
+"""Names of documents are vaguer than names of source files."""
+
+COHERENCE = 0.25
+"""A file of which several chunks match is about the subject; its best chunk gains from the rest."""
+
+SAME_FILE_DECAY = 0.5
+"""Each further chunk of a file counts half: ten results should show several files."""
+
+ROLE_FACTOR = {
+    Role.SOURCE: 1.0,
+    Role.TEST: 0.3,
+    Role.EXAMPLE: 0.3,
+    Role.DECLARATION: 0.7,
+    Role.DATA: 0.4,
+}
+"""What usually is not the answer: tests repeat the words of a question more than the code does."""
+
+
+@dataclass(slots=True)
+class Candidate:
+    """A chunk on its way to becoming an answer."""
+
+    number: int
+    file_id: int
+    path: str
+    keyword: float = 0.0
+    semantic: float = 0.0
+    fused: float = 0.0
+    defines: float = 0.0
+    stem: float = 0.0
+    path_match: float = 0.0
+    coherence: float = 0.0
+    role: float = 1.0
+    repeat: float = 1.0
+
+    @property
+    def score(self) -> float:
+        gathered = self.fused + self.defines + self.stem + self.path_match + self.coherence
+        return gathered * self.role * self.repeat
+
+    def why(self) -> dict[str, float]:
+        """The signals that had a say, rounded for people."""
+        signals = {
+            "keyword": self.keyword,
+            "semantic": self.semantic,
+            "fused": self.fused,
+            "definition": self.defines,
+            "fileName": self.stem,
+            "path": self.path_match,
+            "coherence": self.coherence,
+            "roleFactor": self.role,
+            "sameFileFactor": self.repeat,
+        }
+        return {name: round(value, 4) for name, value in signals.items() if value not in (0.0,)}
+
+
+@dataclass(slots=True)
+class Pool:
+    """All candidates of a query by chunk number."""
+
+    by_number: dict[int, Candidate] = field(default_factory=dict)
+
+    def ranked(self) -> list[Candidate]:
+        """Best first; ties by path, then by place in the file."""
+        return sorted(self.by_number.values(), key=lambda c: (-c.score, c.path, c.number))
+
+
+def fuse(pool: Pool, keyword: Mapping[int, float], semantic: Mapping[int, float], weight: float) -> None:
+    """Scale both kinds of score to 0..1 over the pool, and mix them."""
+    words, meaning = _scaled(keyword, floor=0.0), _scaled(semantic)
+    for number, candidate in pool.by_number.items():
+        candidate.keyword = words.get(number, 0.0)
+        candidate.semantic = meaning.get(number, 0.0)
+        candidate.fused = (1 - weight) * candidate.keyword + weight * candidate.semantic
+
+
+def _scaled(scores: Mapping[int, float], floor: float | None = None) -> dict[int, float]:
+    if not scores:
+        return {}
+    low = min(scores.values()) if floor is None else floor
+    spread = max(scores.values()) - low
+    return {number: (score - low) / spread if spread > 0 else 1.0 for number, score in scores.items()}
+
+
+def add_coherence(pool: Pool) -> None:
+    """Lift the best chunk of each file by what the file's other chunks found."""
+    for members in _by_file(pool).values():
+        best = max(members, key=lambda c: (c.fused, -c.number))
+        others = sum(sorted((c.fused for c in members if c is not best), reverse=True)[:3])
+        best.coherence = COHERENCE * min(1.0, others / 1.5)
+
+
+def spread_files(pool: Pool) -> None:
+    """Let each further chunk of a file count less than the one before."""
+    for members in _by_file(pool).values():
+        for place, candidate in enumerate(sorted(members, key=lambda c: (-c.score, c.number))):
+            candidate.repeat = SAME_FILE_DECAY**place
+
+
+def _by_file(pool: Pool) -> dict[int, list[Candidate]]:
+    files: dict[int, list[Candidate]] = {}
+    for candidate in pool.by_number.values():
+        files.setdefault(candidate.file_id, []).append(candidate)
+    return files
+
+
+def path_share(query_words: Sequence[str], path_words: Sequence[str]) -> float:
+    """How much of a query stands in a path: equal words count whole, prefixes of three letters half."""
+    if not query_words or not path_words:
+        return 0.0
+    total = sum(max(_likeness(word, part) for part in path_words) for word in query_words)
+    return total / len(query_words)
+
+
+def _likeness(word: str, part: str) -> float:
+    if word == part:
+        return 1.0
+    shorter, longer = sorted((word, part), key=len)
+    if len(shorter) >= 3 and longer.startswith(shorter):
+        return len(shorter) / len(longer)
+    return 0.0

@@ -1,0 +1,123 @@
+"""Search: the flow from a query to ranked answers, in one function."""
+
+from __future__ import annotations
+
+import time
+from functools import lru_cache
+from pathlib import PurePosixPath
+
+from findspot.core.model import Corpus, IncludeTests, Query, Results
+from findspot.embed.protocol import Embedder
+from findspot.rank import signals
+from findspot.rank.intent import Intent
+from findspot.rank.roles import ASKS_FOR_EXAMPLES, ASKS_FOR_TESTS, Role, role_of
+from findspot.rank.signals import Candidate, Pool
+from findspot.search.answers import passages, to_hits
+from findspot.search.filters import allowed_files
+from findspot.search.questions import Question, understand
+from findspot.search.retrieve import Found, candidates
+from findspot.store.schema import ORDINAL_BITS
+from findspot.store.snapshot import Snapshot
+from findspot.text.tokens import parts
+
+
+def search(snapshot: Snapshot, embedder: Embedder, query: Query) -> Results:
+    """intent → retrieve → fuse → boost → penalise → diversify → cut → explain."""
+    started = time.perf_counter()
+    question = understand(snapshot, embedder, query)
+    found = candidates(snapshot, question, allowed_files(snapshot, query))
+    pool = fuse(snapshot, found, question.weight)
+    if query.corpus is Corpus.CODE:
+        boost_definitions(pool, found, question)
+        boost_paths(pool, question, signals.PATH_MATCH)
+        penalise(snapshot, pool, question)
+    else:
+        boost_headings(snapshot, pool, question)
+        boost_paths(pool, question, signals.DOCS_PATH_MATCH)
+    signals.add_coherence(pool)
+    signals.spread_files(pool)
+    ranked = pool.ranked()
+    shown = passages(snapshot, ranked, query.offset + query.limit)
+    hits = to_hits(shown, found.semantic, question.term_weights, query.explain)[query.offset :]
+    return Results(
+        query=query.text,
+        mode=query.mode,
+        hits=tuple(hits),
+        total=len(ranked),
+        elapsed_ms=(time.perf_counter() - started) * 1000,
+        warning=question.warning,
+    )
+
+
+def fuse(snapshot: Snapshot, found: Found, weight: float) -> Pool:
+    """One pool of candidates, keyword and semantic scores mixed."""
+    files = snapshot.files.by_id
+    pool = Pool()
+    for number in found.numbers:
+        file = files[number >> ORDINAL_BITS]
+        pool.by_number[number] = Candidate(number, file.id, file.path)
+    signals.fuse(pool, found.keyword, found.semantic, weight)
+    return pool
+
+
+def boost_definitions(pool: Pool, found: Found, question: Question) -> None:
+    """Lift the chunks that define what the query names."""
+    whole = question.reading.intent is Intent.SYMBOL
+    first = question.reading.names[0].lower() if question.reading.names else ""
+    for number, names in found.defining.items():
+        candidate = pool.by_number[number]
+        if whole and first in names:
+            candidate.defines = signals.DEFINES_NAME
+        else:
+            candidate.defines = signals.DEFINES_NAME_IN_SENTENCE
+        stem = _stem(candidate.path).lower()
+        if stem in names or stem.replace("_", "").replace("-", "") in names:
+            candidate.stem = signals.STEM_IS_NAME
+
+
+def boost_paths(pool: Pool, question: Question, weight: float) -> None:
+    """Lift files whose name or folder says what the query asks about."""
+    shares: dict[str, float] = {}
+    for candidate in pool.by_number.values():
+        if candidate.path not in shares:
+            shares[candidate.path] = signals.path_share(question.topic, _path_words(candidate.path))
+        candidate.path_match = weight * shares[candidate.path]
+
+
+def boost_headings(snapshot: Snapshot, pool: Pool, question: Question) -> None:
+    """Lift sections whose heading, or one above it, says what the query asks about."""
+    for number, breadcrumb in snapshot.breadcrumbs(sorted(pool.by_number)).items():
+        share = signals.path_share(question.topic, parts(breadcrumb))
+        pool.by_number[number].defines = signals.HEADING_MATCH * share
+
+
+def penalise(snapshot: Snapshot, pool: Pool, question: Question) -> None:
+    """Push down what usually is not the answer, unless the query asks for it."""
+    stay = set()
+    if question.query.include_tests is not IncludeTests.AUTO or ASKS_FOR_TESTS.search(question.text):
+        stay.add(Role.TEST)
+    if ASKS_FOR_EXAMPLES.search(question.text):
+        stay.add(Role.EXAMPLE)
+    files = snapshot.files.by_id
+    for candidate in pool.by_number.values():
+        role = role_of(candidate.path, is_data(files[candidate.file_id].language))
+        candidate.role = 1.0 if role in stay else signals.ROLE_FACTOR[role]
+
+
+@lru_cache(maxsize=256)
+def is_data(language: str) -> bool:
+    from findspot.core.languages import row
+
+    return row(language).data
+
+
+@lru_cache(maxsize=50_000)
+def _path_words(path: str) -> tuple[str, ...]:
+    """The words of a file's name and of the folder it is in."""
+    pure = PurePosixPath(path)
+    return tuple(dict.fromkeys(parts(f"{_stem(path)} {pure.parent.name}")))
+
+
+def _stem(path: str) -> str:
+    name = PurePosixPath(path).name
+    return name.split(".", 1)[0] or name

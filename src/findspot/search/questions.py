@@ -1,0 +1,150 @@
+"""A query made ready: read for its intent, cleaned, tokenised, weighed and embedded."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from findspot.core.errors import FileNotIndexedError, InvalidArgumentError
+from findspot.core.model import Corpus, Mode, Query
+from findspot.embed.batch import QuantisedVectors, quantise, unit
+from findspot.embed.protocol import Embedder, EmbedMode
+from findspot.rank.intent import SEMANTIC_WEIGHT, Intent, Reading, read_query
+from findspot.store.keywords import KeywordReader
+from findspot.store.records import StoredChunk
+from findspot.store.snapshot import Snapshot
+from findspot.text.stopwords import STOP_WORDS
+from findspot.text.tokens import parts, tokens
+
+MAX_QUERY_CHARS = 20_000
+"""A whole file may be pasted; what stands beyond this would not change the answer."""
+
+MAX_TERMS = 48
+"""A long text is searched by its most telling terms; the rest cost time and add noise."""
+
+DOCS_WEIGHT = 0.5
+"""Prose shares words with questions about it; meaning and words count alike."""
+
+MODE_WEIGHT = {Mode.SEMANTIC: 1.0, Mode.KEYWORD: 0.0}
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]+")
+_PLACE = re.compile(r"^(?P<path>.+?):(?P<start>\d{1,9})(?:-(?P<end>\d{1,9}))?$")
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Everything about a query that retrieval and ranking look at."""
+
+    query: Query
+    text: str
+    reading: Reading
+    weight: float
+    """Of meaning against keywords."""
+    terms: dict[str, float]
+    """What keyword search looks for."""
+    term_weights: dict[str, float]
+    """How much each word of the query says, whether or not the corpus has it."""
+    vector: NDArray[np.int8]
+    scale: float
+    topic: tuple[str, ...]
+    """The query's words without fillers: what a path or a heading may repeat."""
+    except_chunks: frozenset[int] = frozenset()
+    warning: str | None = None
+
+
+def understand(snapshot: Snapshot, embedder: Embedder, query: Query) -> Question:
+    """Read a query against the corpus it asks."""
+    if query.similar_to is not None:
+        return _like_place(snapshot, query)
+    text = _CONTROL.sub(" ", query.text).strip()
+    if not text:
+        raise InvalidArgumentError("Query cannot be empty")
+    warning = None
+    if len(text) > MAX_QUERY_CHARS:
+        text = text[:MAX_QUERY_CHARS]
+        warning = f"The query was cut to its first {MAX_QUERY_CHARS:,} characters."
+    vector = quantise(embedder.embed([text], EmbedMode.QUERY))
+    return _question(snapshot, query, text, vector, warning=warning)
+
+
+def _question(
+    snapshot: Snapshot,
+    query: Query,
+    text: str,
+    vector: QuantisedVectors,
+    *,
+    warning: str | None = None,
+    except_chunks: frozenset[int] = frozenset(),
+) -> Question:
+    reading = read_query(text)
+    counts = Counter(tokens(text))
+    telling = {term: n for term, n in counts.items() if term not in STOP_WORDS} or dict(counts)
+    reader = snapshot.keywords(query.corpus)
+    rarity = _rarity(reader, telling)
+    known = sorted((t for t in telling if rarity[t][1]), key=lambda t: (-rarity[t][0], t))
+    if not telling and not vector.values.any():
+        warning = "The query has no words to search for."
+    return Question(
+        query=query,
+        text=text,
+        reading=reading,
+        weight=_weight(query, reading.intent),
+        terms={term: 1.0 + math.log(telling[term]) for term in known[:MAX_TERMS]},
+        term_weights={term: rarity[term][0] for term in telling},
+        vector=vector.values[0],
+        scale=float(vector.scales[0]),
+        topic=tuple(dict.fromkeys(word for word in parts(text) if word not in STOP_WORDS)),
+        except_chunks=except_chunks,
+        warning=warning,
+    )
+
+
+def _rarity(reader: KeywordReader | None, terms: dict[str, int]) -> dict[str, tuple[float, bool]]:
+    """Each term's idf, and whether the corpus has it at all."""
+    size = reader.size if reader else 0
+    found = {}
+    for term in terms:
+        frequency = reader.document_frequency(term) if reader else 0
+        idf = math.log(1 + (size - frequency + 0.5) / (frequency + 0.5))
+        found[term] = (idf, frequency > 0)
+    return found
+
+
+def _weight(query: Query, intent: Intent) -> float:
+    if query.mode in MODE_WEIGHT:
+        return MODE_WEIGHT[query.mode]
+    if query.semantic_weight is not None:
+        return query.semantic_weight
+    return DOCS_WEIGHT if query.corpus is Corpus.DOCS else SEMANTIC_WEIGHT[intent]
+
+
+def _like_place(snapshot: Snapshot, query: Query) -> Question:
+    """More like `path:start-end`: the chunks there are the query, and not part of the answer."""
+    place = _PLACE.match(query.similar_to or "")
+    if not place:
+        raise InvalidArgumentError(
+            "similar_to must look like 'path:start-end'.", hint="For example 'src/app.py:10-40'."
+        )
+    start = int(place["start"])
+    end = int(place["end"] or start)
+    chunks = [
+        chunk
+        for chunk in snapshot.chunks_of(place["path"])
+        if chunk.kind != "outline" and chunk.start_line <= end and start <= chunk.end_line
+    ]
+    if not chunks:
+        raise FileNotIndexedError(f"{place['path']}:{start}-{end}")
+    text = "\n".join(chunk.text for chunk in chunks)[:MAX_QUERY_CHARS]
+    numbers = frozenset(chunk.number for chunk in chunks)
+    return _question(snapshot, query, text, _mean_vector(snapshot, chunks), except_chunks=numbers)
+
+
+def _mean_vector(snapshot: Snapshot, chunks: list[StoredChunk]) -> QuantisedVectors:
+    rows = [snapshot.vector(chunk.number) for chunk in chunks]
+    total = np.sum([row.astype(np.float32) * scale for row, scale in rows], axis=0)
+    return quantise(unit(total.reshape(1, -1).astype(np.float32)))
