@@ -1,0 +1,1 @@
+"""The command line: it chooses, asks and prints; the engine does."""

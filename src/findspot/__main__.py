@@ -1,0 +1,16 @@
+"""`python -m findspot` and the `findspot` command."""
+
+from __future__ import annotations
+
+import sys
+
+
+def main() -> None:
+    """Run the command line and end with its exit code."""
+    from findspot.serve.cli.app import run
+
+    sys.exit(run(sys.argv[1:]))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,98 @@
+"""The `findspot` program: its commands, imported when they are used, and how it ends."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+
+import click
+
+from findspot import __version__
+from findspot.core.errors import FindspotError
+from findspot.serve.cli import output
+from findspot.serve.cli.failure import exit_code, report, report_bug, report_usage
+from findspot.serve.cli.options import Manner
+
+COMMANDS: dict[str, tuple[str, str]] = {
+    "index": ("indexing", "Index a project, or bring its index up to date."),
+    "status": ("inspect", "Show what the index holds and whether it is current."),
+    "files": ("inspect", "List indexed files that match a glob."),
+    "projects": ("inspect", "List every indexed project."),
+    "reindex": ("indexing", "Rebuild the index from scratch."),
+    "delete": ("removal", "Delete a project's index."),
+    "clean": ("removal", "Delete indexes whose project is gone."),
+    "config": ("configure", "Show or change the configuration."),
+}
+"""Command → its module and its line in the help; in the order in which the help lists them."""
+
+
+class LazyGroup(click.Group):
+    """A group that knows its commands by name and imports one only to run it."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"findspot.serve.cli.{COMMANDS[cmd_name][0]}")
+        command = getattr(module, cmd_name)
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Click would import every command to learn its one line."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+
+
+@click.group(
+    cls=LazyGroup,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Run `findspot COMMAND --help` for a command's options.",
+)
+@click.version_option(__version__, "-V", "--version", message="findspot %(version)s")
+@click.pass_context
+def findspot(ctx: click.Context) -> None:
+    """Find code and documentation by meaning, on your own machine.
+
+    \b
+      findspot index            index the project you are in
+      findspot status           see what is in the index, and what is not
+      findspot files '**/*.py'  list indexed files
+    """
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command line; returns the exit code. Nothing but results goes to standard output."""
+    output.tolerate_any_text()
+    own = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    manner = Manner(json="--json" in own)
+    try:
+        code = findspot.main(list(arguments), prog_name="findspot", standalone_mode=False, obj=manner)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        return _reader_left()
+    except click.ClickException as error:
+        return report_usage(error, manner)
+    except (click.Abort, KeyboardInterrupt):
+        output.note("Cancelled.")
+        return 130
+    except FindspotError as error:
+        report(error, manner)
+        return exit_code(error)
+    except Exception as error:  # noqa: BLE001 - the outermost boundary: people get a sentence, not a trace
+        report_bug(error, manner)
+        return 1
+    return code if isinstance(code, int) else 0
+
+
+def _reader_left() -> int:
+    """The reader of our output has seen enough; the interpreter must not complain when it ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0

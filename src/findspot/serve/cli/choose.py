@@ -1,0 +1,68 @@
+"""Which project a command is about."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from findspot.core.errors import ProjectNotDetectedError
+from findspot.serve.cli import output
+from findspot.serve.cli.ask import can_ask, prompt
+
+if TYPE_CHECKING:
+    from findspot.engine import Engine
+    from findspot.project import Project
+
+
+@contextlib.contextmanager
+def open_engine(flags: dict[str, object] | None = None) -> Iterator[Engine]:
+    """The engine, for one command."""
+    from findspot.engine import Engine
+
+    engine = Engine(flags)
+    try:
+        yield engine
+    finally:
+        engine.close()
+
+
+@contextlib.contextmanager
+def open_project(
+    given: str | None, flags: dict[str, object] | None = None, *, exact: bool = False, ask: bool = True
+) -> Iterator[Project]:
+    """The project named on the command line, else the one around the working directory.
+
+    `exact` is for commands that change an index: they take a named folder for what it is,
+    where the others find the project around it. Without `ask`, nothing detected is an error.
+    """
+    with open_engine(flags) as engine:
+        project = _find(engine, given, exact=exact, may_ask=ask and can_ask())
+        for warning in project.settings.warnings:
+            output.warn(warning)
+        yield project
+
+
+def _find(engine: Engine, given: str | None, *, exact: bool, may_ask: bool) -> Project:
+    if given is not None and exact:
+        return engine.project(given)
+    try:
+        return engine.detect("." if given is None else given)
+    except ProjectNotDetectedError:
+        if given is not None:
+            return engine.project(given)
+        if not may_ask:
+            raise
+    return engine.project(_choose_folder())
+
+
+def _choose_folder() -> str:
+    """The two choices where no folder upwards looks like a project."""
+    here = str(Path.cwd())
+    output.note("Could not detect project root.")
+    output.note(f" [1] Use current directory: {here}")
+    output.note(" [2] Enter a custom path")
+    while (choice := prompt("Choice:")) not in ("1", "2"):
+        output.note("Please answer 1 or 2.")
+    return here if choice == "1" else prompt("Path:")

@@ -1,0 +1,103 @@
+"""What went wrong, told to people and to programs, and the exit code that says it shortest.
+
+0    done, or nothing to do              4    the embedding provider is unavailable
+1    an error; or the user said no       130  stopped by Ctrl-C
+2    wrong usage or configuration        143  stopped by SIGTERM
+3    there is no index
+"""
+
+from __future__ import annotations
+
+import traceback
+
+import click
+
+from findspot.core.errors import CancelledError, FindspotError
+from findspot.serve.cli import output
+from findspot.serve.cli.options import Manner
+
+DECLINED = 1
+USAGE = 2
+NO_INDEX = 3
+
+_EXIT_CODES = {
+    "INVALID_ARGUMENT": USAGE,
+    "INVALID_PATTERN": USAGE,
+    "FILE_LIMIT_WARNING": USAGE,
+    "INDEX_NOT_FOUND": NO_INDEX,
+    "DOCS_INDEX_NOT_FOUND": NO_INDEX,
+    "MODEL_DOWNLOAD_FAILED": 4,
+    "PROVIDER_ERROR": 4,
+}
+
+
+class ConfirmationRequiredError(click.UsageError):
+    """A question that nobody is there to answer."""
+
+    def __init__(self, question: str) -> None:
+        self.question = question
+        super().__init__(f"This needs a yes, and there is no terminal to ask on ({question}) Pass --yes.")
+
+
+class StoppedError(CancelledError):
+    """Cancelled by a signal, whose number decides the exit code."""
+
+    def __init__(self, signal_number: int) -> None:
+        super().__init__()
+        self.signal_number = signal_number
+        self.hint = "Run `findspot index` again to go on where it stopped."
+
+
+def exit_code(error: FindspotError) -> int:
+    if isinstance(error, StoppedError):
+        return 128 + error.signal_number
+    return _EXIT_CODES.get(error.code, 1)
+
+
+def report(error: FindspotError, manner: Manner) -> None:
+    """An error raised on purpose."""
+    if manner.json:
+        output.emit(_object(error.code, error.user_message, error.developer_message))
+    _tell(error.user_message, error.hint, error.developer_message if manner.verbose else "")
+
+
+def report_usage(error: click.ClickException, manner: Manner) -> int:
+    """A command line that cannot be run as it stands."""
+    message = error.format_message()
+    if manner.json:
+        value = _object("INVALID_ARGUMENT", message, f"INVALID_ARGUMENT: {message}")
+        if isinstance(error, ConfirmationRequiredError):
+            value = {"status": "confirmation_required", "question": error.question, **value}
+        output.emit(value)
+    _tell(message, _help_hint(error))
+    return error.exit_code
+
+
+def _help_hint(error: click.ClickException) -> str:
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    if context is None or isinstance(error, ConfirmationRequiredError):
+        return ""
+    return f"Try `{context.command_path} --help`."
+
+
+def report_bug(error: Exception, manner: Manner) -> None:
+    """An error nobody expected: one sentence, and the trace for those who ask."""
+    message = f"Something unexpected went wrong: {type(error).__name__}: {error}"
+    if manner.json:
+        output.emit(_object("INTERNAL_ERROR", message, f"INTERNAL_ERROR: {error!r}"))
+    _tell(message, "" if manner.verbose else "Run it again with -v for the details.")
+    if manner.verbose:
+        for text in "".join(traceback.format_exception(error)).splitlines():
+            output.note(text)
+
+
+def _object(code: str, user_message: str, developer_message: str) -> dict[str, str]:
+    return {"code": code, "userMessage": user_message, "developerMessage": developer_message}
+
+
+def _tell(message: str, hint: str, detail: str = "") -> None:
+    output.note(f"error: {message}", fg="red")
+    if hint:
+        output.note(f"hint: {hint}")
+    if detail:
+        output.note(detail, dim=True)

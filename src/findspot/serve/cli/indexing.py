@@ -1,0 +1,172 @@
+"""`findspot index` and `findspot reindex`."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from findspot.core.errors import FileLimitError
+from findspot.core.model import IndexReport, IndexStatus
+from findspot.serve.cli import output
+from findspot.serve.cli.ask import confirm
+from findspot.serve.cli.choose import open_project
+from findspot.serve.cli.options import Command, Manner, common, path_or_project, yes_option
+from findspot.serve.cli.progress import shown_progress, stoppable
+from findspot.serve.cli.shapes import report_object
+
+if TYPE_CHECKING:
+    from findspot.project import Project
+
+_REBUILD_QUESTION = "This will rebuild the entire index. Continue?"
+_MOST_LANGUAGES = 6
+_MOST_ERRORS = 5
+
+
+def _checked(key: str) -> Callable[[click.Context, click.Parameter, Any], Any]:
+    """A flag must be a valid value of its key: what is typed is refused, not replaced by a default."""
+
+    def check(_ctx: click.Context, _parameter: click.Parameter, value: Any) -> Any:
+        from findspot.core.config import check_value
+
+        if value is None or value == ():
+            return None
+        try:
+            check_value(key, value)
+        except ValueError as error:
+            raise click.BadParameter(str(error)) from None
+        return list(value) if isinstance(value, tuple) else value
+
+    return check
+
+
+_FLAGS: tuple[tuple[str, str, dict[str, Any]], ...] = (
+    ("include", "include", {"multiple": True, "metavar": "GLOB", "help": "Index only files that match."}),
+    ("exclude", "exclude", {"multiple": True, "metavar": "GLOB", "help": "Leave out files that match."}),
+    ("max-file-size", "maxFileSize", {"metavar": "SIZE", "help": "Leave out larger files (500KB, 2MB)."}),
+    ("max-files", "maxFiles", {"metavar": "N", "help": "Ask before indexing more files than this."}),
+    ("docs/--no-docs", "indexDocs", {"default": None, "help": "Index documentation, or do not."}),
+    (
+        "gitignore/--no-gitignore",
+        "respectGitignore",
+        {"default": None, "help": "Heed .gitignore, or do not."},
+    ),
+    ("provider", "embedding.provider", {"metavar": "NAME", "help": "The embedding provider."}),
+    ("chunking", "chunkingStrategy", {"metavar": "syntax|character", "help": "How files are cut."}),
+)
+"""Option → the configuration key that it overrides for this run, and its looks."""
+
+
+def _flags(command: Command) -> Command:
+    """The options that override the configuration, gathered into `flags` by their keys."""
+    names = {option.split("/")[0].replace("-", "_"): key for option, key, _ in _FLAGS}
+
+    @functools.wraps(command)
+    def gathered(*args: Any, **given: Any) -> Any:
+        flags = {key: given.pop(name) for name, key in names.items()}
+        return command(*args, flags={k: v for k, v in flags.items() if v is not None}, **given)
+
+    for option, key, looks in reversed(_FLAGS):
+        gathered = click.option(f"--{option}", callback=_checked(key), **looks)(gathered)
+    return gathered
+
+
+@click.command()
+@path_or_project
+@_flags
+@click.option("--force", is_flag=True, help="Index every file anew, changed or not.")
+@yes_option
+@common
+def index(manner: Manner, project: str | None, flags: dict[str, object], force: bool, yes: bool) -> None:
+    """Index the project at PATH, or bring its index up to date.
+
+    Only files that changed are read again. Without PATH it is the project you are in. Options that
+    override the configuration hold for this run; `findspot config set` keeps a value.
+    """
+    with open_project(project, flags, exact=True) as opened:
+        report = _update(opened, manner, force=force, yes=yes)
+        if manner.json:
+            output.emit(report_object(report, forced=force))
+        else:
+            _summarise(report, opened.status(check_disk=False))
+
+
+@click.command()
+@path_or_project
+@_flags
+@yes_option
+@common
+def reindex(manner: Manner, project: str | None, flags: dict[str, object], yes: bool) -> None:
+    """Rebuild the index of the project at PATH from scratch.
+
+    Asks first. Until the rebuild is done, searches answer from what is there.
+    """
+    with open_project(project, flags, exact=True) as opened:
+        confirm(_REBUILD_QUESTION, yes, manner, about=str(opened.root))
+        report = _update(opened, manner, force=True, yes=yes)
+        if manner.json:
+            output.emit(report_object(report, forced=True) | {"message": "Index rebuilt successfully"})
+        else:
+            _summarise(report, opened.status(check_disk=False))
+
+
+def _update(project: Project, manner: Manner, *, force: bool, yes: bool) -> IndexReport:
+    """Run the update; a project over `maxFiles` is asked about, and then run."""
+    try:
+        return _run(project, manner, force=force, allow_large=yes)
+    except FileLimitError as large:
+        confirm(large.user_message, yes, manner)
+        return _run(project, manner, force=force, allow_large=True)
+
+
+def _run(project: Project, manner: Manner, *, force: bool, allow_large: bool) -> IndexReport:
+    with stoppable() as cancel, shown_progress(quiet=manner.json) as progress:
+        return project.update(force=force, allow_large=allow_large, progress=progress, cancel=cancel)
+
+
+def _summarise(report: IndexReport, status: IndexStatus) -> None:
+    """What a reader wants to know after a run: what changed, what is there, what is not, what next."""
+    output.line(_headline(report), bold=True)
+    holds = (
+        output.count(status.total_files - status.total_docs, "code file"),
+        output.count(status.total_docs, "document"),
+        output.count(status.total_chunks, "chunk"),
+    )
+    output.fields(
+        [
+            ("holds", ", ".join(holds)),
+            ("languages", output.ranking(status.languages, _MOST_LANGUAGES)),
+            ("skipped", output.ranking(status.skipped)),
+            ("index", f"{status.index_path} ({output.size(status.storage_bytes)})"),
+            ("next", _next(status)),
+        ]
+    )
+    for text in report.notes:
+        output.note(f"note: {text}")
+    for skip in report.errors[:_MOST_ERRORS]:
+        output.warn(f"{skip.path}: {skip.detail or skip.reason}")
+    if len(report.errors) > _MOST_ERRORS:
+        output.warn(f"… and {len(report.errors) - _MOST_ERRORS} more; see `findspot status --skipped`")
+
+
+def _headline(report: IndexReport) -> str:
+    seconds = output.duration(report.seconds)
+    if not report.created and not (report.files_indexed or report.files_removed):
+        unchanged = output.count(report.files_unchanged, "file")
+        return f"{report.project_path} is up to date: {unchanged} unchanged ({seconds})"
+    parts = [f"{output.count(report.files_indexed, 'file')} indexed"]
+    if report.files_unchanged:
+        parts.append(f"{report.files_unchanged:,} unchanged")
+    if report.files_removed:
+        parts.append(f"{report.files_removed:,} removed")
+    return f"{report.project_path}: {', '.join(parts)} in {seconds}"
+
+
+def _next(status: IndexStatus) -> str:
+    if not status.total_files:
+        return "nothing was indexed; `findspot status --skipped` says why"
+    if status.skipped:
+        return "`findspot status --skipped` lists what was left out and why"
+    return "`findspot status` shows how the index stands"

@@ -1,0 +1,137 @@
+"""`findspot status`, `findspot files` and `findspot projects`: looking, and changing nothing."""
+
+from __future__ import annotations
+
+import click
+
+from findspot.core.model import IndexState, IndexStatus, Skip, SkipReason
+from findspot.serve.cli import output
+from findspot.serve.cli.choose import open_engine, open_project
+from findspot.serve.cli.failure import NO_INDEX
+from findspot.serve.cli.options import Manner, common, path_or_project, project_option
+from findspot.serve.cli.shapes import project_object, skip_object, status_object
+
+_EVERY_REASON = "all"
+_STATE_COLOURS = {IndexState.READY: "green", IndexState.FAILED: "red"}
+
+
+@click.command()
+@path_or_project
+@click.option(
+    "--skipped",
+    is_flag=False,
+    flag_value=_EVERY_REASON,
+    type=click.Choice([_EVERY_REASON, *SkipReason]),
+    metavar="[REASON]",
+    help="List each file that is not in the index, and why; all of them, or those of one reason.",
+)
+@common
+def status(manner: Manner, project: str | None, skipped: str | None) -> None:
+    """Show what the index of the project at PATH holds and whether it is current.
+
+    Exit code 3 when there is no index.
+    """
+    with open_project(project) as opened:
+        found = opened.status()
+        missing = found.state is IndexState.NOT_FOUND
+        skips = None
+        if skipped and not missing:
+            skips = opened.skipped(None if skipped == _EVERY_REASON else skipped)
+    if manner.json:
+        listed = {} if skips is None else {"skippedFiles": [skip_object(skip) for skip in skips]}
+        output.emit(status_object(found) | listed)
+    elif skips is not None:
+        _show_skips(skips)
+    else:
+        _show_status(found)
+    if missing:
+        raise click.exceptions.Exit(NO_INDEX)
+
+
+@click.command()
+@click.argument("pattern", metavar="GLOB")
+@project_option
+@click.option("--limit", type=click.IntRange(1, 100_000), help="At most so many. Default: all.")
+@common
+def files(manner: Manner, pattern: str, project: str | None, limit: int | None) -> None:
+    """List indexed files that match GLOB, such as 'src/**/*.py' or '*.md'.
+
+    Paths are relative to the project's root; `**` is any number of folders.
+    """
+    with open_project(project) as opened:
+        found, total = opened.files(pattern) if limit is None else opened.files(pattern, limit)
+    if manner.json:
+        output.emit({"matches": found, "totalMatches": total})
+        return
+    for path in found:
+        output.line(path)
+    if not found:
+        output.note(f"No indexed file matches '{pattern}'.")
+    elif total > len(found):
+        output.note(f"{len(found):,} of {output.count(total, 'match')}")
+
+
+@click.command()
+@common
+def projects(manner: Manner) -> None:
+    """List every indexed project with its figures."""
+    with open_engine() as engine:
+        found = engine.projects()
+    if manner.json:
+        output.emit({"projects": [project_object(*entry) for entry in found], "total": len(found)})
+    elif not found:
+        output.line("No project is indexed yet. Run `findspot index` in one.")
+    else:
+        rows = [
+            (str(s.state), f"{s.total_files:,}", f"{s.total_chunks:,}", output.size(s.storage_bytes),
+             (s.last_updated or "")[:10], s.project_path)
+            for _, s in found
+        ]  # fmt: skip
+        header = ("status", "files", "chunks", "size", "updated", "project")
+        output.table(rows, header, numbers=(1, 2, 3))
+
+
+def _show_status(found: IndexStatus) -> None:
+    output.line(_headline(found), bold=True, fg=_STATE_COLOURS.get(found.state, "yellow"))
+    if found.state is IndexState.NOT_FOUND:
+        output.line(f"Run `findspot index {found.project_path}`.")
+        return
+    code, chunks = found.total_files - found.total_docs, found.total_chunks - found.total_doc_chunks
+    docs, doc_chunks = found.total_docs, found.total_doc_chunks
+    pending = output.count(found.pending_changes, "change")
+    output.fields(
+        [
+            ("code", f"{output.count(code, 'file')}, {output.count(chunks, 'chunk')}"),
+            ("docs", f"{output.count(docs, 'file')}, {output.count(doc_chunks, 'chunk')}"),
+            ("languages", output.ranking(found.languages)),
+            ("skipped", output.ranking(found.skipped)),
+            ("pending", f"{pending} on disk; run `findspot index`" if found.pending_changes else ""),
+            ("error", found.last_error or ""),
+            ("updated", output.moment(found.last_updated)),
+            ("model", found.model or ""),
+            ("strategy", found.strategy),
+            ("index", f"{found.index_path} ({output.size(found.storage_bytes)})"),
+        ]
+    )
+    for text in found.notes:
+        output.note(f"note: {text}")
+
+
+def _headline(found: IndexStatus) -> str:
+    texts = {
+        IndexState.NOT_FOUND: "not indexed",
+        IndexState.READY: "ready" if found.query_ready else "ready, but empty",
+        IndexState.INDEXING: "being indexed",
+        IndexState.INCOMPLETE: "incomplete; run `findspot index` to go on",
+        IndexState.FAILED: "damaged; run `findspot reindex`",
+    }
+    progress = found.progress
+    done = f" ({progress.done:,} of {output.count(progress.total, 'file')})" if progress else ""
+    return f"{found.project_path}: {texts[found.state]}{done}"
+
+
+def _show_skips(skips: list[Skip]) -> None:
+    if not skips:
+        output.note("Nothing was left out.")
+        return
+    output.table([(str(s.reason), f"{s.path}  ({s.detail})" if s.detail else s.path) for s in skips])

@@ -1,0 +1,83 @@
+"""Options that several commands share, and how the user wants to be answered."""
+
+from __future__ import annotations
+
+import functools
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import click
+
+from findspot.serve.cli.output import clean
+
+Command = Callable[..., Any]
+
+
+@dataclass(slots=True)
+class Manner:
+    """How to answer: for people or as JSON, and with how much detail."""
+
+    json: bool = False
+    verbose: bool = False
+
+
+def common(command: Command) -> Command:
+    """`--json` and `-v`; the command receives the `Manner` as its first argument."""
+    command = click.option(
+        "-v", "--verbose", is_flag=True, expose_value=False, callback=_verbose, help="Show what is going on."
+    )(click.pass_obj(command))
+    return click.option(
+        "--json",
+        is_flag=True,
+        expose_value=False,
+        callback=_json,
+        help="Answer with one JSON object on standard output.",
+    )(command)
+
+
+def path_or_project(command: Command) -> Command:
+    """A project named by an argument or by an option; the command receives `project`."""
+
+    @functools.wraps(command)
+    def with_one(*args: Any, path: str | None, project: str | None, **others: Any) -> Any:
+        if path is not None and project is not None:
+            raise click.UsageError("Name the project once: as PATH or with --project.")
+        return command(*args, project=project if path is None else path, **others)
+
+    return click.argument("path", required=False)(project_option(with_one))
+
+
+def project_option(command: Command) -> Command:
+    return click.option(
+        "--project", metavar="PATH", help="The project's folder. Default: the project you are in."
+    )(command)
+
+
+def yes_option(command: Command) -> Command:
+    return click.option("-y", "--yes", is_flag=True, help="Go ahead without asking.")(command)
+
+
+def _json(ctx: click.Context, _parameter: click.Parameter, value: bool) -> None:
+    ctx.ensure_object(Manner).json |= value
+
+
+def _verbose(ctx: click.Context, _parameter: click.Parameter, value: bool) -> None:
+    ctx.ensure_object(Manner).verbose |= value
+    _log_to_terminal("DEBUG" if value else "WARNING")
+
+
+class _CleanFormatter(logging.Formatter):
+    """Log lines name files, and a file's name must not reach a terminal as it is."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return "\n".join(map(clean, super().format(record).split("\n")))
+
+
+def _log_to_terminal(level: str) -> None:
+    from findspot.core.log import LOGGER_NAME, configure
+
+    configure(level)
+    for handler in logging.getLogger(LOGGER_NAME).handlers:
+        handler.setFormatter(_CleanFormatter("findspot: %(levelname)s: %(message)s"))

@@ -1,0 +1,129 @@
+"""How things are printed: results to standard output, everything else to standard error.
+
+Whatever comes from a repository goes through `clean`: a file's name or a setting must not
+be able to move the cursor, recolour or rename a terminal.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from typing import Any, TextIO
+
+import click
+
+_GAP = "  "
+
+
+def tolerate_any_text() -> None:
+    """A terminal that cannot show a character shows its escape instead of ending the program."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def clean(text: str) -> str:
+    """The text on one line, with everything that is not a visible character spelled out."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+
+
+def emit(value: Any) -> None:
+    """The one JSON object of a `--json` answer; ASCII, so that it is as safe as `clean` text."""
+    click.echo(json.dumps(value, indent=2))
+
+
+def line(text: str = "", **style: Any) -> None:
+    """One line of the result."""
+    click.echo(paint(clean(text), sys.stdout, **style), color=True)
+
+
+def note(text: str, **style: Any) -> None:
+    """One line beside the result."""
+    click.echo(paint(clean(text), sys.stderr, **style), err=True, color=True)
+
+
+def warn(text: str) -> None:
+    note(f"warning: {text}", fg="yellow")
+
+
+def paint(text: str, stream: TextIO, **style: Any) -> str:
+    """Styled where the stream is a terminal that wants colours; `text` must be clean already."""
+    if not style or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" or not stream.isatty():
+        return text
+    return click.style(text, **style)
+
+
+def fields(pairs: Iterable[tuple[str, str]]) -> None:
+    """Labelled values, one a line; those without a value are left out."""
+    shown = [(label, value) for label, value in pairs if value]
+    width = max((len(label) for label, _ in shown), default=0)
+    for label, value in shown:
+        name = paint(clean(label).ljust(width), sys.stdout, dim=True)
+        click.echo(f"{_GAP}{name}{_GAP}{clean(value)}", color=True)
+
+
+def table(rows: Sequence[Sequence[str]], header: Sequence[str] = (), numbers: Iterable[int] = ()) -> None:
+    """Aligned columns; those listed in `numbers` to the right, the last one as long as it is."""
+    cells = [[clean(cell) for cell in row] for row in ([header, *rows] if header else rows)]
+    right = frozenset(numbers)
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    for index, row in enumerate(cells):
+        aligned = [
+            cell.rjust(width) if column in right else cell.ljust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        style = {"dim": True} if header and index == 0 else {}
+        click.echo(paint(_GAP.join(aligned).rstrip(), sys.stdout, **style), color=True)
+
+
+def count(number: int, noun: str) -> str:
+    """`1 file`, `1,205 files`, `2 indexes`."""
+    plural = noun + ("es" if noun.endswith(("x", "ch")) else "s")
+    return f"{number:,} {noun if number == 1 else plural}"
+
+
+def ranking(counts: dict[str, int], most: int | None = None) -> str:
+    """`python 120, markdown 8 and 3 more`."""
+    ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    shown = ", ".join(f"{name.replace('_', ' ')} {number:,}" for name, number in ranked[:most])
+    rest = len(ranked) - len(ranked[:most])
+    return f"{shown} and {rest} more" if rest else shown
+
+
+def size(number_of_bytes: int) -> str:
+    """`812B`, `45MB`: as the tools' answers spell it."""
+    amount = float(number_of_bytes)
+    for unit in ("B", "KB", "MB"):
+        if amount < 1024:
+            return f"{amount:.1f}{unit}" if amount < 10 and unit != "B" else f"{amount:.0f}{unit}"
+        amount /= 1024
+    return f"{amount:.1f}GB"
+
+
+def duration(seconds: float) -> str:
+    """`0.4s`, `45s`, `3m 20s`."""
+    if seconds < 10:
+        return f"{seconds:.1f}s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes}m {rest}s" if minutes else f"{rest}s"
+
+
+def moment(timestamp: str | None) -> str:
+    """A stored time as `2026-01-15 14:30 UTC (3 hours ago)`."""
+    if not timestamp:
+        return ""
+    then = datetime.fromisoformat(timestamp)
+    return f"{then:%Y-%m-%d %H:%M} UTC ({_ago((datetime.now(UTC) - then).total_seconds())})"
+
+
+def _ago(seconds: float) -> str:
+    for unit, length in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
+        if seconds >= length:
+            return f"{count(int(seconds // length), unit)} ago"
+    return "just now"

@@ -1,0 +1,103 @@
+"""How long work is watched and stopped from a terminal."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import sys
+from collections.abc import Iterator
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+from findspot.core.errors import CancelledError
+from findspot.core.model import Progress
+from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
+from findspot.serve.cli import output
+from findspot.serve.cli.failure import StoppedError
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bar
+
+_STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+@contextlib.contextmanager
+def stoppable() -> Iterator[CancelToken]:
+    """Ctrl-C and SIGTERM ask the work to stop at a safe point; a second one does not wait."""
+    token = CancelToken()
+    received: list[int] = []
+
+    def stop(number: int, _frame: FrameType | None) -> None:
+        if received:
+            raise KeyboardInterrupt
+        received.append(number)
+        token.cancel()
+
+    previous = {number: signal.signal(number, stop) for number in _STOP_SIGNALS}
+    try:
+        yield token
+    except CancelledError as error:
+        raise StoppedError(received[0]) if received else error from None
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)
+
+
+@contextlib.contextmanager
+def shown_progress(quiet: bool) -> Iterator[ProgressSink]:
+    """A bar on a terminal; one line elsewhere; nothing for `--json` away from a terminal."""
+    if sys.stderr.isatty():
+        with _bar() as bar:
+            yield _BarSink(bar)
+    elif quiet:
+        yield ignore_progress
+    else:
+        yield _OneLine()
+
+
+class _OneLine:
+    """Says once how much there is to do, for logs."""
+
+    def __init__(self) -> None:
+        self._said = False
+
+    def __call__(self, progress: Progress) -> None:
+        if progress.phase == "indexing" and not self._said:
+            self._said = True
+            output.note(f"indexing {output.count(progress.total, 'file')}")
+
+
+class _BarSink:
+    """Moves a bar; the files that were already done when it starts do not count for its rate."""
+
+    def __init__(self, bar: Bar) -> None:
+        self._bar = bar
+        self._task = bar.add_task("scanning", total=None)
+
+    def __call__(self, progress: Progress) -> None:
+        if self._bar.tasks[0].description != progress.phase:
+            self._bar.reset(self._task, description=progress.phase, completed=progress.done)
+        self._bar.update(self._task, completed=progress.done, total=progress.total or None)
+
+
+def _bar() -> Bar:
+    from rich import progress as parts
+    from rich.console import Console
+    from rich.text import Text
+
+    class Rate(parts.ProgressColumn):
+        """Files a second, over the last half minute."""
+
+        def render(self, task: Any) -> Text:
+            return Text(f"{task.speed:,.0f} files/s" if task.speed else "")
+
+    return parts.Progress(
+        parts.SpinnerColumn(),
+        parts.TextColumn("{task.description}", markup=False),
+        parts.BarColumn(),
+        parts.MofNCompleteColumn(),
+        Rate(),
+        parts.TimeRemainingColumn(compact=True),
+        console=Console(stderr=True),
+        transient=True,
+    )
