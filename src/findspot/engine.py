@@ -68,7 +68,7 @@ class Engine:
     def projects(self) -> list[tuple[str, IndexStatus]]:
         """Every indexed project whose folder is still there, with its id and status."""
         return [
-            (folder.name, self.project(root).status())
+            (folder.name, self.project(root).status(check_disk=False))
             for folder, root in self._indexes()
             if root is not None and root.is_dir()
         ]

@@ -390,15 +390,20 @@ def write_starter(index: Path) -> None:
         write_json(index / INDEX_FILE, starter_config())
 
 
-def set_value(path: Path, name: str, value: Any) -> None:
-    """Set one key in a config file, keeping everything else; the value must be valid."""
+def check_value(name: str, value: Any) -> Any:
+    """What a value means for its key; ValueError, saying what is wanted, where it means nothing."""
     if name not in BY_NAME:
         known = ", ".join(key.name for key in KEYS)
         raise ValueError(f"unknown key '{name}'; known: {known}")
     try:
-        BY_NAME[name].parse(value)
+        return BY_NAME[name].parse(value)
     except _InvalidValueError as wanted:
         raise ValueError(f"'{name}' must be {wanted}") from None
+
+
+def set_value(path: Path, name: str, value: Any) -> None:
+    """Set one key in a config file, keeping everything else; the value must be valid."""
+    check_value(name, value)
     content = read_json(path) if path.exists() else {}
     head, _, inner = name.partition(".")
     if inner:
