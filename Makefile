@@ -1,0 +1,46 @@
+# Everything starts from Python, git and make: each target installs what it needs into .venv.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.PHONY: help try test test-all check format bench-speed bench-quality clean
+
+help:  ## Show the targets
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+$(STAMP): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit("Findspot needs Python 3.11 or newer; set PYTHON=") if sys.version_info < (3, 11) else 0'
+	@test -d $(VENV) || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+try: $(STAMP)  ## Install, index this repository, and ask it a question
+	$(BIN)/findspot index .
+	$(BIN)/findspot search "how is a crashed writer's lock recovered" --limit 3
+
+test: $(STAMP)  ## Run every test that needs only Python (and git)
+	$(BIN)/python -m pytest -m "not programs" -n auto
+
+test-all: $(STAMP)  ## Run all tests, installing the programs some of them need
+	@command -v npm >/dev/null || (apt-get update -qq && apt-get install -y -qq npm)
+	$(BIN)/python -m pytest -n auto
+
+check: $(STAMP)  ## Lint, types, and the layers of the architecture
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(STAMP)  ## Format the code
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench-speed: $(STAMP)  ## Measure speed and memory (PROJECT=folder of a large project)
+	$(BIN)/python -m benchmarks.speed $(if $(PROJECT),--project $(PROJECT))
+
+bench-quality: $(STAMP)  ## Measure answers (SETS=folder of query sets, MIRRORS=folder of git mirrors)
+	$(BIN)/python -m benchmarks.quality --sets $(SETS) $(if $(MIRRORS),--mirrors $(MIRRORS))
+
+clean:  ## Remove what was built
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache dist
