@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from findspot.core.files import read_json, write_json
+from findspot.core.files import make_private_dir, read_json, write_json
 
 PROJECT_FILE = ".findspot.json"
 INDEX_FILE = "config.json"
@@ -404,12 +404,28 @@ def check_value(name: str, value: Any) -> Any:
 def set_value(path: Path, name: str, value: Any) -> None:
     """Set one key in a config file, keeping everything else; the value must be valid."""
     check_value(name, value)
-    content = read_json(path) if path.exists() else {}
+    content = _editable(path)
     head, _, inner = name.partition(".")
     if inner:
         section = content.setdefault(head, {})
+        if not isinstance(section, dict):
+            raise ValueError(f"{path}: '{head}' must hold a JSON object")
         section[inner] = value
         content.pop(name, None)
     else:
         content[name] = value
+    make_private_dir(path.parent)
     write_json(path, content)
+
+
+def _editable(path: Path) -> dict[str, Any]:
+    """A config file as it stands; one that cannot be read is not overwritten."""
+    try:
+        content = read_json(path)
+    except FileNotFoundError:
+        return {}
+    except ValueError as error:
+        raise ValueError(f"{path} is not valid JSON ({error})") from None
+    if not isinstance(content, dict):
+        raise ValueError(f"{path} must hold a JSON object")
+    return content

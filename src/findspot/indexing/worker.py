@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import signal
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -83,6 +84,8 @@ def serve(source: BinaryIO, sink: BinaryIO) -> None:
 
 
 def main() -> None:
+    # Ctrl-C reaches every process of the terminal; the indexing process decides what it means.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     sink = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # a stray print must not end up in the answers
     serve(sys.stdin.buffer, sink)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,20 +13,17 @@ from findspot.serve.cli import output
 from findspot.serve.cli.ask import can_ask, prompt
 
 if TYPE_CHECKING:
+    from findspot.core.config import Settings
     from findspot.engine import Engine
     from findspot.project import Project
 
 
 @contextlib.contextmanager
 def open_engine(flags: dict[str, object] | None = None) -> Iterator[Engine]:
-    """The engine, for one command."""
-    from findspot.engine import Engine
-
-    engine = Engine(flags)
-    try:
+    """The engine, for a command about no project in particular."""
+    with _engine(flags) as engine:
+        _show_warnings(engine.settings)
         yield engine
-    finally:
-        engine.close()
 
 
 @contextlib.contextmanager
@@ -37,11 +35,28 @@ def open_project(
     `exact` is for commands that change an index: they take a named folder for what it is,
     where the others find the project around it. Without `ask`, nothing detected is an error.
     """
-    with open_engine(flags) as engine:
+    with _engine(flags) as engine:
         project = _find(engine, given, exact=exact, may_ask=ask and can_ask())
-        for warning in project.settings.warnings:
-            output.warn(warning)
+        _show_warnings(project.settings)
         yield project
+
+
+@contextlib.contextmanager
+def _engine(flags: dict[str, object] | None) -> Iterator[Engine]:
+    from findspot.engine import Engine
+
+    with contextlib.closing(Engine(flags)) as engine:
+        yield engine
+
+
+def _show_warnings(settings: Settings) -> None:
+    for warning in settings.warnings:
+        _warn_once(warning)
+
+
+@functools.cache
+def _warn_once(warning: str) -> None:
+    output.warn(warning)
 
 
 def _find(engine: Engine, given: str | None, *, exact: bool, may_ask: bool) -> Project:

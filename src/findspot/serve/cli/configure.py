@@ -51,8 +51,7 @@ def config(ctx: click.Context, manner: Manner, project: str | None) -> None:
       6. options of a command
     """
     if ctx.invoked_subcommand is None:
-        with _settings(project) as (settings, _):
-            _show(settings, manner)
+        _show(_settings(project)[0], manner)
 
 
 @config.command("get")
@@ -62,12 +61,12 @@ def config(ctx: click.Context, manner: Manner, project: str | None) -> None:
 def get(manner: Manner, key: str, project: str | None) -> None:
     """Print the value of KEY that is in force."""
     _known(key)
-    with _settings(project) as (settings, _):
-        value = settings.values[key]
-        if manner.json:
-            output.emit({"key": key, "value": value, "source": settings.sources.get(key, "default")})
-        else:
-            output.line(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+    settings, _ = _settings(project)
+    value = settings.values[key]
+    if manner.json:
+        output.emit({"key": key, "value": value, "source": settings.sources.get(key, "default")})
+    else:
+        output.line(value if isinstance(value, str) else _spelled(value))
 
 
 @config.command("set")
@@ -90,8 +89,8 @@ def set_(manner: Manner, key: str, value: str, scope: str | None, path: str | No
     file = _file(scope, path)
     with _invalid_as_usage():
         set_value(file, key, chosen)
-    with _settings(path) as (settings, _):
-        in_force, source = settings.values[key], settings.sources.get(key, "default")
+    settings, _ = _settings(path)
+    in_force, source = settings.values[key], settings.sources.get(key, "default")
     if manner.json:
         output.emit({"key": key, "value": chosen, "file": str(file), "effective": in_force, "source": source})
         return
@@ -105,25 +104,25 @@ def set_(manner: Manner, key: str, value: str, scope: str | None, path: str | No
 @common
 def path_(manner: Manner, scope: str | None, path: str | None) -> None:
     """Print where the configuration files are, or would be."""
-    with _settings(path) as (settings, project):
-        files = _files(settings, project)
+    files = _files(*_settings(path))
+    if scope is not None and scope not in files:
+        raise ProjectNotDetectedError(path or str(Path.cwd()))
     if manner.json:
-        output.emit({name: str(file) for name, file in files.items()})
+        output.emit({name: str(file) for name, file in files.items() if scope in (None, name)})
     elif scope is None:
         output.fields([(name, str(file)) for name, file in files.items()])
     else:
-        output.line(str(_file(scope, path)))
+        output.line(str(files[scope]))
 
 
-@contextlib.contextmanager
-def _settings(given: str | None) -> Iterator[tuple[Settings, Project | None]]:
+def _settings(given: str | None) -> tuple[Settings, Project | None]:
     """The configuration of a project; of the machine, where there is none."""
     try:
         with open_project(given, ask=False) as project:
-            yield project.settings, project
+            return project.settings, project
     except ProjectNotDetectedError:
         with open_engine() as engine:
-            yield engine.settings, None
+            return engine.settings, None
 
 
 def _files(settings: Settings, project: Project | None) -> dict[str, Path]:
