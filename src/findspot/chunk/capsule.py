@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from findspot.chunk.imports import Import
+from findspot.chunk.imports import Import, Name
 from findspot.chunk.lines import SourceLines
 from findspot.chunk.symbols import Definition, text_of
 
@@ -39,8 +39,14 @@ def breadcrumb(definition: Definition) -> str:
     return " > ".join(reversed(names))
 
 
-def signature(definition: Definition, source: bytes, limit: int = MAX_SIGNATURE_CHARS) -> str:
+def signature(definition: Definition, source: bytes) -> str:
     """The text of a definition up to its body, on one line."""
+    if definition.signature is None:
+        definition.signature = _read_signature(definition, source, MAX_SIGNATURE_CHARS)
+    return definition.signature
+
+
+def _read_signature(definition: Definition, source: bytes, limit: int) -> str:
     start = definition.start_byte
     if definition.body_byte is not None and definition.body_byte > start:
         raw = source[start : min(definition.body_byte, start + 4 * limit)]
@@ -51,10 +57,10 @@ def signature(definition: Definition, source: bytes, limit: int = MAX_SIGNATURE_
     return line[:limit].rstrip()
 
 
-def doc_comment(definition: Definition, lines: SourceLines) -> str | None:
+def doc_comment(definition: Definition, source: bytes, lines: SourceLines) -> str | None:
     """The doc string or the comment above a definition, without its markers."""
     if definition.doc is not None:
-        return _tidy(_QUOTES.sub("", text_of(definition.doc))) or None
+        return _tidy(_QUOTES.sub("", text_of(definition.doc, source))) or None
     if not definition.comment_rows:
         return None
     first, last = definition.comment_rows[0][0], definition.comment_rows[-1][1]
@@ -75,28 +81,27 @@ def _tidy(text: str) -> str:
 
 
 def capsule(
-    text: str, package: str | None, enclosing: list[Definition], source: bytes, imports: list[Import]
+    text: str, package: str | None, enclosing: list[Definition], source: bytes, names: list[Name]
 ) -> str:
     """Package, enclosing definitions (outermost first) and the imports that `text` uses, a line each."""
     parts = [f"package {package}"] if package else []
     for definition in reversed(enclosing[:MAX_DEPTH]):
         if definition.scope:
             parts.append(definition.scope)
-        parts.append(signature(definition, source, MAX_ENCLOSING_CHARS))
-    parts.extend(used_imports(text, imports))
+        parts.append(signature(definition, source)[:MAX_ENCLOSING_CHARS])
+    parts.extend(used_imports(text, names))
     return "\n".join(parts)
 
 
-def used_imports(text: str, imports: list[Import]) -> list[str]:
+def used_imports(text: str, names: list[Name]) -> list[str]:
     """The imports of which a name occurs in the text as a word."""
-    shown: list[str] = []
-    for statement in imports:
-        used = [name for name in statement.names if name in text and _is_word(name, text)]
-        if used and statement.text not in text:
-            shown.append(statement.shown(used))
-            if len(shown) == MAX_IMPORTS:
-                break
-    return shown
+    candidates = [pair for pair in names if pair[0] in text]
+    used: dict[Import, list[str]] = {}
+    for name, statement in candidates:
+        if _is_word(name, text):
+            used.setdefault(statement, []).append(name)
+    shown = [statement.shown(found) for statement, found in used.items() if statement.text not in text]
+    return shown[:MAX_IMPORTS]
 
 
 def _is_word(name: str, text: str) -> bool:

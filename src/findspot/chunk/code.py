@@ -8,7 +8,7 @@ from itertools import islice
 from findspot.chunk.capsule import MAX_DEPTH, breadcrumb, capsule, doc_comment, signature
 from findspot.chunk.draft import Draft
 from findspot.chunk.grammars import Grammar
-from findspot.chunk.imports import Import, read_import
+from findspot.chunk.imports import Name, read_import
 from findspot.chunk.lines import SourceLines
 from findspot.chunk.outline import outline
 from findspot.chunk.pieces import Piece, divide
@@ -23,7 +23,7 @@ class _File:
     lines: SourceLines
     source: bytes
     symbols: FileSymbols
-    imports: list[Import]
+    names: list[Name]
     import_rows: set[int]
 
 
@@ -31,14 +31,16 @@ def chunk_code(lines: SourceLines, grammar: Grammar) -> list[Draft]:
     """The drafts of a source file; the last is its outline, where it defines something."""
     source = lines.text.encode("utf-8", "surrogatepass")
     root = grammar.parse(source).root_node
-    symbols = read_symbols(grammar, root, lines)
-    imports = [read_import(text_of(node)) for node in symbols.imports]
+    symbols = read_symbols(grammar, root, source, lines)
+    imports = [read_import(text_of(node, source)) for node in symbols.imports]
+    names = [(name, statement) for statement in imports for name in statement.names]
     import_rows = {row for node in symbols.imports for row in range(node.start_point[0], end_row(node) + 1)}
-    file = _File(lines, source, symbols, imports, import_rows)
+    file = _File(lines, source, symbols, names, import_rows)
     drafts = [_draft(piece, file) for piece in divide(root, symbols, lines)]
     overview = outline(symbols)
     if overview:
         drafts.append(_outline_draft(overview, lines))
+    symbols.release()
     return drafts
 
 
@@ -47,7 +49,7 @@ def _draft(piece: Piece, file: _File) -> Draft:
     enclosing = _enclosing(main, piece.container)
     draft = Draft(piece.first, piece.last)
     draft.context = capsule(
-        file.lines.slice(piece.first, piece.last), file.symbols.package, enclosing, file.source, file.imports
+        file.lines.slice(piece.first, piece.last), file.symbols.package, enclosing, file.source, file.names
     )
     if main is None:
         draft.breadcrumb = breadcrumb(piece.container) if piece.container else None
@@ -58,7 +60,7 @@ def _draft(piece: Piece, file: _File) -> Draft:
     draft.symbols = tuple(definition.symbol for definition in piece.definitions)
     draft.signature = signature(main, file.source)
     draft.breadcrumb = breadcrumb(main)
-    draft.doc_comment = doc_comment(main, file.lines)
+    draft.doc_comment = doc_comment(main, file.source, file.lines)
     if all(definition.kind == "constant" for definition in piece.definitions):
         draft.chunk_type = ChunkType.DATA
     return draft

@@ -9,6 +9,9 @@ from findspot.chunk.cuts import MAX_CHARS, Rows, pack
 from findspot.chunk.draft import Draft
 from findspot.chunk.lines import SourceLines
 
+MAX_DEPTH = 8
+"""Levels of keys looked into; below that an entry is cut between lines."""
+
 _COMMENT = ("#", ";", "//", "<!--")
 _KEY = re.compile(r"""^\s*(?:\[+\s*)?["']?([\w.$@/:-]+?)["']?\s*(?:[\]:=]|$)""")
 _TABLE = re.compile(r"^\s*\[")
@@ -44,17 +47,17 @@ def _entries(lines: SourceLines, language: str) -> list[Rows]:
 def _within(entry: Rows, lines: SourceLines) -> list[Rows]:
     """An entry as it is, or cut before its own entries where it is too large."""
     parts: list[Rows] = []
-    todo = [entry]
+    todo = [(entry, 0)]
     while todo:
-        first, last = todo.pop()
-        if first == last or lines.size(first, last) <= MAX_CHARS:
+        (first, last), depth = todo.pop()
+        if first == last or depth == MAX_DEPTH or lines.size(first, last) <= MAX_CHARS:
             parts.append((first, last))
             continue
         level = _level(first + 1, last, lines)
         starts = [row for row in range(first + 1, last + 1) if _opens(lines.lines[row], level)]
         inner = _between([_above(row, lines) for row in starts], first, last)
         if len(inner) > 1:
-            todo.extend(reversed(inner))
+            todo.extend((rows, depth + 1) for rows in reversed(inner))
         else:
             parts.append((first, last))
     return parts

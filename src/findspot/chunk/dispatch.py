@@ -5,7 +5,7 @@ from __future__ import annotations
 from findspot.chunk.code import chunk_code
 from findspot.chunk.data import chunk_data
 from findspot.chunk.draft import Draft
-from findspot.chunk.grammars import grammar_for
+from findspot.chunk.grammars import READ_BYTES, grammar_for
 from findspot.chunk.lines import SourceLines, span_of
 from findspot.chunk.markdown import chunk_prose
 from findspot.chunk.notebook import chunk_notebook
@@ -16,6 +16,9 @@ from findspot.core.model import Chunk, ChunkedFile, ChunkType, Corpus, Skip, Ski
 
 MAX_CHUNKS = 1_000
 """S0's limit of chunks a file."""
+
+BLOB_LINE_CHARS = 2_000
+"""Lines longer than this on average hold data or minified code."""
 
 SYNTAX = "syntax"
 CHARACTER = "character"
@@ -53,8 +56,13 @@ def _by_language(file: SourceFile, lines: SourceLines) -> list[Draft] | None:
         return chunk_prose(lines, language.name)
     if language.data:
         return chunk_data(lines, language.name)
-    grammar = grammar_for(language.name)
+    grammar = None if _is_one_blob(lines) else grammar_for(language.name)
     return chunk_code(lines, grammar) if grammar else None
+
+
+def _is_one_blob(lines: SourceLines) -> bool:
+    """Whether a text has too few lines for its size to be worth a parse: chunks are lines."""
+    return len(lines.text) > READ_BYTES and len(lines.text) > BLOB_LINE_CHARS * len(lines)
 
 
 def _limited(file: SourceFile, drafts: list[Draft], lines: SourceLines) -> tuple[list[Draft], Skip | None]:

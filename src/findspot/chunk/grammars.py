@@ -15,13 +15,12 @@ from findspot.core.languages import row
 if TYPE_CHECKING:
     from tree_sitter import Language, Node, Parser, Query, QueryCursor, Tree
 
-LARGE_BYTES = 200_000
-"""Only larger inputs are parsed against the clock: smaller ones cannot take long."""
+READ_BYTES = 8_192
+"""How much source the parser is fed at a time; up to this size it is fed at once."""
 
-PARSE_SECONDS = 5.0
-"""More than 20 times what a 1 MB file of ordinary code takes."""
-
-READ_BYTES = 16_384
+PARSE_SECONDS = 0.5
+PARSE_SECONDS_PER_MB = 3.0
+"""More than ten times what ordinary code takes; error recovery can take a thousand times as much."""
 
 MATCH_LIMIT = 4_096
 """Query states kept in flight; real code stays far below, hostile nesting does not."""
@@ -41,7 +40,7 @@ class Grammar:
     """Patterns whose neighbours of the same name are one definition (`#set! clauses`)."""
 
     def parse(self, source: bytes) -> Tree:
-        if len(source) <= LARGE_BYTES:
+        if len(source) <= READ_BYTES:
             return self.parser.parse(source)
         return _parse_in_time(self.parser, source)
 
@@ -62,14 +61,14 @@ def _parse_in_time(parser: Parser, source: bytes) -> Tree:
     """Parse, feeding the source in pieces, so that a parser that stalls can be starved.
 
     tree-sitter 0.26 crashes the process when it is given a progress callback, so the
-    clock is read where it asks for input.
+    clock (of this thread's own work, not of a busy machine) is read where it asks for input.
     """
-    deadline = time.monotonic() + PARSE_SECONDS
+    deadline = time.thread_time() + PARSE_SECONDS + PARSE_SECONDS_PER_MB * len(source) / 1e6
     late = False
 
     def read(offset: int, _point: object) -> bytes:
         nonlocal late
-        if time.monotonic() > deadline:
+        if time.thread_time() > deadline:
             late = True
             return b""
         return source[offset : offset + READ_BYTES]

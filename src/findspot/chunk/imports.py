@@ -76,6 +76,10 @@ class Import:
         return f"{head} {', '.join(used)}"
 
 
+Name = tuple[str, Import]
+"""An imported name, and the statement that brings it in."""
+
+
 def read_import(text: str) -> Import:
     """The import of one statement; its names are the last word of each imported path, or its alias."""
     text = _COMMENT.sub("", text) if text.lstrip()[:1] != "#" else text

@@ -66,6 +66,8 @@ class Definition:
     clauses: bool = False
     parent: Definition | None = None
     children: list[Definition] = field(default_factory=list)
+    signature: str | None = None
+    """Remembered: every piece of a class shows it."""
 
     @property
     def symbol(self) -> Symbol:
@@ -88,6 +90,12 @@ class FileSymbols:
     imports: list[Node]
     package: str | None
 
+    def release(self) -> None:
+        """Undo the nesting: its cycles would keep the syntax tree alive until a collection."""
+        for definition in self.definitions:
+            definition.parent = None
+            definition.children = []
+
 
 @dataclass(slots=True)
 class _Captures:
@@ -102,9 +110,9 @@ class _Captures:
     package: str | None = None
 
 
-def read_symbols(grammar: Grammar, root: Node, lines: SourceLines) -> FileSymbols:
+def read_symbols(grammar: Grammar, root: Node, source: bytes, lines: SourceLines) -> FileSymbols:
     """Run the grammar's query over a tree and nest what it finds."""
-    captures = _collect(grammar, root, lines)
+    captures = _collect(grammar, root, source, lines)
     definitions = _nest(captures)
     _attach_docs(definitions, captures.docs)
     for definition in definitions:
@@ -115,8 +123,9 @@ def read_symbols(grammar: Grammar, root: Node, lines: SourceLines) -> FileSymbol
     return FileSymbols(definitions, tops, captures.imports, captures.package)
 
 
-def text_of(node: Node) -> str:
-    return (node.text or b"").decode("utf-8", "replace")
+def text_of(node: Node, source: bytes) -> str:
+    """The text of a node; its own `text` would ask the parser's reader again."""
+    return source[node.start_byte : node.end_byte].decode("utf-8", "replace")
 
 
 def end_row(node: Node) -> int:
@@ -125,14 +134,14 @@ def end_row(node: Node) -> int:
     return row - 1 if column == 0 and row > node.start_point[0] else row
 
 
-def _collect(grammar: Grammar, root: Node, lines: SourceLines) -> _Captures:
+def _collect(grammar: Grammar, root: Node, source: bytes, lines: SourceLines) -> _Captures:
     found = _Captures()
     for pattern, match in grammar.matches(root):
         name = match.get("name")
         for capture, nodes in match.items():
             if capture.startswith("definition."):
                 if name:
-                    made = _definition(capture[11:], nodes[0], match)
+                    made = _definition(capture[11:], nodes[0], match, source)
                     made.clauses = pattern in grammar.clauses
                     _keep_earliest(found, name[0].start_byte, pattern, made)
             elif capture in ("comment", "attribute"):
@@ -144,15 +153,15 @@ def _collect(grammar: Grammar, root: Node, lines: SourceLines) -> _Captures:
             elif capture == "import":
                 found.imports.append(nodes[0])
             elif capture == "package" and found.package is None:
-                found.package = text_of(nodes[0])
+                found.package = text_of(nodes[0], source)
     return found
 
 
-def _definition(kind: str, node: Node, match: dict[str, list[Node]]) -> Definition:
+def _definition(kind: str, node: Node, match: dict[str, list[Node]], source: bytes) -> Definition:
     name = match["name"][0]
     body, scope = match.get("body"), match.get("scope")
     return Definition(
-        name=_clean_name(text_of(name)),
+        name=_clean_name(text_of(name, source)),
         kind=kind,
         node=node,
         start_byte=node.start_byte,
@@ -161,7 +170,7 @@ def _definition(kind: str, node: Node, match: dict[str, list[Node]]) -> Definiti
         last=end_row(node),
         row=name.start_point[0],
         body_byte=body[0].start_byte if body else None,
-        scope=_clean_name(_TYPE_ARGUMENTS.sub("", text_of(scope[0]))) if scope else None,
+        scope=_clean_name(_TYPE_ARGUMENTS.sub("", text_of(scope[0], source))) if scope else None,
     )
 
 

@@ -43,7 +43,11 @@ HUGE = {  # first lines, a statement, last lines
         "        total = total + {n} * total{n};\n",
         "    }\n}\n",
     ),
-    "rust": ("fn huge(mut total: u64) -> u64 {\n", "    total = total + {n} * total_{n};\n", "    total\n}\n"),
+    "rust": (
+        "fn huge(mut total: u64) -> u64 {\n",
+        "    total = total + {n} * total_{n};\n",
+        "    total\n}\n",
+    ),
     "ruby": ("def huge(total)\n", "  total = total + {n} * total_{n}\n", "end\n"),
     "php": ("<?php\nfunction huge($total)\n{\n", "    $total = $total + {n} * $total{n};\n", "}\n"),
     "swift": ("func huge(total: Int) {\n", "    print(total + {n} * total{n})\n", "}\n"),
@@ -59,7 +63,11 @@ HUGE = {  # first lines, a statement, last lines
     ),
     "lua": ("local function huge(total)\n", "  total = total + {n} * total_{n}\n", "end\n"),
     "bash": ("huge() {\n", "  total=$((total + {n} * total_{n}))\n", "}\n"),
-    "zig": ("fn huge(start: u64) u64 {\n", "    total = total + {n} * total_{n};\n", "    return total;\n}\n"),
+    "zig": (
+        "fn huge(start: u64) u64 {\n",
+        "    total = total + {n} * total_{n};\n",
+        "    return total;\n}\n",
+    ),
 }
 
 
@@ -77,10 +85,8 @@ def broken(text: str) -> str:
 def shown(chunk: Chunk) -> str:
     where = f"{chunk.span.start}-{chunk.span.end}"
     symbols = " ".join(f"{symbol.name}:{symbol.kind}:{symbol.line}" for symbol in chunk.symbols)
-    rows = [
-        f"{where} {chunk.chunk_type} {chunk.kind} | {chunk.breadcrumb or '-'} | {symbols or '-'}"
-        f" | {chunk.signature or '-'} | {' '.join(chunk.tags)}"
-    ]
+    fields = (chunk.breadcrumb, symbols, chunk.signature, " ".join(chunk.tags))
+    rows = [" | ".join([f"{where} {chunk.chunk_type} {chunk.kind}", *(value or "-" for value in fields)])]
     for label, value in (("doc", chunk.doc_comment), ("context", chunk.context or None)):
         if value:
             rows.append(f"    {label}: {value!r}")

@@ -16,7 +16,22 @@ FIXTURES = Path(__file__).parents[2] / "fixtures" / "languages"
 SOURCES = {language_of(path.name): path.read_text("utf-8") for path in sorted(FIXTURES.iterdir())}
 NAMES = [language.name for language in LANGUAGES]
 
-ODD = ["\x00", "\ud800", "\r\n", "\f", "\x85", "\u2028", "\t", '"""', "/*", "```\n", "---\n", "# A\n", "}\n", "é"]
+ODD = [
+    "\x00",
+    "\ud800",
+    "\r\n",
+    "\f",
+    "\x85",
+    "\u2028",
+    "\t",
+    '"""',
+    "/*",
+    "```\n",
+    "---\n",
+    "# A\n",
+    "}\n",
+    "é",
+]
 
 
 def chunk(language: str, text: str, strategy: str = SYNTAX, path: str = "src/sample") -> ChunkedFile:
@@ -73,7 +88,9 @@ def test_mangled_source_keeps_the_invariants(sample: tuple[str, str]) -> None:
     st.lists(
         st.one_of(
             st.text(max_size=80),
-            st.sampled_from([*ODD, "\n", "\n\n", "key: value\n", "[table]\n", "  - item\n", "Title\n=====\n"]),
+            st.sampled_from(
+                [*ODD, "\n", "\n\n", "key: value\n", "[table]\n", "  - item\n", "Title\n=====\n"]
+            ),
         ),
         max_size=60,
     ).map("".join),
@@ -134,7 +151,10 @@ def test_chunks_past_the_limit_become_a_skip_that_counts_lines() -> None:
 
 @pytest.mark.parametrize("language", sorted(SOURCES))
 def test_windows_line_ends_change_neither_spans_nor_names(language: str) -> None:
-    unix, windows = chunk(language, SOURCES[language]), chunk(language, SOURCES[language].replace("\n", "\r\n"))
+    unix, windows = (
+        chunk(language, SOURCES[language]),
+        chunk(language, SOURCES[language].replace("\n", "\r\n")),
+    )
     named = {symbol.name for piece in unix.chunks for symbol in piece.symbols}
     assert {symbol.name for piece in windows.chunks for symbol in piece.symbols} == named
     check(language, SOURCES[language].replace("\n", "\r\n"))
