@@ -8,20 +8,20 @@
 
 from __future__ import annotations
 
-import shutil
+import contextlib
 import threading
 from pathlib import Path
 
 from findspot.core.config import Settings, load_settings
-from findspot.core.errors import ProjectNotDetectedError
+from findspot.core.errors import FindspotError, IndexBusyError, ProjectNotDetectedError
 from findspot.core.files import folder_bytes, read_json
-from findspot.core.locks import is_locked
-from findspot.core.model import IndexStatus
+from findspot.core.model import IndexState, IndexStatus
 from findspot.core.paths import index_folder, project_root
 from findspot.discover.root import find_root
 from findspot.embed.protocol import Embedder
 from findspot.embed.registry import open_embedder
 from findspot.project import Project
+from findspot.store.index import IndexStore
 
 
 class Engine:
@@ -58,7 +58,7 @@ class Engine:
         """The project that a folder belongs to: an indexed one around it, else the nearest marker."""
         folder = project_root(start)
         for candidate in (folder, *folder.parents):
-            if (index_folder(self.settings.home, candidate) / "index.sqlite").is_file():
+            if IndexStore(index_folder(self.settings.home, candidate), "").exists:
                 return self.project(candidate)
         root = find_root(folder)
         if root is None:
@@ -68,7 +68,7 @@ class Engine:
     def projects(self) -> list[tuple[str, IndexStatus]]:
         """Every indexed project whose folder is still there, with its id and status."""
         return [
-            (folder.name, self.project(root).status(check_disk=False))
+            (folder.name, self._status(folder, root))
             for folder, root in self._indexes()
             if root is not None and root.is_dir()
         ]
@@ -78,14 +78,16 @@ class Engine:
         return [
             (folder, folder_bytes(folder))
             for folder, root in self._indexes()
-            if (root is None or not root.is_dir()) and not is_locked(folder / "writer.lock")
+            if (root is None or not root.is_dir()) and not IndexStore(folder, "").being_written
         ]
 
     def clean(self) -> list[tuple[Path, int]]:
         """Delete the orphans; returns what was deleted."""
-        removed = self.orphans()
-        for folder, _ in removed:
-            shutil.rmtree(folder)
+        removed = []
+        for folder, size in self.orphans():
+            with contextlib.suppress(IndexBusyError):  # someone has begun to write this moment
+                IndexStore(folder, "").delete()
+                removed.append((folder, size))
         return removed
 
     def close(self) -> None:
@@ -97,6 +99,20 @@ class Engine:
             for model in self._models.values():
                 model.close()
             self._models.clear()
+
+    def _status(self, folder: Path, root: Path) -> IndexStatus:
+        """A project opened for this only is closed again: there may be hundreds."""
+        with self._guard:
+            known = self._projects.get(root)
+        try:
+            project = known or Project(root, self._flags, self.embedder)
+            try:
+                return project.status(check_disk=False)
+            finally:
+                if known is None:
+                    project.close()
+        except FindspotError as error:  # one unreadable project must not hide the others
+            return IndexStatus(IndexState.FAILED, str(root), str(folder), last_error=error.developer_message)
 
     def _indexes(self) -> list[tuple[Path, Path | None]]:
         """Each index folder with the project it says it is of."""
@@ -115,14 +131,8 @@ def _project_of(folder: Path) -> Path | None:
 
 def _project_in_database(folder: Path) -> Path | None:
     """An index still being built for the first time has no metadata file yet."""
-    from findspot.core.errors import FindspotError
-    from findspot.store.database import FILE_NAME, connect, read_meta
-
     try:
-        db = connect(folder / FILE_NAME)
-        try:
-            return Path(read_meta(db)["project_path"])
-        finally:
-            db.close()
+        with contextlib.closing(IndexStore(folder, "")) as store, store.snapshot() as snapshot:
+            return Path(snapshot.meta()["project_path"])
     except (FindspotError, KeyError):
         return None

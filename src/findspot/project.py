@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 from findspot.core.config import Settings, load_settings, write_starter
 from findspot.core.errors import (
+    CancelledError,
     DocsIndexNotFoundError,
+    FileLimitError,
     FileNotIndexedError,
     FindspotError,
+    IndexBusyError,
     IndexCorruptError,
     IndexFormatError,
     IndexNotFoundError,
@@ -18,7 +22,7 @@ from findspot.core.errors import (
     ModelMismatchError,
     SymlinkError,
 )
-from findspot.core.files import folder_bytes, make_private_dir, write_json
+from findspot.core.files import folder_bytes, write_json
 from findspot.core.globs import compile_glob
 from findspot.core.log import get_logger
 from findspot.core.model import (
@@ -43,12 +47,17 @@ from findspot.indexing.delta import compare
 from findspot.search.hybrid import search
 from findspot.search.regex import search_regex
 from findspot.store.index import IndexStore
+from findspot.store.records import DerivedDamagedError
 from findspot.store.snapshot import Snapshot
 
 _log = get_logger("project")
 
 MAX_PATH_RESULTS = 100_000
 """Paths a glob may give back, whatever the limit asked for."""
+
+
+_NO_FAILURE = (CancelledError, FileLimitError, IndexBusyError, IndexFormatError)
+"""Stopped on request, asked first, or not ours to write to."""
 
 
 class Project:
@@ -89,9 +98,8 @@ class Project:
                 f"The store '{settings.store.kind}' is not part of this version.",
                 hint='Set `store` to "default".',
             )
-        make_private_dir(self.store.folder)
         run = pipeline.Run(
-            root=self.root,
+            root=project_root(self.root),  # it may be gone since the project was opened
             store=self.store,
             settings=settings,
             model=self._model(settings),
@@ -103,8 +111,8 @@ class Project:
         try:
             report = self._apply(run)
         except FindspotError as error:
-            self._drop_if_empty()
             _log.info("indexing stopped: %s", error.developer_message)
+            self._note_failure(error)
             raise
         write_starter(self.store.folder)
         self._write_metadata()
@@ -190,10 +198,12 @@ class Project:
             if not run.force:
                 raise
             self.store.set_aside()
+        except DerivedDamagedError:
+            self.store.repair()
         except IndexCorruptError as error:
             backup = self.store.set_aside()
             _log.warning("%s; kept as %s and built anew", error.developer_message, backup.name)
-        return pipeline.apply(run)
+        return pipeline.apply(run.afresh())
 
     def _model(self, settings: Settings) -> str:
         """What tells the vectors of one model from another's."""
@@ -206,15 +216,17 @@ class Project:
 
     def _forget(self, relative: str, skip: Skip) -> None:
         with self.store.writer() as writer:
-            writer.remove_path(relative)
-            if skip.reason is not SkipReason.VANISHED:
+            if writer.remove(relative) and skip.reason is not SkipReason.VANISHED:
                 writer.add_skips([skip])
             writer.commit()
 
-    def _drop_if_empty(self) -> None:
-        """A first run that never committed leaves no trace."""
-        if not self.store.exists and self.store.folder.is_dir() and not self.store.being_written:
-            self.store.delete()
+    def _note_failure(self, error: FindspotError) -> None:
+        """Keep the reason for the status, where there is an index to keep it in."""
+        if isinstance(error, _NO_FAILURE) or not self.store.exists:
+            return
+        with contextlib.suppress(FindspotError), self.store.writer() as writer:
+            writer.set_meta(last_error=f"{error.user_message} ({error.developer_message})")
+            writer.commit()
 
     def _status(self, snapshot: Snapshot, check_disk: bool) -> IndexStatus:
         meta, settings = snapshot.meta(), self.settings
@@ -248,7 +260,7 @@ class Project:
 
     def _pending(self, snapshot: Snapshot, settings: Settings) -> int:
         """Files whose size or time of writing says that the index is behind."""
-        found = walk(self.root, pipeline.policy_of(settings)).files
+        found = walk(project_root(self.root), pipeline.policy_of(settings)).files
         delta = compare(found, snapshot.known_files(), 2**63, force=False)
         return len(delta.changed) + len(delta.removed)
 

@@ -20,7 +20,10 @@ class Delta:
     unchanged: int = 0
     rejected: int = 0
     """Files whose content was not fit for indexing and has not changed since."""
-    removed: list[StoredFile] = field(default_factory=list)
+    removed: list[str] = field(default_factory=list)
+    """Indexed files that are no longer to be found."""
+    forgotten: list[str] = field(default_factory=list)
+    """Files with a Skip of their content that are no longer to be found either."""
 
 
 def compare(found: Iterable[SourceFile], known: KnownFiles, indexed_at_ns: int, *, force: bool) -> Delta:
@@ -33,11 +36,12 @@ def compare(found: Iterable[SourceFile], known: KnownFiles, indexed_at_ns: int, 
         settled = not force and file.mtime_ns < indexed_at_ns - _RACY_NS
         if settled and stored and _same(file, stored):
             delta.unchanged += 1
-        elif settled and known.rejected.get(file.path) == (file.size, file.mtime_ns):
+        elif settled and not stored and known.left_out.get(file.path) == (file.size, file.mtime_ns):
             delta.rejected += 1
         else:
             delta.changed.append((file, stored))
-    delta.removed = [stored for path, stored in known.indexed.items() if path not in seen]
+    delta.removed = [path for path in known.indexed if path not in seen]
+    delta.forgotten = [path for path in known.left_out if path not in seen and path not in known.indexed]
     return delta
 
 

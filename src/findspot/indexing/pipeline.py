@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Generator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from findspot.core.model import IndexReport, Progress, Skip, SkipReason, SourceF
 from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
 from findspot.discover.policy import Policy
 from findspot.discover.walk import Discovery, walk
+from findspot.embed.batch import POOLING_REVISION
 from findspot.indexing.delta import Delta, compare
 from findspot.indexing.messages import Indexed, Job, Outcome, Setup, Unchanged
 from findspot.indexing.pool import WorkerPool, worker_count
@@ -52,6 +53,10 @@ class Run:
     chunks: int = 0
     skips: list[Skip] = field(default_factory=list)
 
+    def afresh(self) -> Run:
+        """The same run, with nothing done yet."""
+        return replace(self, created=False, indexed=0, unchanged=0, chunks=0, skips=[])
+
 
 def apply(run: Run) -> IndexReport:
     """Bring the index of a project up to date with its files."""
@@ -60,6 +65,8 @@ def apply(run: Run) -> IndexReport:
     with run.store.writer() as writer:
         run.created = not writer.meta().get("created_at")
         force = _prepare(run, writer)
+        # Permissions change without a trace in a file's time of writing: such files are tried again.
+        writer.drop_skips(SkipReason.UNREADABLE)
         delta = compare(found.files, writer.known_files(), _indexed_at(writer), force=force)
         _begin(run, writer, found, delta)
         _index_changed(run, writer, delta, force)
@@ -72,7 +79,6 @@ def apply_one(run: Run, file: SourceFile) -> int:
     with run.store.writer() as writer:
         _prepare(run, writer)
         delta = Delta(changed=[(file, None)])
-        writer.drop_skip(file.path)
         _index_changed(run, writer, delta, force=True)
         writer.set_meta(updated_at=_now())
         writer.commit()
@@ -108,11 +114,16 @@ def _prepare(run: Run, writer: Writer) -> bool:
         if not run.force:
             raise ModelMismatchError(stored_model, run.model)
         writer.clear()
-    return run.force or meta.get("pipeline", _pipeline(run)) != _pipeline(run)
+        writer.set_meta(build="incomplete", model=run.model)
+    pipeline = _pipeline(run)
+    outdated = meta.get("pipeline", pipeline) != pipeline
+    # Until the run is finished the index holds files of both revisions, and belongs to neither.
+    writer.set_meta(pipeline="mixed" if outdated else pipeline)
+    return run.force or outdated
 
 
 def _pipeline(run: Run) -> str:
-    return f"{PIPELINE_REVISION}:{run.settings.chunk.strategy}"
+    return f"{PIPELINE_REVISION}:{POOLING_REVISION}:{run.settings.chunk.strategy}"
 
 
 def _indexed_at(writer: Writer) -> int:
@@ -121,7 +132,7 @@ def _indexed_at(writer: Writer) -> int:
 
 def _begin(run: Run, writer: Writer, found: Discovery, delta: Delta) -> None:
     """Commit what is known before any file is read: the index says it is being built."""
-    for gone in delta.removed:
+    for gone in (*delta.removed, *delta.forgotten):
         writer.remove(gone)
     writer.set_walk_skips(found.skips)
     now = _now()
@@ -190,7 +201,7 @@ def _store(run: Run, writer: Writer, outcome: Outcome) -> None:
         writer.touch(outcome.file)
         run.unchanged += 1
     else:
-        writer.remove_path(outcome.file.path)
+        writer.remove(outcome.file.path)
         run.skips.append(outcome.skip)
         if outcome.skip.reason is not SkipReason.VANISHED:
             writer.add_skips([outcome.skip], outcome.file)

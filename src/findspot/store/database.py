@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from findspot.core.errors import (
+    FindspotError,
     IndexBusyError,
     IndexCorruptError,
     IndexFormatError,
@@ -22,15 +23,31 @@ from findspot.store.schema import (
     MIGRATIONS,
     ORDINAL_BITS,
     OUTLINE_ORDINAL,
-    TABLES,
     chunk_number,
     chunk_range,
 )
 from findspot.text.document import keyword_text
 
 FILE_NAME = "index.sqlite"
+FILE_NAMES = (FILE_NAME, f"{FILE_NAME}-wal", f"{FILE_NAME}-shm")
 _BUSY_MS = 10_000
 _MAX_PARAMETERS = 900
+
+
+_FAILED_WRITES = frozenset(
+    {
+        sqlite3.SQLITE_IOERR_WRITE,
+        sqlite3.SQLITE_IOERR_FSYNC,
+        sqlite3.SQLITE_IOERR_DIR_FSYNC,
+        sqlite3.SQLITE_IOERR_TRUNCATE,
+        sqlite3.SQLITE_IOERR_SHMSIZE,
+    }
+)
+"""A quota, a size limit, or no room for the shared memory file: SQLite says `full` only for some."""
+
+_REFUSED = frozenset(
+    {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH}
+)
 
 
 @contextlib.contextmanager
@@ -38,21 +55,26 @@ def translated(path: Path) -> Iterator[None]:
     """Turn SQLite's errors into ours."""
     try:
         yield
-    except sqlite3.OperationalError as error:
-        text = str(error)
-        if "full" in text:
-            raise disk_full(path) from error
-        if "locked" in text or "busy" in text:
-            raise IndexBusyError("another process") from error
-        if "readonly" in text or "unable to open" in text:
-            raise PermissionDeniedError(str(path)) from error
-        raise IndexCorruptError(text) from error
-    except sqlite3.DatabaseError as error:
-        raise IndexCorruptError(str(error)) from error
+    except sqlite3.Error as error:
+        code = getattr(error, "sqlite_errorcode", None)
+        if code is None:  # a mistake of the caller, not a state of the database
+            raise
+        raise _translation(path, error, code) from error
+
+
+def _translation(path: Path, error: sqlite3.Error, code: int) -> FindspotError:
+    primary = code & 0xFF
+    if primary == sqlite3.SQLITE_FULL or code in _FAILED_WRITES:
+        return disk_full(path)
+    if primary in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        return IndexBusyError("another process")
+    if primary in _REFUSED:
+        return PermissionDeniedError(str(path))
+    return IndexCorruptError(str(error))
 
 
 def connect(path: Path, *, create: bool = False) -> sqlite3.Connection:
-    """Open the database, making or migrating it only when `create` (the writer) asks."""
+    """Open the database; one of a newer format is refused."""
     with translated(path):
         mode = "rwc" if create else "rw"
         connection = sqlite3.connect(
@@ -63,33 +85,39 @@ def connect(path: Path, *, create: bool = False) -> sqlite3.Connection:
             timeout=_BUSY_MS / 1000,
         )
         try:
-            connection.execute("PRAGMA synchronous = NORMAL")
+            # What is derived is cleaned up after a commit, so the commit itself must be on the disk.
+            connection.execute("PRAGMA synchronous = FULL")
             connection.execute("PRAGMA mmap_size = 268435456")
-            _prepare(connection, create)
+            if (version := format_of(connection)) > FORMAT_VERSION:
+                raise IndexFormatError(version, FORMAT_VERSION)
         except BaseException:
             connection.close()
             raise
     return connection
 
 
-def _prepare(connection: sqlite3.Connection, create: bool) -> None:
-    version = int(connection.execute("PRAGMA user_version").fetchone()[0])
-    if version > FORMAT_VERSION:
-        raise IndexFormatError(version, FORMAT_VERSION)
-    if version == FORMAT_VERSION:
+def format_of(db: sqlite3.Connection) -> int:
+    """The format version; 0 while the tables are still to be made."""
+    return int(db.execute("PRAGMA user_version").fetchone()[0])
+
+
+def migrate(db: sqlite3.Connection, steps: Mapping[int, str] = MIGRATIONS) -> None:
+    """Bring an older database, or an empty one, to the newest format in one transaction."""
+    newest = max(steps) + 1
+    if format_of(db) >= newest:
         return
-    if not create:
-        raise IndexCorruptError(f"format {version} has not been migrated; update the index")
-    connection.execute("PRAGMA journal_mode = WAL")
-    connection.execute("BEGIN IMMEDIATE")
-    if version == 0:
-        for statement in TABLES.split(";\n"):
-            connection.execute(statement)
-    for step in range(max(version, 1), FORMAT_VERSION):
-        for statement in MIGRATIONS[step].split(";\n"):
-            connection.execute(statement)
-    connection.execute(f"PRAGMA user_version = {FORMAT_VERSION}")
-    connection.execute("COMMIT")
+    db.execute("PRAGMA journal_mode = WAL")
+    db.execute("BEGIN IMMEDIATE")
+    for version in range(format_of(db), newest):
+        for statement in steps[version].split(";\n"):
+            db.execute(statement)
+    db.execute(f"PRAGMA user_version = {newest}")
+    db.execute("COMMIT")
+
+
+def generation_of(db: sqlite3.Connection) -> int:
+    """How many commits there have been."""
+    return int(read_meta(db).get("generation", "0"))
 
 
 def read_meta(db: sqlite3.Connection) -> dict[str, str]:
@@ -127,7 +155,7 @@ def insert_file(db: sqlite3.Connection, record: FileRecord) -> int:
     file_id = int(cursor.lastrowid or 0)
     numbered = number_chunks(file_id, record)
     db.executemany(
-        "INSERT INTO chunks VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+        "INSERT INTO chunks VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
         (_chunk_row(number, item) for number, item in numbered),
     )
     db.executemany(
@@ -160,6 +188,7 @@ def _chunk_row(number: int, item: ChunkRecord) -> tuple[object, ...]:
         chunk.span.end,
         chunk.chunk_type,
         chunk.kind,
+        chunk.language,
         chunk.text,
         "\n".join(symbol.name for symbol in chunk.symbols),
         chunk.signature,
@@ -200,18 +229,8 @@ def all_keywords(db: sqlite3.Connection, corpus: str) -> Iterator[tuple[int, str
         yield number, keyword_text(path, breadcrumb, context, text)
 
 
-def keyword_counts(db: sqlite3.Connection) -> dict[str, int]:
-    """How many chunks of each corpus keyword search covers."""
-    found = db.execute(
-        "SELECT corpus, COUNT(*) FROM chunks JOIN files ON files.id = chunks.id >> ? "
-        "WHERE chunk_type <> ? GROUP BY corpus",
-        (ORDINAL_BITS, ChunkType.SYMBOLS),
-    )
-    return dict(found.fetchall())
-
-
 _CHUNK_COLUMNS = (
-    "chunks.id, path, language, start_line, end_line, chunk_type, kind, text, symbols, "
+    "chunks.id, path, chunks.language, start_line, end_line, chunk_type, kind, text, symbols, "
     "signature, breadcrumb, doc_comment, tags"
 )
 
@@ -286,10 +305,13 @@ def delete_skip(db: sqlite3.Connection, path: str) -> None:
     db.execute("DELETE FROM skips WHERE path = ?", (path,))
 
 
-def rejected_files(db: sqlite3.Connection) -> dict[str, tuple[int, int]]:
-    rows = db.execute(
-        "SELECT path, size, mtime_ns FROM skips WHERE mtime_ns IS NOT NULL AND reason <> 'chunk_limit'"
-    )
+def delete_skips(db: sqlite3.Connection, reason: str) -> None:
+    db.execute("DELETE FROM skips WHERE reason = ?", (reason,))
+
+
+def files_left_out(db: sqlite3.Connection) -> dict[str, tuple[int, int]]:
+    """Path, size and time of writing of the files that were read and have a Skip."""
+    rows = db.execute("SELECT path, size, mtime_ns FROM skips WHERE mtime_ns IS NOT NULL")
     return {path: (size, mtime_ns) for path, size, mtime_ns in rows}
 
 
@@ -304,6 +326,11 @@ def counts(db: sqlite3.Connection) -> dict[str, tuple[int, int]]:
     """Files and chunks of each corpus."""
     rows = db.execute("SELECT corpus, COUNT(*), SUM(chunks) FROM files GROUP BY corpus")
     return {corpus: (files, chunks or 0) for corpus, files, chunks in rows}
+
+
+def count_chunks(db: sqlite3.Connection) -> int:
+    """From the files: counting the chunks themselves would read the whole database."""
+    return int(db.execute("SELECT COALESCE(SUM(chunks), 0) FROM files").fetchone()[0])
 
 
 def languages(db: sqlite3.Connection) -> dict[str, int]:

@@ -14,12 +14,22 @@ from pathlib import Path
 
 import numpy as np
 
-from findspot.core.errors import IndexCorruptError
+from findspot.core.files import make_private_dir
+from findspot.core.log import get_logger
 from findspot.core.model import Corpus
 from findspot.store import database as rows
 from findspot.store import keywords, vectors
-from findspot.store.records import StoredFile
+from findspot.store.records import DerivedDamagedError, StoredFile
 from findspot.store.schema import ORDINAL_BITS
+
+_log = get_logger("store")
+
+KEYWORDS = "keywords"
+VECTORS = "vectors"
+
+MAX_DEAD_RATIO = 1.5
+_DEAD_ALLOWED = 5_000
+"""Chunks of replaced files that a writer killed before cleaning up may leave behind; more are dropped."""
 
 
 class FileTable:
@@ -47,47 +57,70 @@ class Derived:
     segments: tuple[vectors.Segment, ...]
 
 
-def load_derived(folder: Path, db: sqlite3.Connection, generation: int) -> Derived:
+def load_derived(folder: Path, db: sqlite3.Connection, generation: int, checked: set[str]) -> Derived:
+    """Open the derived parts as the database lists them; `checked` names files known to be whole."""
     files = FileTable(rows.all_files(db))
     names = json.loads(rows.read_meta(db).get("segments", "[]"))
-    segments = tuple(vectors.open_segment(folder / "vectors" / name) for name in names)
+    segments = tuple(vectors.open_segment(folder / VECTORS / name, checked) for name in names)
     readers = {}
     for corpus in {file.corpus for file in files.files if file.chunks}:
-        readers[corpus] = keywords.KeywordReader(folder / "keywords" / corpus)
+        readers[corpus] = keywords.KeywordReader(folder / KEYWORDS / corpus)
     return Derived(generation, files, readers, segments)
 
 
-def rebuild_missing(folder: Path, db: sqlite3.Connection) -> None:
-    """At the writer's start: check cheaply that the derived parts are there and whole."""
+def ensure_derived(folder: Path, db: sqlite3.Connection, checked: set[str]) -> None:
+    """At the writer's start: clean up after a crashed one, and make anew what is missing or damaged."""
     try:
-        derived = load_derived(folder, db, 0)
-        stored = rows.keyword_counts(db)
-        behind = any(derived.keywords[corpus].size < count for corpus, count in stored.items())
-        held = sum(segment.numbers.size for segment in derived.segments)
-        behind = behind or held < sum(file.chunks for file in derived.files.files)
-    except (IndexCorruptError, KeyError):
-        behind = True
-    if behind:
+        for corpus in Corpus:
+            keywords.drop_files_above(folder / KEYWORDS / corpus, rows.last_file_id(db))
+        _check(folder, load_derived(folder, db, 0, checked), checked)
+    except DerivedDamagedError as damage:
+        _log.warning("making the keyword index and vectors anew: %s", damage.developer_message)
         rebuild(folder, db)
 
 
+def _check(folder: Path, derived: Derived, checked: set[str]) -> None:
+    """Whether every live chunk is in the segments, and as many in the keyword indexes."""
+    files = derived.files.files
+    if _count(derived.segments, derived.files.mask(files)) != sum(file.chunks for file in files):
+        raise DerivedDamagedError("vector segments do not hold the chunks of the database")
+    for corpus, reader in derived.keywords.items():
+        keywords.check_files(folder / KEYWORDS / corpus, checked)
+        mask = derived.files.mask(file for file in files if file.corpus == corpus)
+        lines = _count(derived.segments, mask, only_lines=True)
+        if not lines <= reader.size <= lines * MAX_DEAD_RATIO + _DEAD_ALLOWED:
+            raise DerivedDamagedError(f"keyword index: {reader.size} chunks in place of {lines}")
+
+
+def _count(segments: Iterable[vectors.Segment], mask: vectors.Mask, *, only_lines: bool = False) -> int:
+    found = (vectors.live_rows(segment, mask, only_lines=only_lines).size for segment in segments)
+    return sum(found)
+
+
 def rebuild(folder: Path, db: sqlite3.Connection) -> None:
-    shutil.rmtree(folder / "keywords", ignore_errors=True)
-    for corpus in Corpus:
-        writer: keywords.KeywordWriter | None = None
-        for number, tokens in rows.all_keywords(db, corpus):
-            writer = writer or keywords.KeywordWriter(folder / "keywords" / corpus)
-            writer.add(number, number >> ORDINAL_BITS, tokens)
-        if writer:
-            writer.commit()
-            writer.close()
+    """Make the derived parts from the database; readers see the old ones or the new."""
+    _rebuild_keywords(folder, db)
     stored = list(rows.all_vectors(db))
-    names = [vectors.write_segment(folder / "vectors", segment_of(stored))] if stored else []
-    generation = int(rows.read_meta(db).get("generation", "0")) + 1
+    names = [vectors.write_segment(folder / VECTORS, segment_of(stored))] if stored else []
     db.execute("BEGIN IMMEDIATE")
-    rows.write_meta(db, {"segments": json.dumps(names), "generation": str(generation)})
+    rows.write_meta(db, {"segments": json.dumps(names), "generation": str(rows.generation_of(db) + 1)})
     db.execute("COMMIT")
-    vectors.remove_unlisted(folder / "vectors", set(names))
+    vectors.remove_unlisted(folder / VECTORS, set(names))
+
+
+def _rebuild_keywords(folder: Path, db: sqlite3.Connection) -> None:
+    """Built aside and put in place whole: a keyword index half full would silently find less."""
+    fresh = folder / f"{KEYWORDS}.new"
+    shutil.rmtree(fresh, ignore_errors=True)
+    make_private_dir(fresh)
+    for corpus in Corpus:
+        writer = keywords.KeywordWriter(fresh / corpus)
+        for number, tokens in rows.all_keywords(db, corpus):
+            writer.add(number, number >> ORDINAL_BITS, tokens)
+        writer.commit()
+        writer.close()
+    shutil.rmtree(folder / KEYWORDS, ignore_errors=True)
+    fresh.rename(folder / KEYWORDS)
 
 
 def segment_of(items: Sequence[tuple[int, float, bytes]]) -> vectors.Segment:

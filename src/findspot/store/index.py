@@ -10,22 +10,26 @@ from __future__ import annotations
 import contextlib
 import shutil
 import sqlite3
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 
-from findspot.core.errors import IndexCorruptError, IndexNotFoundError
+from findspot.core.errors import IndexBusyError, IndexNotFoundError, PermissionDeniedError
 from findspot.core.files import make_private_dir
 from findspot.core.locks import is_locked, writer_lock
-from findspot.core.log import get_logger
 from findspot.store import database as rows
-from findspot.store.derived import Derived, load_derived, rebuild, rebuild_missing
+from findspot.store.derived import KEYWORDS, VECTORS, Derived, ensure_derived, load_derived
+from findspot.store.records import DerivedDamagedError
+from findspot.store.schema import FORMAT_VERSION
 from findspot.store.snapshot import Snapshot
 from findspot.store.writer import Writer
 
-_log = get_logger("store")
-
+LOCK_NAME = "writer.lock"
 _SNAPSHOT_TRIES = 20
+_REPAIR_WAIT_S = 5.0
+_MAX_IDLE = 4
+"""Connections kept for the next readers; a burst of readers opens more and closes them."""
 
 
 class IndexStore:
@@ -38,6 +42,8 @@ class IndexStore:
         self._idle: list[sqlite3.Connection] = []
         self._inode: int | None = None
         self._derived: Derived | None = None
+        self._checked: set[str] = set()
+        """Names of derived files, which never change, that were compared with their checksums."""
 
     @property
     def database(self) -> Path:
@@ -49,29 +55,37 @@ class IndexStore:
 
     @property
     def being_written(self) -> bool:
-        return is_locked(self.folder / "writer.lock")
+        return is_locked(self._lock)
+
+    @property
+    def _lock(self) -> Path:
+        return self.folder / LOCK_NAME
 
     @contextlib.contextmanager
     def snapshot(self) -> Iterator[Snapshot]:
         """A consistent state to read from; what is derived and missing is rebuilt first."""
-        db = self._take()
+        db, inode = self._take()
         try:
-            yield Snapshot(db, self._enter(db))
-        finally:
-            if db.in_transaction:
+            with rows.translated(self.database):
+                yield Snapshot(db, self._enter(db, inode))
                 db.execute("COMMIT")
-            with self._guard:
-                self._idle.append(db)
+        except BaseException as error:
+            db.close()
+            if isinstance(error, DerivedDamagedError):
+                self.repair()  # found only by using it; the next snapshot is whole
+            raise
+        self._give_back(db, inode)
 
     @contextlib.contextmanager
     def writer(self, wait_s: float = 0.0) -> Iterator[Writer]:
         """The index's only writer; `IndexBusyError` when another process has it."""
         make_private_dir(self.folder)
-        with writer_lock(self.folder / "writer.lock", wait_s):
+        with writer_lock(self._lock, wait_s), rows.translated(self.database):
             db = rows.connect(self.database, create=True)
             try:
-                rebuild_missing(self.folder, db)
-                writer = Writer(self.folder, db)
+                rows.migrate(db)
+                ensure_derived(self.folder, db, self._checked)
+                writer = Writer(self.folder, db, self._checked)
                 try:
                     yield writer
                 finally:
@@ -80,81 +94,122 @@ class IndexStore:
                 db.close()
 
     def repair(self) -> None:
-        """Throw the derived parts away and make them anew from the database."""
-        _log.warning("rebuilding the keyword index and vectors of %s", self.folder.name)
-        with self.writer(wait_s=5.0) as writer:
-            rebuild(self.folder, writer._db)
+        """Check the derived parts in full, and make them anew where they are damaged."""
+        self._checked.clear()
         with self._guard:
             self._derived = None
+        with self.writer(wait_s=_REPAIR_WAIT_S):
+            """Opening the writer does it."""
 
     def set_aside(self) -> Path:
-        """Move a damaged index to `.bak`, so that a fresh one can be built."""
-        self.close()
+        """Move a damaged index to `index.bak`, so that a fresh one can be built."""
         backup = self.folder / "index.bak"
-        shutil.rmtree(backup, ignore_errors=True)
-        backup.mkdir(parents=True)
-        for name in (rows.FILE_NAME, f"{rows.FILE_NAME}-wal", f"{rows.FILE_NAME}-shm", "keywords", "vectors"):
-            if (self.folder / name).exists():
-                (self.folder / name).rename(backup / name)
+        with writer_lock(self._lock):
+            self.close()
+            shutil.rmtree(backup, ignore_errors=True)
+            backup.mkdir(parents=True)
+            for name in (*rows.FILE_NAMES, KEYWORDS, VECTORS):
+                with contextlib.suppress(FileNotFoundError):
+                    (self.folder / name).rename(backup / name)
         return backup
 
     def delete(self) -> None:
         """Remove the whole index folder; the lock is held so that nobody is writing."""
-        with writer_lock(self.folder / "writer.lock"):
+        with writer_lock(self._lock):
             self.close()
-            shutil.rmtree(self.folder)
+            # The database first: from then on there is no index, whatever happens to the rest.
+            for name in rows.FILE_NAMES:
+                (self.folder / name).unlink(missing_ok=True)
+            # Windows does not remove the lock's file while it is open: it stays, and means nothing.
+            shutil.rmtree(self.folder, ignore_errors=sys.platform == "win32")
 
     def close(self) -> None:
+        """Close what is open and not in use; the rest is closed when its user is done."""
         with self._guard:
-            for db in self._idle:
-                db.close()
-            self._idle.clear()
-            self._derived = None
+            self._reset(None)
 
-    def _take(self) -> sqlite3.Connection:
+    def _take(self) -> tuple[sqlite3.Connection, int]:
+        """A connection that nobody uses, and the file it is of."""
         try:
             inode = self.database.stat().st_ino
         except OSError:
             self.close()
-            raise IndexNotFoundError(self._project_path, str(self.folder)) from None
-        if inode != self._inode:  # deleted and made again behind our back
-            self.close()
-            self._inode = inode
+            raise self._not_found() from None
         with self._guard:
+            if inode != self._inode:  # deleted and made again behind our back
+                self._reset(inode)
             if self._idle:
-                return self._idle.pop()
-        return rows.connect(self.database)
+                return self._idle.pop(), inode
+        return self._connect(), inode
 
-    def _enter(self, db: sqlite3.Connection) -> Derived:
+    def _give_back(self, db: sqlite3.Connection, inode: int) -> None:
+        with self._guard:
+            if inode == self._inode and len(self._idle) < _MAX_IDLE:
+                self._idle.append(db)
+                return
+        db.close()
+
+    def _reset(self, inode: int | None) -> None:
+        for db in self._idle:
+            db.close()
+        self._idle.clear()
+        self._derived = None
+        self._inode = inode
+
+    def _connect(self) -> sqlite3.Connection:
+        """A reader's connection; an older index is migrated first, which is the writer's work."""
+        db = self._open()
+        if rows.format_of(db) < FORMAT_VERSION:
+            db.close()
+            with self.writer(wait_s=_REPAIR_WAIT_S):
+                """Opening the writer does it."""
+            return self._open()
+        return db
+
+    def _open(self) -> sqlite3.Connection:
+        try:
+            db = rows.connect(self.database)
+        except PermissionDeniedError:
+            if self.exists:
+                raise
+            raise self._not_found() from None  # deleted this moment
+        if rows.format_of(db) == 0:  # its first writer has not committed anything yet
+            db.close()
+            raise self._not_found()
+        return db
+
+    def _not_found(self) -> IndexNotFoundError:
+        return IndexNotFoundError(self._project_path, str(self.folder))
+
+    def _enter(self, db: sqlite3.Connection, inode: int) -> Derived:
         """Begin a read transaction whose generation the derived parts fit."""
-        for attempt in range(_SNAPSHOT_TRIES):
+        repaired = False
+        for _ in range(_SNAPSHOT_TRIES):
+            db.execute("BEGIN")
+            generation = rows.generation_of(db)
+            with self._guard:
+                derived = self._derived if inode == self._inode else None
+            if derived and derived.generation == generation:
+                return derived
             try:
-                with rows.translated(self.database):
-                    db.execute("BEGIN")
-                    generation = int(rows.read_meta(db).get("generation", "0"))
+                derived = load_derived(self.folder, db, generation, self._checked)
+            except DerivedDamagedError:
+                # A newer commit may have replaced what this one lists; else it is lost.
+                db.execute("ROLLBACK")
+                if self._generation_now() == generation:
+                    if repaired:
+                        raise
+                    self.repair()
+                    repaired = True
+                continue
+            if self._generation_now() == generation:
                 with self._guard:
-                    derived = self._derived
-                if derived is None or derived.generation != generation:
-                    derived = load_derived(self.folder, db, generation)
-                    if self._generation_now() != generation:
-                        db.execute("COMMIT")
-                        continue
-                    with self._guard:
+                    if inode == self._inode:
                         self._derived = derived
                 return derived
-            except IndexCorruptError:
-                if db.in_transaction:
-                    db.execute("ROLLBACK")
-                if attempt == _SNAPSHOT_TRIES - 1:
-                    raise
-                if self._generation_now() == generation:
-                    self.repair()
-        raise IndexCorruptError("no consistent snapshot could be read")
+            db.execute("ROLLBACK")
+        raise IndexBusyError("a process that commits faster than its commits can be read")
 
     def _generation_now(self) -> int:
-        db = rows.connect(self.database)
-        try:
-            with rows.translated(self.database):
-                return int(rows.read_meta(db).get("generation", "0"))
-        finally:
-            db.close()
+        with contextlib.closing(self._open()) as db:
+            return rows.generation_of(db)

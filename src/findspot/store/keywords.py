@@ -8,13 +8,15 @@ of SQLite a reader has, every chunk of it can be found here.
 from __future__ import annotations
 
 import contextlib
+import json
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from findspot.core.errors import IndexCorruptError
 from findspot.core.files import disk_full
+from findspot.store.records import DerivedDamagedError
 
 if TYPE_CHECKING:
     import tantivy
@@ -35,22 +37,36 @@ def _schema() -> tantivy.Schema:
     return builder.build()
 
 
+_MIN_FREE_BYTES = 1 << 20
+"""tantivy's threads report a full disk as `an error occurred in a thread`: look at the disk itself."""
+
+
 @contextlib.contextmanager
 def _translated(folder: Path) -> Iterator[None]:
     try:
         yield
     except (ValueError, OSError) as error:
-        if "No space left" in str(error) or "os error 28" in str(error):
+        if "os error 28" in str(error) or _free_bytes(folder) < _MIN_FREE_BYTES:
             raise disk_full(folder) from error
-        raise IndexCorruptError(f"keyword index: {error}") from error
+        raise DerivedDamagedError(f"keyword index: {error}") from error
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":  # Rust's panic on data it did not expect
+            raise
+        raise DerivedDamagedError(f"keyword index: {error}") from error
+
+
+def _free_bytes(folder: Path) -> int:
+    there = next(p for p in (folder, *folder.parents) if p.exists())
+    return shutil.disk_usage(there).free
 
 
 class KeywordReader:
-    """Searches the keyword index as it was when opened or last reloaded."""
+    """Searches the keyword index as it was when opened."""
 
     def __init__(self, folder: Path) -> None:
         import tantivy
 
+        self._folder = folder
         with _translated(folder):
             self._index = tantivy.Index.open(str(folder))
             self._schema = self._index.schema
@@ -60,17 +76,9 @@ class KeywordReader:
     def size(self) -> int:
         return int(self._searcher.num_docs)
 
-    def reloaded(self) -> KeywordReader:
-        """A reader of the newest commit; this one keeps seeing its own."""
-        fresh = object.__new__(KeywordReader)
-        with _translated(Path()):
-            self._index.reload()
-            fresh._index, fresh._schema = self._index, self._schema
-            fresh._searcher = self._index.searcher()
-        return fresh
-
     def document_frequency(self, term: str) -> int:
-        return int(self._searcher.doc_freq(_TEXT, term))
+        with _translated(self._folder):
+            return int(self._searcher.doc_freq(_TEXT, term))
 
     def search(
         self, terms: Mapping[str, float], top: int, only_files: Sequence[int] | None = None
@@ -89,7 +97,7 @@ class KeywordReader:
                     (tantivy.Occur.Must, tantivy.Query.boost_query(allowed, 0.0)),
                 ]
             )
-        with _translated(Path()):
+        with _translated(self._folder):
             hits = self._searcher.search(query, limit=max(1, top)).hits
             numbers = self._searcher.fast_field_values(_CHUNK, [address for _, address in hits])
         found = [(int(n or 0), float(score)) for n, (score, _) in zip(numbers, hits, strict=True)]
@@ -126,24 +134,10 @@ class KeywordWriter:
             self._writer.add_document(document)
         self._dirty = True
 
-    def delete_files(self, file_ids: Iterable[int]) -> None:
+    def delete_file(self, file_id: int) -> None:
         with _translated(self._folder):
-            for file_id in file_ids:
-                self._writer.delete_documents_by_term(_FILE, file_id)
-                self._dirty = True
-
-    def delete_files_above(self, last_id: int) -> None:
-        """Drop what a crashed writer added for file numbers that were never committed."""
-        import tantivy
-
-        orphans = tantivy.Query.range_query(
-            self._index.schema, _FILE, tantivy.FieldType.Unsigned, last_id + 1, 2**62
-        )
-        with _translated(self._folder):
-            self._index.reload()
-            if self._index.searcher().search(orphans, limit=1).hits:
-                self._writer.delete_documents_by_query(orphans)
-                self._dirty = True
+            self._writer.delete_documents_by_term(_FILE, file_id)
+        self._dirty = True
 
     def commit(self) -> None:
         if self._dirty:
@@ -152,9 +146,10 @@ class KeywordWriter:
             self._dirty = False
 
     def rollback(self) -> None:
-        with _translated(self._folder):
-            self._writer.rollback()
-        self._dirty = False
+        if self._dirty:
+            with _translated(self._folder):
+                self._writer.rollback()
+            self._dirty = False
 
     def close(self) -> None:
         """Let merges finish, so that nothing works on after the lock is released."""
@@ -162,9 +157,56 @@ class KeywordWriter:
             self._writer.wait_merging_threads()
 
 
-def exists(folder: Path) -> bool:
-    return (folder / "meta.json").is_file()
+def drop_files_above(folder: Path, last_id: int) -> None:
+    """Drop what a writer that crashed before its commit added: those numbers will be given again."""
+    import tantivy
+
+    if not (folder / "meta.json").is_file():
+        return
+    with _translated(folder):
+        index = tantivy.Index.open(str(folder))
+        orphans = tantivy.Query.range_query(
+            index.schema, _FILE, tantivy.FieldType.Unsigned, last_id + 1, 2**62
+        )
+        if index.searcher().search(orphans, limit=1).hits:
+            writer = index.writer(_HEAP_BYTES, 1)
+            writer.delete_documents_by_query(orphans)
+            writer.commit()
+            writer.wait_merging_threads()
 
 
-def remove(folder: Path) -> None:
-    shutil.rmtree(folder, ignore_errors=True)
+def check_files(folder: Path, checked: set[str]) -> None:
+    """Compare each committed file with the checksum at its end; `checked` names those already compared.
+
+    What a killed writer left half-written is not committed, and goes with the next commit.
+    """
+    try:
+        segments = json.loads((folder / "meta.json").read_bytes())["segments"]
+        names = [name for segment in segments for name in _file_names(segment)]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise DerivedDamagedError(f"keyword index: {error}") from error
+    for name in names:
+        if name not in checked:
+            _check_file(folder / name)
+            checked.add(name)
+
+
+def _file_names(segment: dict[str, Any]) -> list[str]:
+    """The files of a segment as `meta.json` describes it."""
+    stem = segment["segment_id"].replace("-", "")
+    names = [f"{stem}.{kind}" for kind in ("fast", "fieldnorm", "idx", "pos", "store", "term")]
+    deletes = segment.get("deletes")
+    return [*names, f"{stem}.{deletes['opstamp']}.del"] if deletes else names
+
+
+def _check_file(path: Path) -> None:
+    """A file ends in its description as JSON, the length of that, and a magic number."""
+    try:
+        data = path.read_bytes()
+        end = len(data) - 8
+        start = end - int.from_bytes(data[end : end + 4], "little")
+        expected = json.loads(data[max(start, 0) : end])["crc"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise DerivedDamagedError(f"keyword index: {path.name} is missing or cut short") from error
+    if zlib.crc32(memoryview(data)[:start]) != expected:
+        raise DerivedDamagedError(f"keyword index: {path.name} has been altered")

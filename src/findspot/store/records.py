@@ -1,10 +1,15 @@
-"""What goes into the store and what comes out of it: plain rows."""
+"""What goes into the store and what comes out of it: plain rows, and the store's own error."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from findspot.core.errors import IndexCorruptError
 from findspot.core.model import Chunk, SourceFile
+
+
+class DerivedDamagedError(IndexCorruptError):
+    """Only what is derived is damaged: it can be made anew from the database."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +51,11 @@ class StoredFile:
 
 @dataclass(frozen=True, slots=True)
 class KnownFiles:
-    """All that the index knows of files: those it holds, and those it looked into and left out."""
+    """All that the index knows of files: those it holds, and those it read and has a Skip for."""
 
     indexed: dict[str, StoredFile]
-    rejected: dict[str, tuple[int, int]]
-    """Path → size and time of writing when it was read."""
+    left_out: dict[str, tuple[int, int]]
+    """Path → size and time of writing when it was read. Of an indexed file only a part is left out."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,6 +38,7 @@ CREATE TABLE chunks (
     end_line    INTEGER NOT NULL,
     chunk_type  TEXT NOT NULL,
     kind        TEXT NOT NULL,
+    language    TEXT NOT NULL,   -- of the lines: a notebook's cells differ from their file
     text        TEXT NOT NULL,
     symbols     TEXT NOT NULL,   -- names, one a line
     signature   TEXT,
@@ -69,8 +70,11 @@ CREATE TABLE skips (
 ) WITHOUT ROWID;
 """
 
-MIGRATIONS: dict[int, str] = {}
-"""From a version to the next: statements run in the transaction that raises `user_version`."""
+MIGRATIONS: dict[int, str] = {0: TABLES}
+"""From a version to the next: statements run in the transaction that raises `user_version`.
+
+A fresh database is of version 0, so a new index goes through the same steps as an old one.
+"""
 
 
 def chunk_number(file_id: int, ordinal: int) -> int:

@@ -46,7 +46,7 @@ class Snapshot:
         return rows.skip_counts(self._db)
 
     def known_files(self) -> KnownFiles:
-        return KnownFiles({file.path: file for file in self.files.files}, rows.rejected_files(self._db))
+        return KnownFiles({file.path: file for file in self.files.files}, rows.files_left_out(self._db))
 
     def chunks(self, numbers: Sequence[int]) -> dict[int, StoredChunk]:
         return rows.chunks_by_number(self._db, numbers)

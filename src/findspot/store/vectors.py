@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import uuid
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,8 +17,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from findspot.core.errors import IndexCorruptError
 from findspot.core.files import write_atomic
+from findspot.store.records import DerivedDamagedError
 from findspot.store.schema import ORDINAL_BITS, OUTLINE_ORDINAL
 
 _MAGIC = b"FSPTVEC1"
@@ -50,23 +51,22 @@ class Segment:
 def write_segment(folder: Path, segment: Segment) -> str:
     """Write a segment under a name never used before, and return the name."""
     count, dimensions = segment.rows.shape
-    header = _MAGIC + np.array([count, dimensions], np.int64).tobytes()
+    counts = np.array([count, dimensions], np.int64).tobytes()
+    index = segment.numbers.astype(np.int64).tobytes() + segment.scales.astype(np.float32).tobytes()
+    rows = np.ascontiguousarray(segment.rows, np.int8).tobytes()
+    body = index + b"\0" * (-len(index) % _ALIGN) + rows
+    header = _MAGIC + counts + zlib.crc32(body, zlib.crc32(counts)).to_bytes(4, "little")
     name = f"{uuid.uuid4().hex}.seg"
-    parts = [
-        header.ljust(_HEADER_BYTES, b"\0"),
-        segment.numbers.astype(np.int64).tobytes(),
-        segment.scales.astype(np.float32).tobytes(),
-    ]
-    size = sum(map(len, parts))
-    parts.append(b"\0" * (-size % _ALIGN))
-    parts.append(np.ascontiguousarray(segment.rows, np.int8).tobytes())
     folder.mkdir(exist_ok=True)
-    write_atomic(folder / name, b"".join(parts))
+    write_atomic(folder / name, header.ljust(_HEADER_BYTES, b"\0") + body)
     return name
 
 
-def open_segment(path: Path) -> Segment:
-    """Map a segment into memory; `IndexCorruptError` when it is missing or cut short."""
+def open_segment(path: Path, checked: set[str]) -> Segment:
+    """Map a segment into memory; `DerivedDamagedError` when it is missing, cut short or altered.
+
+    `checked` names the files whose checksum need not be computed again: they never change.
+    """
     try:
         data = np.memmap(path, np.uint8, "r")
         if data[:8].tobytes() != _MAGIC:
@@ -77,13 +77,20 @@ def open_segment(path: Path) -> Segment:
         rows_start = scales_end + (-scales_end % _ALIGN)
         if data.size != rows_start + count * dimensions:
             raise ValueError("wrong size")
+        if path.name not in checked and _checksum(data) != int.from_bytes(data[24:28].tobytes(), "little"):
+            raise ValueError("wrong checksum")
     except (OSError, ValueError) as error:
-        raise IndexCorruptError(f"vector segment {path.name}: {error}") from error
+        raise DerivedDamagedError(f"vector segment {path.name}: {error}") from error
+    checked.add(path.name)
     return Segment(
         numbers=data[_HEADER_BYTES:numbers_end].view(np.int64),
         scales=data[numbers_end:scales_end].view(np.float32),
         rows=data[rows_start:].view(np.int8).reshape(count, dimensions),
     )
+
+
+def _checksum(data: NDArray[np.uint8]) -> int:
+    return zlib.crc32(data[_HEADER_BYTES:].data, zlib.crc32(data[8:24].data))
 
 
 def scan(
@@ -96,12 +103,12 @@ def scan(
     """
     found: list[tuple[Numbers, NDArray[np.float32]]] = []
     for segment in segments:
-        keep = np.flatnonzero(_mask(allowed, segment.files) & segment.of_lines)
+        keep = live_rows(segment, allowed, only_lines=True)
         if keep.size == 0:
             continue
         scores = _dots(segment.rows, query)[keep] * segment.scales[keep]
-        if keep.size > top:
-            best = np.argpartition(-scores, top - 1)[:top]
+        if keep.size > top:  # with all that tie for the last place: it is settled by number below
+            best = np.flatnonzero(scores >= np.partition(scores, -top)[-top])
             keep, scores = keep[best], scores[best]
         found.append((segment.numbers[keep], scores))
     if not found:
@@ -128,6 +135,12 @@ def score_of(
     return found
 
 
+def live_rows(segment: Segment, allowed: Mask, *, only_lines: bool = False) -> NDArray[np.intp]:
+    """The rows of a segment whose file revision is allowed, outlines left out on request."""
+    mask = _mask(allowed, segment.files)
+    return np.flatnonzero(mask & segment.of_lines if only_lines else mask)
+
+
 def _mask(allowed: Mask, files: Numbers) -> Mask:
     known = files < allowed.size
     return np.where(known, allowed[np.where(known, files, 0)], False)
@@ -143,7 +156,9 @@ def _dots(rows: NDArray[np.int8], query: NDArray[np.int8]) -> NDArray[np.float32
 
 def merge(segments: Sequence[Segment], live: Mask) -> Segment:
     """One segment of all rows whose file revision is live, in chunk order."""
-    kept = [(s, np.flatnonzero(_mask(live, s.files))) for s in segments]
+    found = [(s, live_rows(s, live)) for s in segments]
+    # Not those of a cleared index, whose rows may be of another length.
+    kept = [pair for pair in found if pair[1].size] or found[:1]
     numbers = np.concatenate([s.numbers[k] for s, k in kept])
     order = np.argsort(numbers, kind="stable")
     return Segment(

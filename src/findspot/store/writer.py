@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from findspot.core.model import Skip, SourceFile
+from findspot.core.errors import FindspotError
+from findspot.core.model import ChunkType, Skip, SkipReason, SourceFile
 from findspot.store import database as rows
 from findspot.store import keywords, vectors
-from findspot.store.derived import FileTable, segment_of
+from findspot.store.derived import KEYWORDS, VECTORS, FileTable, segment_of
 from findspot.store.records import FileRecord, KnownFiles, StoredFile
-from findspot.store.schema import ORDINAL_BITS
 
 _MAX_DEAD_SHARE = 0.25
 """Segments are merged whole once this share of their rows belongs to replaced files."""
@@ -22,20 +23,23 @@ _MAX_DEAD_SHARE = 0.25
 class Writer:
     """The one writer: changes gather in a transaction until `commit`."""
 
-    def __init__(self, folder: Path, db: sqlite3.Connection) -> None:
+    def __init__(self, folder: Path, db: sqlite3.Connection, checked: set[str]) -> None:
         self._folder = folder
         self._db = db
+        self._checked = checked
         self._keywords: dict[str, keywords.KeywordWriter] = {}
-        self._new: list[tuple[int, float, bytes]] = []
-        self._dead: dict[str, list[int]] = {}
-        self._last_committed = rows.last_file_id(db)
+        self._new: dict[int, list[tuple[int, float, bytes]]] = {}
+        self._replaced: list[tuple[str, int]] = []
+        """Corpus and number of file revisions that go with this transaction …"""
+        self._dead: list[tuple[str, int]] = []
+        """… and of those that went with earlier ones: no snapshot to come can name them."""
         self._segment_names: list[str] = json.loads(rows.read_meta(db).get("segments", "[]"))
 
     def files(self) -> list[StoredFile]:
         return rows.all_files(self._db)
 
     def known_files(self) -> KnownFiles:
-        return KnownFiles({file.path: file for file in self.files()}, rows.rejected_files(self._db))
+        return KnownFiles({file.path: file for file in self.files()}, rows.files_left_out(self._db))
 
     def meta(self) -> dict[str, str]:
         return rows.read_meta(self._db)
@@ -53,18 +57,16 @@ class Writer:
             record = _with_known_vectors(record, rows.file_vectors(self._db, old.id))
             self._forget(old)
         file_id = rows.insert_file(self._db, record)
-        for number, item in rows.number_chunks(file_id, record):
-            self._new.append((number, item.scale, item.vector or b""))
-            if item.keywords:
+        numbered = rows.number_chunks(file_id, record)
+        self._new[file_id] = [(number, item.scale, item.vector or b"") for number, item in numbered]
+        for number, item in numbered:
+            if item.chunk.chunk_type is not ChunkType.SYMBOLS:
                 self._keyword_writer(record.file.corpus).add(number, file_id, item.keywords)
 
-    def remove(self, file: StoredFile) -> None:
+    def remove(self, path: str) -> bool:
+        """Forget a file and what was noted of it; False when the index does not have it."""
         self._begin()
-        self._forget(file)
-
-    def remove_path(self, path: str) -> bool:
-        """Forget a file if the index has it."""
-        self._begin()
+        rows.delete_skip(self._db, path)
         file = rows.find_file(self._db, path)
         if file:
             self._forget(file)
@@ -72,9 +74,9 @@ class Writer:
 
     def clear(self) -> None:
         """Forget every file: nothing of another model may stay beside what comes."""
+        self._begin()
         for file in self.files():
-            self.remove(file)
-        self._segment_names = []
+            self._forget(file)
 
     def touch(self, file: SourceFile) -> None:
         """Note that a file with the same content was written again."""
@@ -93,9 +95,10 @@ class Writer:
         self._begin()
         rows.put_skips(self._db, skips, file)
 
-    def drop_skip(self, path: str) -> None:
+    def drop_skips(self, reason: SkipReason) -> None:
+        """Forget every Skip of one kind, so that its files are looked at again."""
         self._begin()
-        rows.delete_skip(self._db, path)
+        rows.delete_skips(self._db, reason)
 
     def count_skips(self) -> int:
         return sum(rows.skip_counts(self._db).values())
@@ -106,79 +109,82 @@ class Writer:
 
     def commit(self) -> None:
         """Make everything since the last commit visible at once."""
-        with rows.translated(self._folder):
-            self._begin()
-            for writer in self._keywords.values():
-                writer.commit()
-            self._write_vectors()
-            generation = int(self.meta().get("generation", "0")) + 1
-            rows.write_meta(
-                self._db, {"generation": str(generation), "segments": json.dumps(self._segment_names)}
-            )
-            self._db.execute("COMMIT")
-        self._last_committed = rows.last_file_id(self._db)
-        for corpus, dead in self._dead.items():
-            self._keyword_writer(corpus).delete_files(dead)
-        self._dead.clear()
-        vectors.remove_unlisted(self._folder / "vectors", set(self._segment_names))
-
-    def close(self) -> None:
-        """Give up what is not committed."""
-        if self._db.in_transaction:
-            self._db.execute("ROLLBACK")
-            for writer in self._keywords.values():
-                writer.rollback()
+        self._begin()
+        self._delete_dead_keywords()
         for writer in self._keywords.values():
             writer.commit()
+        self._write_vectors()
+        self.set_meta(
+            generation=str(rows.generation_of(self._db) + 1), segments=json.dumps(self._segment_names)
+        )
+        self._db.execute("COMMIT")
+        self._dead, self._replaced = self._replaced, []
+        vectors.remove_unlisted(self._folder / VECTORS, set(self._segment_names))
+
+    def close(self) -> None:
+        """Give up what is not committed, and clean up; what fails of that is left to the next writer."""
+        with contextlib.suppress(sqlite3.Error):
+            if self._db.in_transaction:
+                self._db.execute("ROLLBACK")
+        with contextlib.suppress(FindspotError):
+            for writer in self._keywords.values():
+                writer.rollback()
+            self._delete_dead_keywords()
+            for writer in self._keywords.values():
+                writer.commit()
+        for writer in self._keywords.values():
             writer.close()
 
     def _begin(self) -> None:
         if not self._db.in_transaction:
-            with rows.translated(self._folder):
-                self._db.execute("BEGIN IMMEDIATE")
+            self._db.execute("BEGIN IMMEDIATE")
 
     def _forget(self, file: StoredFile) -> None:
         rows.delete_file(self._db, file.id)
-        self._dead.setdefault(file.corpus, []).append(file.id)
-        self._new = [item for item in self._new if item[0] >> ORDINAL_BITS != file.id]
+        self._replaced.append((file.corpus, file.id))
+        self._new.pop(file.id, None)
+
+    def _delete_dead_keywords(self) -> None:
+        for corpus, file_id in self._dead:
+            self._keyword_writer(corpus).delete_file(file_id)
+        self._dead = []
 
     def _keyword_writer(self, corpus: str) -> keywords.KeywordWriter:
         if corpus not in self._keywords:
-            writer = keywords.KeywordWriter(self._folder / "keywords" / corpus)
-            self._keywords[corpus] = writer
-            writer.delete_files_above(self._last_committed)
+            self._keywords[corpus] = keywords.KeywordWriter(self._folder / KEYWORDS / corpus)
         return self._keywords[corpus]
 
     def _write_vectors(self) -> None:
         """Write the new vectors, merged with the newest segments so that few remain."""
-        segments = [vectors.open_segment(self._segment_path(name)) for name in self._segment_names]
-        if self._new:
-            segments.append(segment_of(self._new))
-        total = sum(segment.numbers.size for segment in segments)
-        live = int(self._db.execute("SELECT COUNT(*) FROM chunks").fetchone()[0])
-        keep = _merge_from([segment.numbers.size for segment in segments])
-        if total - live > _MAX_DEAD_SHARE * total:
-            keep = 0
-        if keep < len(segments) and (self._new or keep == 0):
-            files = rows.all_files(self._db)
-            mask = FileTable(files).mask(files)
-            merged = vectors.merge(segments[keep:], mask)
-            names = [vectors.write_segment(self._folder / "vectors", merged)] if merged.numbers.size else []
-            self._segment_names = self._segment_names[:keep] + names
-        self._new = []
-
-    def _segment_path(self, name: str) -> Path:
-        return self._folder / "vectors" / name
+        new = [item for items in self._new.values() for item in items]
+        segments = [
+            vectors.open_segment(self._folder / VECTORS / name, self._checked) for name in self._segment_names
+        ]
+        if new:
+            segments.append(segment_of(new))
+        sizes = [segment.numbers.size for segment in segments]
+        dead = sum(sizes) - rows.count_chunks(self._db)
+        if dead > _MAX_DEAD_SHARE * sum(sizes):
+            first = 0
+        elif new:
+            first = _merge_from(sizes)
+        else:
+            return
+        files = rows.all_files(self._db)
+        merged = vectors.merge(segments[first:], FileTable(files).mask(files))
+        names = [vectors.write_segment(self._folder / VECTORS, merged)] if merged.numbers.size else []
+        self._segment_names = self._segment_names[:first] + names
+        self._new = {}
 
 
 def _merge_from(sizes: Sequence[int]) -> int:
     """The first of the newest segments to merge: each older one left is twice as large as all after it."""
     first = len(sizes) - 1
-    gathered = sizes[-1] if sizes else 0
+    gathered = sizes[first]
     while first > 0 and sizes[first - 1] < 2 * gathered:
         first -= 1
         gathered += sizes[first]
-    return max(first, 0)
+    return first
 
 
 def _with_known_vectors(record: FileRecord, known: dict[bytes, tuple[float, bytes]]) -> FileRecord:
