@@ -28,9 +28,21 @@ def chunk_data(lines: SourceLines, language: str) -> list[Draft]:
     for first, last in pack(units, lines):
         while index < len(entries) - 1 and entries[index][1] < first:
             index += 1
-        key = _key(lines.lines[entries[index][0]]) if entries[index][1] >= last else None
-        drafts.append(Draft(first, last, kind="data", breadcrumb=key))
+        drafts.append(Draft(first, last, kind="data", breadcrumb=_only_key(entries, index, last, lines)))
     return drafts
+
+
+def _only_key(entries: list[Rows], index: int, last: int, lines: SourceLines) -> str | None:
+    """The key of the entries from `index` up to row `last`, where they have just one."""
+    found: str | None = None
+    for start, end in entries[index:]:
+        if start > last:
+            break
+        key = _key(start, end, lines)
+        if key and found:
+            return None
+        found = key or found
+    return found
 
 
 def _entries(lines: SourceLines, language: str) -> list[Rows]:
@@ -74,8 +86,9 @@ def _opens(line: str, level: int) -> bool:
 
 
 def _level(first: int, last: int, lines: SourceLines) -> int:
-    """The smallest indentation of these rows that is more than none, else none."""
-    indents = {_indent(lines.lines[row]) for row in range(first, last + 1) if not lines.blank(row)}
+    """The smallest indentation of entries in these rows that is more than none, else none."""
+    rows = (lines.lines[row] for row in range(first, last + 1))
+    indents = {_indent(line) for line in rows if _opens(line, len(line))}
     return min(indents - {0}, default=0)
 
 
@@ -91,6 +104,11 @@ def _between(starts: list[int], first: int, last: int) -> list[Rows]:
     return [(start, after - 1) for start, after in pairwise(rows) if start < after]
 
 
-def _key(line: str) -> str | None:
-    found = _KEY.match(line)
-    return found[1] if found else None
+def _key(first: int, last: int, lines: SourceLines) -> str | None:
+    """The key on the first row that is no comment."""
+    for row in range(first, last + 1):
+        line = lines.lines[row]
+        if not lines.blank(row) and not line.lstrip().startswith(_COMMENT):
+            found = _KEY.match(line)
+            return found[1] if found else None
+    return None

@@ -38,8 +38,8 @@ def _code(
     return Language(name, _words(extensions), _words(files), _words(run), f"tree_sitter_{grammar}", entry)
 
 
-def _tail(name: str, extensions: str, *, files: str = "", run: str = "", pack: str | None = None) -> Language:
-    return Language(name, _words(extensions), _words(files), _words(run), pack=pack or name)
+def _tail(name: str, extensions: str, *, files: str = "", run: str = "", packed: bool = True) -> Language:
+    return Language(name, _words(extensions), _words(files), _words(run), pack=name if packed else None)
 
 
 def _data(name: str, extensions: str, *, files: str = "", pack: str | None = None) -> Language:
@@ -103,7 +103,7 @@ LANGUAGES: tuple[Language, ...] = (
     _tail("julia", "jl", run="julia"),
     _tail("perl", "pl pm t", run="perl"),
     _tail("powershell", "ps1 psm1 psd1", run="pwsh"),
-    _tail("batch", "bat cmd", pack="batch"),
+    _tail("batch", "bat cmd", packed=False),
     _tail("make", "mk mak make", files="Makefile makefile GNUmakefile Justfile justfile", run="make"),
     _tail("cmake", "cmake", files="CMakeLists.txt"),
     _tail("dockerfile", "dockerfile containerfile", files="Dockerfile Containerfile"),
@@ -136,13 +136,13 @@ LANGUAGES: tuple[Language, ...] = (
     _tail("asm", "asm s"),
     _tail("cuda", "ptx"),
     _tail("starlark", "bzl star bazel", files="BUILD WORKSPACE MODULE.bazel Tiltfile"),
-    _tail("awk", "awk", run="awk gawk mawk"),
+    _tail("awk", "awk", run="awk gawk mawk", packed=False),
     _tail("d", "d di"),
     _tail("nim", "nim nims"),
     _tail("haxe", "hx"),
     _tail("prisma", "prisma"),
     _tail("bicep", "bicep"),
-    _tail("po", "po pot", pack="po"),
+    _tail("po", "po pot", packed=False),
     _data("yaml", "yaml yml", files=".clang-format .clang-tidy", pack="yaml"),
     _data(
         "json",

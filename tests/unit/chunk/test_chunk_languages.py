@@ -1,0 +1,84 @@
+"""The language of a file, told by name and by first line."""
+
+from __future__ import annotations
+
+import importlib
+
+import pytest
+
+from findspot.core.languages import LANGUAGES, language_of, row
+
+
+@pytest.mark.parametrize(
+    ("path", "language"),
+    [
+        ("src/app.py", "python"),
+        ("SRC/APP.PY", "python"),
+        ("web/view.jsx", "javascript"),
+        ("web/view.mjs", "javascript"),
+        ("web/view.tsx", "tsx"),
+        ("lib/list.h", "c"),
+        ("lib/list.hpp", "cpp"),
+        ("stats/model.R", "r"),
+        ("Makefile", "make"),
+        ("deep/er/Makefile", "make"),
+        ("Dockerfile", "dockerfile"),
+        ("Dockerfile.dev", "dockerfile"),
+        ("CMakeLists.txt", "cmake"),
+        ("requirements.txt", "requirements"),
+        ("requirements-test.txt", "requirements"),
+        ("Gemfile", "ruby"),
+        ("config.yml.tmpl", "yaml"),
+        (".env.example", "env"),
+        ("notes.txt", "text"),
+        ("README.md", "markdown"),
+        ("README", "text"),
+        ("guide.rst", "rst"),
+        ("study.ipynb", "notebook"),
+        ("mystery.zzz", "text"),
+        ("mystery", "text"),
+        ("a.py/mystery", "text"),
+        ("", "text"),
+        (".", "text"),
+    ],
+)
+def test_a_name_tells_the_language(path: str, language: str) -> None:
+    assert language_of(path) == language
+
+
+@pytest.mark.parametrize(
+    ("line", "language"),
+    [
+        (b"#!/bin/sh\n", "bash"),
+        (b"#!/usr/bin/env python3.11\n", "python"),
+        (b"#!/usr/bin/env -S FOO=1 ruby -w\n", "ruby"),
+        (b"#!/usr/bin/env\n", "text"),
+        (b"#!/opt/unknown\n", "text"),
+        (b"#! /usr/bin/node\n", "javascript"),
+        (b"\xff\xfe", "text"),
+    ],
+)
+def test_a_first_line_tells_the_language_where_the_name_does_not(line: bytes, language: str) -> None:
+    assert language_of("bin/run", line) == language
+
+
+def test_a_name_is_stronger_than_a_first_line() -> None:
+    assert language_of("run.rb", b"#!/bin/sh") == "ruby"
+
+
+def test_no_extension_name_or_interpreter_belongs_to_two_languages() -> None:
+    for field in ("extensions", "filenames", "interpreters"):
+        values = [value for language in LANGUAGES for value in getattr(language, field)]
+        assert len(values) == len(set(values)), field
+
+
+def test_every_grammar_is_installed() -> None:
+    for language in LANGUAGES:
+        if language.grammar:
+            assert callable(getattr(importlib.import_module(language.grammar), language.entry))
+
+
+def test_requirements_and_build_files_are_no_prose() -> None:
+    assert row("requirements").data
+    assert not row("cmake").docs
+    assert row("an unknown name").name == "text"
