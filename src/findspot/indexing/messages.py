@@ -10,6 +10,9 @@ from dataclasses import dataclass
 from findspot.core.model import Skip, SourceFile
 from findspot.store.records import FileRecord
 
+READY = b"findspot worker ready\n"
+"""The line after which a worker's output is nothing but pickled outcomes."""
+
 
 @dataclass(frozen=True, slots=True)
 class Setup:

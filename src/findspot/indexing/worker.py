@@ -22,7 +22,7 @@ from findspot.discover.reading import read_file
 from findspot.embed.batch import chunk_key, embed_chunks
 from findspot.embed.protocol import Embedder
 from findspot.embed.registry import open_embedder
-from findspot.indexing.messages import Indexed, Job, Outcome, Rejected, Setup, Unchanged
+from findspot.indexing.messages import READY, Indexed, Job, Outcome, Rejected, Setup, Unchanged
 from findspot.store.records import ChunkRecord, FileRecord
 from findspot.text.document import keyword_text
 
@@ -73,14 +73,25 @@ def serve(source: BinaryIO, sink: BinaryIO) -> None:
     """Answer each job with its outcome, in order, until the input ends."""
     setup: Setup = pickle.load(source)
     embedder = open_embedder(setup.provider)
+    sink.write(b"\n" + READY)
+    sink.flush()
     while True:
         try:
             jobs: list[Job] = pickle.load(source)
         except EOFError:
             return
         for job in jobs:
-            pickle.dump(process(job, setup, embedder), sink, pickle.HIGHEST_PROTOCOL)
+            pickle.dump(_outcome(job, setup, embedder), sink, pickle.HIGHEST_PROTOCOL)
             sink.flush()
+
+
+def _outcome(job: Job, setup: Setup, embedder: Embedder) -> Outcome:
+    """One bad file never fails a run: it is told apart from a crash only by being cheaper."""
+    try:
+        return process(job, setup, embedder)
+    except Exception as error:  # noqa: BLE001  the boundary of one file of a run
+        skip = Skip(job.file.path, SkipReason.WORKER_CRASHED, f"it could not be cut: {type(error).__name__}")
+        return Rejected(skip, job.file)
 
 
 def main() -> None:
