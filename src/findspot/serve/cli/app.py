@@ -28,6 +28,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
 """Command → its module and its line in the help; in the order in which the help lists them."""
 
 
+COMPLETION_VARIABLE = "_FINDSPOT_COMPLETE"
+"""Set by a shell that asks for completions."""
+
+
 class LazyGroup(click.Group):
     """A group that knows its commands by name and imports one only to run it."""
 
@@ -74,8 +78,10 @@ def run(arguments: Sequence[str]) -> int:
     own = arguments[: arguments.index("--")] if "--" in arguments else arguments
     manner = Manner(json="--json" in own)
     try:
-        code = findspot.main(list(arguments), prog_name="findspot", standalone_mode=False, obj=manner)
+        _invoke(list(arguments), manner)
         sys.stdout.flush()
+    except click.exceptions.Exit as end:
+        return end.exit_code
     except BrokenPipeError:
         return _reader_left()
     except click.ClickException as error:
@@ -89,7 +95,15 @@ def run(arguments: Sequence[str]) -> int:
     except Exception as error:  # noqa: BLE001 - the outermost boundary: people get a sentence, not a trace
         report_bug(error, manner)
         return 1
-    return code if isinstance(code, int) else 0
+    return 0
+
+
+def _invoke(arguments: list[str], manner: Manner) -> None:
+    """What click's own `main` does, without its view of how a program ends."""
+    if COMPLETION_VARIABLE in os.environ:
+        findspot.main(arguments, prog_name="findspot", complete_var=COMPLETION_VARIABLE)
+    with findspot.make_context("findspot", arguments, obj=manner) as ctx:
+        findspot.invoke(ctx)
 
 
 def _reader_left() -> int:

@@ -21,7 +21,7 @@ _STATE_COLOURS = {IndexState.READY: "green", IndexState.FAILED: "red"}
     "--skipped",
     is_flag=False,
     flag_value=_EVERY_REASON,
-    type=click.Choice([_EVERY_REASON, *SkipReason]),
+    type=click.Choice([_EVERY_REASON, *map(str, SkipReason)]),
     metavar="[REASON]",
     help="List each file that is not in the index, and why; all of them, or those of one reason.",
 )

@@ -1,0 +1,138 @@
+"""The real program in a process of its own, with a home and projects in a temporary folder."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+TIMEOUT_S = 60
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run left behind."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+@dataclass(frozen=True)
+class Program:
+    """`findspot` with its own home; `cwd` is where it is run."""
+
+    home: Path
+    cwd: Path
+
+    def start(self, *arguments: str | Path, cwd: Path | None = None, **popen: Any) -> subprocess.Popen[str]:
+        environment = {k: v for k, v in os.environ.items() if not k.startswith("FINDSPOT_")}
+        environment |= {"FINDSPOT_HOME": str(self.home), "TERM": "xterm", **popen.pop("env", {})}
+        streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | popen
+        command = [sys.executable, "-m", "findspot", *map(str, arguments)]
+        return subprocess.Popen(
+            command,
+            cwd=cwd or self.cwd,
+            env=environment,
+            encoding="utf-8",
+            errors="surrogateescape",
+            **streams,
+        )
+
+    def __call__(self, *arguments: str | Path, cwd: Path | None = None, **popen: Any) -> Outcome:
+        with self.start(*arguments, cwd=cwd, **popen) as process:
+            out, err = process.communicate(timeout=TIMEOUT_S)
+        return Outcome(process.returncode, out, err)
+
+    def on_terminal(self, *arguments: str | Path, answers: dict[str, str], **popen: Any) -> Outcome:
+        """Run with input and standard error on a terminal, answering each question when it appears."""
+        master, slave = pty.openpty()
+        with self.start(*arguments, stdin=slave, stderr=slave, start_new_session=True, **popen) as process:
+            os.close(slave)
+            shown = _converse(master, answers)
+            out, _ = process.communicate(timeout=TIMEOUT_S)
+        os.close(master)
+        return Outcome(process.returncode, out, shown)
+
+    def interrupted(self, number: signal.Signals, *arguments: str | Path) -> Outcome:
+        """Run until the first line on standard error, then send a signal to the whole group."""
+        with self.start(*arguments, start_new_session=True) as process:
+            assert process.stderr is not None
+            first = process.stderr.readline()
+            os.killpg(process.pid, number)
+            out, err = process.communicate(timeout=TIMEOUT_S)
+        return Outcome(process.returncode, out, first + err)
+
+
+def _converse(master: int, answers: dict[str, str]) -> str:
+    """Read the terminal to its end, typing an answer once its question is there."""
+    waiting = list(answers.items())
+    shown, unanswered = "", ""
+    while True:
+        try:
+            piece = os.read(master, 4096).decode()
+        except OSError:  # how Linux says that the other end is closed
+            piece = ""
+        if not piece:
+            assert not waiting, f"never asked {waiting[0][0]!r}; the terminal shows {shown!r}"
+            return shown
+        shown, unanswered = shown + piece, unanswered + piece
+        if waiting and waiting[0][0] in unanswered:
+            os.write(master, waiting.pop(0)[1].encode())
+            unanswered = ""
+
+
+@pytest.fixture
+def findspot(tmp_path: Path) -> Program:
+    return Program(home=tmp_path / "home", cwd=tmp_path)
+
+
+@pytest.fixture
+def make_project(tmp_path: Path) -> Callable[..., Path]:
+    """Makes a small real project: a marker, a module, a document, a folder git would ignore."""
+
+    def make(name: str = "project", **files: str) -> Path:
+        root = tmp_path / name
+        contents = {
+            "pyproject.toml": '[project]\nname = "small"\n',
+            "src/greet.py": 'def greet(name):\n    """Say hello."""\n    return f"hello {name}"\n',
+            "README.md": "# Small\n\nA project that greets.\n",
+            ".gitignore": "ignored/\n",
+            "ignored/secret.py": "x = 1\n",
+            **files,
+        }
+        for path, text in contents.items():
+            (root / path).parent.mkdir(parents=True, exist_ok=True)
+            (root / path).write_text(text, encoding="utf-8")
+        return root
+
+    return make
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Program:
+    """A program whose project is indexed once for the tests of a module, which only look at it."""
+    folder = tmp_path_factory.mktemp("shared")
+    root = folder / "project"
+    (root / "src").mkdir(parents=True)
+    (root / ".git").mkdir()
+    (root / "src" / "greet.py").write_text("def greet(name):\n    return name\n")
+    (root / "src" / "part.py").write_text("def part():\n    return 1\n")
+    (root / "README.md").write_text("# Small\n\nA project that greets.\n")
+    (root / "logo.png").write_bytes(b"\x89PNG\r\n\x1a\n\0\0")
+    program = Program(home=folder / "home", cwd=root)
+    assert program("index").code == 0
+    return program

@@ -1,0 +1,114 @@
+"""Wrong input: each gets a sentence, a code and an exit code; never a trace."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from .conftest import Program
+
+Make = Callable[..., Path]
+
+
+@pytest.mark.parametrize("command", ["index", "status", "reindex", "delete"])
+def test_a_missing_path(findspot: Program, command: str) -> None:
+    done = findspot(command, "no/such/folder")
+    assert done.code == 1
+    assert "error: Path does not exist or is not a directory: no/such/folder" in done.err
+    assert done.out == ""
+
+
+def test_a_file_in_place_of_a_folder(findspot: Program, make_project: Make) -> None:
+    path = make_project() / "README.md"
+    done = findspot("index", path, "--json")
+    assert done.code == 1
+    assert done.json == {
+        "code": "PATH_NOT_FOUND",
+        "userMessage": f"Path does not exist or is not a directory: {path}",
+        "developerMessage": f"PATH_NOT_FOUND: Path does not exist or is not a directory: {path}",
+    }
+
+
+@pytest.mark.skipif(
+    any((folder / ".git").exists() for folder in Path(os.path.realpath("/tmp")).parents),
+    reason="temporary folders are inside a project here",
+)
+def test_no_project_around(findspot: Program, tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("x = 1\n")
+    done = findspot("index", "--json")
+    assert done.code == 1
+    assert done.json["code"] == "PROJECT_NOT_DETECTED"
+
+    chosen = findspot.on_terminal(
+        "status",
+        "--json",
+        answers={"[2] Enter a custom path": "3\n", "1 or 2": "2\n", "Path:": f"{tmp_path}\n"},
+    )
+    assert f"[1] Use current directory: {tmp_path}" in chosen.err
+    assert json.loads(chosen.out)["projectPath"] == str(tmp_path)
+
+    here = findspot.on_terminal("index", "--json", answers={"Choice:": "1\n"})
+    assert json.loads(here.out)["filesIndexed"] == 1
+
+
+def test_the_end_of_input_is_a_no(findspot: Program, make_project: Make) -> None:
+    root = make_project()
+    findspot("index", root)
+    done = findspot.on_terminal("delete", root, answers={"[y/N]": "\x04"})
+    assert done.code == 130
+    assert "Cancelled." in done.err
+    assert findspot("status", root).code == 0
+
+
+def test_an_unknown_command_or_option(findspot: Program) -> None:
+    done = findspot("serch")
+    assert done.code == 2
+    assert "No such command 'serch'" in done.err
+
+    as_json = findspot("index", "--colour", "--json")
+    assert as_json.code == 2
+    assert as_json.json["code"] == "INVALID_ARGUMENT"
+
+
+def test_a_project_named_twice(findspot: Program, make_project: Make) -> None:
+    root = make_project()
+    done = findspot("status", root, "--project", root)
+    assert done.code == 2
+    assert "Name the project once" in done.err
+
+
+def test_verbose_adds_what_a_developer_needs(findspot: Program, make_project: Make) -> None:
+    root = make_project()
+    assert "No index at" not in findspot("files", "*", cwd=root).err
+    assert "INDEX_NOT_FOUND: No index at" in findspot("files", "*", "-v", cwd=root).err
+
+
+def test_a_bad_value_is_replaced_with_a_warning(findspot: Program, make_project: Make) -> None:
+    root = make_project()
+    (root / ".findspot.json").write_text(
+        '{"maxFileSize": "huge", "colour": "red", "embedding.provider": "http"}'
+    )
+    done = findspot("index", root, "--json")
+    assert done.code == 0
+    assert done.err.splitlines() == [
+        "warning: .findspot.json: 'embedding.provider' can only be set in your own configuration; ignored",
+        "warning: .findspot.json: 'maxFileSize' must be a size such as '500KB' or '2MB'; using the default",
+        "warning: .findspot.json: unknown key 'colour' is ignored",
+    ]
+    assert done.json["status"] == "success"
+
+
+def test_a_damaged_index_is_said_and_rebuilt(findspot: Program, make_project: Make) -> None:
+    root = make_project()
+    findspot("index", root)
+    database = next(findspot.home.glob("indexes/*/index.sqlite"))
+    for name in ("index.sqlite-wal", "index.sqlite-shm"):
+        database.with_name(name).unlink(missing_ok=True)
+    database.write_bytes(b"no database" * 1000)
+    assert findspot("status", root, "--json").json["status"] == "failed"
+    assert findspot("index", root, "--json").json["filesIndexed"] == 4
+    assert findspot("status", root, "--json").json["status"] == "ready"

@@ -1,0 +1,201 @@
+"""`findspot index` and `findspot reindex`."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from .conftest import Program
+
+Make = Callable[..., Path]
+
+REPORT_FIELDS = {
+    "status", "path", "forced", "filesIndexed", "filesUnchanged", "filesRemoved", "filesSkipped",
+    "chunksCreated", "totalFiles", "totalChunks", "errors", "duration",
+}  # fmt: skip
+
+
+def test_the_summary_says_what_was_done_and_where(findspot: Program, make_project: Make) -> None:
+    root = make_project()
+    done = findspot("index", root)
+    assert done.code == 0
+    assert f"{root}: 4 files indexed in " in done.out
+    assert "3 code files, 1 document" in done.out
+    assert "python 1" in done.out
+    assert "gitignored 1" in done.out
+    assert str(findspot.home / "indexes") in done.out
+    assert "findspot status --skipped" in done.out
+    assert "\x1b" not in done.out + done.err
+
+
+def test_the_second_run_finds_nothing_to_do(findspot: Program, make_project: Make) -> None:
+    root = make_project()
+    findspot("index", root)
+    again = findspot("index", root)
+    assert again.code == 0
+    assert "is up to date: 4 files unchanged" in again.out
+
+
+def test_json_counts_what_changed(findspot: Program, make_project: Make) -> None:
+    root = make_project()
+    first = findspot("index", "--json", cwd=root)
+    assert set(first.json) == REPORT_FIELDS
+    assert first.err == ""
+    assert first.json["status"] == "success"
+    assert first.json["path"] == str(root)
+    assert first.json["filesIndexed"] == first.json["totalFiles"] == 4
+    assert first.json["forced"] is False
+    assert first.json["errors"] == []
+
+    (root / "src" / "greet.py").write_text("def wave():\n    return 'o/'\n")
+    (root / "README.md").unlink()
+    second = findspot("index", "--json", cwd=root / "src").json
+    assert (second["filesIndexed"], second["filesRemoved"], second["filesUnchanged"]) == (1, 1, 2)
+
+
+def test_force_indexes_every_file_anew(findspot: Program, make_project: Make) -> None:
+    root = make_project()
+    findspot("index", root)
+    forced = findspot("index", root, "--force", "--json").json
+    assert (forced["forced"], forced["filesIndexed"], forced["filesUnchanged"]) == (True, 4, 0)
+
+
+def test_flags_override_the_configuration(findspot: Program, make_project: Make) -> None:
+    root = make_project(**{"big.py": "x = 1\n" * 500, "other.js": "let x = 1;\n"})
+    (root / ".findspot.json").write_text('{"exclude": ["src/**"]}')
+    options = [
+        "--exclude",
+        "*.js",
+        "--exclude",
+        "*.toml",
+        "--max-file-size",
+        "1KB",
+        "--no-docs",
+        "--no-gitignore",
+    ]
+    assert findspot("index", root, *options).code == 0
+    indexed = findspot("files", "**", "--json", cwd=root).json["matches"]
+    assert "src/greet.py" in indexed
+    assert "ignored/secret.py" in indexed
+    assert not {"big.py", "other.js", "pyproject.toml", "README.md"} & set(indexed)
+
+    assert findspot("index", root, "--include", "*.js").code == 0
+    assert findspot("files", "**", "--json", cwd=root).json["matches"] == ["other.js"]
+
+
+def test_chunking_by_character_redoes_the_index(findspot: Program, make_project: Make) -> None:
+    root = make_project()
+    findspot("index", root)
+    done = findspot("index", root, "--chunking", "character", "--json").json
+    assert done["filesIndexed"] == 4
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "says"),
+    [
+        ("--max-file-size", "2XB", "a size such as '500KB'"),
+        ("--max-files", "0", "a positive integer"),
+        ("--chunking", "words", "'syntax', 'character'"),
+        ("--provider", "no:such", "no embedding provider 'no:such'"),
+    ],
+)
+def test_a_bad_flag_is_refused(
+    findspot: Program, make_project: Make, option: str, value: str, says: str
+) -> None:
+    root = make_project()
+    done = findspot("index", root, option, value)
+    assert done.code == 2
+    assert says in done.err
+    assert findspot("status", root).code == 3, "nothing was indexed"
+
+
+def test_a_bad_glob_is_refused(findspot: Program, make_project: Make) -> None:
+    done = findspot("index", make_project(), "--exclude", "[")
+    assert done.code == 2
+    assert "The search pattern '[' is invalid" in done.err
+
+
+def test_a_project_over_the_limit_is_asked_about(findspot: Program, make_project: Make) -> None:
+    root = make_project()
+    refused = findspot("index", root, "--max-files", "1")
+    assert refused.code == 2
+    assert "This project is very large (4 files)" in refused.err
+    assert "--yes" in refused.err
+
+    as_json = findspot("index", root, "--max-files", "1", "--json")
+    assert as_json.code == 2
+    assert as_json.json["status"] == "confirmation_required"
+    assert as_json.json["question"].startswith("This project is very large")
+
+    assert findspot("index", root, "--max-files", "1", "--yes").code == 0
+
+
+def test_a_yes_on_the_terminal_is_enough(findspot: Program, make_project: Make) -> None:
+    root = make_project()
+    done = findspot.on_terminal("index", root, "--max-files", "1", answers={"Continue? [y/N]": "y\n"})
+    assert done.code == 0
+    assert "4 files indexed" in done.out
+
+
+def test_a_terminal_gets_a_bar_on_standard_error_only(findspot: Program, make_project: Make) -> None:
+    done = findspot.on_terminal("index", make_project(), "--json", answers={})
+    assert json.loads(done.out)["status"] == "success"
+    assert "indexing" in done.err
+
+
+def test_reindex_rebuilds_when_told_to(findspot: Program, make_project: Make) -> None:
+    root = make_project()
+    findspot("index", root)
+    refused = findspot("reindex", root)
+    assert refused.code == 2
+    assert "This will rebuild the entire index. Continue?" in refused.err
+
+    done = findspot("reindex", root, "--yes", "--json")
+    assert done.code == 0
+    assert done.json["filesIndexed"] == 4
+    assert done.json["message"] == "Index rebuilt successfully"
+
+
+def test_a_no_changes_nothing(findspot: Program, make_project: Make) -> None:
+    root = make_project()
+    findspot("index", root)
+    done = findspot.on_terminal("reindex", root, "--json", answers={"[y/N]": "n\n"})
+    assert done.code == 1
+    assert json.loads(done.out) == {"status": "cancelled"}
+    assert "nothing was changed" in done.err
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_run_can_be_stopped_and_resumed(
+    findspot: Program, make_project: Make, number: signal.Signals, code: int
+) -> None:
+    body = "\n".join(f"def function_{n}(value):\n    return value + {n}\n" for n in range(20))
+    root = make_project(**{f"src/module_{n}.py": f"# {n}\n{body}" for n in range(300)})
+    stopped = findspot.interrupted(number, "index", root)
+    assert stopped.code == code
+    assert stopped.err.startswith("indexing 304 files")
+    assert "error: Cancelled." in stopped.err
+    assert "again to go on where it stopped" in stopped.err
+    assert "Traceback" not in stopped.err
+    assert findspot("status", root, "--json").json["status"] == "incomplete"
+
+    finished = findspot("index", root, "--json").json
+    assert finished["totalFiles"] == 304
+    assert finished["errors"] == []
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read every folder")
+def test_an_unreadable_folder_is_an_error(findspot: Program, make_project: Make) -> None:
+    root = make_project()
+    root.chmod(0)
+    try:
+        done = findspot("index", root)
+    finally:
+        root.chmod(0o700)
+    assert done.code == 1
+    assert "Check folder permissions" in done.err

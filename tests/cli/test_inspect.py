@@ -1,0 +1,189 @@
+"""`findspot status`, `findspot files`, `findspot projects`, and `findspot` itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from findspot import __version__
+
+from .conftest import TIMEOUT_S, Program
+
+Make = Callable[..., Path]
+
+
+def test_alone_it_prints_a_short_help(findspot: Program) -> None:
+    done = findspot()
+    assert done.code == 0
+    assert "findspot index" in done.out
+    for command in ("index", "status", "files", "projects", "reindex", "delete", "clean", "config"):
+        assert f"\n  {command} " in done.out
+
+
+def test_version(findspot: Program) -> None:
+    assert findspot("--version").out == f"findspot {__version__}\n"
+
+
+@pytest.mark.parametrize(
+    "command", ["index", "status", "files", "projects", "reindex", "delete", "clean", "config"]
+)
+def test_every_command_has_help_and_json(findspot: Program, command: str) -> None:
+    done = findspot(command, "--help")
+    assert done.code == 0
+    assert "--json" in done.out
+
+
+def test_status_as_json(shared: Program) -> None:
+    done = shared("status", "--json")
+    assert done.code == 0
+    assert done.err == ""
+    status = done.json
+    assert status["status"] == "ready"
+    assert status["projectPath"] == str(shared.cwd)
+    assert (status["totalFiles"], status["totalDocs"]) == (3, 1)
+    assert status["totalChunks"] >= 3
+    assert status["queryReady"] is True
+    assert status["pendingChanges"] == 0
+    assert status["watcherActive"] is False
+    assert status["skipped"] == {"binary": 1, "denied": 1}
+    assert status["languages"]["python"] == 2
+    assert status["model"].startswith("local:static")
+    assert (status["store"], status["strategy"]) == ("default", "realtime")
+    assert {"lastUpdated", "storageSize", "totalDocChunks"} <= set(status)
+
+
+def test_status_for_people(shared: Program) -> None:
+    done = shared("status")
+    assert done.code == 0
+    assert done.out.startswith(f"{shared.cwd}: ready\n")
+    assert "python 2" in done.out
+    assert "binary 1" in done.out
+
+
+def test_status_inside_a_project_finds_its_root(shared: Program) -> None:
+    assert shared("status", "--json", cwd=shared.cwd / "src").json["projectPath"] == str(shared.cwd)
+    assert shared("status", "--project", "src", "--json").json["projectPath"] == str(shared.cwd)
+
+
+def test_status_lists_what_was_left_out(shared: Program) -> None:
+    assert shared("status", "--skipped").out.splitlines() == [
+        "denied  .git/",
+        "binary  logo.png  (by extension)",
+    ]
+    assert shared("status", "--skipped", "binary").out == "binary  logo.png  (by extension)\n"
+    listed = shared("status", "--skipped", "binary", "--json").json["skippedFiles"]
+    assert listed == [{"path": "logo.png", "reason": "binary", "detail": "by extension"}]
+    nothing = shared("status", "--skipped", "too_large")
+    assert (nothing.code, nothing.out) == (0, "")
+
+
+def test_an_unknown_reason_is_refused(shared: Program) -> None:
+    done = shared("status", "--skipped", "boring")
+    assert done.code == 2
+    assert "gitignored" in done.err
+
+
+def test_status_counts_pending_changes(findspot: Program, make_project: Make) -> None:
+    root = make_project()
+    findspot("index", root)
+    (root / "new.py").write_text("y = 2\n")
+    assert findspot("status", root, "--json").json["pendingChanges"] == 1
+    assert "1 change on disk" in findspot("status", root).out
+
+
+def test_status_without_an_index(findspot: Program, make_project: Make) -> None:
+    root = make_project()
+    done = findspot("status", root)
+    assert done.code == 3
+    assert f"Run `findspot index {root}`" in done.out
+    as_json = findspot("status", "--json", cwd=root)
+    assert as_json.code == 3
+    assert as_json.json["status"] == "not_found"
+    assert not findspot.home.exists(), "looking leaves nothing behind"
+
+
+def test_files_lists_paths(shared: Program) -> None:
+    assert shared("files", "**/*.py").out.splitlines() == ["src/greet.py", "src/part.py"]
+    assert shared("files", "**/*.py", "--json").json == {
+        "matches": ["src/greet.py", "src/part.py"],
+        "totalMatches": 2,
+    }
+
+
+def test_files_says_how_many_there_are_beyond_the_limit(shared: Program) -> None:
+    done = shared("files", "*.py", "--limit", "1")
+    assert done.out == "src/greet.py\n"
+    assert "1 of 2 matches" in done.err
+    assert shared("files", "*.py", "--limit", "1", "--json").json["totalMatches"] == 2
+    assert shared("files", "*.py", "--limit", "0").code == 2
+
+
+def test_files_is_never_silent(shared: Program) -> None:
+    done = shared("files", "*.rs")
+    assert (done.code, done.out) == (0, "")
+    assert "No indexed file matches '*.rs'." in done.err
+
+
+def test_files_refuses_a_bad_glob(shared: Program) -> None:
+    done = shared("files", "src/[", "--json")
+    assert done.code == 2
+    assert done.json["code"] == "INVALID_PATTERN"
+
+
+def test_files_without_an_index(findspot: Program, make_project: Make) -> None:
+    done = findspot("files", "**", "--json", cwd=make_project())
+    assert done.code == 3
+    assert done.json["code"] == "INDEX_NOT_FOUND"
+    assert done.json["developerMessage"].startswith("INDEX_NOT_FOUND: No index at ")
+
+
+def test_projects(shared: Program, findspot: Program) -> None:
+    listed = shared("projects", "--json").json
+    assert listed["total"] == 1
+    assert listed["projects"][0]["path"] == str(shared.cwd)
+    assert set(listed["projects"][0]) == {
+        "id", "path", "status", "totalFiles", "totalChunks", "storageSize", "lastUpdated",
+    }  # fmt: skip
+    header, row = shared("projects").out.splitlines()
+    assert header.split() == ["status", "files", "chunks", "size", "updated", "project"]
+    assert row.startswith("ready")
+    assert row.endswith(str(shared.cwd))
+
+    assert findspot("projects", "--json").json == {"projects": [], "total": 0}
+    assert "No project is indexed yet" in findspot("projects").out
+
+
+def test_names_cannot_speak_to_the_terminal(findspot: Program, make_project: Make) -> None:
+    root = make_project(**{"evil\x1b]0;pwned\x07.py": "x = 1\n", "right\u202eto-left.py": "x = 1\n"})
+    outputs = [
+        findspot("index", root, "-v"),
+        findspot("files", "**", cwd=root),
+        findspot("status", root, "--skipped"),
+        findspot("status", root, "--skipped", "--json"),
+        findspot("files", "\x1b[31m*"),
+        findspot("index", "\x1b[31mred"),
+    ]
+    for done in outputs:
+        for character in "\x1b\x07\u202e":
+            assert character not in done.out + done.err
+    assert "evil" in outputs[2].out
+
+
+def test_a_terminal_that_wants_no_colour_gets_none(shared: Program) -> None:
+    refused = ("files", "[")
+    assert "\x1b[31m" in shared.on_terminal(*refused, answers={}).err
+    assert "\x1b" not in shared.on_terminal(*refused, answers={}, env={"NO_COLOR": "1"}).err
+
+
+def test_a_reader_that_leaves_is_no_error(findspot: Program, make_project: Make) -> None:
+    root = make_project(**{f"{'long' * 50}_{n}.py": "x = 1\n" for n in range(450)})
+    assert findspot("index", root).code == 0
+    with findspot.start("files", "**", cwd=root) as process:
+        assert process.stdout
+        assert process.stderr
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr.read() == ""
+        assert process.wait(TIMEOUT_S) == 0
