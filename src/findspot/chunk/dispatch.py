@@ -41,13 +41,13 @@ def _drafts(file: SourceFile, lines: SourceLines, strategy: str) -> list[Draft]:
     if strategy == CHARACTER:
         return chunk_characters(lines, *(DOCS_WINDOW if file.corpus is Corpus.DOCS else CODE_WINDOW))
     try:
-        drafts = _by_language(file, lines)
+        drafts = split_by_language(file, lines)
     except Exception:  # noqa: BLE001  a file is never lost to a parser: invariant 3
         drafts = None
     return chunk_plain(lines) if drafts is None else drafts
 
 
-def _by_language(file: SourceFile, lines: SourceLines) -> list[Draft] | None:
+def split_by_language(file: SourceFile, lines: SourceLines) -> list[Draft] | None:
     """The drafts of the splitter that knows the language; None where only plain text is left."""
     language = row(file.language)
     if language.name == "notebook":

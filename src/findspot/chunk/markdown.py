@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 from findspot.chunk.cuts import MAX_CHARS, Rows, pack
 from findspot.chunk.draft import Draft
@@ -47,7 +48,7 @@ def _sections(lines: SourceLines, headings: list[Heading]) -> list[_Section]:
     starts = [heading.row for heading in headings]
     if not starts or starts[0] > 0:
         sections.append(_Section(0, (starts[0] if starts else len(lines)) - 1, 0, ()))
-    for heading, after in zip(headings, [*starts[1:], len(lines)], strict=True):
+    for heading, (_, after) in zip(headings, pairwise([*starts, len(lines)]), strict=True):
         while path and path[-1][0] >= heading.level:
             path.pop()
         path.append((heading.level, heading.title))

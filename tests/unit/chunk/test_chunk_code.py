@@ -82,7 +82,8 @@ def test_a_cut_falls_between_statements() -> None:
 def test_only_used_imports_are_in_the_capsule() -> None:
     text = (
         "import os\nimport collections.abc\nimport json as js\n"
-        "from a.b.c import something_with_a_long_name\nfrom a.b import (\n    First,\n    Second as Other,\n)\n\n\n"
+        "from a.b.c import something_with_a_long_name\n"
+        "from a.b import (\n    First,\n    Second as Other,\n)\n\n\n"
         + function("one", 500)
         + "    js.dumps(Other)\n    first = 'First_'\n"
     )

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from findspot.chunk.dispatch import CHARACTER, MAX_CHUNKS, SYNTAX, chunk_file
+from findspot.chunk.dispatch import CHARACTER, MAX_CHUNKS, SYNTAX, chunk_file, split_by_language
+from findspot.chunk.lines import SourceLines
 from findspot.core.languages import LANGUAGES, language_of, row
 from findspot.core.model import ChunkedFile, ChunkType, Corpus, SkipReason, SourceFile
 
@@ -40,7 +41,9 @@ def chunk(language: str, text: str, strategy: str = SYNTAX, path: str = "src/sam
 
 
 def check(language: str, text: str, strategy: str = SYNTAX) -> ChunkedFile:
-    """Assert the invariants that have no exception."""
+    """Assert the invariants that have no exception, and that no splitter had to be rescued."""
+    if strategy == SYNTAX and text.strip():
+        split_by_language(SourceFile("src/sample", Corpus.CODE, language, 0, 0), SourceLines(text))
     result = chunk(language, text, strategy)
     lines = text.split("\n")
     covered: set[int] = set()
