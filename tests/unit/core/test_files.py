@@ -1,0 +1,103 @@
+"""Files: whole or not at all, and the system's refusals in our words."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from findspot.core.errors import DiskFullError, PermissionDeniedError
+from findspot.core.files import (
+    MAX_JSON_BYTES,
+    content_hash,
+    folder_bytes,
+    make_private_dir,
+    read_json,
+    translated_os_errors,
+    write_atomic,
+    write_json,
+)
+
+
+def test_a_write_replaces_the_whole_file(tmp_path: Path) -> None:
+    file = tmp_path / "f"
+    write_atomic(file, b"long content")
+    write_atomic(file, b"short")
+    assert file.read_bytes() == b"short"
+    assert [path.name for path in tmp_path.iterdir()] == ["f"], "no temporary file is left"
+
+
+def test_a_failed_write_leaves_the_old_content_and_nothing_else(tmp_path: Path) -> None:
+    target = tmp_path / "folder"
+    target.mkdir()
+    (target / "inside").write_text("x")
+    with pytest.raises(OSError):
+        write_atomic(target, b"data")
+    assert [path.name for path in tmp_path.iterdir()] == ["folder"]
+
+
+def test_json_goes_round(tmp_path: Path) -> None:
+    value = {"name": "café", "list": [1, None, True]}
+    write_json(tmp_path / "v.json", value)
+    assert read_json(tmp_path / "v.json") == value
+    assert "café" in (tmp_path / "v.json").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("data", [b"", b"{", b"\xff\xfe\x00", b" " * (MAX_JSON_BYTES + 1)])
+def test_what_is_not_json_is_a_value_error(tmp_path: Path, data: bytes) -> None:
+    (tmp_path / "v.json").write_bytes(data)
+    with pytest.raises(ValueError):
+        read_json(tmp_path / "v.json")
+
+
+def test_a_private_folder_is_closed_to_others(tmp_path: Path) -> None:
+    make_private_dir(tmp_path / "a" / "b")
+    make_private_dir(tmp_path / "a" / "b")
+    assert stat.S_IMODE((tmp_path / "a" / "b").stat().st_mode) == 0o700
+
+
+def test_content_hash_is_sha256() -> None:
+    assert content_hash(b"abc") == hashlib.sha256(b"abc").hexdigest()
+
+
+def test_folder_bytes_counts_files_and_follows_no_link(tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    (folder / "sub").mkdir(parents=True)
+    (folder / "a").write_bytes(b"12345")
+    (folder / "sub" / "b").write_bytes(b"123")
+    (tmp_path / "big").write_bytes(b"x" * 10_000)
+    (folder / "link").symlink_to(tmp_path / "big")
+    assert folder_bytes(folder) == 8 + len(str(tmp_path / "big"))
+    assert folder_bytes(tmp_path / "missing") == 0
+
+
+@pytest.mark.parametrize(
+    ("number", "kind"),
+    [
+        (errno.ENOSPC, DiskFullError),
+        (errno.EDQUOT, DiskFullError),
+        (errno.EACCES, PermissionDeniedError),
+        (errno.EPERM, PermissionDeniedError),
+        (errno.EROFS, PermissionDeniedError),
+    ],
+)
+def test_refusals_of_the_system_are_translated(tmp_path: Path, number: int, kind: type[Exception]) -> None:
+    with pytest.raises(kind) as caught, translated_os_errors(tmp_path / "not" / "there"):
+        raise OSError(number, os.strerror(number))
+    assert isinstance(caught.value.__cause__, OSError)
+
+
+def test_other_errors_pass(tmp_path: Path) -> None:
+    with pytest.raises(IsADirectoryError), translated_os_errors(tmp_path):
+        raise IsADirectoryError(errno.EISDIR, "folder")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_a_real_full_device(tmp_path: Path) -> None:
+    with pytest.raises(DiskFullError) as caught, translated_os_errors(tmp_path):
+        Path("/dev/full").write_bytes(b"x")
+    assert "ENOSPC" in caught.value.developer_message
