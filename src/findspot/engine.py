@@ -57,13 +57,21 @@ class Engine:
     def detect(self, start: str | Path = ".") -> Project:
         """The project that a folder belongs to: an indexed one around it, else the nearest marker."""
         folder = project_root(start)
-        for candidate in (folder, *folder.parents):
-            if IndexStore(index_folder(self.settings.home, candidate), "").exists:
-                return self.project(candidate)
-        root = find_root(folder)
+        root = self.indexed_root(folder) or find_root(folder)
         if root is None:
             raise ProjectNotDetectedError(str(folder))
         return self.project(root)
+
+    def indexed_root(self, folder: Path) -> Path | None:
+        """The root of the nearest index that covers a folder."""
+        home = self.settings.home
+        around = (folder, *folder.parents)
+        return next((root for root in around if IndexStore(index_folder(home, root), "").exists), None)
+
+    def with_id(self, identity: str) -> Project | None:
+        """The indexed project of that id, if its folder is still there."""
+        root = next((root for folder, root in self._indexes() if folder.name == identity), None)
+        return self.project(root) if root is not None and root.is_dir() else None
 
     def projects(self) -> list[tuple[str, IndexStatus]]:
         """Every indexed project whose folder is still there, with its id and status."""

@@ -1,0 +1,1 @@
+"""The MCP server: the protocol stops here, plain values go in."""

@@ -1,0 +1,55 @@
+"""One tool call, as the tools see it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
+
+from findspot.core.progress import CancelToken
+from findspot.serve.mcp.client import Client
+from findspot.serve.mcp.work import Reporter, Threads, in_long_thread, in_thread
+
+if TYPE_CHECKING:
+    from findspot.engine import Engine
+
+T = TypeVar("T")
+
+
+class Library:
+    """The engine, imported and made by the first call that needs it."""
+
+    def __init__(self) -> None:
+        self._engine: Engine | None = None
+        self._guard = threading.Lock()
+
+    def open(self) -> Engine:
+        with self._guard:
+            if self._engine is None:
+                from findspot.engine import Engine
+
+                self._engine = Engine()
+            return self._engine
+
+    def close(self) -> None:
+        with self._guard:
+            if self._engine is not None:
+                self._engine.close()
+                self._engine = None
+
+
+class Call:
+    """What a tool needs to do its work: the library, the client, and threads."""
+
+    def __init__(self, library: Library, threads: Threads, client: Client) -> None:
+        self.client = client
+        self._library = library
+        self._threads = threads
+
+    async def quick(self, work: Callable[[Engine], T]) -> T:
+        """Run what is over soon."""
+        return await in_thread(lambda: work(self._library.open()), self._threads.quick)
+
+    async def long(self, work: Callable[[Reporter, CancelToken], T]) -> T:
+        """Run what takes long, with progress for the client; stopped when the call is cancelled."""
+        return await in_long_thread(work, self._threads.long, self.client)

@@ -1,0 +1,54 @@
+"""Errors as answers: a text for the reader, and the code and both messages for programs."""
+
+from __future__ import annotations
+
+from findspot.core.errors import FindspotError, IndexNotFoundError
+from findspot.serve.mcp.registry import Answer
+
+_HINTS = {
+    "INDEX_NOT_FOUND": "Call index_codebase with the project's path, or create_index.",
+    "DOCS_INDEX_NOT_FOUND": "Check that the project has documentation and that indexDocs is true.",
+    "PROJECT_NOT_DETECTED": "Name the project's folder in the argument path or project.",
+    "MODEL_MISMATCH": "Call reindex_project to rebuild the index with the configured model.",
+    "INDEX_CORRUPT": "Call reindex_project to rebuild the index.",
+}
+"""What to do next, in terms of these tools; other errors bring their own hint."""
+
+INTERNAL_ERROR = "INTERNAL_ERROR"
+
+
+class PathNotIndexedError(IndexNotFoundError):
+    """No index for the path that the caller named."""
+
+    def __init__(self, named: str, missing: IndexNotFoundError) -> None:
+        FindspotError.__init__(self, missing.user_message)
+        self.developer_message = missing.developer_message
+        self.text = f"No index found for path: {named}. Run 'index_codebase' tool first."
+
+
+class AnsweredError(Exception):
+    """Ends a call early with an answer that is not an error, such as a question to the user."""
+
+    def __init__(self, answer: Answer) -> None:
+        super().__init__(answer.shown)
+        self.answer = answer
+
+
+def failed(error: FindspotError) -> Answer:
+    """An error raised on purpose."""
+    values = {
+        "code": error.code,
+        "userMessage": error.user_message,
+        "developerMessage": error.developer_message,
+    }
+    text = error.text if isinstance(error, PathNotIndexedError) else error.user_message
+    hint = None if isinstance(error, PathNotIndexedError) else _HINTS.get(error.code) or error.hint or None
+    return Answer(values, text, hint, is_error=True)
+
+
+def broken(error: Exception) -> Answer:
+    """An error nobody expected; where it happened stays in the log."""
+    message = "Something unexpected went wrong. The server's log has the details."
+    detail = f"{INTERNAL_ERROR}: {type(error).__name__}: {error}"[:500]
+    values = {"code": INTERNAL_ERROR, "userMessage": message, "developerMessage": detail}
+    return Answer(values, message, is_error=True)

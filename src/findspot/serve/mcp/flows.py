@@ -1,0 +1,76 @@
+"""What several tools do: ask before they act, index, and answer from an index."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from findspot.core.errors import (
+    DocsIndexNotFoundError,
+    FileLimitError,
+    IndexCorruptError,
+    IndexFormatError,
+    IndexNotFoundError,
+)
+from findspot.core.model import IndexReport
+from findspot.serve.mcp.call import Call
+from findspot.serve.mcp.client import Reply
+from findspot.serve.mcp.failures import AnsweredError, PathNotIndexedError
+from findspot.serve.mcp.projects import Target
+from findspot.serve.mcp.registry import Answer
+
+if TYPE_CHECKING:
+    from findspot.project import Project
+
+T = TypeVar("T")
+
+
+async def agree(call: Call, question: str, about: dict[str, Any], *, confirmed: bool, needed: bool) -> None:
+    """Go on only if the user agrees.
+
+    Where the client cannot be asked, what is `needed` waits for a second call with `confirm`.
+    """
+    reply = await call.client.agrees("\n".join((question, *map(str, about.values()))))
+    if reply is Reply.NO:
+        message = "Cancelled; nothing was changed."
+        raise AnsweredError(Answer({"status": "cancelled", **about, "message": message}))
+    if reply is Reply.UNASKED and needed and not confirmed:
+        message = "Ask the user this question, and call again with confirm: true if the answer is yes."
+        waiting = {"status": "confirmation_required", "question": question, **about, "message": message}
+        raise AnsweredError(Answer(waiting))
+
+
+async def index(
+    call: Call, project: Project, about: dict[str, Any], *, force: bool = False, confirmed: bool = False
+) -> IndexReport:
+    """Bring an index up to date; a project over `maxFiles` is asked about first."""
+    try:
+        return await _update(call, project, force=force, allow_large=False)
+    except FileLimitError as large:
+        await agree(call, large.user_message, about, confirmed=confirmed, needed=True)
+    return await _update(call, project, force=force, allow_large=True)
+
+
+async def _update(call: Call, project: Project, *, force: bool, allow_large: bool) -> IndexReport:
+    return await call.long(
+        lambda progress, cancel: project.update(
+            force=force, allow_large=allow_large, progress=progress, cancel=cancel
+        )
+    )
+
+
+async def from_index(call: Call, target: Target, work: Callable[[Project], T], *, by_path: bool = False) -> T:
+    """Answer from the index: one that is missing is built if the user agrees, a damaged one is rebuilt."""
+    project = target.project
+    try:
+        return await call.quick(lambda _: work(project))
+    except (DocsIndexNotFoundError, IndexFormatError):
+        raise
+    except IndexNotFoundError as missing:
+        question = f"{missing.user_message}\n{project.root}"
+        if await call.client.agrees(question) is not Reply.YES:
+            raise PathNotIndexedError(target.named, missing) if by_path else missing from None
+    except IndexCorruptError:
+        pass
+    await index(call, project, {"projectPath": str(project.root)})
+    return await call.quick(lambda _: work(project))

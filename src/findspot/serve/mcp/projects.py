@@ -1,0 +1,114 @@
+"""Which project a call is about: the one it names, else the client's, else the one detected."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from findspot.core.errors import PathNotFoundError, ProjectNotDetectedError
+from findspot.core.paths import project_root
+from findspot.serve.mcp.call import Call
+
+if TYPE_CHECKING:
+    from findspot.engine import Engine
+    from findspot.project import Project
+
+_INDEX_ID = re.compile(r"[0-9a-f]{16}(?:[0-9a-f]{16})?")
+_CHOSEN = "findspot.chosen_folder"
+
+_HERE, _ELSEWHERE = "Use current directory", "Enter a custom path"
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A project, the folder of it that was asked for, and how the caller named it."""
+
+    project: Project
+    named: str
+    under: str | None = None
+
+
+async def find_project(call: Call, given: str | None, *, exact: bool = False) -> Target:
+    """The project of a call.
+
+    Tools that look are served from an index around the named folder, filtered to it; those that
+    change an index (`exact`) take a named folder for what it is.
+    """
+    if given == ".":
+        given = None
+    if given is not None and Path(given).expanduser().is_absolute():
+        return await call.quick(lambda engine: _named(engine, given, Path(given), exact))
+    roots = await call.client.roots()
+    if given is not None:
+        base = roots[0] if roots else Path()
+        return await call.quick(lambda engine: _named(engine, given, base / Path(given).expanduser(), exact))
+    if roots:
+        return await call.quick(lambda engine: _of_roots(engine, roots))
+    try:
+        return await call.quick(lambda engine: _detected(engine, exact))
+    except ProjectNotDetectedError:
+        folder = await _chosen(call)
+        return await call.quick(lambda engine: _named(engine, folder, Path(folder), exact))
+
+
+def _named(engine: Engine, given: str, path: Path, exact: bool) -> Target:
+    if _INDEX_ID.fullmatch(given) and (project := engine.with_id(given)):
+        return Target(project, given)
+    try:
+        folder = project_root(path)
+    except PathNotFoundError:
+        raise PathNotFoundError(given) from None
+    return Target(engine.project(folder), given) if exact else _around(engine, folder, given)
+
+
+def _around(engine: Engine, folder: Path, named: str) -> Target:
+    """The index that covers a folder, filtered to it; a folder that none covers is its own project."""
+    root = engine.indexed_root(folder) or folder
+    return Target(engine.project(root), named, _inside(root, folder))
+
+
+def _of_roots(engine: Engine, roots: list[Path]) -> Target:
+    """The client's first root that is indexed, else its first root."""
+    folders = [project_root(root) for root in roots]
+    folder = next((folder for folder in folders if engine.indexed_root(folder)), folders[0])
+    return _around(engine, folder, str(folder))
+
+
+def _detected(engine: Engine, exact: bool) -> Target:
+    """The project around the working directory; one nested in an index is a folder of that index."""
+    from findspot.discover.root import find_root
+
+    here = Path.cwd()
+    project = engine.detect(here)
+    nested = None if exact else find_root(here)
+    under = _inside(project.root, nested) if nested else None
+    return Target(project, str(nested if under else project.root), under)
+
+
+def _inside(root: Path, folder: Path) -> str | None:
+    """A folder as the index spells it, or None for the root itself and what is not inside."""
+    if folder == root or not folder.is_relative_to(root):
+        return None
+    return folder.relative_to(root).as_posix()
+
+
+async def _chosen(call: Call) -> str:
+    """The two choices where no folder looks like a project; asked once a connection."""
+    if _CHOSEN in call.client.memory:
+        return str(call.client.memory[_CHOSEN])
+    here = str(Path.cwd())
+    answer = await call.client.fill_in(
+        f"Could not detect project root.\n[1] Use current directory: {here}\n[2] Enter a custom path",
+        {
+            "choice": {"type": "string", "title": "Choice", "enum": [_HERE, _ELSEWHERE]},
+            "path": {"type": "string", "title": "Path", "description": "For a custom path"},
+        },
+        ["choice"],
+    )
+    folder = here if answer.get("choice") == _HERE else str(answer.get("path") or "").strip()
+    if not folder:
+        raise ProjectNotDetectedError(here)
+    call.client.memory[_CHOSEN] = folder
+    return folder

@@ -1,0 +1,84 @@
+"""Tools as they are offered: each defined once, in an order that stays."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from findspot.serve.mcp.arguments import Arguments, read_arguments
+
+if TYPE_CHECKING:
+    from findspot.serve.mcp.call import Call
+
+Schema = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a tool gives back; without a text of its own, the text is the JSON of the values."""
+
+    values: dict[str, Any]
+    text: str | None = None
+    hint: str | None = None
+    """What to do next, for the reader of an error."""
+    is_error: bool = False
+
+    @property
+    def shown(self) -> str:
+        return json.dumps(self.values, ensure_ascii=False) if self.text is None else self.text
+
+
+Handler = Callable[["Call", Arguments], Awaitable[Answer]]
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """Everything a user or a client can see of a tool, and the function behind it."""
+
+    name: str
+    title: str
+    description: str
+    input_schema: Schema
+    output_schema: Schema
+    annotations: dict[str, bool]
+    icon: str
+    handler: Handler
+    enhancement: str = ""
+    """Follows the description where `enhancedToolDescriptions` is set."""
+    toolset: str = "project"
+    clamped: frozenset[str] = frozenset({"limit", "top_k"})
+    """Arguments whose values above the maximum are lowered to it, with a warning."""
+    instead: dict[str, str] = field(default_factory=dict)
+    """A required argument → the one that may stand in for it."""
+
+    def described(self, *, enhanced: bool) -> str:
+        return self.description + self.enhancement if enhanced else self.description
+
+    def read(self, given: dict[str, Any]) -> Arguments:
+        """The arguments of a call, checked against the schema."""
+        return read_arguments(self.input_schema, given, clamped=self.clamped, instead=self.instead)
+
+
+class Registry:
+    """Tools by name; registering a name again replaces the definition and keeps its place."""
+
+    def __init__(self, tools: Iterable[Tool] = ()) -> None:
+        self._tools: dict[str, Tool] = {}
+        for tool in tools:
+            self.register(tool)
+
+    def register(self, tool: Tool) -> None:
+        self._tools[tool.name] = tool
+
+    def find(self, name: str, toolsets: Sequence[str]) -> Tool | None:
+        """The tool of that name, unless its toolset is not offered."""
+        tool = self._tools.get(name)
+        return tool if tool and tool.toolset in toolsets else None
+
+    def offered(self, toolsets: Sequence[str]) -> list[Tool]:
+        return [tool for tool in self if tool.toolset in toolsets]
+
+    def __iter__(self) -> Iterator[Tool]:
+        return iter(self._tools.values())

@@ -1,0 +1,23 @@
+"""The tools, in the order in which they are listed."""
+
+from __future__ import annotations
+
+from findspot.serve.mcp.registry import Registry
+from findspot.serve.mcp.tools import changing, indexing, looking, searching
+
+
+def all_tools() -> Registry:
+    return Registry(
+        [
+            indexing.CREATE_INDEX,
+            indexing.INDEX_CODEBASE,
+            searching.SEARCH_CODE,
+            searching.SEARCH_DOCS,
+            looking.SEARCH_BY_PATH,
+            looking.GET_INDEX_STATUS,
+            looking.LIST_PROJECTS,
+            changing.REINDEX_PROJECT,
+            changing.REINDEX_FILE,
+            changing.DELETE_INDEX,
+        ]
+    )

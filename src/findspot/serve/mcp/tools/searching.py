@@ -1,0 +1,257 @@
+"""`search_code` and `search_docs`."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from findspot.core.model import Corpus, IncludeTests, Mode, Query, Results
+from findspot.serve.mcp import icons
+from findspot.serve.mcp.arguments import Arguments
+from findspot.serve.mcp.call import Call
+from findspot.serve.mcp.flows import from_index
+from findspot.serve.mcp.projects import Target, find_project
+from findspot.serve.mcp.registry import Answer, Tool
+from findspot.serve.mcp.schemas import (
+    COUNT,
+    NUMBER,
+    PATH,
+    READ_ONLY,
+    TEXT,
+    TEXTS,
+    Schema,
+    gives,
+    objects,
+    takes,
+)
+
+if TYPE_CHECKING:
+    from findspot.project import Project
+
+DEFAULT_COUNT = 10
+MIN_TOKENS = 200
+"""Enough for an answer that says what it leaves out."""
+
+_SHOWN_QUERY_CHARS = 1_000
+
+NO_EXPANSION = "This version has no query expansion by a language model; the query was searched as it is."
+NO_SYNTHESIS = "This version has no synthesis by a language model; these are the results alone."
+
+_ARGUMENTS: dict[str, Schema] = {
+    "path": PATH,
+    "limit": {"type": "integer", "minimum": 1, "maximum": 100, "description": "Number of results (1-100)"},
+    "top_k": {
+        "type": "integer",
+        "minimum": 1,
+        "maximum": 50,
+        "description": "Number of results to return (1-50), if limit is not given. Default: 10",
+    },
+    "semantic_weight": {
+        "type": "number",
+        "minimum": 0,
+        "maximum": 1,
+        "description": "Weight for semantic search (0.0-1.0): 0 is keyword, 1 is semantic. "
+        "Default: chosen by the query",
+    },
+    "extensions": {"type": "string", "description": "Filter by file extensions (comma-separated)"},
+    "path_filter": {"type": "string", "minLength": 1, "description": "Filter by path pattern (glob syntax)"},
+    "exclude": {"type": "string", "minLength": 1, "description": "Leave out paths that match (glob syntax)"},
+    "mode": {
+        "type": "string",
+        "enum": [str(mode) for mode in Mode],
+        "default": str(Mode.HYBRID),
+        "description": "How the query is matched",
+    },
+    "format": {
+        "type": "string",
+        "enum": ["toon", "json", "human"],
+        "description": "Output format of the text",
+    },
+    "expand_query": {"type": "boolean", "default": False, "description": "Use LLM to expand query"},
+    "synthesize": {"type": "boolean", "default": False, "description": "Generate LLM summary"},
+    "similar_to": {
+        "type": "string",
+        "minLength": 1,
+        "description": "More like this passage, instead of a query: 'path:start-end'",
+    },
+    "offset": {"type": "integer", "minimum": 0, "default": 0, "description": "Results to pass over"},
+    "max_tokens": {
+        "type": "integer",
+        "minimum": MIN_TOKENS,
+        "description": "Most tokens of the answer (characters / 4). Default: 8000",
+    },
+    "explain": {"type": "boolean", "default": False, "description": "Say why each result is there"},
+}
+
+_CODE_ARGUMENTS: dict[str, Schema] = {
+    "languages": {"type": "array", "items": TEXT, "description": "Filter by languages, such as 'python'"},
+    "include_tests": {
+        "type": "string",
+        "enum": [str(choice) for choice in IncludeTests],
+        "default": str(IncludeTests.AUTO),
+        "description": "Tests: ranked below other code (auto), like other code (yes), left out (no)",
+    },
+}
+
+_HIT: dict[str, Schema] = {
+    "path": TEXT,
+    "text": TEXT,
+    "score": NUMBER,
+    "startLine": COUNT,
+    "endLine": COUNT,
+    "breadcrumb": TEXT,
+    "relevancePercent": COUNT,
+    "why": {"type": "object", "additionalProperties": NUMBER},
+}
+_CODE_HIT: dict[str, Schema] = {
+    "kind": TEXT,
+    "symbols": TEXTS,
+    "signature": TEXT,
+    "docComment": TEXT,
+    "language": TEXT,
+}
+
+
+def _output(hit: dict[str, Schema]) -> Schema:
+    return gives(
+        {
+            "results": objects(hit),
+            "totalResults": COUNT,
+            "searchTimeMs": NUMBER,
+            "query": TEXT,
+            "searchMode": TEXT,
+            "expandedQuery": TEXT,
+            "synthesis": TEXT,
+            "followUps": TEXTS,
+        }
+    )
+
+
+async def _search_code(call: Call, arguments: Arguments) -> Answer:
+    return await _search(call, arguments, Corpus.CODE)
+
+
+async def _search_docs(call: Call, arguments: Arguments) -> Answer:
+    return await _search(call, arguments, Corpus.DOCS)
+
+
+async def _search(call: Call, arguments: Arguments, corpus: Corpus) -> Answer:
+    target = await find_project(call, arguments["path"])
+    query = _query(arguments, corpus, target)
+
+    def answer(project: Project) -> Answer:
+        return _rendered(project, _warned(project.search(query), arguments, target), arguments, corpus)
+
+    return await from_index(call, target, answer, by_path=True)
+
+
+def _query(arguments: Arguments, corpus: Corpus, target: Target) -> Query:
+    weight, mode = arguments["semantic_weight"], Mode(arguments["mode"])
+    if mode is Mode.HYBRID and weight in (0, 1):
+        mode = Mode.SEMANTIC if weight else Mode.KEYWORD
+    return Query(
+        text=arguments["query"] or "",
+        corpus=corpus,
+        limit=arguments["limit"] or arguments["top_k"] or DEFAULT_COUNT,
+        offset=arguments["offset"],
+        mode=mode,
+        semantic_weight=weight,
+        extensions=tuple(word.lstrip("*.") for word in _words(arguments["extensions"] or "")),
+        languages=tuple(word for given in arguments["languages"] or () for word in _words(given)),
+        path_filter=arguments["path_filter"],
+        exclude=arguments["exclude"],
+        under=target.under,
+        similar_to=arguments["similar_to"],
+        include_tests=IncludeTests(arguments["include_tests"] or IncludeTests.AUTO),
+        explain=arguments["explain"],
+    )
+
+
+def _words(text: str) -> list[str]:
+    return [word for word in re.split(r"[,\s]+", text) if word.strip("*.")]
+
+
+def _warned(results: Results, arguments: Arguments, target: Target) -> Results:
+    """The results with everything a reader should know about them."""
+    said = [*arguments.warnings, results.warning]
+    if target.under and not results.total:
+        said.append(f"Searched only below '{target.under}' of {target.project.root}.")
+    if arguments["expand_query"]:
+        said.append(NO_EXPANSION)
+    if arguments["synthesize"]:
+        said.append(NO_SYNTHESIS)
+    return replace(results, warning=" ".join(filter(None, said)) or None)
+
+
+def _rendered(project: Project, results: Results, arguments: Arguments, corpus: Corpus) -> Answer:
+    """The two renderings, each within the limit on its own."""
+    from findspot.serve.answers import fitted_text, fitted_values
+
+    wanted = project.settings.serve
+    limit = arguments["max_tokens"] or max(wanted.max_tokens, MIN_TOKENS)
+    results = replace(results, query=_echo(results.query, limit))
+    form = arguments["format"] or wanted.default_format
+    slim = wanted.structured_results == "slim"
+    values: dict[str, Any] = fitted_values(results, corpus, limit, slim=slim)
+    return Answer(values, fitted_text(results, corpus, form, limit))
+
+
+def _echo(query: str, max_tokens: int) -> str:
+    """The query as the answer repeats it: a pasted file must not fill the answer."""
+    most = min(_SHOWN_QUERY_CHARS, max_tokens)
+    return query if len(query) <= most else query[: most - 1] + "…"
+
+
+SEARCH_CODE = Tool(
+    name="search_code",
+    title="Search code",
+    description="Search your codebase for relevant code",
+    enhancement=(
+        " using natural language. **TIP:** Prefer this over reading full files when looking for specific "
+        "functions, patterns, or implementations."
+    ),
+    input_schema=takes(
+        {
+            "query": {
+                "type": "string",
+                "minLength": 1,
+                "description": "The question or code concept to search for",
+            },
+            **_ARGUMENTS,
+            **_CODE_ARGUMENTS,
+        },
+        required=("query",),
+    ),
+    output_schema=_output(_HIT | _CODE_HIT),
+    annotations=READ_ONLY,
+    icon=icons.SEARCH,
+    handler=_search_code,
+    instead={"query": "similar_to"},
+)
+
+SEARCH_DOCS = Tool(
+    name="search_docs",
+    title="Search documentation",
+    description="Search documentation files (.md, .txt)",
+    enhancement=(
+        ". **TIP:** For follow-up questions about a doc already in context, use this tool instead of "
+        "re-reading the entire file - more precise results, less context usage."
+    ),
+    input_schema=takes(
+        {
+            "query": {
+                "type": "string",
+                "minLength": 1,
+                "description": "The question or topic to search for in documentation",
+            },
+            **_ARGUMENTS,
+        },
+        required=("query",),
+    ),
+    output_schema=_output(_HIT),
+    annotations=READ_ONLY,
+    icon=icons.SEARCH,
+    handler=_search_docs,
+    instead={"query": "similar_to"},
+)

@@ -1,0 +1,87 @@
+"""What indexes and indexing runs look like in answers: the same fields wherever they are shown."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from findspot.core.model import IndexReport, IndexStatus
+
+
+def size(number_of_bytes: int) -> str:
+    """`812B`, `45MB`."""
+    amount = float(number_of_bytes)
+    for unit in ("B", "KB", "MB"):
+        if amount < 1024:
+            return f"{amount:.1f}{unit}" if amount < 10 and unit != "B" else f"{amount:.0f}{unit}"
+        amount /= 1024
+    return f"{amount:.1f}GB"
+
+
+def duration(seconds: float) -> str:
+    """`0.4s`, `45s`, `3m 20s`."""
+    if seconds < 10:
+        return f"{seconds:.1f}s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes}m {rest}s" if minutes else f"{rest}s"
+
+
+def counts(report: IndexReport) -> dict[str, Any]:
+    """What one indexing run did."""
+    return {
+        "filesIndexed": report.files_indexed,
+        "filesUnchanged": report.files_unchanged,
+        "filesRemoved": report.files_removed,
+        "filesSkipped": report.files_skipped,
+        "chunksCreated": report.chunks_created,
+        "totalFiles": report.total_files,
+        "totalChunks": report.total_chunks,
+        "errors": [{"path": skip.path, "reason": skip.detail or str(skip.reason)} for skip in report.errors],
+        "duration": duration(report.seconds),
+    }
+
+
+def report_object(report: IndexReport, *, forced: bool) -> dict[str, Any]:
+    """`index_codebase`."""
+    return {"status": "success", "path": report.project_path, "forced": forced, **counts(report)}
+
+
+def status_object(status: IndexStatus) -> dict[str, Any]:
+    """`get_index_status`."""
+    done = status.progress
+    values = {
+        "status": str(status.state),
+        "projectPath": status.project_path,
+        "indexPath": status.index_path,
+        "totalFiles": status.total_files,
+        "totalChunks": status.total_chunks,
+        "totalDocs": status.total_docs,
+        "totalDocChunks": status.total_doc_chunks,
+        "lastUpdated": status.last_updated,
+        "storageSize": size(status.storage_bytes),
+        "watcherActive": status.watcher_active,
+        "queryReady": status.query_ready,
+        "pendingChanges": status.pending_changes,
+        "progress": {"done": done.done, "total": done.total, "phase": done.phase} if done else None,
+        "lastError": status.last_error,
+        "model": status.model,
+        "store": status.store,
+        "strategy": status.strategy,
+        "languages": status.languages,
+        "skipped": status.skipped,
+        "notes": list(status.notes) or None,
+    }
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def project_object(identity: str, status: IndexStatus) -> dict[str, Any]:
+    """One entry of `list_projects`."""
+    values = {
+        "id": identity,
+        "path": status.project_path,
+        "status": str(status.state),
+        "totalFiles": status.total_files,
+        "totalChunks": status.total_chunks,
+        "storageSize": size(status.storage_bytes),
+        "lastUpdated": status.last_updated,
+    }
+    return {name: value for name, value in values.items() if value is not None}
