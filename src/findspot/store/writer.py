@@ -145,8 +145,9 @@ class Writer:
         self._new.pop(file.id, None)
 
     def _delete_dead_keywords(self) -> None:
-        for corpus, file_id in self._dead:
-            self._keyword_writer(corpus).delete_file(file_id)
+        for corpus in {corpus for corpus, _ in self._dead}:
+            dead = [file_id for its_corpus, file_id in self._dead if its_corpus == corpus]
+            self._keyword_writer(corpus).delete_files(dead)
         self._dead = []
 
     def _keyword_writer(self, corpus: str) -> keywords.KeywordWriter:

@@ -1,0 +1,41 @@
+"""Fixtures that every kind of test may ask for: a home of its own, and projects made of real files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import pytest
+from contents import write_files
+
+from findspot import Project
+
+MakeProject = Callable[..., Project]
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Indexes and configuration of this test only."""
+    for name in [name for name in os.environ if name.startswith("FINDSPOT_")]:
+        monkeypatch.delenv(name)
+    folder = tmp_path / "findspot-home"
+    monkeypatch.setenv("FINDSPOT_HOME", str(folder))
+    return folder
+
+
+@pytest.fixture
+def make_project(home: Path, tmp_path: Path) -> Iterator[MakeProject]:
+    """A function from files to a project that holds them, not yet indexed."""
+    opened: list[Project] = []
+
+    def make(files: Mapping[str, str | bytes], name: str = "project", **flags: object) -> Project:
+        root = tmp_path / name
+        root.mkdir(exist_ok=True)
+        write_files(root, files)
+        opened.append(Project(root, flags))
+        return opened[-1]
+
+    yield make
+    for project in opened:
+        project.close()

@@ -1,0 +1,333 @@
+"""What a commit makes visible, what an abandoned one leaves, and what snapshots see meanwhile."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+from contents import contents, record, vector_of, words_found
+
+from findspot.core.errors import IndexNotFoundError
+from findspot.core.model import Corpus, Skip, SkipReason, SourceFile
+from findspot.store.index import IndexStore
+from findspot.store.records import FileRecord
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> IndexStore:
+    return IndexStore(tmp_path / "index", "/some/project")
+
+
+def put(store: IndexStore, *records: FileRecord) -> None:
+    with store.writer() as writer:
+        for item in records:
+            writer.put(item)
+        writer.commit()
+
+
+def paths(store: IndexStore) -> list[str]:
+    with store.snapshot() as snapshot:
+        return [file.path for file in snapshot.files.files]
+
+
+def test_there_is_nothing_before_the_first_commit(store: IndexStore) -> None:
+    with pytest.raises(IndexNotFoundError), store.snapshot():
+        pass
+    with store.writer() as writer:
+        writer.put(record("a.py", "alpha"))
+        assert store.exists
+
+
+def test_a_commit_is_seen_whole(store: IndexStore) -> None:
+    put(
+        store,
+        record("a.py", "alpha beta", "gamma", outline=True),
+        record("b.md", "delta", corpus=Corpus.DOCS),
+    )
+    held = contents(store)
+    assert list(held.files) == ["a.py", "b.md"]
+    assert held.files["a.py"][4] == 3
+    assert held.keywords["code:alpha"] == [("a.py", 1, 1)]
+    assert held.keywords["docs:delta"] == [("b.md", 1, 1)]
+
+
+def test_what_is_not_committed_is_given_up(store: IndexStore) -> None:
+    put(store, record("a.py", "alpha"))
+    before = contents(store)
+    with store.writer() as writer:
+        writer.put(record("a.py", "changed"))
+        writer.put(record("b.py", "more"))
+        writer.add_skips([Skip("c.py", SkipReason.EMPTY)])
+    assert contents(store) == before
+    with pytest.raises(ZeroDivisionError), store.writer() as writer:
+        writer.put(record("a.py", "changed"))
+        raise ZeroDivisionError
+    assert contents(store) == before
+
+
+def test_numbers_of_an_abandoned_commit_are_not_found_under_their_next_owner(store: IndexStore) -> None:
+    """The keyword index is committed before SQLite: a crash in between leaves orphans in it."""
+    put(store, record("a.py", "alpha"))
+    with store.writer() as writer:
+        writer.put(record("b.md", "orphan", corpus=Corpus.DOCS))
+        for keyword_writer in writer._keywords.values():
+            keyword_writer.commit()
+    put(store, record("c.py", "fine"))
+    put(store, record("d.md", "good", corpus=Corpus.DOCS))
+    with store.snapshot() as snapshot:
+        assert words_found(snapshot, "orphan", Corpus.DOCS) == set()
+        assert words_found(snapshot, "good", Corpus.DOCS) == {"good"}
+    contents(store)
+
+
+def test_old_chunks_of_a_replaced_file_never_appear(store: IndexStore) -> None:
+    put(store, record("a.py", "alpha one", "alpha two"), record("b.py", "beta"))
+    with store.snapshot() as old:
+        numbers = [chunk.number for chunk in old.chunks_of("a.py")]
+        put(store, record("a.py", "gamma"))
+        assert words_found(old, "alpha") == {"alpha one", "alpha two"}
+    with store.snapshot() as new:
+        assert words_found(new, "alpha") == set()
+        assert new.chunks(numbers) == {}
+        found, _ = new.nearest(vector_of("alpha one"), new.files.mask(new.files.files), 10)
+        assert not set(found.tolist()) & set(numbers)
+        assert new.likeness(vector_of("alpha one"), numbers[:0]) == {}
+    contents(store)
+
+
+def test_a_removed_file_is_gone_everywhere_with_its_skip(store: IndexStore) -> None:
+    put(store, record("a.py", "alpha", names=("Thing",)), record("b.py", "beta"))
+    with store.writer() as writer:
+        writer.add_skips(
+            [Skip("a.py", SkipReason.CHUNK_LIMIT)], SourceFile("a.py", Corpus.CODE, "python", 1, 1)
+        )
+        assert writer.remove("a.py")
+        assert not writer.remove("never.py")
+        writer.commit()
+    with store.snapshot() as snapshot:
+        assert snapshot.definitions(["thing"]) == []
+        assert snapshot.skips() == []
+    assert list(contents(store).files) == ["b.py"]
+
+
+def test_a_file_written_twice_in_one_commit_is_held_once(store: IndexStore) -> None:
+    put(store, record("a.py", "first"), record("a.py", "second"))
+    held = contents(store)
+    assert [row[6] for row in held.chunks] == ["second"]
+
+
+def test_chunks_that_are_known_keep_their_vectors(store: IndexStore) -> None:
+    from dataclasses import replace
+
+    put(store, record("a.py", "alpha", "beta"))
+    again = record("a.py", "beta", "alpha")
+    put(store, replace(again, chunks=tuple(replace(c, vector=None, scale=0.0) for c in again.chunks)))
+    fresh = IndexStore(store.folder.with_name("other"), "p")
+    put(fresh, again)
+    assert contents(store) == contents(fresh)
+
+
+def test_masks_limit_every_kind_of_answer(store: IndexStore) -> None:
+    put(store, *(record(f"{n}.py", f"common word{n}") for n in range(6)))
+    with store.snapshot() as snapshot:
+        chosen = [file for file in snapshot.files.files if file.path in ("2.py", "4.py")]
+        numbers, _ = snapshot.nearest(vector_of("common word2"), snapshot.files.mask(chosen), 10)
+        assert {c.path for c in snapshot.chunks(numbers.tolist()).values()} == {"2.py", "4.py"}
+        assert snapshot.nearest(vector_of("x"), snapshot.files.mask([]), 10)[0].size == 0
+        reader = snapshot.keywords(Corpus.CODE)
+        assert reader is not None
+        hits = reader.search({"common": 1.0}, 10, only_files=[file.id for file in chosen])
+        assert {snapshot.files.by_id[number >> 12].path for number, _ in hits} == {"2.py", "4.py"}
+
+
+def test_nearest_breaks_ties_by_number_even_at_the_limit(store: IndexStore) -> None:
+    put(store, *(record(f"{n}.py", "same text") for n in range(20)))
+    with store.snapshot() as snapshot:
+        everything = snapshot.files.mask(snapshot.files.files)
+        best, _ = snapshot.nearest(vector_of("same text"), everything, 20)
+        for top in (1, 3, 19):
+            assert (
+                snapshot.nearest(vector_of("same text"), everything, top)[0].tolist() == best[:top].tolist()
+            )
+
+
+def test_definitions_are_found_by_lower_case_name(store: IndexStore) -> None:
+    put(store, record("a.py", "x", names=("HTTPServer", "serve")), record("b.py", "y", names=("Serve",)))
+    with store.snapshot() as snapshot:
+        found = snapshot.definitions(["serve", "httpserver"])
+        assert sorted(name for name, _, _ in found) == ["httpserver", "serve", "serve"]
+        chunks = snapshot.chunks([number for _, number, _ in found])
+        assert {chunk.path for chunk in chunks.values()} == {"a.py", "b.py"}
+        assert snapshot.definitions([]) == []
+
+
+def test_skips_and_counts(store: IndexStore) -> None:
+    file = SourceFile("binary.py", Corpus.CODE, "python", 10, 77)
+    with store.writer() as writer:
+        writer.put(record("a.py", "one", "two"))
+        writer.put(record("b.md", "three", corpus=Corpus.DOCS))
+        writer.set_walk_skips([Skip("big.py", SkipReason.TOO_LARGE), Skip("x/", SkipReason.DENIED)])
+        writer.add_skips([Skip("binary.py", SkipReason.BINARY)], file)
+        writer.commit()
+    with store.snapshot() as snapshot:
+        assert snapshot.counts() == {"code": (1, 2), "docs": (1, 1)}
+        assert snapshot.languages() == {"markdown": 1, "python": 1}
+        assert snapshot.skip_counts() == {"binary": 1, "denied": 1, "too_large": 1}
+        assert snapshot.skips("denied") == [Skip("x/", SkipReason.DENIED)]
+        assert snapshot.known_files().left_out == {"binary.py": (10, 77)}
+    with store.writer() as writer:
+        writer.set_walk_skips([Skip("y/", SkipReason.DENIED)])
+        writer.commit()
+    with store.snapshot() as snapshot:
+        assert [skip.path for skip in snapshot.skips()] == ["binary.py", "y/"]
+
+
+def test_few_segments_remain_and_dead_rows_are_dropped(store: IndexStore) -> None:
+    with store.writer() as writer:
+        most = 0
+        for number in range(200):
+            writer.put(record(f"{number % 40}.py", f"text {number}", f"more {number}"))
+            writer.commit()
+            most = max(most, len(list((store.folder / "vectors").iterdir())))
+    assert most <= 12
+    assert len(contents(store).files) == 40
+    held = sum(
+        (path.stat().st_size - 64) // (DIMS_AND_INDEX) for path in (store.folder / "vectors").iterdir()
+    )
+    assert held <= 80 * 4 / 3 + 12
+    reader = IndexStore(store.folder, "p")
+    with reader.snapshot() as snapshot:
+        keywords = snapshot.keywords(Corpus.CODE)
+        assert keywords is not None
+        assert keywords.size == 80
+
+
+DIMS_AND_INDEX = 64 + 8 + 4
+
+
+def test_a_commit_of_nothing_writes_no_vectors(store: IndexStore) -> None:
+    put(store, record("a.py", "alpha"))
+    before = [path.name for path in (store.folder / "vectors").iterdir()]
+    with store.writer() as writer:
+        writer.set_meta(seen="yes")
+        writer.commit()
+    assert [path.name for path in (store.folder / "vectors").iterdir()] == before
+
+
+def test_clearing_makes_room_for_vectors_of_another_length(store: IndexStore) -> None:
+    put(store, record("a.py", "alpha"), record("b.py", "beta"))
+    with store.writer() as writer:
+        writer.clear()
+        writer.put(record("c.py", "gamma", dimensions=128))
+        writer.commit()
+    assert list(contents(store).files) == ["c.py"]
+
+
+def test_every_snapshot_is_of_one_commit(store: IndexStore) -> None:
+    """Readers in threads, while a writer replaces all files over and over."""
+    put(store, *(record(f"{n}.py", "version0 text") for n in range(3)))
+    done = threading.Event()
+    wrong: list[object] = []
+    seen: set[str] = set()
+
+    def read() -> None:
+        try:
+            while not done.is_set():
+                with store.snapshot() as snapshot:
+                    check_one_version(snapshot, seen)
+        except Exception as error:  # noqa: BLE001  shown by the test
+            wrong.append(error)
+
+    threads = [threading.Thread(target=read) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for version in range(1, 25):
+        put(store, *(record(f"{n}.py", f"version{version} text") for n in range(3)))
+    done.set()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+    assert len(seen) > 1
+    assert len(store._idle) <= 4
+
+
+def check_one_version(snapshot: object, seen: set[str]) -> None:
+    from findspot.store.snapshot import Snapshot
+
+    assert isinstance(snapshot, Snapshot)
+    texts = {chunk.text for n in range(3) for chunk in snapshot.chunks_of(f"{n}.py")}
+    assert len(texts) == 1
+    (text,) = texts
+    assert words_found(snapshot, text.split()[0]) == texts
+    assert words_found(snapshot, "text") == texts
+    numbers, _ = snapshot.nearest(vector_of(text), snapshot.files.mask(snapshot.files.files), 10)
+    assert {chunk.text for chunk in snapshot.chunks(numbers.tolist()).values()} == texts
+    assert numbers.size == 3
+    seen.add(text)
+
+
+READER = """
+import sys
+from pathlib import Path
+from findspot.store.index import IndexStore
+store = IndexStore(Path(sys.argv[1]), "p")
+for _ in range(2):
+    with store.snapshot() as snapshot:
+        print([f.path for f in snapshot.files.files], flush=True)
+        sys.stdin.readline()
+        print([c.text for f in snapshot.files.files for c in snapshot.chunks_of(f.path)], flush=True)
+        sys.stdin.readline()
+"""
+
+
+def test_a_snapshot_in_another_process_stays_as_it_is(store: IndexStore) -> None:
+    put(store, record("a.py", "before"))
+    with subprocess.Popen(
+        [sys.executable, "-c", READER, str(store.folder)],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1,
+    ) as reader:  # fmt: skip
+        assert reader.stdin
+        assert reader.stdout
+        assert reader.stdout.readline() == "['a.py']\n"
+        put(store, record("a.py", "after"), record("b.py", "new"))
+        reader.stdin.write("\n")
+        assert reader.stdout.readline() == "['before']\n"
+        reader.stdin.write("\n")
+        assert reader.stdout.readline() == "['a.py', 'b.py']\n"
+        reader.stdin.write("\n")
+        assert reader.stdout.readline() == "['after', 'new']\n"
+        reader.stdin.write("\n")
+
+
+def test_closing_while_a_snapshot_is_open_leaks_no_connection(store: IndexStore) -> None:
+    put(store, record("a.py", "alpha"))
+    with store.snapshot() as snapshot:
+        store.close()
+        assert [file.path for file in snapshot.files.files] == ["a.py"]
+    assert store._idle == []
+
+
+def test_an_index_made_anew_behind_our_back_is_read_anew(store: IndexStore) -> None:
+    """Also by a connection that was in use when it happened."""
+    put(store, record("a.py", "old"))
+    assert paths(store) == ["a.py"]
+    other = IndexStore(store.folder, "p")
+    with store.snapshot() as snapshot:
+        other.delete()
+        put(other, record("b.py", "new"))
+        assert [chunk.text for chunk in snapshot.chunks_of("a.py")] == ["old"]
+        assert paths(store) == ["b.py"]
+    assert paths(store) == ["b.py"]
+    contents(store)
+
+
+def test_deleting_leaves_nothing_behind(store: IndexStore) -> None:
+    put(store, record("a.py", "alpha"))
+    assert paths(store) == ["a.py"]
+    store.delete()
+    assert not store.folder.exists()
+    with pytest.raises(IndexNotFoundError), store.snapshot():
+        pass

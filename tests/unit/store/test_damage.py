@@ -1,0 +1,129 @@
+"""What is derived can be deleted, cut short or altered at any time: it is noticed and made anew."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from contents import Contents, contents, record, words_found
+
+from findspot.core.errors import IndexCorruptError
+from findspot.core.model import Corpus
+from findspot.store.index import IndexStore
+
+Damage = Callable[[Path, random.Random], None]
+
+
+def cut(path: Path, chance: random.Random) -> None:
+    size = path.stat().st_size
+    with path.open("r+b") as file:
+        file.truncate(chance.randrange(size))
+
+
+def flip(path: Path, chance: random.Random) -> None:
+    data = bytearray(path.read_bytes())
+    data[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
+    path.write_bytes(data)
+
+
+def remove(path: Path, chance: random.Random) -> None:
+    path.unlink()
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("whole") / "index"
+    store = IndexStore(folder, "p")
+    for number in range(4):
+        with store.writer() as writer:
+            for place in range(12):
+                name = f"{number}/{place}"
+                writer.put(record(f"{name}.py", f"alpha {name}", f"word{place} beta", outline=True))
+            writer.put(record(f"{number}.md", f"prose {number}", corpus=Corpus.DOCS))
+            writer.put(record("replaced.py", f"version {number}"))
+            writer.commit()
+    store.close()
+    return folder
+
+
+@pytest.fixture
+def expected(whole: Path) -> Contents:
+    return contents(IndexStore(whole, "p"))
+
+
+@pytest.fixture
+def copy(whole: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(whole, tmp_path / "copy"))
+
+
+def derived_files(folder: Path) -> list[Path]:
+    files = [*(folder / "vectors").iterdir(), *(folder / "keywords").rglob("*")]
+    return sorted(path for path in files if path.is_file() and path.stat().st_size)
+
+
+@pytest.mark.parametrize("damage", [cut, flip, remove])
+@pytest.mark.parametrize("seed", range(4))
+def test_a_writer_finds_a_damaged_file_and_makes_it_anew(
+    copy: Path, expected: Contents, damage: Damage, seed: int
+) -> None:
+    chance = random.Random(seed)
+    damage(chance.choice(derived_files(copy)), chance)
+    with IndexStore(copy, "p").writer():
+        pass
+    assert contents(IndexStore(copy, "p")) == expected
+
+
+@pytest.mark.parametrize("damage", [cut, flip, remove])
+def test_a_reader_makes_damaged_vectors_anew(copy: Path, expected: Contents, damage: Damage) -> None:
+    for path in sorted((copy / "vectors").iterdir()):
+        damage(path, random.Random(7))
+    assert contents(IndexStore(copy, "p")) == expected
+
+
+@pytest.mark.parametrize("name", ["keywords", "vectors", "keywords/docs", "keywords/code/meta.json"])
+def test_a_reader_makes_missing_parts_anew(copy: Path, expected: Contents, name: str) -> None:
+    path = copy / name
+    path.unlink() if path.is_file() else shutil.rmtree(path)
+    assert contents(IndexStore(copy, "p")) == expected
+
+
+def test_keywords_left_behind_are_noticed(copy: Path, tmp_path: Path) -> None:
+    """As when an older folder is copied back: it opens well, but does not hold the newest chunks."""
+    older = shutil.copytree(copy / "keywords", tmp_path / "older")
+    store = IndexStore(copy, "p")
+    with store.writer() as writer:
+        writer.put(record("new.py", *(f"brandnew {n}" for n in range(60))))
+        writer.commit()
+    shutil.rmtree(copy / "keywords")
+    shutil.move(older, copy / "keywords")
+    with IndexStore(copy, "p").writer():
+        pass
+    with IndexStore(copy, "p").snapshot() as snapshot:
+        assert len(words_found(snapshot, "brandnew")) == 60
+
+
+def test_damage_found_by_a_search_is_mended_for_the_next(copy: Path, expected: Contents) -> None:
+    """Whatever tantivy makes of altered data, it is an error of ours, and not for long."""
+    chance = random.Random(3)
+    for kind in ("*.idx", "*.term", "*.fieldnorm", "*.fast"):
+        for path in sorted((copy / "keywords").rglob(kind)):
+            data = bytearray(path.read_bytes())
+            end = len(data) - 100
+            for _ in range(20):
+                data[chance.randrange(end)] = chance.randrange(256)
+            path.write_bytes(data)
+    store = IndexStore(copy, "p")
+    for _ in range(3):
+        try:
+            with store.snapshot() as snapshot:
+                for word in ("alpha", "word3", "prose", "version"):
+                    words_found(snapshot, word)
+                    words_found(snapshot, word, Corpus.DOCS)
+        except IndexCorruptError:
+            continue
+    with store.writer():
+        pass
+    assert contents(store) == expected

@@ -1,0 +1,120 @@
+"""Formats: the newest is made, older ones are brought up to it, newer ones are refused."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+from contents import record
+
+from findspot.core.errors import (
+    DiskFullError,
+    IndexBusyError,
+    IndexCorruptError,
+    IndexFormatError,
+    IndexNotFoundError,
+    PermissionDeniedError,
+)
+from findspot.store import database
+from findspot.store.index import IndexStore
+from findspot.store.schema import FORMAT_VERSION, MIGRATIONS
+
+
+def test_the_steps_lead_to_the_current_format() -> None:
+    assert sorted(MIGRATIONS) == list(range(FORMAT_VERSION))
+
+
+def test_an_older_database_goes_through_every_later_step(tmp_path: Path) -> None:
+    db = database.connect(tmp_path / "x.sqlite", create=True)
+    database.migrate(db)
+    database.write_meta(db, {"kept": "yes"})
+    steps = {
+        **MIGRATIONS,
+        FORMAT_VERSION: "ALTER TABLE files ADD COLUMN extra TEXT;\nCREATE TABLE more (x)",
+        FORMAT_VERSION + 1: "INSERT INTO more VALUES (7)",
+    }
+    database.migrate(db, steps)
+    assert database.format_of(db) == FORMAT_VERSION + 2
+    assert database.read_meta(db) == {"kept": "yes"}
+    assert db.execute("SELECT x FROM more").fetchall() == [(7,)]
+    database.migrate(db, steps)
+    assert db.execute("SELECT x FROM more").fetchall() == [(7,)]
+    db.close()
+
+
+def test_a_step_that_fails_leaves_the_old_format(tmp_path: Path) -> None:
+    path = tmp_path / "x.sqlite"
+    db = database.connect(path, create=True)
+    database.migrate(db)
+    broken = {**MIGRATIONS, FORMAT_VERSION: "CREATE TABLE more (x);\nINSERT INTO nowhere VALUES (1)"}
+    with pytest.raises(sqlite3.OperationalError):
+        database.migrate(db, broken)
+    db.close()
+    db = database.connect(path)
+    assert database.format_of(db) == FORMAT_VERSION
+    assert db.execute("SELECT name FROM sqlite_master WHERE name = 'more'").fetchall() == []
+    db.close()
+
+
+def test_a_newer_format_is_refused_and_left_alone(tmp_path: Path) -> None:
+    store = IndexStore(tmp_path / "index", "p")
+    with store.writer() as writer:
+        writer.put(record("a.py", "alpha"))
+        writer.commit()
+    with sqlite3.connect(store.database) as db:
+        db.execute(f"PRAGMA user_version = {FORMAT_VERSION + 1}")
+    db.close()
+    fresh = IndexStore(store.folder, "p")
+    with pytest.raises(IndexFormatError, match="newer version"), fresh.snapshot():
+        pass
+    with pytest.raises(IndexFormatError), fresh.writer():
+        pass
+    assert store.exists
+
+
+@pytest.mark.parametrize("content", [b"", None])
+def test_a_database_without_tables_is_no_index_yet(tmp_path: Path, content: bytes | None) -> None:
+    """As a writer leaves it that is killed, or has only just begun."""
+    store = IndexStore(tmp_path / "index", "p")
+    store.folder.mkdir()
+    if content is None:
+        db = sqlite3.connect(store.database)
+        db.execute("PRAGMA journal_mode = WAL")
+        db.close()
+    else:
+        store.database.write_bytes(content)
+    with pytest.raises(IndexNotFoundError), store.snapshot():
+        pass
+    with store.writer() as writer:
+        writer.put(record("a.py", "alpha"))
+        writer.commit()
+    with store.snapshot() as snapshot:
+        assert len(snapshot.files.files) == 1
+
+
+def test_errors_of_sqlite_are_told_apart_by_their_codes(tmp_path: Path) -> None:
+    cases = {
+        sqlite3.SQLITE_FULL: DiskFullError,
+        sqlite3.SQLITE_IOERR_WRITE: DiskFullError,
+        sqlite3.SQLITE_IOERR_SHMSIZE: DiskFullError,
+        sqlite3.SQLITE_BUSY: IndexBusyError,
+        sqlite3.SQLITE_BUSY_SNAPSHOT: IndexBusyError,
+        sqlite3.SQLITE_READONLY: PermissionDeniedError,
+        sqlite3.SQLITE_CANTOPEN: PermissionDeniedError,
+        sqlite3.SQLITE_CORRUPT: IndexCorruptError,
+        sqlite3.SQLITE_NOTADB: IndexCorruptError,
+        sqlite3.SQLITE_IOERR_SHORT_READ: IndexCorruptError,
+    }
+    for code, expected in cases.items():
+        error = sqlite3.OperationalError("said by SQLite")
+        error.sqlite_errorcode = code
+        with pytest.raises(expected), database.translated(tmp_path):
+            raise error
+
+
+def test_a_mistake_of_the_caller_is_not_taken_for_damage(tmp_path: Path) -> None:
+    db = database.connect(tmp_path / "x.sqlite", create=True)
+    db.close()
+    with pytest.raises(sqlite3.ProgrammingError), database.translated(tmp_path):
+        db.execute("SELECT 1")
