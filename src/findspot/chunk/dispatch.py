@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from findspot.chunk.code import chunk_code
 from findspot.chunk.data import chunk_data
 from findspot.chunk.draft import Draft
@@ -19,6 +21,11 @@ MAX_CHUNKS = 1_000
 
 BLOB_LINE_CHARS = 2_000
 """Lines longer than this on average hold data or minified code."""
+
+_CPP = re.compile(
+    r"^\s*(?:namespace\s+\w|template\s*<|class\s+\w+|public:|private:|using\s+\w)", re.MULTILINE
+)
+"""What only a C++ header says; the suffix `.h` says nothing."""
 
 SYNTAX = "syntax"
 CHARACTER = "character"
@@ -56,7 +63,10 @@ def split_by_language(file: SourceFile, lines: SourceLines) -> list[Draft] | Non
         return chunk_prose(lines, language.name)
     if language.data:
         return chunk_data(lines, language.name)
-    grammar = None if _is_one_blob(lines) else grammar_for(language.name)
+    if _is_one_blob(lines):
+        return None
+    name = "cpp" if file.path.endswith(".h") and _CPP.search(lines.text) else language.name
+    grammar = grammar_for(name)
     return chunk_code(lines, grammar) if grammar else None
 
 

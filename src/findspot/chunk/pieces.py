@@ -32,6 +32,8 @@ class Piece:
     definitions: list[Definition] = field(default_factory=list)
     alone: bool = False
     """Whether it shares its chunk with no neighbour."""
+    defines: bool = False
+    """Whether a definition is in it, rather than what stands between them."""
 
 
 @dataclass(slots=True)
@@ -77,9 +79,31 @@ def _parts(region: _Region, lines: SourceLines) -> list[Piece | _Region]:
             if isinstance(part, Piece) and isinstance(before, Piece) and _joins(before, part, lines):
                 before.last = part.last
                 before.alone = part.alone
+                before.defines = before.defines or part.defines
             else:
                 parts.append(part)
-    return parts
+    return _without_remarks(parts, lines)
+
+
+def _without_remarks(parts: list[Piece | _Region], lines: SourceLines) -> list[Piece | _Region]:
+    """Headers and remarks too short for a chunk given to the region after or the part before them."""
+    kept: list[Piece | _Region] = []
+    for part, after in zip(parts, [*parts[1:], None], strict=True):
+        before = kept[-1] if kept else None
+        if isinstance(part, _Region) or part.defines or lines.size(part.first, part.last) > BARE_CHARS:
+            kept.append(part)
+        elif isinstance(after, _Region):
+            after.first = part.first
+        elif before is not None and lines.size(before.first, part.last) <= _room(before, lines):
+            before.last = part.last
+        else:
+            kept.append(part)
+    return kept
+
+
+def _room(part: Piece | _Region, lines: SourceLines) -> int:
+    """How large a part may grow: a region is divided anyway."""
+    return MAX_CHARS if isinstance(part, Piece) else len(lines.text)
 
 
 def _segments(region: _Region, lines: SourceLines) -> list[_Segment]:
@@ -122,12 +146,13 @@ def _settle(segment: _Segment, region: _Region, lines: SourceLines) -> list[Piec
     only = segment.definitions[0] if len(segment.definitions) == 1 else None
     inner = only is not None and any(child.kind in CONTAINER_KINDS for child in only.children)
     if size <= (TARGET_CHARS if inner else MAX_CHARS) or first == last:
-        alone = bool(segment.definitions) and size > ALONE_CHARS
-        return [Piece(first, last, region.container, alone=alone)]
+        defines = bool(segment.definitions)
+        return [Piece(first, last, region.container, alone=defines and size > ALONE_CHARS, defines=defines)]
     if inner and only is not None:
         return [_Region(first, last, only.node, only.children, only)]
     node, container = (only.node, only) if only else (region.node, region.container)
-    return [Piece(*rows, container, alone=only is not None) for rows in cut(node, first, last, lines)]
+    whole = only is not None
+    return [Piece(*rows, container, alone=whole, defines=whole) for rows in cut(node, first, last, lines)]
 
 
 def _joins(before: Piece, piece: Piece, lines: SourceLines) -> bool:
