@@ -250,7 +250,8 @@ GIT_LINES = st.builds(
     st.booleans(),
     st.lists(GIT_PIECES, min_size=1, max_size=5),
     st.booleans(),
-)
+    # Where `**` touches other characters, git's answer depends on an optimisation of its own.
+).filter(lambda line: all(part == "**" or "**" not in part for part in line.removeprefix("!").split("/")))
 GIT_RULES = st.dictionaries(
     st.sampled_from([".gitignore", "a/.gitignore", "b/a/.gitignore", ".git/info/exclude"]),
     st.lists(GIT_LINES, min_size=1, max_size=4),

@@ -192,7 +192,7 @@ def _rule(line: str, source: str, rank: int, *, ignore_case: bool) -> Rule | Non
     body = line.removeprefix("!")
     glob = nfc(body.removesuffix("/"))
     folder, name = _split(glob.lower() if ignore_case else glob)
-    if not name or not _is_readable(folder, name):
+    if "" in glob.removeprefix("/").split("/") or not _is_readable(folder, name):
         return None
     return Rule(folder, name, body != line, body.endswith("/"), rank, f"{source}: {line}")
 

@@ -3,8 +3,8 @@ both come here, so they cannot disagree."""
 
 from __future__ import annotations
 
-import stat
 from os import stat_result
+from stat import S_ISDIR, S_ISLNK, S_ISREG
 
 from findspot.core.languages import language_of
 from findspot.core.model import Corpus, Skip, SkipReason, SourceFile
@@ -26,7 +26,7 @@ class Judge:
 
     def judge(self, prefix: str, name: str, info: stat_result, ignored: Ignored) -> SourceFile | Skip | None:
         """The file as admitted, why it is left out, or None for a folder that is to be entered."""
-        folder = stat.S_ISDIR(info.st_mode)
+        folder = S_ISDIR(info.st_mode)
         if not is_plain(name):
             unsafe = self._unsafe_name(prefix, name, folder=folder)
             if unsafe:
@@ -58,8 +58,8 @@ class Judge:
         return None
 
     def _file(self, path: str, name: str, info: stat_result) -> SourceFile | Skip:
-        if not stat.S_ISREG(info.st_mode):
-            is_link = stat.S_ISLNK(info.st_mode)
+        if not S_ISREG(info.st_mode):
+            is_link = S_ISLNK(info.st_mode)
             return Skip(path, SkipReason.SYMLINK if is_link else SkipReason.NOT_REGULAR)
         if extension(name) in BINARY_EXTENSIONS:
             return Skip(path, SkipReason.BINARY, "by extension")
