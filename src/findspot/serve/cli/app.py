@@ -18,6 +18,8 @@ from findspot.serve.cli.options import Manner
 COMMANDS: dict[str, tuple[str, str]] = {
     "serve": ("serve", "Serve the tools to an assistant, over MCP on standard input and output."),
     "index": ("indexing", "Index a project, or bring its index up to date."),
+    "search": ("searching", "Search a project's code."),
+    "docs": ("searching", "Search a project's documentation."),
     "status": ("inspect", "Show what the index holds and whether it is current."),
     "files": ("inspect", "List indexed files that match a glob."),
     "projects": ("inspect", "List every indexed project."),

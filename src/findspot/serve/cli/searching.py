@@ -1,0 +1,138 @@
+"""`findspot search` and `findspot docs`: asking the index."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from findspot.core.model import Corpus, IncludeTests, Mode, Query
+from findspot.serve.cli import output
+from findspot.serve.cli.choose import open_project
+from findspot.serve.cli.indexing import offer_index
+from findspot.serve.cli.options import Command, Manner, common, project_option
+
+if TYPE_CHECKING:
+    from findspot.core.model import Results
+    from findspot.project import Project
+
+DEFAULT_LIMIT = 10
+FORMATS = ("json", "toon", "human", "compact")
+
+
+def _shared_options(command: Command) -> Command:
+    """What both searches take, named as in the MCP tools."""
+    for option in reversed(
+        [
+            click.option("-n", "--limit", type=click.IntRange(1, 100), help="Results to show (1-100)."),
+            click.option("--top-k", type=click.IntRange(1, 50), help="The same, up to 50."),
+            click.option("--offset", type=click.IntRange(0), default=0, help="Results to pass over."),
+            click.option("--path-filter", metavar="GLOB", help="Only files that match."),
+            click.option("--exclude", metavar="GLOB", help="No files that match."),
+            click.option(
+                "--semantic-weight",
+                type=click.FloatRange(0, 1),
+                help="Meaning against keywords, 0-1. Default: by the kind of query.",
+            ),
+            click.option(
+                "--mode", type=click.Choice([mode.value for mode in Mode]), default=Mode.HYBRID.value
+            ),
+            click.option("--format", "form", type=click.Choice(FORMATS), help="How to print the answer."),
+            click.option("--max-tokens", type=click.IntRange(1), help="Longest answer, in characters / 4."),
+            click.option("--explain", is_flag=True, help="Show which signals ranked each result."),
+            click.option("--full", is_flag=True, help="Show whole passages instead of their best lines."),
+        ]
+    ):
+        command = option(command)
+    return command
+
+
+@click.command()
+@click.argument("words", nargs=-1, metavar="QUERY...")
+@_shared_options
+@click.option("--extensions", help="Only files with these endings, such as 'py,ts'.")
+@click.option("--languages", help="Only these languages, such as 'python,go'.")
+@click.option("--similar-to", metavar="PATH:START-END", help="More like these lines, instead of a query.")
+@click.option(
+    "--include-tests",
+    type=click.Choice([choice.value for choice in IncludeTests]),
+    default=IncludeTests.AUTO.value,
+    help="Rank tests down unless asked for (auto), like other files (yes), or leave them out (no).",
+)
+@project_option
+@common
+def search(manner: Manner, words: Sequence[str], project: str | None, **options: Any) -> None:
+    """Search the code of a project for QUERY: a question, a name, an error, or a regular expression.
+
+    \b
+    findspot search how are sessions stored
+    findspot search UserRepository --languages java
+    findspot search 'TODO\\(\\w+\\)' --mode regex
+    """
+    _answer(manner, Corpus.CODE, " ".join(words), project, options)
+
+
+@click.command()
+@click.argument("words", nargs=-1, metavar="QUERY...")
+@_shared_options
+@project_option
+@common
+def docs(manner: Manner, words: Sequence[str], project: str | None, **options: Any) -> None:
+    """Search the documentation of a project for QUERY."""
+    _answer(manner, Corpus.DOCS, " ".join(words), project, options)
+
+
+def _answer(manner: Manner, corpus: Corpus, text: str, given: str | None, options: dict[str, Any]) -> None:
+    form, full, max_tokens = (options.pop(name) for name in ("form", "full", "max_tokens"))
+    limit, top_k = options.pop("limit"), options.pop("top_k")
+    with open_project(given) as project:
+        offer_index(project, manner)
+        query = Query(
+            text=text,
+            corpus=corpus,
+            limit=limit or top_k or DEFAULT_LIMIT,
+            under=_folder_inside(project, given),
+            **_query_values(options),
+        )
+        results = project.search(query)
+        form = form or project.settings.serve.default_format
+    _show(results, corpus, "structured" if manner.json else form, full=full, max_tokens=max_tokens)
+
+
+def _query_values(options: dict[str, Any]) -> dict[str, Any]:
+    """The options as the library takes them."""
+    values = dict(options, mode=Mode(options["mode"]))
+    if "include_tests" in options:
+        values["include_tests"] = IncludeTests(options["include_tests"])
+        values["extensions"] = _listed(options["extensions"], strip=". ")
+        values["languages"] = _listed(options["languages"], strip=" ")
+    return values
+
+
+def _listed(joined: str | None, strip: str) -> tuple[str, ...]:
+    return tuple(filter(None, (part.strip(strip) for part in (joined or "").split(","))))
+
+
+def _folder_inside(project: Project, given: str | None) -> str | None:
+    """The folder that was named, when an index around it answers."""
+    if given is None:
+        return None
+    folder = Path(given).expanduser().resolve()
+    return None if folder == project.root else folder.relative_to(project.root).as_posix()
+
+
+def _show(results: Results, corpus: Corpus, form: str | None, *, full: bool, max_tokens: int | None) -> None:
+    from findspot.serve.answers import fitted_text, fitted_values
+    from findspot.serve.cli.listing import show_results
+
+    unlimited = max_tokens or 10**9
+    if form == "structured":
+        output.emit(fitted_values(results, corpus, unlimited))
+    elif form in (None, "human"):
+        show_results(results, full=full)
+    else:
+        text = fitted_text(results, corpus, form, unlimited)
+        for line in text.split("\n"):
+            output.line(line)
