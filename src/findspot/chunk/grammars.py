@@ -85,13 +85,25 @@ def grammar_for(language: str) -> Grammar | None:
     loaded = _wheel(language) or _from_pack(language)
     if loaded is None:
         return None
-    from tree_sitter import Parser, Query
+    from tree_sitter import Parser
 
-    source = _query_source(language)
-    query = Query(loaded, source) if source else None
+    query = _query(language, loaded)
     count = query.pattern_count if query else 0
     merging = frozenset(i for i in range(count) if query and "clauses" in query.pattern_settings(i))
     return Grammar(Parser(loaded), query, merging)
+
+
+def _query(language: str, loaded: Language) -> Query | None:
+    """The compiled query of a language; None where it has none, or another pack names its nodes anew."""
+    from tree_sitter import Query, QueryError
+
+    source = _query_source(language)
+    try:
+        return Query(loaded, source) if source else None
+    except QueryError:
+        if row(language).grammar is not None:  # our own pinned wheel: a mistake to be seen
+            raise
+        return None
 
 
 def _wheel(language: str) -> Language | None:

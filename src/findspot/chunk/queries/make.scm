@@ -1,0 +1,3 @@
+(rule (targets) @name) @definition.target
+(variable_assignment name: (word) @name) @definition.constant
+(comment) @comment
