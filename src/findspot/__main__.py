@@ -13,4 +13,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    # `-m` puts the working directory first: a project's own json.py must not be imported.
+    if not sys.flags.safe_path:
+        del sys.path[0]
     main()

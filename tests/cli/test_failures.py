@@ -102,6 +102,13 @@ def test_a_bad_value_is_replaced_with_a_warning(findspot: Program, make_project:
     assert done.json["status"] == "success"
 
 
+def test_the_modules_of_a_project_are_not_imported(findspot: Program, make_project: Make) -> None:
+    root = make_project(
+        **{f"{name}.py": "raise SystemExit(99)\n" for name in ("json", "click", "numpy", "queue")}
+    )
+    assert findspot("index", "--json", cwd=root).json["filesIndexed"] == 8
+
+
 def test_a_damaged_index_is_said_and_rebuilt(findspot: Program, make_project: Make) -> None:
     root = make_project()
     findspot("index", root)

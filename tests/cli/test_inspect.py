@@ -139,6 +139,14 @@ def test_files_without_an_index(findspot: Program, make_project: Make) -> None:
     assert done.json["developerMessage"].startswith("INDEX_NOT_FOUND: No index at ")
 
 
+def test_files_offers_to_index_where_somebody_can_be_asked(findspot: Program, make_project: Make) -> None:
+    root = make_project()
+    declined = findspot.on_terminal("files", "*.py", cwd=root, answers={"index it now? [y/N]": "n\n"})
+    assert (declined.code, declined.out) == (1, "")
+    agreed = findspot.on_terminal("files", "*.py", cwd=root, answers={"index it now? [y/N]": "y\n"})
+    assert (agreed.code, agreed.out) == (0, "src/greet.py\n")
+
+
 def test_projects(shared: Program, findspot: Program) -> None:
     listed = shared("projects", "--json").json
     assert listed["total"] == 1

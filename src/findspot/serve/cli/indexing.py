@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from findspot.core.errors import FileLimitError
+from findspot.core.errors import FileLimitError, IndexNotFoundError
 from findspot.core.model import IndexReport, IndexStatus
 from findspot.serve.cli import output
-from findspot.serve.cli.ask import confirm
+from findspot.serve.cli.ask import can_ask, confirm
 from findspot.serve.cli.choose import open_project
 from findspot.serve.cli.options import Command, Manner, common, path_or_project, yes_option
 from findspot.serve.cli.progress import shown_progress, stoppable
@@ -110,6 +110,15 @@ def reindex(manner: Manner, project: str | None, flags: dict[str, object], yes: 
             output.emit(report_object(report, forced=True) | {"message": "Index rebuilt successfully"})
         else:
             _summarise(report, opened.status(check_disk=False))
+
+
+def offer_index(project: Project, manner: Manner) -> None:
+    """Where a project has no index and somebody can be asked: make it now, and go on."""
+    if project.store.exists or not can_ask():
+        return
+    missing = IndexNotFoundError(str(project.root), str(project.store.folder))
+    confirm(missing.user_message, False, manner, about=str(project.root))
+    _update(project, manner, force=False, yes=False)
 
 
 def _update(project: Project, manner: Manner, *, force: bool, yes: bool) -> IndexReport:

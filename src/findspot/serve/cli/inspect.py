@@ -8,6 +8,7 @@ from findspot.core.model import IndexState, IndexStatus, Skip, SkipReason
 from findspot.serve.cli import output
 from findspot.serve.cli.choose import open_engine, open_project
 from findspot.serve.cli.failure import NO_INDEX
+from findspot.serve.cli.indexing import offer_index
 from findspot.serve.cli.options import Manner, common, path_or_project, project_option
 from findspot.serve.cli.shapes import project_object, skip_object, status_object
 
@@ -59,6 +60,7 @@ def files(manner: Manner, pattern: str, project: str | None, limit: int | None) 
     Paths are relative to the project's root; `**` is any number of folders.
     """
     with open_project(project) as opened:
+        offer_index(opened, manner)
         found, total = opened.files(pattern) if limit is None else opened.files(pattern, limit)
     if manner.json:
         output.emit({"matches": found, "totalMatches": total})
