@@ -16,6 +16,21 @@ DEFINES_NAME = 1.0
 DEFINES_NAME_IN_SENTENCE = 0.5
 """In a sentence the name is one word of several."""
 
+KIND_WORTH = {
+    "field": 0.4,
+    "property": 0.5,
+    "constant": 0.7,
+    "constructor": 0.7,
+    "impl": 0.4,
+    "extension": 0.5,
+    "test": 0.5,
+}
+"""Who asks for a name means the type or function of that name rather than a field or an
+implementation block that carries it; kinds not listed count whole."""
+
+OTHER_CASE = 0.6
+"""`Tokenizer` means the class; `tokenizer`, a variable of that name, is the second choice."""
+
 STEM_IS_NAME = 0.3
 """Among several definitions, the one in the file of that name is the main one."""
 
@@ -108,6 +123,18 @@ def _scaled(scores: Mapping[int, float], floor: float | None = None) -> dict[int
     low = min(scores.values()) if floor is None else floor
     spread = max(scores.values()) - low
     return {number: (score - low) / spread if spread > 0 else 1.0 for number, score in scores.items()}
+
+
+def definition_worth(kind: str, display: str, names: Sequence[str]) -> float:
+    """How much a definition counts: by what it is, and whether it is spelled as asked."""
+    spelled = any(display == name or display.endswith((f".{name}", f"::{name}")) for name in names)
+    return KIND_WORTH.get(kind, 1.0) * (1.0 if spelled else OTHER_CASE)
+
+
+def same_name(stem: str, name: str) -> bool:
+    """Whether a file is named after something, whatever the style of its name."""
+    plain = stem.lower()
+    return name in (plain, plain.replace("_", "").replace("-", ""))
 
 
 def add_coherence(pool: Pool) -> None:

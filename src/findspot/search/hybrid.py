@@ -31,10 +31,10 @@ def search(snapshot: Snapshot, embedder: Embedder, query: Query) -> Results:
         boost_definitions(pool, found, question)
         boost_paths(pool, question, signals.PATH_MATCH)
         penalise(snapshot, pool, question)
+        signals.add_coherence(pool)
     else:
         boost_headings(snapshot, pool, question)
         boost_paths(pool, question, signals.DOCS_PATH_MATCH)
-    signals.add_coherence(pool)
     signals.spread_files(pool)
     ranked = pool.ranked()
     shown = passages(snapshot, ranked, query.offset + query.limit)
@@ -62,17 +62,18 @@ def fuse(snapshot: Snapshot, found: Found, weight: float) -> Pool:
 
 def boost_definitions(pool: Pool, found: Found, question: Question) -> None:
     """Lift the chunks that define what the query names."""
-    whole = question.reading.intent is Intent.SYMBOL
-    first = question.reading.names[0].lower() if question.reading.names else ""
-    for number, names in found.defining.items():
+    names = question.reading.names
+    alone = question.reading.intent is Intent.SYMBOL
+    for number, definitions in found.defining.items():
         candidate = pool.by_number[number]
-        if whole and first in names:
-            candidate.defines = signals.DEFINES_NAME
-        else:
-            candidate.defines = signals.DEFINES_NAME_IN_SENTENCE
-        stem = _stem(candidate.path).lower()
-        if stem in names or stem.replace("_", "").replace("-", "") in names:
-            candidate.stem = signals.STEM_IS_NAME
+        stem = _stem(candidate.path)
+        for definition in definitions:
+            whole = alone and definition.name == names[0].lower()
+            weight = signals.DEFINES_NAME if whole else signals.DEFINES_NAME_IN_SENTENCE
+            worth = weight * signals.definition_worth(definition.kind, definition.display, names)
+            if worth > candidate.defines:
+                candidate.defines = worth
+                candidate.stem = signals.STEM_IS_NAME if signals.same_name(stem, definition.name) else 0.0
 
 
 def boost_paths(pool: Pool, question: Question, weight: float) -> None:
@@ -119,5 +120,4 @@ def _path_words(path: str) -> tuple[str, ...]:
 
 
 def _stem(path: str) -> str:
-    name = PurePosixPath(path).name
-    return name.split(".", 1)[0] or name
+    return PurePosixPath(path).stem

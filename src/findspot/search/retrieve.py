@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from findspot.core.model import Corpus
 from findspot.search.filters import is_filtered
 from findspot.search.questions import Question
-from findspot.store.records import StoredFile
+from findspot.store.records import Definition, StoredFile
 from findspot.store.schema import ORDINAL_BITS
 from findspot.store.snapshot import Snapshot
 
@@ -26,8 +26,8 @@ class Found:
 
     keyword: dict[int, float]
     semantic: dict[int, float]
-    defining: dict[int, tuple[str, ...]]
-    """Chunk → the lower-cased names that it defines and the query holds."""
+    defining: dict[int, tuple[Definition, ...]]
+    """Chunk → what it defines of the names in the query."""
 
     @property
     def numbers(self) -> set[int]:
@@ -71,14 +71,14 @@ def _by_meaning(snapshot: Snapshot, question: Question, files: Sequence[StoredFi
     return {int(n): float(s) * question.scale for n, s in zip(numbers, scores, strict=True)}
 
 
-def _by_definition(snapshot: Snapshot, question: Question) -> dict[int, tuple[str, ...]]:
+def _by_definition(snapshot: Snapshot, question: Question) -> dict[int, tuple[Definition, ...]]:
     """Chunks that define a name of the query, wherever they rank otherwise."""
     if question.query.corpus is not Corpus.CODE:
         return {}
-    defining: dict[int, tuple[str, ...]] = {}
+    defining: dict[int, tuple[Definition, ...]] = {}
     for name in dict.fromkeys(name.lower() for name in question.reading.names[:MAX_NAMES]):
-        chunks = [number for _, number, _ in snapshot.definitions([name], MAX_DEFINITIONS + 1)]
-        if len(chunks) <= MAX_DEFINITIONS:
-            for number in chunks:
-                defining[number] = (*defining.get(number, ()), name)
+        found = snapshot.definitions([name], MAX_DEFINITIONS + 1)
+        if len(found) <= MAX_DEFINITIONS:
+            for definition in found:
+                defining[definition.number] = (*defining.get(definition.number, ()), definition)
     return defining

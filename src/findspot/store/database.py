@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -17,7 +18,7 @@ from findspot.core.errors import (
 )
 from findspot.core.files import disk_full
 from findspot.core.model import ChunkType, Skip, SkipReason, SourceFile
-from findspot.store.records import ChunkRecord, FileRecord, StoredChunk, StoredFile
+from findspot.store.records import ChunkRecord, Definition, FileRecord, StoredChunk, StoredFile
 from findspot.store.schema import (
     FORMAT_VERSION,
     MIGRATIONS,
@@ -32,6 +33,7 @@ FILE_NAME = "index.sqlite"
 FILE_NAMES = (FILE_NAME, f"{FILE_NAME}-wal", f"{FILE_NAME}-shm")
 _BUSY_MS = 10_000
 _MAX_PARAMETERS = 900
+_QUALIFIER = re.compile(r"^.*(?:\.|::|\\|#)(?=[^.:\\#])")
 
 
 _FAILED_WRITES = frozenset(
@@ -115,6 +117,13 @@ def migrate(db: sqlite3.Connection, steps: Mapping[int, str] = MIGRATIONS) -> No
     db.execute("COMMIT")
 
 
+def shrink_log(db: sqlite3.Connection) -> None:
+    """Give back the disk that the write-ahead log took, unless a reader still needs it."""
+    with contextlib.suppress(sqlite3.Error):
+        db.execute("PRAGMA busy_timeout = 0")
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
 def generation_of(db: sqlite3.Connection) -> int:
     """How many commits there have been."""
     return int(read_meta(db).get("generation", "0"))
@@ -161,12 +170,17 @@ def insert_file(db: sqlite3.Connection, record: FileRecord) -> int:
     db.executemany(
         "INSERT OR IGNORE INTO symbols VALUES (?,?,?,?,?)",
         (
-            (symbol.name.lower(), number, symbol.name, symbol.kind, symbol.line)
+            (last_name(symbol.name).lower(), number, symbol.name, symbol.kind, symbol.line)
             for number, item in numbered
             for symbol in item.chunk.symbols
         ),
     )
     return file_id
+
+
+def last_name(name: str) -> str:
+    """What people call `Phoenix.Router` or `ns::Type`: its last part."""
+    return _QUALIFIER.sub("", name) or name
 
 
 def number_chunks(file_id: int, record: FileRecord) -> list[tuple[int, ChunkRecord]]:
@@ -276,15 +290,15 @@ def _lines(joined: str) -> tuple[str, ...]:
     return tuple(joined.split("\n")) if joined else ()
 
 
-def defining_chunks(db: sqlite3.Connection, names: Sequence[str], limit: int) -> list[tuple[str, int, str]]:
-    """(lower-cased name, chunk, kind) for each definition of any of the names."""
+def defining_chunks(db: sqlite3.Connection, names: Sequence[str], limit: int) -> list[Definition]:
+    """The definitions of any of these lower-cased names."""
     marks = ",".join("?" * len(names))
-    return list(
-        db.execute(
-            f"SELECT name, chunk_id, kind FROM symbols WHERE name IN ({marks}) ORDER BY chunk_id LIMIT ?",
-            (*names, limit),
-        )
+    found = db.execute(
+        "SELECT name, chunk_id, kind, display FROM symbols "
+        f"WHERE name IN ({marks}) ORDER BY chunk_id, line LIMIT ?",
+        (*names, limit),
     )
+    return [Definition(*row) for row in found]
 
 
 def replace_walk_skips(db: sqlite3.Connection, skips: Iterable[Skip]) -> None:

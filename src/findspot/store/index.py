@@ -90,6 +90,7 @@ class IndexStore:
                     yield writer
                 finally:
                     writer.close()
+                    rows.shrink_log(db)
             finally:
                 db.close()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from findspot.core.errors import IndexCorruptError
 from findspot.core.model import Chunk, SourceFile
@@ -56,6 +57,16 @@ class KnownFiles:
     indexed: dict[str, StoredFile]
     left_out: dict[str, tuple[int, int]]
     """Path → size and time of writing when it was read. Of an indexed file only a part is left out."""
+
+
+class Definition(NamedTuple):
+    """A name and the chunk that defines it."""
+
+    name: str
+    """Lower-cased, without qualifiers."""
+    number: int
+    kind: str
+    display: str
 
 
 @dataclass(frozen=True, slots=True)

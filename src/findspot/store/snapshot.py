@@ -12,7 +12,7 @@ from findspot.core.model import Corpus, Skip
 from findspot.store import database as rows
 from findspot.store import keywords, vectors
 from findspot.store.derived import Derived, FileTable
-from findspot.store.records import KnownFiles, StoredChunk
+from findspot.store.records import Definition, KnownFiles, StoredChunk
 
 
 class Snapshot:
@@ -55,8 +55,8 @@ class Snapshot:
         file = rows.find_file(self._db, path)
         return rows.chunks_of_file(self._db, file.id) if file else []
 
-    def definitions(self, names: Sequence[str], limit: int = 1_000) -> list[tuple[str, int, str]]:
-        """(lower-cased name, chunk, kind) of the definitions of any of these lower-cased names."""
+    def definitions(self, names: Sequence[str], limit: int = 1_000) -> list[Definition]:
+        """The definitions of any of these lower-cased names."""
         return rows.defining_chunks(self._db, names, limit) if names else []
 
     def keywords(self, corpus: Corpus) -> keywords.KeywordReader | None:
