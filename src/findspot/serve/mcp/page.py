@@ -1,0 +1,88 @@
+"""The page about the tools, written from their definitions: `python -m findspot.serve.mcp.page`."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from findspot.serve.mcp.registry import Registry, Tool
+from findspot.serve.mcp.schemas import ALWAYS
+from findspot.serve.mcp.tools import all_tools
+
+_HEAD = """\
+# The tools
+
+What an assistant is offered over MCP, in this order. This page is written from the definitions
+(`python -m findspot.serve.mcp.page > docs/tools.md`).
+
+An answer is structured content and a text; the text is the JSON of the structured content unless a
+`format` says otherwise. A failed call has `isError: true`, a text for the reader, and `code`,
+`userMessage` and `developerMessage`. Any answer may carry a `warning`.
+"""
+
+
+def tools_page(registry: Registry) -> str:
+    """All tools as Markdown."""
+    return "\n".join([_HEAD, _overview(registry), *(_section(tool) for tool in registry)])
+
+
+def _overview(registry: Registry) -> str:
+    rows = [
+        f"| [`{tool.name}`](#{tool.name}) | {tool.description.rstrip('.')} | {_nature(tool)} |"
+        for tool in registry
+    ]
+    return "\n".join(["| tool | what it does | nature |", "|---|---|---|", *rows, ""])
+
+
+def _nature(tool: Tool) -> str:
+    if tool.annotations["readOnlyHint"]:
+        return "read-only"
+    return "destructive" if tool.annotations["destructiveHint"] else "idempotent"
+
+
+def _section(tool: Tool) -> str:
+    parts = [f"## {tool.name}", "", f"{tool.description.rstrip('.')}.", "", _arguments(tool), ""]
+    gives = ", ".join(f"`{name}`" for name in tool.output_schema["properties"] if name not in ALWAYS)
+    status = tool.output_schema["properties"]["status"].get("enum")
+    parts += [f"Gives {gives}" + (f"; `status` is one of {_choices(status)}." if status else "."), ""]
+    if tool.enhancement:
+        parts += [f"With `enhancedToolDescriptions`: {tool.described(enhanced=True)}", ""]
+    return "\n".join(parts)
+
+
+def _arguments(tool: Tool) -> str:
+    properties = tool.input_schema["properties"]
+    if not properties:
+        return "Takes no arguments."
+    required = tool.input_schema["required"]
+    rows = [
+        f"| `{name}`{' (required)' if name in required else ''} | {_type(schema)} | {_meaning(schema)} |"
+        for name, schema in properties.items()
+    ]
+    return "\n".join(["| argument | type | meaning |", "|---|---|---|", *rows])
+
+
+def _type(schema: dict[str, Any]) -> str:
+    if "enum" in schema:
+        return _choices(schema["enum"])
+    kind = "list of strings" if schema["type"] == "array" else str(schema["type"])
+    low, high = schema.get("minimum"), schema.get("maximum")
+    if low is None:
+        return kind
+    return f"{kind}, {low}–{high}" if high is not None else f"{kind}, at least {low}"
+
+
+def _choices(values: list[str]) -> str:
+    return ", ".join(f"`{value}`" for value in values)
+
+
+def _meaning(schema: dict[str, Any]) -> str:
+    said = schema["description"].rstrip(".") + "."
+    default = schema.get("default")
+    if default in (None, False, ".") or "Default" in said:
+        return said
+    return f"{said} Default: `{default}`."
+
+
+if __name__ == "__main__":
+    sys.stdout.write(tools_page(all_tools()))

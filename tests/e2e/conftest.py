@@ -1,0 +1,115 @@
+"""Servers that live as long as the test run, each with another kind of client."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from anyio.from_thread import BlockingPortal, start_blocking_portal
+from mcp import Client
+
+from e2e.harness import Connection, Folders, Person, Pipe, parameters
+from e2e.sample import make_sample
+
+Connect = Callable[..., AbstractContextManager[Connection]]
+
+
+@pytest.fixture(scope="session")
+def portal() -> Iterator[BlockingPortal]:
+    with start_blocking_portal() as portal:
+        yield portal
+
+
+@pytest.fixture(scope="session")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("home")
+
+
+@pytest.fixture(scope="session")
+def connect(portal: BlockingPortal, home: Path) -> Connect:
+    """Start a server in a folder and connect a client to it."""
+
+    @contextmanager
+    def connected(
+        cwd: Path,
+        *,
+        mode: str = "legacy",
+        home: Path = home,
+        env: dict[str, str] | None = None,
+        **callbacks: Any,
+    ) -> Iterator[Connection]:
+        client = Client(parameters(home, cwd, **(env or {})), mode=mode, **callbacks)
+        with portal.wrap_async_context_manager(client):
+            yield Connection(portal, client)
+
+    return connected
+
+
+@pytest.fixture(scope="session")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The sample project that `server` has indexed; tests leave it as it is."""
+    return make_sample(tmp_path_factory.mktemp("shop"))
+
+
+@pytest.fixture(scope="session")
+def empty_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which no project can be detected."""
+    return tmp_path_factory.mktemp("nowhere").resolve()
+
+
+@pytest.fixture(scope="session")
+def server(connect: Connect, shop: Path) -> Iterator[Connection]:
+    """A client that cannot be asked anything, in the indexed sample project."""
+    with connect(shop) as connection:
+        assert connection.values("index_codebase", path=str(shop))["status"] == "success"
+        yield connection
+
+
+@pytest.fixture(scope="session")
+def _talking(connect: Connect, empty_folder: Path) -> Iterator[tuple[Connection, Person]]:
+    person = Person()
+    with connect(empty_folder, elicitation_callback=person) as connection:
+        yield connection, person
+
+
+@pytest.fixture
+def person(_talking: tuple[Connection, Person]) -> Person:
+    """Who answers at `talking`; agrees unless told otherwise."""
+    _, person = _talking
+    person.action, person.content, person.asked = "accept", None, []
+    return person
+
+
+@pytest.fixture
+def talking(_talking: tuple[Connection, Person], person: Person) -> Connection:
+    """A client that can be asked, in a folder that is no project."""
+    return _talking[0]
+
+
+@pytest.fixture
+def folders() -> Folders:
+    return Folders()
+
+
+@pytest.fixture
+def fresh(tmp_path: Path) -> Path:
+    """A sample project of this test alone, not indexed."""
+    return make_sample(tmp_path / "project")
+
+
+@pytest.fixture
+def pipe(home: Path, shop: Path) -> Iterator[Pipe]:
+    """A bare connection, not initialized."""
+    with Pipe(home, shop) as pipe:
+        yield pipe
+
+
+@pytest.fixture
+def own_home(tmp_path: Path) -> Iterator[Path]:
+    folder = tmp_path / "own-home"
+    yield folder
+    shutil.rmtree(folder, ignore_errors=True)

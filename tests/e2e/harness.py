@@ -1,0 +1,212 @@
+"""Real clients on real pipes: the SDK's, driven from plain tests, and bare JSON-RPC."""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import subprocess
+import sys
+import threading
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import mcp_types as types
+from anyio.from_thread import BlockingPortal
+from jsonschema import Draft202012Validator
+from mcp import Client
+from mcp.client.stdio import StdioServerParameters
+
+COMMAND = (sys.executable, "-m", "findspot", "serve")
+PATIENCE_S = 60
+"""A machine may be busy; what takes longer than this hangs."""
+
+
+def environment(home: Path, **settings: str) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("FINDSPOT_")}
+    return kept | {"FINDSPOT_HOME": str(home)} | settings
+
+
+def parameters(home: Path, cwd: Path, **settings: str) -> StdioServerParameters:
+    return StdioServerParameters(
+        command=COMMAND[0], args=list(COMMAND[1:]), env=environment(home, **settings), cwd=cwd
+    )
+
+
+@dataclass
+class Person:
+    """Who answers the server's questions, and what was asked."""
+
+    action: str = "accept"
+    content: dict[str, Any] | None = None
+    asked: list[types.ElicitRequestFormParams] = field(default_factory=list)
+
+    async def __call__(self, _context: Any, params: Any) -> types.ElicitResult:
+        self.asked.append(params)
+        return types.ElicitResult(action=self.action, content=self.content)  # type: ignore[arg-type]
+
+
+@dataclass
+class Folders:
+    """The roots a client says it has."""
+
+    paths: list[Path] = field(default_factory=list)
+
+    async def __call__(self, _context: Any) -> types.ListRootsResult:
+        return types.ListRootsResult(roots=[types.Root(uri=path.as_uri()) for path in self.paths])
+
+
+class Connection:
+    """A connected client; every structured answer is checked against its tool's schema."""
+
+    def __init__(self, portal: BlockingPortal, client: Client) -> None:
+        self.portal = portal
+        self.client = client
+        self.tools = {tool.name: tool for tool in portal.call(client.list_tools).tools}
+
+    def call(self, name: str, _progress: Any = None, /, **arguments: Any) -> types.CallToolResult:
+        return self.start(name, _progress, **arguments).result(PATIENCE_S)
+
+    def start(self, name: str, _progress: Any = None, /, **arguments: Any) -> Future[types.CallToolResult]:
+        return self.portal.start_task_soon(self._call, name, arguments, _progress)
+
+    async def _call(self, name: str, arguments: dict[str, Any], progress: Any) -> types.CallToolResult:
+        result = await self.client.call_tool(name, arguments, progress_callback=progress)
+        assert result.structured_content is not None
+        Draft202012Validator(self.tools[name].output_schema).validate(result.structured_content)
+        return result
+
+    def values(self, name: str, /, **arguments: Any) -> dict[str, Any]:
+        """The structured content of a call that must succeed."""
+        result = self.call(name, **arguments)
+        assert not result.is_error, text_of(result)
+        assert isinstance(result.structured_content, dict)
+        return result.structured_content
+
+    def refusal(self, name: str, /, **arguments: Any) -> tuple[str, str]:
+        """The code and the text of a call that must fail."""
+        result = self.call(name, **arguments)
+        assert result.is_error, text_of(result)
+        assert isinstance(result.structured_content, dict)
+        assert set(result.structured_content) == {"code", "userMessage", "developerMessage"}
+        return result.structured_content["code"], text_of(result)
+
+
+def text_of(result: types.CallToolResult) -> str:
+    """The first text of an answer."""
+    assert isinstance(result.content[0], types.TextContent)
+    return result.content[0].text
+
+
+class Pipe:
+    """Bare JSON-RPC over a server's pipes; every line it writes must be a message."""
+
+    def __init__(self, home: Path, cwd: Path, **settings: str) -> None:
+        self.process = subprocess.Popen(
+            COMMAND,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=cwd,
+            env=environment(home, **settings),
+        )
+        self._messages: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
+        self.errors: list[str] = []
+        self._threads = [threading.Thread(target=self._read), threading.Thread(target=self._read_errors)]
+        for thread in self._threads:
+            thread.start()
+        self._id = 0
+
+    def __enter__(self) -> Pipe:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        for thread in self._threads:
+            thread.join()
+        for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
+            assert stream is not None
+            if not stream.closed:
+                stream.close()
+
+    def initialize(self, version: str = "2025-11-25", **capabilities: Any) -> dict[str, Any]:
+        client = {"name": "pipe", "version": "1"}
+        params = {"protocolVersion": version, "capabilities": capabilities, "clientInfo": client}
+        result = self.answer(self.ask("initialize", params))["result"]
+        self.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
+        return result
+
+    def ask(self, method: str, params: dict[str, Any]) -> int:
+        self._id += 1
+        self.send({"jsonrpc": "2.0", "id": self._id, "method": method, "params": params})
+        return self._id
+
+    def ask_tool(self, name: str, arguments: dict[str, Any], token: str | None = None) -> int:
+        meta = {"_meta": {"progressToken": token}} if token else {}
+        return self.ask("tools/call", {"name": name, "arguments": arguments, **meta})
+
+    def send(self, message: dict[str, Any]) -> None:
+        self.send_line(json.dumps(message).encode())
+
+    def send_line(self, line: bytes) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(line + b"\n")
+        self.process.stdin.flush()
+
+    def next(self) -> dict[str, Any]:
+        message = self._messages.get(timeout=PATIENCE_S)
+        assert message is not None, "the server ended"
+        return message
+
+    def answer(self, number: int) -> dict[str, Any]:
+        """The answer to a request; other messages on the way are passed over."""
+        while (message := self.next()).get("id") != number:
+            pass
+        return message
+
+    def progress_above(self, least: float) -> None:
+        """Wait until the server reports more progress than that."""
+        while True:
+            message = self.next()
+            if message.get("method") == "notifications/progress" and message["params"]["progress"] > least:
+                return
+
+    def close_input(self) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+
+    def ended(self) -> int:
+        """Wait for the end; returns the exit code."""
+        code = self.process.wait(PATIENCE_S)
+        for thread in self._threads:
+            thread.join(PATIENCE_S)
+        return code
+
+    def children(self) -> list[int]:
+        """The processes that the server started and that still run."""
+        tasks = Path(f"/proc/{self.process.pid}/task").glob("*/children")
+        return [int(child) for task in tasks for child in task.read_text().split()]
+
+    def _read(self) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            message = json.loads(line)
+            assert message["jsonrpc"] == "2.0"
+            self._messages.put(message)
+        self._messages.put(None)
+
+    def _read_errors(self) -> None:
+        assert self.process.stderr is not None
+        self.errors.extend(line.decode("utf-8", "replace") for line in self.process.stderr)
+
+
+def is_running(pid: int) -> bool:
+    """Whether a process lives; one that only waits to be reaped does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] not in "ZX"
+    except FileNotFoundError:
+        return False

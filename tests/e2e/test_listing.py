@@ -1,0 +1,125 @@
+"""What a client sees before it calls anything."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from e2e.conftest import Connect
+from e2e.harness import Connection, Pipe
+from findspot.serve.mcp.instructions import INSTRUCTIONS
+from findspot.serve.mcp.page import tools_page
+from findspot.serve.mcp.registry import Registry
+from findspot.serve.mcp.tools import all_tools
+
+ORDER = [
+    "create_index",
+    "index_codebase",
+    "search_code",
+    "search_docs",
+    "search_by_path",
+    "get_index_status",
+    "list_projects",
+    "reindex_project",
+    "reindex_file",
+    "delete_index",
+]
+READ_ONLY = {"search_code", "search_docs", "search_by_path", "get_index_status", "list_projects"}
+DESTRUCTIVE = {"reindex_project", "delete_index"}
+IN_EVERY_ANSWER = {"code", "userMessage", "developerMessage", "error", "status", "warning"}
+
+
+def test_tools_are_listed_in_their_order(server: Connection) -> None:
+    assert list(server.tools) == ORDER
+
+
+@pytest.mark.parametrize("name", ORDER)
+def test_every_tool_is_fully_described(server: Connection, name: str) -> None:
+    tool = server.tools[name]
+    assert tool.title
+    assert tool.description
+    assert tool.icons
+    assert tool.icons[0].src.startswith("data:image/svg+xml,")
+    assert tool.input_schema["type"] == "object"
+    assert tool.input_schema["additionalProperties"] is False
+    assert tool.output_schema is not None
+    assert tool.output_schema["type"] == "object"
+    assert "required" not in tool.output_schema
+    assert set(tool.output_schema["properties"]) >= IN_EVERY_ANSWER
+    for schema in (tool.input_schema, tool.output_schema):
+        Draft202012Validator.check_schema(schema)
+    for argument, schema in tool.input_schema["properties"].items():
+        assert schema.get("description"), argument
+
+
+@pytest.mark.parametrize("name", ORDER)
+def test_annotations_say_what_a_tool_may_do(server: Connection, name: str) -> None:
+    told = server.tools[name].annotations
+    assert told is not None
+    assert told.read_only_hint is (name in READ_ONLY)
+    assert told.destructive_hint is (name in DESTRUCTIVE)
+    assert told.idempotent_hint is (name not in DESTRUCTIVE)
+    assert told.open_world_hint is False
+
+
+def test_descriptions_are_the_standard_ones(server: Connection) -> None:
+    assert server.tools["search_docs"].description == "Search documentation files (.md, .txt)"
+    assert server.tools["search_code"].description == "Search your codebase for relevant code"
+
+
+def test_enhanced_descriptions_and_toolsets_follow_the_settings(connect: Connect, shop: Path) -> None:
+    settings = {"FINDSPOT_ENHANCED_TOOL_DESCRIPTIONS": "true"}
+    with connect(shop, env=settings) as enhanced:
+        assert enhanced.tools["search_docs"].description == (
+            "Search documentation files (.md, .txt). **TIP:** For follow-up questions about a doc already in "
+            "context, use this tool instead of re-reading the entire file - more precise results, less context "
+            "usage."
+        )
+        assert enhanced.tools["search_code"].description == (
+            "Search your codebase for relevant code using natural language. **TIP:** Prefer this over reading "
+            "full files when looking for specific functions, patterns, or implementations."
+        )
+        assert list(enhanced.tools) == ORDER
+
+
+def test_a_toolset_that_is_not_offered_cannot_be_called(home: Path, shop: Path) -> None:
+    with Pipe(home, shop, FINDSPOT_TOOLSETS="documents") as pipe:
+        pipe.initialize()
+        assert pipe.answer(pipe.ask("tools/list", {}))["result"]["tools"] == []
+        refused = pipe.answer(pipe.ask_tool("search_code", {"query": "login"}))
+        assert refused["error"]["code"] == -32602
+
+
+def test_registering_again_replaces_in_place() -> None:
+    registry = all_tools()
+    again = replace(next(iter(registry)), title="Another title")
+    registry.register(again)
+    assert [tool.name for tool in registry] == ORDER
+    assert next(iter(registry)).title == "Another title"
+    assert [tool.name for tool in Registry([*all_tools(), again])] == ORDER
+
+
+def test_instructions_are_short_and_name_only_tools_that_exist(pipe: Pipe) -> None:
+    hello = pipe.initialize()
+    assert hello["instructions"] == INSTRUCTIONS
+    assert hello["serverInfo"]["name"] == "findspot"
+    assert hello["protocolVersion"] == "2025-11-25"
+    assert len(INSTRUCTIONS) < 2000
+    for name in ORDER:
+        assert name in INSTRUCTIONS
+    assert "search_docs instead of reading it again" in INSTRUCTIONS
+
+
+def test_the_page_about_the_tools_is_current() -> None:
+    page = Path(__file__).parents[2] / "docs" / "tools.md"
+    assert page.read_text(encoding="utf-8") == tools_page(all_tools())
+
+
+@pytest.mark.parametrize("version", ["2024-11-05", "2025-03-26", "2025-06-18"])
+def test_older_clients_are_served_in_their_version(pipe: Pipe, version: str) -> None:
+    assert pipe.initialize(version)["protocolVersion"] == version
+    listed = pipe.answer(pipe.ask("tools/list", {}))["result"]["tools"]
+    assert [tool["name"] for tool in listed] == ORDER

@@ -1,0 +1,274 @@
+"""Searching through a real client: answers, formats, limits, filters and bad queries."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import toons
+
+from e2e.conftest import Connect
+from e2e.harness import Connection, text_of
+from e2e.sample import FILES
+from findspot.search.fit import token_count
+from findspot.serve.mcp.tools.searching import NO_EXPANSION, NO_SYNTHESIS
+
+CODE_FIELDS = {"path", "text", "score", "startLine", "endLine", "kind", "symbols", "language"}
+FLAT_FIELDS = {"content", "path", "start_line", "end_line", "relevance_percent", "kind", "symbols"}
+
+
+def paths(answer: dict[str, object]) -> list[str]:
+    results = answer["results"]
+    assert isinstance(results, list)
+    return [result["path"] for result in results]
+
+
+def test_search_code_finds_the_definition(server: Connection) -> None:
+    result = server.call("search_code", query="check a password against its hash")
+    values = result.structured_content
+    assert isinstance(values, dict)
+    first = values["results"][0]
+    assert first["path"] == "src/auth/login.py"
+    assert set(first) >= CODE_FIELDS | {"relevancePercent"}
+    assert "verify_password" in first["symbols"]
+    assert first["text"] in FILES["src/auth/login.py"]
+    assert 0 <= first["score"] <= 1
+    assert first["relevancePercent"] == round(100 * first["score"])
+    assert values["query"] == "check a password against its hash"
+    assert values["searchMode"] == "hybrid"
+    assert values["totalResults"] >= len(values["results"])
+    assert values["searchTimeMs"] >= 0
+    assert json.loads(text_of(result)) == values
+
+
+def test_code_and_docs_do_not_mix(server: Connection) -> None:
+    code = paths(server.values("search_code", query="installer database firewall", limit=100))
+    docs = paths(server.values("search_docs", query="login password session invoice", limit=100))
+    assert not [path for path in code if path.endswith(".md")]
+    assert all(path.endswith(".md") for path in docs)
+
+
+def test_search_docs_quotes_the_section(server: Connection) -> None:
+    first = server.values("search_docs", query="database cannot be reached")["results"][0]
+    assert first["path"] == "docs/install.md"
+    assert "firewall" in first["text"]
+    assert "symbols" not in first
+    assert "language" not in first
+
+
+def test_no_documentation_is_an_error_of_its_own(server: Connection, tmp_path: Path) -> None:
+    (tmp_path / "only.py").write_text("def alone():\n    return 1\n")
+    server.values("index_codebase", path=str(tmp_path))
+    code, text = server.refusal("search_docs", query="anything", path=str(tmp_path))
+    assert code == "DOCS_INDEX_NOT_FOUND"
+    assert text == "No documentation has been indexed yet. Run create_index to index your project."
+
+
+class TestCount:
+    def test_limit_wins_over_top_k(self, server: Connection) -> None:
+        assert len(server.values("search_code", query="user", limit=1, top_k=3)["results"]) == 1
+        assert len(server.values("search_code", query="user", top_k=2)["results"]) == 2
+
+    @pytest.mark.parametrize(("name", "most"), [("limit", 100), ("top_k", 50)])
+    def test_too_many_is_lowered_with_a_warning(self, server: Connection, name: str, most: int) -> None:
+        warning = server.values("search_code", query="user", **{name: 5000})["warning"]
+        assert warning == f"{name} was lowered from 5000 to its maximum of {most}."
+
+    @pytest.mark.parametrize("name", ["limit", "top_k"])
+    def test_less_than_one_is_refused(self, server: Connection, name: str) -> None:
+        code, text = server.refusal("search_docs", query="user", **{name: 0})
+        assert code == "INVALID_ARGUMENT"
+        assert text.startswith(f"'{name}' must be a whole number from 1 to")
+
+    def test_offset_goes_on_where_a_page_ends(self, server: Connection) -> None:
+        whole = paths(server.values("search_code", query="payment or session", limit=4))
+        rest = paths(server.values("search_code", query="payment or session", limit=2, offset=2))
+        assert rest == whole[2:4]
+
+
+class TestFilters:
+    @pytest.mark.parametrize("extensions", ["ts,go", ".ts, .go", "*.go ts"])
+    def test_extensions(self, server: Connection, extensions: str) -> None:
+        found = paths(server.values("search_code", query="user total", extensions=extensions, limit=50))
+        assert set(found) == {"src/billing/invoice.ts", "src/billing/retry.go"}
+
+    def test_languages_path_filter_and_exclude(self, server: Connection) -> None:
+        found = paths(server.values("search_code", query="user", languages=["python", "go"], limit=50))
+        assert {path.rsplit(".", 1)[1] for path in found} == {"py", "go"}
+        found = paths(server.values("search_code", query="user", path_filter="src/auth/**", limit=50))
+        assert set(found) == {"src/auth/login.py", "src/auth/session.py"}
+        found = paths(server.values("search_code", query="user", exclude="src/auth/**", limit=50))
+        assert not [path for path in found if path.startswith("src/auth/")]
+
+    def test_tests_can_be_left_out(self, server: Connection) -> None:
+        asked = {"query": "login credentials of a user", "limit": 50}
+        assert "tests/test_login.py" in paths(server.values("search_code", **asked, include_tests="yes"))
+        assert "tests/test_login.py" not in paths(server.values("search_code", **asked, include_tests="no"))
+
+    def test_a_folder_inside_the_project_is_served_from_its_index(
+        self, server: Connection, shop: Path
+    ) -> None:
+        found = paths(
+            server.values("search_code", query="user", path=str(shop / "src" / "billing"), limit=50)
+        )
+        assert found
+        assert all(path.startswith("src/billing/") for path in found)
+
+    def test_a_folder_with_nothing_to_find_says_so(self, server: Connection, shop: Path) -> None:
+        answer = server.values("search_code", query="user", path=str(shop / "docs"))
+        assert answer["results"] == []
+        assert "Searched only below 'docs'" in answer["warning"]
+
+
+class TestModes:
+    def test_weight_zero_is_keyword_and_one_is_semantic(self, server: Connection) -> None:
+        for weight, mode in ((0, "keyword"), (1, "semantic"), ("0", "keyword"), (1.0, "semantic")):
+            by_weight = server.values("search_code", query="prolong a session", semantic_weight=weight)
+            by_mode = server.values("search_code", query="prolong a session", mode=mode)
+            assert by_weight["searchMode"] == mode
+            assert by_weight["results"] == by_mode["results"]
+
+    @pytest.mark.parametrize("weight", [-0.1, 1.1, "much", True, [0.5]])
+    def test_a_weight_out_of_range_is_refused(self, server: Connection, weight: object) -> None:
+        code, text = server.refusal("search_code", query="x", semantic_weight=weight)
+        assert code == "INVALID_ARGUMENT"
+        assert text.startswith("'semantic_weight' must be a number from 0 to 1")
+
+    def test_regex(self, server: Connection) -> None:
+        answer = server.values("search_code", query=r"def verify_\w+\(", mode="regex")
+        assert paths(answer) == ["src/auth/login.py"]
+        assert answer["searchMode"] == "regex"
+
+    def test_a_broken_regex_is_refused(self, server: Connection) -> None:
+        code, text = server.refusal("search_code", query="(unclosed", mode="regex")
+        assert code == "INVALID_PATTERN"
+        assert text == "The search pattern '(unclosed' is invalid. Please check the syntax."
+
+    def test_similar_to_stands_in_for_the_query(self, server: Connection) -> None:
+        for arguments in ({}, {"query": ""}, {"query": None}):
+            answer = server.values("search_code", similar_to="src/auth/login.py:6-8", **arguments)
+            assert answer["results"]
+        code, _ = server.refusal("search_code", similar_to="src/auth/gone.py:1-2")
+        assert code == "FILE_NOT_FOUND"
+        code, text = server.refusal("search_code", similar_to="nonsense")
+        assert code == "INVALID_ARGUMENT"
+        assert text == "similar_to must look like 'path:start-end'."
+
+    def test_explain_says_why(self, server: Connection) -> None:
+        first = server.values("search_code", query="login", explain=True)["results"][0]
+        assert first["why"]
+
+    def test_what_needs_a_language_model_is_answered_with_a_warning(self, server: Connection) -> None:
+        answer = server.values("search_code", query="login", expand_query=True, synthesize=True)
+        assert answer["results"]
+        assert NO_EXPANSION in answer["warning"]
+        assert NO_SYNTHESIS in answer["warning"]
+
+
+class TestFormats:
+    def test_json_is_flat_snake_case(self, server: Connection) -> None:
+        answer = json.loads(text_of(server.call("search_code", query="login", format="json")))
+        assert set(answer) >= {"query", "result_count", "results"}
+        assert answer["result_count"] == len(answer["results"])
+        assert set(answer["results"][0]) >= FLAT_FIELDS
+
+    def test_toon_reads_back(self, server: Connection) -> None:
+        answer = toons.loads(text_of(server.call("search_code", query="login", format="toon")))
+        assert answer["results"][0]["path"] == "src/auth/login.py"
+
+    def test_human_is_a_listing(self, server: Connection) -> None:
+        text = text_of(server.call("search_docs", query="firewall", format="human"))
+        assert text.startswith("docs/install.md:")
+
+    def test_structured_content_does_not_depend_on_the_format(self, server: Connection) -> None:
+        answers = []
+        for form in (None, "json", "toon", "human"):
+            values = server.values("search_code", query="login", format=form)
+            answers.append([values["results"], values["totalResults"]])
+        assert all(answer == answers[0] for answer in answers)
+
+    def test_settings_choose_format_limit_and_slim_results(
+        self, connect: Connect, shop: Path, home: Path
+    ) -> None:
+        settings = {
+            "FINDSPOT_DEFAULT_FORMAT": "human",
+            "FINDSPOT_STRUCTURED_RESULTS": "slim",
+            "FINDSPOT_MAX_TOKENS": "250",
+        }
+        with connect(shop, env=settings) as slim:
+            result = slim.call("search_code", query="login user session", limit=20)
+            assert isinstance(result.structured_content, dict)
+            assert text_of(result).startswith("src/auth/")
+            assert token_count(text_of(result)) <= 250
+            assert all("text" not in hit for hit in result.structured_content["results"])
+
+    @pytest.mark.parametrize("most", [200, 300, 600, 1500])
+    @pytest.mark.parametrize("form", [None, "json", "toon", "human"])
+    def test_both_renderings_stay_within_max_tokens(
+        self, server: Connection, most: int, form: str | None
+    ) -> None:
+        query = "password user session invoice payment " * 40
+        result = server.call(
+            "search_code",
+            query=query,
+            limit=5000,
+            max_tokens=most,
+            format=form,
+            explain=True,
+            expand_query=True,
+        )
+        assert token_count(text_of(result)) <= most
+        assert token_count(json.dumps(result.structured_content, ensure_ascii=False)) <= most
+
+    def test_what_is_left_out_is_told(self, server: Connection) -> None:
+        answer = server.values("search_code", query="user", limit=50, max_tokens=250)
+        assert "To fit max_tokens:" in answer["warning"]
+
+    def test_too_few_tokens_are_refused(self, server: Connection) -> None:
+        code, text = server.refusal("search_code", query="user", max_tokens=10)
+        assert code == "INVALID_ARGUMENT"
+        assert text == "'max_tokens' must be a whole number of at least 200, not 10."
+
+
+BAD_QUERIES = {
+    "100 kB": "where is the login of users checked " * 2_900,
+    "control characters": "log\x00in\x1b[31m pass\x07word\u202e",
+    "only punctuation": "?!... ((( *** --- ~~~",
+    "unbalanced quotes": "\"login 'password \u201cuser (",
+    "right to left": "\u05db\u05e0\u05d9\u05e1\u05d4 \u0644\u0644\u0645\u0633\u062a\u062e\u062f\u0645",
+    "a whole file": FILES["src/auth/login.py"],
+    "injection": "'; DROP TABLE chunks; -- ${jndi:ldap://x} <script> ../../etc/passwd AND +must -not field:x^9",
+}
+
+
+class TestBadQueries:
+    @pytest.mark.parametrize("tool", ["search_code", "search_docs"])
+    @pytest.mark.parametrize("kind", BAD_QUERIES)
+    def test_odd_queries_are_answered(self, server: Connection, tool: str, kind: str) -> None:
+        answer = server.values(tool, query=BAD_QUERIES[kind])
+        assert isinstance(answer["results"], list)
+
+    @pytest.mark.parametrize("query", ["", "   ", "\n\t"])
+    @pytest.mark.parametrize("tool", ["search_code", "search_docs"])
+    def test_an_empty_query_is_refused(self, server: Connection, tool: str, query: str) -> None:
+        assert server.refusal(tool, query=query) == ("INVALID_ARGUMENT", "Query cannot be empty")
+
+    @pytest.mark.parametrize("query", ["\x00\x01", "\u202e\u200b"])
+    def test_only_control_characters_are_an_empty_query(self, server: Connection, query: str) -> None:
+        assert server.refusal("search_code", query=query) == ("INVALID_ARGUMENT", "Query cannot be empty")
+
+    def test_a_whole_file_finds_itself(self, server: Connection) -> None:
+        assert (
+            paths(server.values("search_code", query=BAD_QUERIES["a whole file"]))[0] == "src/auth/login.py"
+        )
+
+    def test_a_long_query_does_not_fill_the_answer(self, server: Connection) -> None:
+        answer = server.values("search_code", query=BAD_QUERIES["100 kB"])
+        assert len(answer["query"]) <= 1000
+        assert "The query was cut to its first 20,000 characters." in answer["warning"]
+
+    def test_odd_patterns_are_answered_or_refused(self, server: Connection) -> None:
+        assert server.values("search_code", query="(a+)+$", mode="regex")["results"] is not None
+        code, _ = server.refusal("search_code", query="x" * 5000, mode="regex")
+        assert code == "INVALID_PATTERN"
