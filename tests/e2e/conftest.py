@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -90,9 +89,24 @@ def talking(_talking: tuple[Connection, Person], person: Person) -> Connection:
     return _talking[0]
 
 
+@pytest.fixture(scope="session")
+def _rooted(connect: Connect, empty_folder: Path) -> Iterator[tuple[Connection, Folders]]:
+    folders = Folders()
+    with connect(empty_folder, list_roots_callback=folders) as connection:
+        yield connection, folders
+
+
 @pytest.fixture
-def folders() -> Folders:
-    return Folders()
+def folders(_rooted: tuple[Connection, Folders]) -> Folders:
+    """The roots of `rooted`."""
+    _rooted[1].paths = []
+    return _rooted[1]
+
+
+@pytest.fixture
+def rooted(_rooted: tuple[Connection, Folders], folders: Folders) -> Connection:
+    """A client with roots, in a folder that is no project."""
+    return _rooted[0]
 
 
 @pytest.fixture
@@ -106,10 +120,3 @@ def pipe(home: Path, shop: Path) -> Iterator[Pipe]:
     """A bare connection, not initialized."""
     with Pipe(home, shop) as pipe:
         yield pipe
-
-
-@pytest.fixture
-def own_home(tmp_path: Path) -> Iterator[Path]:
-    folder = tmp_path / "own-home"
-    yield folder
-    shutil.rmtree(folder, ignore_errors=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import queue
@@ -101,7 +102,7 @@ def text_of(result: types.CallToolResult) -> str:
 
 
 class Pipe:
-    """Bare JSON-RPC over a server's pipes; every line it writes must be a message."""
+    """Bare JSON-RPC over a server's pipes; a test fails whose server writes anything else."""
 
     def __init__(self, home: Path, cwd: Path, **settings: str) -> None:
         self.process = subprocess.Popen(
@@ -114,6 +115,8 @@ class Pipe:
         )
         self._messages: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
         self.errors: list[str] = []
+        self.impure: list[bytes] = []
+        """Lines on standard output that are no messages."""
         self._threads = [threading.Thread(target=self._read), threading.Thread(target=self._read_errors)]
         for thread in self._threads:
             thread.start()
@@ -130,8 +133,9 @@ class Pipe:
             thread.join()
         for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
             assert stream is not None
-            if not stream.closed:
+            with contextlib.suppress(BrokenPipeError):
                 stream.close()
+        assert self.impure == []
 
     def initialize(self, version: str = "2025-11-25", **capabilities: Any) -> dict[str, Any]:
         client = {"name": "pipe", "version": "1"}
@@ -194,9 +198,12 @@ class Pipe:
     def _read(self) -> None:
         assert self.process.stdout is not None
         for line in self.process.stdout:
-            message = json.loads(line)
-            assert message["jsonrpc"] == "2.0"
-            self._messages.put(message)
+            try:
+                message = json.loads(line)
+                assert message["jsonrpc"] == "2.0"
+                self._messages.put(message)
+            except (ValueError, TypeError, KeyError, AssertionError):
+                self.impure.append(line)
         self._messages.put(None)
 
     def _read_errors(self) -> None:

@@ -74,13 +74,13 @@ def test_enhanced_descriptions_and_toolsets_follow_the_settings(connect: Connect
     settings = {"FINDSPOT_ENHANCED_TOOL_DESCRIPTIONS": "true"}
     with connect(shop, env=settings) as enhanced:
         assert enhanced.tools["search_docs"].description == (
-            "Search documentation files (.md, .txt). **TIP:** For follow-up questions about a doc already in "
-            "context, use this tool instead of re-reading the entire file - more precise results, less context "
-            "usage."
+            "Search documentation files (.md, .txt). **TIP:** For follow-up questions about a doc already "
+            "in context, use this tool instead of re-reading the entire file - more precise results, less "
+            "context usage."
         )
         assert enhanced.tools["search_code"].description == (
-            "Search your codebase for relevant code using natural language. **TIP:** Prefer this over reading "
-            "full files when looking for specific functions, patterns, or implementations."
+            "Search your codebase for relevant code using natural language. **TIP:** Prefer this over "
+            "reading full files when looking for specific functions, patterns, or implementations."
         )
         assert list(enhanced.tools) == ORDER
 

@@ -238,7 +238,7 @@ BAD_QUERIES = {
     "unbalanced quotes": "\"login 'password \u201cuser (",
     "right to left": "\u05db\u05e0\u05d9\u05e1\u05d4 \u0644\u0644\u0645\u0633\u062a\u062e\u062f\u0645",
     "a whole file": FILES["src/auth/login.py"],
-    "injection": "'; DROP TABLE chunks; -- ${jndi:ldap://x} <script> ../../etc/passwd AND +must -not field:x^9",
+    "injection": "'; DROP TABLE chunks; -- ${jndi:ldap://x} <script> ../../etc/passwd AND +must field:x^9",
 }
 
 

@@ -65,6 +65,8 @@ def run() -> None:
     library = Library()
     try:
         anyio.run(_serve, lines, library)
+    except* (BrokenPipeError, ConnectionResetError):
+        pass  # the client is gone, and nobody waits for the rest
     finally:
         library.close()
 

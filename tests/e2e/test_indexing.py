@@ -1,0 +1,278 @@
+"""Making, changing and removing indexes; progress, cancellation, several calls at once."""
+
+from __future__ import annotations
+
+import re
+import signal
+import time
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from e2e.conftest import Connect
+from e2e.harness import Connection, Pipe, is_running
+from e2e.sample import FILES, make_large
+from findspot import Project
+
+COUNTS = {
+    "filesIndexed",
+    "filesUnchanged",
+    "filesRemoved",
+    "filesSkipped",
+    "chunksCreated",
+    "totalFiles",
+    "totalChunks",
+    "errors",
+    "duration",
+}
+MANY = 1500
+"""Files enough for indexing to be under way when a test interferes."""
+
+STOPS_WITHIN_S = 1.0
+
+
+class TestIndexCodebase:
+    def test_first_then_incremental_then_forced(self, server: Connection, fresh: Path) -> None:
+        first = server.values("index_codebase", path=str(fresh))
+        assert set(first) == COUNTS | {"status", "path", "forced"}
+        assert first["status"] == "success"
+        assert first["path"] == str(fresh)
+        assert first["forced"] is False
+        assert first["filesIndexed"] == first["totalFiles"] == len(FILES)
+        assert first["chunksCreated"] == first["totalChunks"] > 0
+        assert first["errors"] == []
+        assert re.fullmatch(r"\d+(\.\d)?s", first["duration"])
+
+        (fresh / "src/auth/login.py").write_text("def changed():\n    return 'another thing entirely'\n")
+        (fresh / "README.md").unlink()
+        second = server.values("index_codebase", path=str(fresh), force="false")
+        assert (second["filesIndexed"], second["filesRemoved"]) == (1, 1)
+        assert second["filesUnchanged"] == len(FILES) - 2
+
+        forced = server.values("index_codebase", path=str(fresh), force=True)
+        assert forced["forced"] is True
+        assert forced["filesIndexed"] == len(FILES) - 1
+
+    def test_searching_without_an_index_says_what_to_do(self, server: Connection, fresh: Path) -> None:
+        for tool in ("search_code", "search_docs"):
+            result = server.call(tool, query="login", path=str(fresh))
+            assert result.is_error
+            assert isinstance(result.structured_content, dict)
+            told = result.structured_content
+            assert told["code"] == "INDEX_NOT_FOUND"
+            assert told["userMessage"] == (
+                "This project hasn't been indexed yet. Would you like to index it now?"
+            )
+            assert told["developerMessage"].startswith("INDEX_NOT_FOUND: No index at ")
+            text = f"No index found for path: {fresh}. Run 'index_codebase' tool first."
+            assert [block.text for block in result.content] == [text]  # type: ignore[union-attr]
+
+    def test_other_tools_say_it_in_their_words(self, server: Connection, fresh: Path) -> None:
+        said = ("INDEX_NOT_FOUND", "This project hasn't been indexed yet. Would you like to index it now?")
+        assert server.refusal("search_by_path", pattern="*", project=str(fresh)) == said
+        assert server.refusal("reindex_file", path="README.md", project=str(fresh)) == said
+
+
+class TestOthers:
+    def test_create_index_then_again(self, server: Connection, fresh: Path) -> None:
+        first = server.values("create_index", project=str(fresh))
+        assert set(first) == COUNTS | {"status", "projectPath", "message"}
+        assert first["projectPath"] == str(fresh)
+        assert first["message"] == "Index created successfully"
+        again = server.values("create_index", project=str(fresh))
+        assert again["message"] == "The index existed and is now up to date"
+        assert again["filesIndexed"] == 0
+
+    def test_create_index_of_the_detected_project(self, server: Connection, shop: Path) -> None:
+        assert server.values("create_index")["projectPath"] == str(shop)
+
+    def test_reindex_file(self, server: Connection, fresh: Path) -> None:
+        server.values("index_codebase", path=str(fresh))
+        (fresh / "src/auth/login.py").write_text("def brand_new_entrance():\n    return 1\n")
+        done = server.values("reindex_file", path="src/auth/login.py", project=str(fresh))
+        assert set(done) == {"status", "path", "chunksCreated", "message"}
+        assert (done["status"], done["path"]) == ("success", "src/auth/login.py")
+        assert done["chunksCreated"] > 0
+        assert done["message"] == "File re-indexed successfully"
+        found = server.values("search_code", query="brand_new_entrance", path=str(fresh))
+        assert found["results"][0]["path"] == "src/auth/login.py"
+
+    def test_reindex_file_refuses_what_it_cannot_index(self, server: Connection, fresh: Path) -> None:
+        (fresh / "link.py").symlink_to(fresh / "src/auth/login.py")
+        (fresh / ".env").write_text("SECRET=1\n")
+        server.values("index_codebase", path=str(fresh))
+        for path, code, text in (
+            ("gone.py", "FILE_NOT_FOUND", "The file 'gone.py' doesn't exist or isn't indexed."),
+            (".env", "FILE_NOT_FOUND", "The file '.env' doesn't exist or isn't indexed."),
+            ("link.py", "SYMLINK_NOT_ALLOWED", "Symbolic links are not allowed for security reasons."),
+            ("../x.py", "INVALID_ARGUMENT", "The path '../x.py' is outside the project."),
+            ("/etc/passwd", "INVALID_ARGUMENT", "The path '/etc/passwd' is outside the project."),
+        ):
+            assert server.refusal("reindex_file", path=path, project=str(fresh)) == (code, text)
+
+    def test_delete_index_when_there_is_none(self, server: Connection, fresh: Path) -> None:
+        answer = server.values("delete_index", project=str(fresh))
+        assert (answer["status"], answer["projectPath"]) == ("not_found", str(fresh))
+
+    def test_status(self, server: Connection, fresh: Path) -> None:
+        missing = server.values("get_index_status", project=str(fresh))
+        assert missing["status"] == "not_found"
+        assert missing["queryReady"] is False
+        (fresh / "picture.png").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(50))
+        server.values("index_codebase", path=str(fresh))
+        status = server.values("get_index_status", project=str(fresh))
+        assert status["status"] == "ready"
+        assert status["projectPath"] == str(fresh)
+        assert status["totalFiles"] == len(FILES)
+        assert status["totalDocs"] == 2
+        assert status["totalChunks"] >= status["totalDocChunks"] > 0
+        assert re.fullmatch(r"\d+(\.\d)?(B|KB|MB)", status["storageSize"])
+        assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", status["lastUpdated"])
+        assert status["watcherActive"] is False
+        assert status["queryReady"] is True
+        assert status["pendingChanges"] == 0
+        assert status["skipped"]["binary"] == 1
+        assert {"model", "store", "strategy"} <= set(status)
+        (fresh / "new.py").write_text("x = 1\n")
+        assert server.values("get_index_status", project=str(fresh))["pendingChanges"] == 1
+
+    def test_list_projects(self, server: Connection, shop: Path, fresh: Path) -> None:
+        server.values("index_codebase", path=str(fresh))
+        answer = server.values("list_projects")
+        assert answer["total"] == len(answer["projects"])
+        by_path = {project["path"]: project for project in answer["projects"]}
+        assert {str(shop), str(fresh)} <= set(by_path)
+        assert set(by_path[str(shop)]) == {
+            "id", "path", "status", "totalFiles", "totalChunks", "storageSize", "lastUpdated"
+        }  # fmt: skip
+        assert by_path[str(shop)]["totalFiles"] == len(FILES)
+
+    def test_search_by_path(self, server: Connection) -> None:
+        answer = server.values("search_by_path", pattern="src/**/*.py")
+        assert answer == {"matches": ["src/auth/login.py", "src/auth/session.py"], "totalMatches": 2}
+        answer = server.values("search_by_path", pattern="**", limit="1")
+        assert (answer["matches"], answer["totalMatches"]) == (["README.md"], len(FILES))
+        assert server.values("search_by_path", pattern="*.nothing") == {"matches": [], "totalMatches": 0}
+        assert "its maximum of 100" in server.values("search_by_path", pattern="*", limit=101)["warning"]
+        assert server.refusal("search_by_path", pattern="*", limit=0)[0] == "INVALID_ARGUMENT"
+
+    def test_search_by_path_in_a_folder_of_the_project(self, server: Connection, shop: Path) -> None:
+        answer = server.values("search_by_path", pattern="**", project=str(shop / "src" / "billing"))
+        assert answer["matches"] == ["src/billing/invoice.ts", "src/billing/retry.go"]
+        assert answer["totalMatches"] == 2
+
+    def test_a_damaged_index_is_rebuilt(self, server: Connection, fresh: Path) -> None:
+        server.values("index_codebase", path=str(fresh))
+        folder = Path(server.values("get_index_status", project=str(fresh))["indexPath"])
+        for part in folder.glob("index.sqlite*"):
+            part.unlink()
+        (folder / "index.sqlite").write_bytes(b"this is no database" * 500)
+        assert server.values("search_code", query="login", path=str(fresh))["results"]
+
+    def test_a_wrong_setting_is_told(self, server: Connection, fresh: Path) -> None:
+        (fresh / ".findspot.json").write_text('{"maxFileSize": "huge", "nonsense": 1}')
+        for answer in (
+            server.values("index_codebase", path=str(fresh)),
+            server.values("get_index_status", project=str(fresh)),
+        ):
+            assert "'maxFileSize' must be a size" in answer["warning"]
+            assert "unknown key 'nonsense'" in answer["warning"]
+
+
+class Watcher:
+    """Keeps what the server reports; `moving` comes true when files are being indexed."""
+
+    def __init__(self) -> None:
+        self.seen: list[tuple[float, float | None, str | None]] = []
+        self.moving: Future[bool] = Future()
+
+    async def __call__(self, progress: float, total: float | None, message: str | None) -> None:
+        self.seen.append((progress, total, message))
+        if progress > 0 and not self.moving.done():
+            self.moving.set_result(True)
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_large(tmp_path_factory.mktemp("large"), MANY)
+
+
+def test_progress_cancellation_and_searches_meanwhile(server: Connection, large: Path, shop: Path) -> None:
+    watcher = Watcher()
+    running = server.start("index_codebase", watcher, path=str(large))
+    assert watcher.moving.result(60)
+
+    # The server answers others while it indexes, and refuses a second writer.
+    assert server.values("search_code", query="login", path=str(shop))["results"]
+    status = server.values("get_index_status", project=str(large))
+    assert status["status"] == "indexing"
+    assert status["progress"]["total"] == MANY + 1
+    assert server.refusal("index_codebase", path=str(large))[0] == "INDEX_BUSY"
+
+    running.cancel()
+    cancelled_at = time.monotonic()
+    while server.values("get_index_status", project=str(large))["status"] == "indexing":
+        assert time.monotonic() - cancelled_at < 10 * STOPS_WITHIN_S
+    assert time.monotonic() - cancelled_at < 2 * STOPS_WITHIN_S
+
+    left = server.values("get_index_status", project=str(large))
+    assert left["status"] == "incomplete"
+    if left["queryReady"]:
+        answer = server.values("search_code", query="step_3", path=str(large))
+        assert "still being built" in answer["warning"]
+
+    # Progress went forwards only, with files done of files in all, and not too often.
+    done = [progress for progress, _, _ in watcher.seen]
+    assert done == sorted(set(done))
+    assert watcher.seen[0][2] == "Looking for files"
+    assert watcher.seen[-1][1] == MANY + 1
+    assert re.fullmatch(r"Indexing: \d+ of \d+ files", str(watcher.seen[-1][2]))
+
+    # What was done is kept, and the rest is done by the next call.
+    rest = server.values("index_codebase", path=str(large))
+    assert rest["totalFiles"] == MANY + 1
+    assert rest["filesIndexed"] + rest["filesUnchanged"] == MANY + 1
+    assert rest["filesUnchanged"] == left["totalFiles"]
+    assert server.values("get_index_status", project=str(large))["status"] == "ready"
+
+
+def test_several_calls_at_once_get_their_own_answers(server: Connection) -> None:
+    queries = [f"session number {number}" for number in range(40)]
+    started = [server.start("search_code", query=query) for query in queries]
+    answers: list[Any] = [call.result(60).structured_content for call in started]
+    assert [answer["query"] for answer in answers] == queries
+
+
+@pytest.mark.parametrize("end", ["SIGTERM", "SIGINT", "closed input"])
+def test_it_ends_cleanly_while_indexing(
+    end: str, tmp_path: Path, large: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FINDSPOT_HOME", str(tmp_path))
+    with Pipe(tmp_path, large) as pipe:
+        pipe.initialize()
+        pipe.ask_tool("index_codebase", {"path": str(large)}, token="t")
+        pipe.progress_above(0)
+        workers = pipe.children()
+        assert workers
+        if end == "closed input":
+            pipe.close_input()
+        else:
+            pipe.process.send_signal(getattr(signal, end))
+        assert pipe.ended() == 0
+        assert not [pid for pid in workers if is_running(pid)]
+        assert not [line for line in pipe.errors if "Traceback" in line]
+    assert Project(large).status(check_disk=False).state == "incomplete"
+
+
+def test_a_project_of_another_server_is_served_too(
+    connect: Connect, server: Connection, shop: Path, empty_folder: Path
+) -> None:
+    """Two servers, one index: readers never wait for each other."""
+    with connect(empty_folder, mode="auto") as other:
+        assert other.values("search_code", query="login", path=str(shop))["results"]
+        # This client speaks the newest version, in which a server cannot ask back.
+        waiting = other.values("delete_index", project=str(shop))
+        assert waiting["status"] == "confirmation_required"
+    assert server.values("search_code", query="login", path=str(shop))["results"]

@@ -1,0 +1,90 @@
+"""Which project a call is about: named, the client's, or detected."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from e2e.conftest import Connect
+from e2e.harness import Connection, Folders
+
+
+class TestRoots:
+    def test_the_clients_root_is_the_project(
+        self, rooted: Connection, server: Connection, folders: Folders, shop: Path
+    ) -> None:
+        folders.paths = [shop]
+        assert rooted.values("get_index_status")["projectPath"] == str(shop)
+        assert rooted.values("search_code", query="login")["results"]
+        assert rooted.values("search_by_path", pattern="/*.md")["matches"] == ["README.md"]
+
+    def test_a_root_inside_an_index_is_served_from_it(
+        self, rooted: Connection, server: Connection, folders: Folders, shop: Path
+    ) -> None:
+        folders.paths = [shop / "src" / "auth"]
+        found = rooted.values("search_code", query="user", limit=50)["results"]
+        assert {hit["path"] for hit in found} == {"src/auth/login.py", "src/auth/session.py"}
+
+    def test_the_first_indexed_root_is_preferred(
+        self, rooted: Connection, server: Connection, folders: Folders, shop: Path, fresh: Path
+    ) -> None:
+        folders.paths = [fresh, shop]
+        assert rooted.values("get_index_status")["projectPath"] == str(shop)
+        folders.paths = [fresh]
+        assert rooted.values("get_index_status")["projectPath"] == str(fresh)
+        assert rooted.values("create_index")["projectPath"] == str(fresh)
+
+    def test_an_argument_wins_and_may_be_relative_to_the_root(
+        self, rooted: Connection, server: Connection, folders: Folders, shop: Path, fresh: Path
+    ) -> None:
+        folders.paths = [fresh]
+        assert rooted.values("search_code", query="login", path=str(shop))["results"]
+        folders.paths = [shop]
+        found = rooted.values("search_code", query="user", path="src/billing", limit=50)["results"]
+        assert {hit["path"] for hit in found} == {"src/billing/invoice.ts", "src/billing/retry.go"}
+
+    def test_roots_that_are_not_here_are_passed_over(
+        self, rooted: Connection, server: Connection, folders: Folders, shop: Path, tmp_path: Path
+    ) -> None:
+        with_space = tmp_path / "with space ä"
+        with_space.mkdir()
+        folders.paths = [Path("/no/such/folder"), with_space]
+        assert rooted.values("get_index_status")["projectPath"] == str(with_space.resolve())
+        folders.paths = [Path("/no/such/folder")]
+        assert rooted.refusal("get_index_status")[0] == "PROJECT_NOT_DETECTED"
+
+
+def test_a_project_is_named_by_its_id(server: Connection, shop: Path) -> None:
+    listed = {project["path"]: project["id"] for project in server.values("list_projects")["projects"]}
+    identity = listed[str(shop)]
+    assert server.values("get_index_status", project=identity)["projectPath"] == str(shop)
+    assert server.values("search_by_path", pattern="*.toml", project=identity)["totalMatches"] == 1
+    unknown = "0" * 32
+    assert server.refusal("get_index_status", project=unknown) == (
+        "PATH_NOT_FOUND",
+        f"Path does not exist or is not a directory: {unknown}",
+    )
+
+
+def test_deleting_takes_a_folder_for_what_it_is(server: Connection, shop: Path) -> None:
+    assert server.values("delete_index", project=str(shop / "src"))["status"] == "not_found"
+    assert server.values("get_index_status", project=str(shop / "src"))["projectPath"] == str(shop)
+
+
+def test_the_nearest_marker_is_the_detected_root(connect: Connect, server: Connection, shop: Path) -> None:
+    nested = shop / "src" / "billing"
+    (nested / "package.json").write_text("{}")
+    try:
+        with connect(nested) as inside:
+            found = inside.values("search_code", query="user", limit=50)["results"]
+            assert {hit["path"] for hit in found} == {"src/billing/invoice.ts", "src/billing/retry.go"}
+    finally:
+        (nested / "package.json").unlink()
+
+
+def test_a_folder_without_a_marker_is_part_of_its_project(
+    connect: Connect, server: Connection, shop: Path
+) -> None:
+    with connect(shop / "src" / "auth") as inside:
+        assert inside.values("get_index_status")["projectPath"] == str(shop)
+        found = inside.values("search_code", query="total of an invoice")["results"]
+        assert found[0]["path"] == "src/billing/invoice.ts"
