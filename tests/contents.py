@@ -14,7 +14,7 @@ import numpy as np
 
 from findspot import Project
 from findspot.core.files import content_hash
-from findspot.core.model import Chunk, ChunkType, Corpus, Span, Symbol, SourceFile
+from findspot.core.model import Chunk, ChunkType, Corpus, SourceFile, Span, Symbol
 from findspot.store.index import IndexStore
 from findspot.store.records import ChunkRecord, FileRecord, StoredChunk
 from findspot.store.schema import OUTLINE_ORDINAL
@@ -86,7 +86,7 @@ def check_vectors(snapshot: Snapshot, chunks: list[StoredChunk]) -> None:
 def _definitions(snapshot: Snapshot, chunks: list[StoredChunk]) -> list[tuple[str, str, int, str]]:
     names = sorted({name.lower() for chunk in chunks for name in chunk.symbols})
     at = {chunk.number: (chunk.path, chunk.start_line) for chunk in chunks}
-    found = [(name, *at[number], kind) for name, number, kind in snapshot.definitions(names, 100_000)]
+    found = [(name, *at[number], kind) for name, number, kind, _ in snapshot.definitions(names, 100_000)]
     return sorted(found)
 
 
@@ -137,16 +137,23 @@ def record(
     """A file of one-line chunks; the vector of a chunk follows from its text."""
     file = SourceFile(path, corpus, "python" if corpus is Corpus.CODE else "markdown", len(texts), 1)
     chunks = [
-        _chunk(path, number, text, ChunkType.DEFINITIONS, names if number == 1 else (), dimensions)
+        _chunk(
+            path,
+            number,
+            text,
+            ChunkType.DEFINITIONS,
+            names=names if number == 1 else (),
+            dimensions=dimensions,
+        )
         for number, text in enumerate(texts, 1)
     ]
     if outline:
-        chunks.append(_chunk(path, 1, "outline of " + path, ChunkType.SYMBOLS, (), dimensions))
+        chunks.append(_chunk(path, 1, "outline of " + path, ChunkType.SYMBOLS, dimensions=dimensions))
     return FileRecord(file, content_hash("\n".join(texts).encode()), tuple(chunks))
 
 
 def _chunk(
-    path: str, line: int, text: str, kind: ChunkType, names: tuple[str, ...], dimensions: int
+    path: str, line: int, text: str, kind: ChunkType, names: tuple[str, ...] = (), *, dimensions: int
 ) -> ChunkRecord:
     chunk = Chunk(
         path,

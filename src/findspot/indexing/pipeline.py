@@ -29,7 +29,7 @@ _log = get_logger("indexing")
 PIPELINE_REVISION = "1"
 """Raised when the same file would give other chunks: an index of another revision is redone."""
 
-_COMMIT_S = 2.0
+COMMIT_S = 2.0
 _COMMIT_CHUNKS = 8_000
 """A commit at least this often: what is committed can be searched, and survives a crash."""
 
@@ -46,6 +46,7 @@ class Run:
     allow_large: bool = False
     progress: ProgressSink = ignore_progress
     cancel: CancelToken = field(default_factory=CancelToken)
+    commit_s: float = COMMIT_S
     started_ns: int = field(default_factory=time.time_ns)
     created: bool = False
     indexed: int = 0
@@ -159,7 +160,7 @@ def _index_changed(run: Run, writer: Writer, delta: Delta, force: bool) -> None:
             _store(run, writer, outcome)
             run.progress(Progress(done, total, "indexing"))
             waited = time.monotonic() - committed_at
-            if waited >= _COMMIT_S or run.chunks - committed_chunks >= _COMMIT_CHUNKS:
+            if waited >= run.commit_s or run.chunks - committed_chunks >= _COMMIT_CHUNKS:
                 writer.set_meta(done=str(done))
                 writer.commit()
                 committed_at, committed_chunks = time.monotonic(), run.chunks

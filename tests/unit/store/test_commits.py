@@ -8,8 +8,8 @@ import threading
 from pathlib import Path
 
 import pytest
-from contents import contents, record, vector_of, words_found
 
+from contents import contents, record, vector_of, words_found
 from findspot.core.errors import IndexNotFoundError
 from findspot.core.model import Corpus, Skip, SkipReason, SourceFile
 from findspot.store.index import IndexStore
@@ -63,8 +63,7 @@ def test_what_is_not_committed_is_given_up(store: IndexStore) -> None:
         writer.add_skips([Skip("c.py", SkipReason.EMPTY)])
     assert contents(store) == before
     with pytest.raises(ZeroDivisionError), store.writer() as writer:
-        writer.put(record("a.py", "changed"))
-        raise ZeroDivisionError
+        writer.put(record("a.py", str(1 // 0)))
     assert contents(store) == before
 
 
@@ -158,8 +157,8 @@ def test_definitions_are_found_by_lower_case_name(store: IndexStore) -> None:
     put(store, record("a.py", "x", names=("HTTPServer", "serve")), record("b.py", "y", names=("Serve",)))
     with store.snapshot() as snapshot:
         found = snapshot.definitions(["serve", "httpserver"])
-        assert sorted(name for name, _, _ in found) == ["httpserver", "serve", "serve"]
-        chunks = snapshot.chunks([number for _, number, _ in found])
+        assert sorted(definition.name for definition in found) == ["httpserver", "serve", "serve"]
+        chunks = snapshot.chunks([definition.number for definition in found])
         assert {chunk.path for chunk in chunks.values()} == {"a.py", "b.py"}
         assert snapshot.definitions([]) == []
 

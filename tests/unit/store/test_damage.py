@@ -8,8 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from contents import Contents, contents, record, words_found
 
+from contents import Contents, contents, record, words_found
 from findspot.core.errors import IndexCorruptError
 from findspot.core.model import Corpus
 from findspot.store.index import IndexStore

@@ -6,8 +6,8 @@ import sqlite3
 from pathlib import Path
 
 import pytest
-from contents import record
 
+from contents import record
 from findspot.core.errors import (
     DiskFullError,
     IndexBusyError,

@@ -1,0 +1,46 @@
+"""Indexes that earlier versions wrote can still be opened, read and written."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from contents import contents, record
+from findspot.core.model import Corpus
+from findspot.store.index import IndexStore
+
+HERE = Path(__file__).parent
+
+
+@pytest.fixture(params=["format-1"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> IndexStore:
+    return IndexStore(Path(shutil.copytree(HERE / request.param, tmp_path / "index")), "/a/project")
+
+
+def test_it_is_read_as_it_was_written(store: IndexStore) -> None:
+    held = contents(store)
+    assert {path: row[4] for path, row in held.files.items()} == {"README.md": 1, "src/cart.py": 3}
+    assert held.keywords["code:total"] == [("src/cart.py", 1, 1)]
+    assert held.keywords["docs:shop"] == [("README.md", 1, 1)]
+    assert [name for name, *_ in held.definitions] == ["total"]
+    assert held.skips == [("logo.png", "binary", "by extension")]
+    with store.snapshot() as snapshot:
+        assert snapshot.meta()["build"] == "complete"
+
+
+def test_it_is_written_to_like_a_new_one(store: IndexStore) -> None:
+    with store.writer() as writer:
+        writer.put(record("src/cart.py", "def total(): return 1"))
+        writer.put(record("docs/more.md", "More words", corpus=Corpus.DOCS))
+        writer.commit()
+    assert list(contents(store).files) == ["README.md", "docs/more.md", "src/cart.py"]
+
+
+def test_its_derived_parts_can_be_made_anew(store: IndexStore) -> None:
+    before = contents(store)
+    store.close()
+    for name in ("keywords", "vectors"):
+        shutil.rmtree(store.folder / name)
+    assert contents(store) == before

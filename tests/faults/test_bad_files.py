@@ -1,0 +1,163 @@
+"""Files that are wrong in every way there is: each is indexed or has a Skip, and the rest is there."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from contents import contents, fresh_contents
+from findspot import Project
+from findspot.core.errors import FileNotIndexedError, InvalidArgumentError, SymlinkError
+from findspot.core.model import IndexState
+
+DEEP = 10_000
+GOOD = {"good.py": "def good():\n    return 1\n", "notes.md": "# Notes\n\nGood ones.\n"}
+
+NESTED = {
+    "deep.py": "x = " + "(" * DEEP + ")" * DEEP + "\n",
+    "deep_blocks.py": "".join(" " * n + "if x:\n" for n in range(900)) + " " * 900 + "pass\n",
+    "deep.json": "[" * DEEP + "]" * DEEP + "\n",
+    "deep.c": "int f() " + "{\n" * DEEP + "}\n" * DEEP,
+    "deep.js": "const f = " + "[\n" * DEEP + "]\n" * DEEP + ";\n",
+    "deep.yaml": "".join(" " * n + f"k{n}:\n" for n in range(600)),
+    "deep.md": ">" * DEEP + " quote\n",
+}
+
+
+def test_nesting_ten_thousand_levels_deep(make_project: Callable[..., Project], tmp_path: Path) -> None:
+    project = make_project({**GOOD, **NESTED})
+    report = project.update()
+    assert report.errors == ()
+    held, skipped = set(project.files()[0]), {skip.path for skip in project.skipped()}
+    assert held | skipped == {*GOOD, *NESTED}
+    assert set(GOOD) <= held
+
+
+def test_odd_contents(make_project: Callable[..., Project]) -> None:
+    line = "word " * 1_000_000
+    project = make_project(
+        {
+            **GOOD,
+            "latin.py": "# façade\nname = 'café'\n".encode("latin-1"),
+            "utf16.py": "name = 'café'\n".encode("utf-16"),
+            "bom.py": b"\xef\xbb\xbfname = 1\n",
+            "nul.py": b"x = 1\n\0\n",
+            "late_nul.txt": b"text " * 3_000 + b"\0 more\n",
+            "empty.py": b"",
+            "blank.py": b"\n  \n\t\n",
+            "line.txt": line,
+            "line.py": f"x = '{line}'\n",
+            "crlf.py": b"def f():\r\n    return 1\r\n",
+        },
+        maxFileSize="10MB",
+    )
+    report = project.update()
+    assert report.errors == ()
+    skipped = {skip.path: skip.reason for skip in project.skipped()}
+    assert skipped == {"nul.py": "binary", "empty.py": "empty", "blank.py": "empty", "line.py": "minified"}
+    with project.store.snapshot() as snapshot:
+        assert "façade" in snapshot.chunks_of("latin.py")[0].text
+        assert "café" in snapshot.chunks_of("utf16.py")[0].text
+    contents(project.store)
+
+
+def test_a_line_longer_than_a_file_may_be_is_too_large(make_project: Callable[..., Project]) -> None:
+    project = make_project({**GOOD, "line.txt": "x" * 5_000_000})
+    project.update()
+    assert [(skip.path, skip.reason) for skip in project.skipped()] == [("line.txt", "too_large")]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no FIFOs here")
+def test_a_fifo_a_socket_and_links_are_left_out(make_project: Callable[..., Project], tmp_path: Path) -> None:
+    outside = tmp_path / "secret.py"
+    outside.write_text("password = 1\n")
+    project = make_project(GOOD)
+    os.mkfifo(project.root / "pipe.py")
+    (project.root / "link.py").symlink_to(outside)
+    (project.root / "loop").symlink_to(project.root)
+    project.update()
+    assert {skip.path: skip.reason for skip in project.skipped()} == {
+        "pipe.py": "not_regular",
+        "link.py": "symlink",
+        "loop": "symlink",
+    }
+    with pytest.raises(SymlinkError):
+        project.reindex_file("link.py")
+    with pytest.raises(FileNotIndexedError):
+        project.reindex_file("pipe.py")
+    assert project.files()[0] == sorted(GOOD)
+
+
+@pytest.mark.parametrize("path", ["../secret.py", "/etc/passwd", "a/../../b", "", "x\0y"])
+def test_a_path_outside_the_project_is_refused(make_project: Callable[..., Project], path: str) -> None:
+    project = make_project(GOOD)
+    with pytest.raises(InvalidArgumentError):
+        project.reindex_file(path)
+
+
+@pytest.mark.parametrize("path", [".", "folder", "nowhere.py", "folder/nowhere.py"])
+def test_what_is_no_file_leaves_no_trace(make_project: Callable[..., Project], path: str) -> None:
+    project = make_project({**GOOD, "folder/inner.py": "x = 1\n"})
+    project.update()
+    before = contents(project.store)
+    with pytest.raises(FileNotIndexedError):
+        project.reindex_file(path)
+    assert contents(project.store) == before
+
+
+def test_a_file_that_may_not_be_read_is_tried_again(make_project: Callable[..., Project]) -> None:
+    if os.geteuid() == 0:
+        pytest.skip("root may read everything")
+    project = make_project({**GOOD, "closed.py": "x = 1\n"})
+    (project.root / "closed.py").chmod(0)
+    assert [skip.reason for skip in project.update().errors] == ["unreadable"]
+    assert project.status().pending_changes == 0
+    (project.root / "closed.py").chmod(0o600)
+    project.update()
+    assert "closed.py" in project.files()[0]
+
+
+def test_files_that_vanish_or_change_while_they_are_read(
+    make_project: Callable[..., Project], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The worker's own opening of `a.py` takes two files away and changes a third."""
+    project = make_project({"a.py": "a = 1\n", "b.py": "b = 1\n", "c.py": "c = 1\n", "d/e.py": "e = 1\n"})
+    project.update()
+    hook = tmp_path / "hook"
+    hook.mkdir()
+    (hook / "sitecustomize.py").write_text(
+        "import os, shutil, sys\n"
+        "def hook(event, args):\n"
+        "    if event == 'open' and args[0] == 'a.py':\n"
+        f"        root = {str(project.root)!r}\n"
+        "        if os.path.exists(root + '/d'):\n"
+        "            shutil.rmtree(root + '/d'); os.unlink(root + '/b.py')\n"
+        "            os.symlink('/etc/hostname', root + '/b.py')\n"
+        "            print('c = 2', file=os.fdopen(os.open(root + '/c.py', os.O_WRONLY | os.O_TRUNC), 'w'))\n"
+        "sys.addaudithook(hook)\n"
+    )
+    with monkeypatch.context() as patch:
+        patch.syspath_prepend(str(hook))
+        assert project.update(force=True).files_indexed == 2
+    assert project.files()[0] == ["a.py", "c.py"]
+    project.update()
+    assert contents(project.store) == fresh_contents(project, tmp_path / "fresh")
+    assert project.status().state is IndexState.READY
+
+
+def test_a_project_that_is_gone_is_an_error(make_project: Callable[..., Project]) -> None:
+    import shutil
+
+    from findspot.core.errors import PathNotFoundError
+
+    project = make_project(GOOD)
+    project.update()
+    shutil.rmtree(project.root)
+    with pytest.raises(PathNotFoundError):
+        project.update()
+    with pytest.raises(PathNotFoundError):
+        project.status()
+    assert project.files()[1] == 2

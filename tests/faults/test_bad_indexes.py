@@ -1,0 +1,286 @@
+"""Indexes that are damaged, of another model or format, on a full disk, or gone."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from contents import contents, fresh_contents, record, write_files
+from findspot import Project
+from findspot.core.errors import (
+    DiskFullError,
+    IndexFormatError,
+    IndexNotFoundError,
+    ModelMismatchError,
+    PermissionDeniedError,
+)
+from findspot.core.model import IndexState
+
+FILES = {
+    **{f"pkg/mod{n}.py": f"class Thing{n}:\n    def method(self):\n        return {n}\n" for n in range(12)},
+    "README.md": "# Title\n\nSome words.\n",
+}
+
+MakeProject = Callable[..., Project]
+
+
+def header_overwritten(database: Path) -> None:
+    with database.open("r+b") as file:
+        file.write(b"this is no database at all")
+
+
+def pages_zeroed(database: Path) -> None:
+    size = database.stat().st_size
+    with database.open("r+b") as file:
+        file.seek(4096)
+        file.write(b"\0" * (size - 2 * 4096))
+
+
+def another_kind(database: Path) -> None:
+    database.unlink()
+    with sqlite3.connect(database) as db:
+        db.execute("CREATE TABLE something_else (x)")
+        db.execute("PRAGMA user_version = 1")
+    db.close()
+
+
+@pytest.mark.parametrize("damage", [header_overwritten, pages_zeroed, another_kind])
+def test_a_damaged_database_is_set_aside_and_built_anew(
+    make_project: MakeProject, damage: Callable[[Path], None]
+) -> None:
+    project = make_project(FILES)
+    project.update()
+    before = contents(project.store)
+    project.close()
+    damage(project.store.database)
+    status = project.status()
+    assert status.state is IndexState.FAILED
+    assert status.last_error
+    assert "INDEX_CORRUPT" in status.last_error
+    report = project.update()
+    assert report.created
+    assert report.files_indexed == report.total_files == len(FILES)
+    assert contents(project.store) == before
+    assert (project.store.folder / "index.bak" / "index.sqlite").is_file()
+    assert project.status().state is IndexState.READY
+    assert project.status().last_error is None
+
+
+def test_damage_that_only_an_update_meets(make_project: MakeProject) -> None:
+    """The pages of the chunks: a status does not read them, a changed file does."""
+    project = make_project({"a.py": "".join(f"def f{n}():\n    return {n}\n\n\n" for n in range(300))})
+    project.update()
+    project.close()
+    with sqlite3.connect(project.store.database) as db:
+        (root,) = db.execute("SELECT rootpage FROM sqlite_master WHERE name = 'chunks'").fetchone()
+    db.close()
+    with project.store.database.open("r+b") as file:
+        file.seek((root - 1) * 4096)
+        file.write(b"\xff" * 4096)
+    write_files(project.root, {"a.py": "def other():\n    return 1\n"})
+    project.update()
+    assert (project.store.folder / "index.bak").is_dir()
+    with project.store.snapshot() as snapshot:
+        assert "other" in snapshot.chunks_of("a.py")[0].text
+
+
+def test_damaged_keywords_cost_no_more_than_the_keywords(make_project: MakeProject) -> None:
+    project = make_project(FILES)
+    project.update()
+    before = contents(project.store)
+    project.close()
+    for path in (project.store.folder / "keywords").rglob("*.term"):
+        path.write_bytes(path.read_bytes()[:-20])
+    assert project.update().files_indexed == 0
+    assert contents(project.store) == before
+    assert not (project.store.folder / "index.bak").exists()
+
+
+def test_a_newer_format_needs_to_be_asked_for(make_project: MakeProject) -> None:
+    project = make_project(FILES)
+    project.update()
+    before = contents(project.store)
+    project.close()
+    with sqlite3.connect(project.store.database) as db:
+        db.execute("PRAGMA user_version = 99")
+    db.close()
+    assert project.status().state is IndexState.FAILED
+    with pytest.raises(IndexFormatError):
+        project.update()
+    assert project.store.exists
+    project.update(force=True)
+    assert contents(project.store) == before
+
+
+def test_vectors_of_another_model_never_meet_ours(make_project: MakeProject, tmp_path: Path) -> None:
+    project = make_project(FILES)
+    with project.store.writer() as writer:
+        writer.put(record("pkg/mod1.py", "of another model", "and of another length"))
+        writer.put(record("gone.py", "of another model"))
+        writer.set_meta(model="other:model@1/64", created_at="2020-01-01T00:00:00Z", build="complete")
+        writer.commit()
+    with pytest.raises(ModelMismatchError) as refused:
+        project.update()
+    assert refused.value.code == "MODEL_MISMATCH"
+    assert project.files()[1] == 2
+    assert "MODEL_MISMATCH" in str(project.status().last_error)
+    with pytest.raises(ModelMismatchError):
+        project.reindex_file("pkg/mod1.py")
+    project.update(force=True)
+    assert project.status().last_error is None
+    assert contents(project.store) == fresh_contents(project, tmp_path / "fresh")
+
+
+def test_interrupted_while_changing_models_it_is_not_ready(make_project: MakeProject, tmp_path: Path) -> None:
+    from findspot.core.errors import CancelledError
+    from findspot.core.progress import CancelToken
+
+    project = make_project(FILES)
+    with project.store.writer() as writer:
+        writer.set_meta(model="other:model@1/64", created_at="2020-01-01T00:00:00Z", build="complete")
+        writer.commit()
+    cancel = CancelToken()
+    with pytest.raises(CancelledError):
+        project.update(force=True, cancel=cancel, progress=lambda at: at.done and cancel.cancel())
+    assert project.status().state is IndexState.INCOMPLETE
+    project.update()
+    assert contents(project.store) == fresh_contents(project, tmp_path / "fresh")
+
+
+def test_a_change_of_strategy_that_is_interrupted_leaves_no_mixture(
+    make_project: MakeProject, tmp_path: Path
+) -> None:
+    """Cut one way, half redone another way, then configured back."""
+    from findspot.core.errors import CancelledError
+    from findspot.core.progress import CancelToken
+
+    project = make_project(FILES)
+    project.update()
+    before = contents(project.store)
+    by_size = Project(project.root, {"chunkingStrategy": "character"})
+    by_size_run = CancelToken()
+    with pytest.raises(CancelledError):
+        by_size.update(cancel=by_size_run, progress=lambda at: at.done > 6 and by_size_run.cancel())
+    by_size.close()
+    project.update()
+    assert contents(project.store) == before
+
+
+def test_an_index_deleted_while_it_is_read(make_project: MakeProject) -> None:
+    project = make_project(FILES)
+    project.update()
+    with project.store.snapshot() as snapshot:
+        shutil.rmtree(project.store.folder)
+        assert len(snapshot.chunks_of("README.md")) == 1
+    assert project.status().state is IndexState.NOT_FOUND
+    with pytest.raises(IndexNotFoundError):
+        project.files()
+    assert project.update().created
+    assert project.files()[1] == len(FILES)
+
+
+def test_no_room_at_all(make_project: MakeProject) -> None:
+    """A limit on the size of files stands for a quota; what was committed before stays."""
+    project = make_project(FILES)
+    project.update()
+    before = contents(project.store)
+    project.close()
+    write_files(
+        project.root, {f"new{n}.py": f"def new{n}():\n    '''{'text ' * 400}'''\n" for n in range(60)}
+    )
+    script = (
+        "import resource, sys\n"
+        "from findspot import Project, FindspotError\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))\n"
+        "try:\n    Project(sys.argv[1]).update()\n"
+        "except FindspotError as error:\n    print(error.code)\n"
+    )
+    if os.name == "nt":
+        pytest.skip("no limits on Windows")
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(project.root)], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "DISK_FULL\n"
+    assert not (project.store.folder / "index.bak").exists()
+    assert {
+        path: row for path, row in contents(project.store).files.items() if path in before.files
+    } == before.files
+    project.update()
+    assert project.files()[1] == len(FILES) + 60
+
+
+@pytest.fixture
+def mounted(tmp_path: Path) -> Iterator[Callable[[str], Path]]:
+    """Small file systems of our own, where the system lets us mount them."""
+    places: list[Path] = []
+
+    def mount(options: str) -> Path:
+        place = tmp_path / "mounted"
+        place.mkdir(exist_ok=True)
+        tool = shutil.which("mount")
+        command = [tool or "", "-t", "tmpfs", "-o", options, "tmpfs", str(place)]
+        if not tool or subprocess.run(command, capture_output=True, check=False).returncode:
+            pytest.skip("mounting needs rights that this user does not have")
+        places.append(place)
+        return place
+
+    yield mount
+    for place in places:
+        subprocess.run(["umount", "-l", str(place)], check=True)
+
+
+def test_a_full_disk(
+    make_project: MakeProject,
+    mounted: Callable[[str], Path],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    place = mounted("size=3m")
+    monkeypatch.setenv("FINDSPOT_HOME", str(place / "home"))
+    project = make_project(FILES)
+    project.update()
+    before = contents(project.store)
+    write_files(
+        project.root,
+        {f"new{n}.txt": "".join(f"line {k} of {n}: {'text ' * 30}\n" for k in range(400)) for n in range(40)},
+    )
+    with pytest.raises(DiskFullError):
+        project.update()
+    assert not (project.store.folder / "index.bak").exists()
+    assert project.status().state is IndexState.READY
+    subprocess.run(["mount", "-o", "remount,size=32m", str(place)], check=True)
+    project.update()
+    assert contents(project.store) == fresh_contents(project, tmp_path / "fresh")
+    assert contents(project.store).files.keys() > before.files.keys()
+
+
+def test_a_home_that_cannot_be_written_to(
+    make_project: MakeProject, mounted: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = mounted("size=8m")
+    monkeypatch.setenv("FINDSPOT_HOME", str(place / "home"))
+    project = make_project(FILES)
+    project.update()
+    project.close()
+    write_files(project.root, {"more.py": "x = 1\n"})
+    subprocess.run(["mount", "-o", "remount,ro", str(place)], check=True)
+    with pytest.raises(PermissionDeniedError):
+        project.update()
+    subprocess.run(["mount", "-o", "remount,rw", str(place)], check=True)
+    assert project.update().files_indexed == 1
+
+
+def test_a_home_that_is_a_file(make_project: MakeProject, home: Path) -> None:
+    home.write_text("not a folder")
+    project = make_project(FILES)
+    assert project.status().state is IndexState.NOT_FOUND
+    with pytest.raises((PermissionDeniedError, OSError)):
+        project.update()
+    assert home.read_text() == "not a folder"

@@ -1,0 +1,219 @@
+"""The library as its users meet it: short examples, each of which is documentation that runs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from findspot import Engine, FindspotError
+from findspot.core.errors import IndexNotFoundError, PathNotFoundError
+from findspot.core.model import IndexState, Progress
+from findspot.core.progress import CancelToken
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    root = tmp_path / "shop"
+    (root / "src").mkdir(parents=True)
+    (root / "src" / "cart.py").write_text("class Cart:\n    def total(self):\n        return 0\n")
+    (root / "src" / "tax.py").write_text("def tax(amount):\n    return amount * 0.2\n")
+    (root / "README.md").write_text("# Shop\n\nHow to run the shop.\n")
+    (root / "logo.png").write_bytes(b"\x89PNG\r\n")
+    return root
+
+
+@pytest.fixture
+def engine(home: Path) -> Iterator[Engine]:
+    engine = Engine()
+    yield engine
+    engine.close()
+
+
+def test_index_a_project_and_look_at_it(engine: Engine, folder: Path) -> None:
+    project = engine.project(folder)
+    report = project.update()
+    assert report.created
+    assert report.total_files == 3
+
+    status = project.status()
+    assert status.state is IndexState.READY
+    assert status.query_ready
+    assert (status.total_files, status.total_docs) == (3, 1)
+    assert status.languages == {"python": 2, "markdown": 1}
+    assert status.skipped == {"binary": 1}
+    assert status.pending_changes == 0
+
+
+def test_list_files_by_pattern(engine: Engine, folder: Path) -> None:
+    project = engine.project(folder)
+    project.update()
+    assert project.files() == (["README.md", "src/cart.py", "src/tax.py"], 3)
+    assert project.files("**/*.py", limit=1) == (["src/cart.py"], 2)
+
+
+def test_see_what_was_left_out(engine: Engine, folder: Path) -> None:
+    project = engine.project(folder)
+    project.update()
+    (skip,) = project.skipped()
+    assert (skip.path, skip.reason) == ("logo.png", "binary")
+    assert project.skipped("denied") == []
+
+
+def test_an_update_does_only_what_changed(engine: Engine, folder: Path) -> None:
+    project = engine.project(folder)
+    project.update()
+    (folder / "src" / "tax.py").write_text("def tax(amount):\n    return amount * 0.25\n")
+    (folder / "src" / "cart.py").unlink()
+    assert project.status().pending_changes == 2
+    report = project.update()
+    assert (report.files_indexed, report.files_removed, report.files_unchanged) == (1, 1, 1)
+    assert project.status().pending_changes == 0
+
+
+def test_index_one_file_anew(engine: Engine, folder: Path) -> None:
+    project = engine.project(folder)
+    with pytest.raises(IndexNotFoundError):
+        project.reindex_file("src/tax.py")
+    project.update()
+    (folder / "src" / "new.py").write_text("def new():\n    return 1\n")
+    assert project.reindex_file("src/new.py") >= 1
+    assert project.reindex_file(str(folder / "src" / "tax.py")) >= 1
+    assert "src/new.py" in project.files()[0]
+    assert project.status().total_files == 4
+
+
+def test_follow_an_update_and_stop_it(engine: Engine, folder: Path) -> None:
+    seen: list[Progress] = []
+    project = engine.project(folder)
+    project.update(progress=seen.append)
+    assert seen[0].phase == "scanning"
+    assert seen[-1] == Progress(3, 3, "finishing")
+
+    cancel = CancelToken()
+    cancel.cancel()
+    with pytest.raises(FindspotError) as stopped:
+        project.update(cancel=cancel)
+    assert stopped.value.code == "CANCELLED"
+    assert project.status().state is IndexState.READY
+
+
+def test_a_project_without_an_index_says_so(engine: Engine, folder: Path) -> None:
+    project = engine.project(folder)
+    assert project.status().state is IndexState.NOT_FOUND
+    with pytest.raises(IndexNotFoundError) as missing:
+        project.files()
+    assert "findspot index" in missing.value.hint
+    with pytest.raises(PathNotFoundError):
+        engine.project(folder / "nowhere")
+    assert not project.store.folder.exists()
+
+
+def test_a_large_project_must_be_agreed_to(home: Path, folder: Path) -> None:
+    engine = Engine({"maxFiles": 2})
+    project = engine.project(folder)
+    with pytest.raises(FindspotError) as asked:
+        project.update()
+    assert asked.value.code == "FILE_LIMIT_WARNING"
+    assert not project.store.folder.exists()
+    assert project.update(allow_large=True).total_files == 3
+    engine.close()
+
+
+def test_delete_an_index(engine: Engine, folder: Path) -> None:
+    project = engine.project(folder)
+    assert not project.delete()
+    project.update()
+    assert project.delete()
+    assert project.status().state is IndexState.NOT_FOUND
+    assert (folder / "src" / "cart.py").exists()
+
+
+def test_find_the_project_around_a_folder(engine: Engine, folder: Path) -> None:
+    engine.project(folder).update()
+    assert engine.detect(folder / "src").root == folder
+
+
+def test_list_projects_and_clean_up_after_those_that_are_gone(
+    engine: Engine, folder: Path, tmp_path: Path
+) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "a.py").write_text("a = 1\n")
+    for root in (folder, other):
+        engine.project(root).update()
+    assert {status.project_path for _, status in engine.projects()} == {str(folder), str(other)}
+    assert engine.clean() == []
+
+    (other / "a.py").unlink()
+    other.rmdir()
+    assert [status.project_path for _, status in engine.projects()] == [str(folder)]
+    ((orphan, size),) = engine.orphans()
+    assert size > 0
+    assert engine.clean() == [(orphan, size)]
+    assert not orphan.exists()
+    assert engine.project(folder).files()[1] == 3
+
+
+def test_listing_projects_leaves_none_of_them_open(engine: Engine, folder: Path) -> None:
+    engine.project(folder).update()
+    engine.close()
+    opened = Path("/proc/self/fd")
+    if not opened.is_dir():
+        pytest.skip("needs /proc")
+    assert len(engine.projects()) == 1
+    targets = [str(fd.resolve()) for fd in opened.iterdir()]
+    assert [target for target in targets if "index.sqlite" in target] == []
+
+
+SCRIPT = """
+from findspot import Engine
+engine = Engine()
+project = engine.project(r"{folder}")
+print(project.update().total_files)
+print(project.files("**/*.py"))
+engine.close()
+"""
+
+
+def test_a_plain_script_needs_no_main_guard(home: Path, folder: Path, tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT.format(folder=folder))
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=True)
+    assert done.stdout == "3\n(['src/cart.py', 'src/tax.py'], 2)\n"
+    assert done.stderr == ""
+
+
+def test_several_threads_share_one_engine(engine: Engine, folder: Path) -> None:
+    project = engine.project(folder)
+    project.update()
+    busy, wrong = [], []
+    start = threading.Barrier(8)
+
+    def work(number: int) -> None:
+        try:
+            start.wait()
+            for _ in range(3):
+                assert engine.project(folder) is project
+                assert project.files()[1] >= 3
+                assert project.status().total_files >= 3
+                if number < 2:
+                    (folder / f"more{number}.py").write_text(f"x = {number}\n")
+                    project.update()
+        except FindspotError as error:
+            (busy if error.code == "INDEX_BUSY" else wrong).append(error)
+        except Exception as error:  # noqa: BLE001  shown by the test
+            wrong.append(error)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+    project.update()
+    assert project.files()[1] == 5

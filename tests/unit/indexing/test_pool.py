@@ -1,0 +1,211 @@
+"""Worker processes that crash, hang, print or never start.
+
+What goes wrong is made to go wrong for real: a `sitecustomize` module on the workers' path adds
+an audit hook, which sees each file as it is opened.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from findspot.core.errors import CancelledError, FindspotError
+from findspot.core.model import Corpus, SkipReason, SourceFile
+from findspot.core.progress import CancelToken
+from findspot.indexing.messages import Indexed, Job, Outcome, Rejected, Setup, Unchanged
+from findspot.indexing.pool import WorkerPool, worker_count
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals")
+
+HOOK = """
+import os, signal, sys, time
+def hook(event, args):
+    if event == "open" and isinstance(args[0], str):
+        name = args[0].rpartition("/")[2]
+        {action}
+sys.addaudithook(hook)
+"""
+
+
+@pytest.fixture
+def on_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Have the workers run a statement for each `name` they open."""
+
+    def install(action: str, also: str = "") -> None:
+        folder = tmp_path / "hook"
+        folder.mkdir()
+        (folder / "sitecustomize.py").write_text(HOOK.format(action=action) + also)
+        monkeypatch.syspath_prepend(str(folder))
+
+    return install
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    (tmp_path / "root").mkdir()
+    return tmp_path / "root"
+
+
+@pytest.fixture(autouse=True)
+def _nothing_left() -> Iterator[None]:
+    threads = set(threading.enumerate())
+    yield
+    assert set(threading.enumerate()) == threads
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
+
+
+def jobs(root: Path, *names: str, keys: int = 0) -> list[Job]:
+    made = []
+    for name in names:
+        (root / name).write_text(f"def {name.partition('.')[0]}():\n    return 1\n")
+        known = frozenset(number.to_bytes(16, "big") for number in range(keys))
+        made.append(Job(SourceFile(name, Corpus.CODE, "python", 30, 1), None, known))
+    return made
+
+
+def run(root: Path, work: list[Job], size: int = 1, **limits: float) -> dict[str, Outcome]:
+    pool = WorkerPool(setup(root), size, **limits)
+    try:
+        return {path_of(outcome): outcome for outcome in pool.run(iter(work), CancelToken())}
+    finally:
+        pool.close()
+
+
+def setup(root: Path) -> Setup:
+    return Setup(str(root), "local:static", "syntax", 1 << 20)
+
+
+def path_of(outcome: Outcome) -> str:
+    return outcome.record.file.path if isinstance(outcome, Indexed) else outcome.file.path
+
+
+def reasons(outcomes: dict[str, Outcome]) -> dict[str, SkipReason]:
+    return {path: item.skip.reason for path, item in outcomes.items() if isinstance(item, Rejected)}
+
+
+def test_one_worker_answers_in_order(root: Path) -> None:
+    names = [f"f{number:02}.py" for number in range(40)]
+    outcomes = run(root, jobs(root, *names))
+    assert list(outcomes) == names
+    assert all(isinstance(outcome, Indexed) for outcome in outcomes.values())
+
+
+def test_several_workers_answer_for_every_file(root: Path) -> None:
+    names = [f"f{number:02}.py" for number in range(70)]
+    assert sorted(run(root, jobs(root, *names), size=2)) == names
+
+
+def test_what_has_not_changed_is_not_cut_again(root: Path) -> None:
+    (first,) = run(root, jobs(root, "a.py")).values()
+    assert isinstance(first, Indexed)
+    keys = frozenset(chunk.key for chunk in first.record.chunks)
+    same, moved = Job(first.record.file, first.record.sha256, keys), Job(first.record.file, "other", keys)
+    outcomes = list(WorkerPoolRun(root, [same, moved]))
+    assert outcomes[0] == Unchanged(first.record.file)
+    assert isinstance(outcomes[1], Indexed)
+    assert all(chunk.vector is None for chunk in outcomes[1].record.chunks)
+
+
+def WorkerPoolRun(root: Path, work: list[Job]) -> Iterator[Outcome]:
+    pool = WorkerPool(setup(root), 1)
+    try:
+        yield from pool.run(work, CancelToken())
+    finally:
+        pool.close()
+
+
+def test_a_crash_costs_the_file_it_was_at(root: Path, on_open: Callable[[str], None]) -> None:
+    on_open("if name in ('bad.py', 'f05.py'): os.kill(os.getpid(), signal.SIGKILL)")
+    names = [f"f{number:02}.py" for number in range(30)]
+    outcomes = run(root, jobs(root, *names[:10], "bad.py", *names[10:]))
+    assert sorted(outcomes) == ["bad.py", *names]
+    assert reasons(outcomes) == {"bad.py": SkipReason.WORKER_CRASHED, "f05.py": SkipReason.WORKER_CRASHED}
+
+
+def test_an_error_in_a_worker_costs_the_file_and_not_the_worker(
+    root: Path, on_open: Callable[[str], None], tmp_path: Path
+) -> None:
+    pids = tmp_path / "pids"
+    on_open(
+        f"if name in ('a.py', 'c.py'): open({str(pids)!r}, 'a').write(f'{{os.getpid()}} ')\n"
+        "        if name == 'b.py': raise MemoryError('no more')"
+    )
+    outcomes = run(root, jobs(root, "a.py", "b.py", "c.py"))
+    assert reasons(outcomes) == {"b.py": SkipReason.WORKER_CRASHED}
+    assert len(set(pids.read_text().split())) == 1
+
+
+def test_a_hang_costs_the_file_it_was_at(root: Path, on_open: Callable[[str], None]) -> None:
+    on_open("if name == 'b.py': os.kill(os.getpid(), signal.SIGSTOP)")
+    outcomes = run(root, jobs(root, "a.py", "b.py", "c.py", "d.py"), file_timeout_s=1.0)
+    assert reasons(outcomes) == {"b.py": SkipReason.WORKER_TIMEOUT}
+    assert sorted(outcomes) == ["a.py", "b.py", "c.py", "d.py"]
+
+
+def test_a_hang_with_the_pipe_full_is_noticed(root: Path, on_open: Callable[[str], None]) -> None:
+    """What is known of the files waiting is far more than a pipe holds."""
+    on_open("if name == 'f00.py': os.kill(os.getpid(), signal.SIGSTOP)")
+    names = [f"f{number:02}.py" for number in range(32)]
+    outcomes = run(root, jobs(root, *names, keys=2_000), file_timeout_s=1.0)
+    assert reasons(outcomes) == {"f00.py": SkipReason.WORKER_TIMEOUT}
+    assert sorted(outcomes) == names
+
+
+def test_cancelling_ends_a_run_at_once(root: Path, on_open: Callable[[str], None]) -> None:
+    on_open("if name == 'f20.py': signal.pause()")
+    cancel = CancelToken()
+    pool = WorkerPool(setup(root), 1)
+    outcomes = pool.run(iter(jobs(root, *(f"f{number:02}.py" for number in range(60)))), cancel)
+    for _ in range(20):
+        next(outcomes)
+    cancel.cancel()
+    started = time.monotonic()
+    with pytest.raises(CancelledError):
+        list(outcomes)
+    pool.close()
+    assert time.monotonic() - started < 1.0
+
+
+def test_workers_that_cannot_start_are_no_fault_of_the_files(
+    root: Path, on_open: Callable[..., None]
+) -> None:
+    on_open("pass", "os._exit(3)")
+    with pytest.raises(FindspotError, match="could not be started"):
+        run(root, jobs(root, "a.py", "b.py"))
+
+
+def test_one_failed_start_is_made_good(root: Path, on_open: Callable[..., None], tmp_path: Path) -> None:
+    mark = tmp_path / "once"
+    on_open("pass", f"\ntry: os.mkdir({str(mark)!r})\nexcept FileExistsError: pass\nelse: os._exit(3)")
+    outcomes = run(root, jobs(root, "a.py", "b.py"))
+    assert [type(outcome) for outcome in outcomes.values()] == [Indexed, Indexed]
+
+
+def test_what_others_print_does_not_get_into_the_answers(root: Path, on_open: Callable[..., None]) -> None:
+    on_open(
+        "print('opened', name, flush=True); os.write(1, b'straight to the descriptor')",
+        "print('hello from a start-up file', end='', flush=True)\nos.write(1, b'no new line at the end')",
+    )
+    outcomes = run(root, jobs(root, "a.py", "b.py"))
+    assert [type(outcome) for outcome in outcomes.values()] == [Indexed, Indexed]
+
+
+def test_modules_of_the_project_are_not_imported(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not even when this process was started with the project as its first import path."""
+    work = jobs(root, "pickle.py", "numpy.py", "findspot.py")
+    monkeypatch.chdir(root)
+    monkeypatch.syspath_prepend(str(root))
+    assert all(isinstance(outcome, Indexed) for outcome in run(root, work).values())
+
+
+def test_as_many_workers_as_there_is_work_for() -> None:
+    assert worker_count(1, 100) == 1
+    assert worker_count(16, 1_000) == 1
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    assert worker_count(10_000, 1 << 30) == cores

@@ -1,0 +1,50 @@
+"""The one tokenizer, and what keyword search is given of a chunk."""
+
+from __future__ import annotations
+
+import pytest
+
+from findspot.text.document import keyword_text, path_text
+from findspot.text.tokens import parts, tokens, words
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("HTTPServer_v2", ["httpserver_v2", "http", "server", "v2"]),
+        ("getUserName", ["getusername", "get", "user", "name"]),
+        ("snake_case", ["snake_case", "snake", "case"]),
+        ("plain", ["plain"]),
+        ("utf8", ["utf8"]),
+        ("__init__", ["init"]),
+        ("_", []),
+        ("", []),
+        ("検索 поиск", ["検索", "поиск"]),
+        ("a.b->c", ["a", "b", "c"]),
+        ("x" * 65, []),
+    ],
+)
+def test_tokens(text: str, expected: list[str]) -> None:
+    assert tokens(text) == expected
+
+
+@pytest.mark.parametrize("word", ["été", "Straße", "naïveté", "größer"])
+def test_a_word_with_accents_can_be_found_whole(word: str) -> None:
+    assert tokens(word)[0] == word.lower()
+
+
+def test_parts_leave_compounds_out() -> None:
+    assert parts("HTTPServer snake_case") == ["http", "server", "snake", "case"]
+    assert words("HTTPServer, snake_case!") == ["HTTPServer", "snake_case"]
+
+
+def test_a_path_counts_its_name_twice_and_its_last_folders() -> None:
+    assert path_text("a/b/c/d/user_store.test.py") == "user_store user_store b c d"
+    assert path_text("Makefile") == "Makefile Makefile"
+    assert path_text(".gitignore") == ".gitignore .gitignore"
+
+
+def test_keywords_of_a_chunk_are_its_place_its_capsule_and_its_text() -> None:
+    found = keyword_text("src/cart.py", "Cart.total", "from decimal import Decimal", "return 0").split(" ")
+    assert {"cart", "src", "total", "decimal", "return", "0"} <= set(found)
+    assert found.count("cart") == 3
