@@ -26,7 +26,7 @@ from findspot.store.writer import Writer
 
 _log = get_logger("indexing")
 
-PIPELINE_REVISION = "1"
+PIPELINE_REVISION = "2"
 """Raised when the same file would give other chunks: an index of another revision is redone."""
 
 COMMIT_S = 2.0

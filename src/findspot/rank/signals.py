@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import takewhile
 
 from findspot.rank.roles import Role
 
@@ -34,8 +36,12 @@ OTHER_CASE = 0.6
 STEM_IS_NAME = 0.3
 """Among several definitions, the one in the file of that name is the main one."""
 
-PATH_MATCH = 0.35
+PATH_MATCH = 0.5
 """Sentences name what a file is about; its name and folder say the same in a word or two."""
+
+NAME_SHARE = 0.5
+"""Half of the path signal is how much of the query the path repeats, half how much of the file's
+name the query explains: of six words only one may be `validates`, but it is all of `validator`."""
 
 HEADING_MATCH = 0.4
 """A section's heading, and those above it, are written to be found by."""
@@ -51,8 +57,8 @@ SAME_FILE_DECAY = 0.5
 
 ROLE_FACTOR = {
     Role.SOURCE: 1.0,
-    Role.TEST: 0.3,
-    Role.EXAMPLE: 0.3,
+    Role.TEST: 0.5,
+    Role.EXAMPLE: 0.5,
     Role.DECLARATION: 0.7,
     Role.DATA: 0.4,
 }
@@ -159,18 +165,35 @@ def _by_file(pool: Pool) -> dict[int, list[Candidate]]:
     return files
 
 
-def path_share(query_words: Sequence[str], path_words: Sequence[str]) -> float:
-    """How much of a query stands in a path: equal words count whole, prefixes of three letters half."""
-    if not query_words or not path_words:
+def path_share(query: Sequence[str], name: Sequence[str], folder: Sequence[str]) -> float:
+    """How well the words of a query and of a path fit each other, 0 to 1."""
+    if not query or not name:
         return 0.0
-    total = sum(max(_likeness(word, part) for part in path_words) for word in query_words)
-    return total / len(query_words)
+    places = (*name, *folder)
+    repeated = sum(max(_likeness(word, part) for part in places) for word in query) / len(query)
+    explained = sum(max(_likeness(part, word) for word in query) for part in name) / len(name)
+    return (1 - NAME_SHARE) * repeated + NAME_SHARE * explained
 
 
-def _likeness(word: str, part: str) -> float:
-    if word == part:
+def heading_share(query: Sequence[str], heading: Sequence[str]) -> float:
+    """How much of a query its heading, or one above, repeats."""
+    if not query or not heading:
+        return 0.0
+    return sum(max(_likeness(word, part) for part in heading) for word in query) / len(query)
+
+
+MIN_COMMON_LETTERS = 4
+MIN_COMMON_SHARE = 0.6
+"""`checks` and `checker` share five of seven letters; `content` and `context` too few."""
+
+
+@lru_cache(maxsize=100_000)
+def _likeness(word: str, other: str) -> float:
+    """1 for the same word, less for words of one family, 0 for others."""
+    if word == other:
         return 1.0
-    shorter, longer = sorted((word, part), key=len)
-    if len(shorter) >= 3 and longer.startswith(shorter):
-        return len(shorter) / len(longer)
-    return 0.0
+    common = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(word, other, strict=False)))
+    shorter, longer = sorted((len(word), len(other)))
+    whole = common == shorter >= 3
+    family = common >= MIN_COMMON_LETTERS and common / longer >= MIN_COMMON_SHARE
+    return common / longer if whole or family else 0.0

@@ -81,14 +81,14 @@ def boost_paths(pool: Pool, question: Question, weight: float) -> None:
     shares: dict[str, float] = {}
     for candidate in pool.by_number.values():
         if candidate.path not in shares:
-            shares[candidate.path] = signals.path_share(question.topic, _path_words(candidate.path))
+            shares[candidate.path] = signals.path_share(question.topic, *_path_words(candidate.path))
         candidate.path_match = weight * shares[candidate.path]
 
 
 def boost_headings(snapshot: Snapshot, pool: Pool, question: Question) -> None:
     """Lift sections whose heading, or one above it, says what the query asks about."""
     for number, breadcrumb in snapshot.breadcrumbs(sorted(pool.by_number)).items():
-        share = signals.path_share(question.topic, parts(breadcrumb))
+        share = signals.heading_share(question.topic, parts(breadcrumb))
         pool.by_number[number].defines = signals.HEADING_MATCH * share
 
 
@@ -113,10 +113,9 @@ def is_data(language: str) -> bool:
 
 
 @lru_cache(maxsize=50_000)
-def _path_words(path: str) -> tuple[str, ...]:
-    """The words of a file's name and of the folder it is in."""
-    pure = PurePosixPath(path)
-    return tuple(dict.fromkeys(parts(f"{_stem(path)} {pure.parent.name}")))
+def _path_words(path: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The words of a file's name, and those of the folder it is in."""
+    return tuple(dict.fromkeys(parts(_stem(path)))), tuple(parts(PurePosixPath(path).parent.name))
 
 
 def _stem(path: str) -> str:

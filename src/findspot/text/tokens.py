@@ -1,6 +1,6 @@
-"""The one code tokenizer: an identifier gives itself, lower-cased, and its parts.
+"""The one code tokenizer: an identifier gives itself, lower-cased, and the stems of its parts.
 
-`HTTPServer_v2` → `httpserver_v2`, `http`, `server`, `v2`. Keyword search, ranking and the
+`HTTPServers_v2` → `httpservers_v2`, `http`, `serv`, `v2`. Keyword search, ranking and the
 static model all read text through it, so that they agree on what a word is.
 """
 
@@ -25,20 +25,45 @@ MAX_TOKEN_CHARS = 64
 """Longer runs are hashes, base64 and the like: noise to a reader and to an index."""
 
 
+_ENDINGS = (
+    ("ations", "at"), ("ation", "at"), ("ators", "at"), ("ator", "at"), ("ating", "at"),
+    ("ates", "at"), ("ated", "at"), ("ate", "at"), ("ies", "y"), ("ings", ""), ("ing", ""),
+    ("ers", ""), ("ors", ""), ("er", ""), ("or", ""), ("ed", ""), ("es", ""), ("s", ""), ("e", ""),
+)  # fmt: skip
+"""Questions say `validates`, code says `validator`: both end up as `validat`. Longest first."""
+
+_DOUBLING = frozenset(("ing", "ings", "er", "ers", "or", "ors", "ed"))
+"""Endings before which English doubles a consonant: `mapped`, `formatter`."""
+
+
+@lru_cache(maxsize=200_000)
+def stem(word: str) -> str:
+    """A lower-cased word without its grammatical ending, at least three letters long."""
+    for ending, instead in _ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) + len(instead) >= 3:
+            if ending == "s" and word.endswith("ss"):
+                return word
+            base = word[: -len(ending)] + instead
+            if ending in _DOUBLING and len(base) > 3 and base[-1] == base[-2]:
+                return base[:-1]
+            return base
+    return word
+
+
 @lru_cache(maxsize=200_000)
 def word_tokens(word: str) -> tuple[str, ...]:
-    """The tokens of one identifier: itself lower-cased, then its parts where there are several."""
+    """The tokens of one identifier: itself lower-cased, then the stems of its parts."""
     if len(word) > MAX_TOKEN_CHARS:
         return ()
     whole = word.strip("_").lower()
-    parts = [part.lower() for part in _PART.findall(word)]
-    if len(parts) < 2:
-        return (whole,) if whole else ()
-    return (whole, *parts)
+    stems = [stem(part.lower()) for part in _PART.findall(word)]
+    if stems == [whole]:
+        return (whole,)
+    return (whole, *stems)
 
 
 def tokens(text: str) -> list[str]:
-    """All tokens of a text, in order, identifiers followed by their parts."""
+    """All tokens of a text, in order, identifiers followed by the stems of their parts."""
     return list(chain.from_iterable(map(word_tokens, _WORD.findall(text))))
 
 

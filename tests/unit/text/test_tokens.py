@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 
 from findspot.text.document import keyword_text, path_text
-from findspot.text.tokens import parts, tokens, words
+from findspot.text.tokens import parts, stem, tokens, words
 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("HTTPServer_v2", ["httpserver_v2", "http", "server", "v2"]),
-        ("getUserName", ["getusername", "get", "user", "name"]),
-        ("snake_case", ["snake_case", "snake", "case"]),
+        ("HTTPServer_v2", ["httpserver_v2", "http", "serv", "v2"]),
+        ("getUserName", ["getusername", "get", "user", "nam"]),
+        ("snake_case", ["snake_case", "snak", "cas"]),
         ("plain", ["plain"]),
         ("utf8", ["utf8"]),
         ("__init__", ["init"]),
@@ -26,6 +26,25 @@ from findspot.text.tokens import parts, tokens, words
 )
 def test_tokens(text: str, expected: list[str]) -> None:
     assert tokens(text) == expected
+
+
+@pytest.mark.parametrize(
+    "family",
+    [
+        ("validate", "validates", "validated", "validator", "validation", "validating"),
+        ("format", "formats", "formatter", "formatting", "formatted"),
+        ("load", "loads", "loader", "loading"),
+        ("query", "queries"),
+        ("name", "names", "naming", "named"),
+    ],
+)
+def test_words_of_one_family_share_a_stem(family: tuple[str, ...]) -> None:
+    assert len({stem(word) for word in family}) == 1
+
+
+@pytest.mark.parametrize("word", ["class", "user", "run", "key", "as", "http"])
+def test_a_stem_does_not_eat_the_word(word: str) -> None:
+    assert stem(word) == word
 
 
 @pytest.mark.parametrize("word", ["été", "Straße", "naïveté", "größer"])
