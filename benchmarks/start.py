@@ -64,7 +64,8 @@ class Server:
         while True:
             answer: dict[str, Any] = json.loads(self._process.stdout.readline())
             if answer.get("id") == self._id:
-                return answer.get("result", answer)
+                result: dict[str, Any] = answer.get("result", answer)
+                return result
 
     def call(self, name: str, **arguments: Any) -> float:
         """Call a tool that must succeed; returns the seconds it took."""

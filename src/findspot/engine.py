@@ -12,7 +12,7 @@ import contextlib
 import threading
 from pathlib import Path
 
-from findspot.core.config import Settings, load_settings
+from findspot.core.config import Settings, home_folder, load_settings
 from findspot.core.errors import FindspotError, IndexBusyError, ProjectNotDetectedError
 from findspot.core.files import folder_bytes, read_json
 from findspot.core.model import IndexState, IndexStatus
@@ -64,7 +64,7 @@ class Engine:
 
     def indexed_root(self, folder: Path) -> Path | None:
         """The root of the nearest index that covers a folder."""
-        home = self.settings.home
+        home = home_folder()
         around = (folder, *folder.parents)
         return next((root for root in around if IndexStore(index_folder(home, root), "").exists), None)
 

@@ -102,7 +102,7 @@ def test_a_path_that_does_not_exist_is_named(server: Connection, shop: Path) -> 
         ("reindex_file", "project", {"path": "x.py"}),
         ("delete_index", "project", {}),
     ):
-        for path in ("/no/such/folder", str(shop / "README.md"), "not/here", "\x00"):
+        for path in ("/no/such/folder", str(shop / "README.md"), "not/here", "~nobody/x", "\x00"):
             expected = ("PATH_NOT_FOUND", f"Path does not exist or is not a directory: {path}")
             assert server.refusal(tool, **{name: path}, **more) == expected
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from e2e.conftest import Connect
@@ -88,3 +89,24 @@ def test_a_folder_without_a_marker_is_part_of_its_project(
         assert inside.values("get_index_status")["projectPath"] == str(shop)
         found = inside.values("search_code", query="total of an invoice")["results"]
         assert found[0]["path"] == "src/billing/invoice.ts"
+
+
+def test_a_folder_whose_name_is_no_text_does_not_break_the_wire(connect: Connect, tmp_path: Path) -> None:
+    odd = tmp_path / os.fsdecode(b"caf\xe9")
+    odd.mkdir()
+    (odd / "go.mod").write_text("module cafe\n")
+    with connect(odd) as inside:
+        assert inside.values("get_index_status")["projectPath"].endswith("caf?")
+        assert inside.refusal("search_code", query="x")[1].endswith("caf?. Run 'index_codebase' tool first.")
+
+
+def test_a_server_whose_folder_is_gone_still_serves_others(
+    connect: Connect, server: Connection, shop: Path, tmp_path: Path
+) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    with connect(gone) as orphan:
+        gone.rmdir()
+        assert orphan.values("search_code", query="login", path=str(shop))["results"]
+        assert orphan.refusal("get_index_status")[0] == "PROJECT_NOT_DETECTED"
+        assert orphan.refusal("get_index_status", project="x")[0] == "PATH_NOT_FOUND"

@@ -11,6 +11,7 @@ from urllib.request import url2pathname
 import mcp_types as types
 from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
+from mcp.shared.message import ServerMessageMetadata
 from pydantic import ValidationError
 
 from findspot.core.log import get_logger
@@ -71,7 +72,10 @@ class Client:
             return []
         try:
             listed = await self._session.send_request(
-                types.ListRootsRequest(), types.ListRootsResult, request_read_timeout_seconds=_ROOTS_TIMEOUT_S
+                types.ListRootsRequest(),
+                types.ListRootsResult,
+                request_read_timeout_seconds=_ROOTS_TIMEOUT_S,
+                metadata=ServerMessageMetadata(related_request_id=self._context.request_id),
             )
         except (MCPError, ValidationError) as error:
             _log.warning("the client declares roots but did not list them: %s", error)

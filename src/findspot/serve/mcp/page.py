@@ -77,7 +77,7 @@ def _choices(values: list[str]) -> str:
 
 
 def _meaning(schema: dict[str, Any]) -> str:
-    said = schema["description"].rstrip(".") + "."
+    said = f"{schema['description'].rstrip('.')}."
     default = schema.get("default")
     if default in (None, False, ".") or "Default" in said:
         return said

@@ -30,6 +30,14 @@ class Target:
     under: str | None = None
 
 
+def working_folder() -> Path:
+    """Where the server was started."""
+    try:
+        return Path.cwd()
+    except OSError:
+        raise ProjectNotDetectedError("a folder that is gone") from None
+
+
 async def find_project(call: Call, given: str | None, *, exact: bool = False) -> Target:
     """The project of a call.
 
@@ -38,12 +46,12 @@ async def find_project(call: Call, given: str | None, *, exact: bool = False) ->
     """
     if given == ".":
         given = None
-    if given is not None and Path(given).expanduser().is_absolute():
+    if given is not None and (given.startswith("~") or Path(given).is_absolute()):
         return await call.quick(lambda engine: _named(engine, given, Path(given), exact))
     roots = await call.client.roots()
     if given is not None:
         base = roots[0] if roots else Path()
-        return await call.quick(lambda engine: _named(engine, given, base / Path(given).expanduser(), exact))
+        return await call.quick(lambda engine: _named(engine, given, base / given, exact))
     if roots:
         return await call.quick(lambda engine: _of_roots(engine, roots))
     try:
@@ -80,7 +88,7 @@ def _detected(engine: Engine, exact: bool) -> Target:
     """The project around the working directory; one nested in an index is a folder of that index."""
     from findspot.discover.root import find_root
 
-    here = Path.cwd()
+    here = working_folder()
     project = engine.detect(here)
     nested = None if exact else find_root(here)
     under = _inside(project.root, nested) if nested else None
@@ -98,7 +106,7 @@ async def _chosen(call: Call) -> str:
     """The two choices where no folder looks like a project; asked once a connection."""
     if _CHOSEN in call.client.memory:
         return str(call.client.memory[_CHOSEN])
-    here = str(Path.cwd())
+    here = str(working_folder())
     answer = await call.client.fill_in(
         f"Could not detect project root.\n[1] Use current directory: {here}\n[2] Enter a custom path",
         {

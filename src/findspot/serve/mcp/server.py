@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import mcp_types as types
@@ -12,7 +11,7 @@ from mcp.shared.exceptions import MCPError
 
 from findspot import __version__
 from findspot.core.config import Settings, home_folder, load_settings
-from findspot.core.errors import FindspotError
+from findspot.core.errors import FindspotError, ProjectNotDetectedError
 from findspot.core.log import get_logger
 from findspot.core.paths import index_folder
 from findspot.discover.root import find_root
@@ -20,6 +19,7 @@ from findspot.serve.mcp.call import Call, Library
 from findspot.serve.mcp.client import Client
 from findspot.serve.mcp.failures import AnsweredError, broken, failed
 from findspot.serve.mcp.instructions import INSTRUCTIONS
+from findspot.serve.mcp.projects import working_folder
 from findspot.serve.mcp.registry import Answer, Registry, Tool
 from findspot.serve.mcp.work import Threads
 
@@ -31,16 +31,17 @@ Context = ServerRequestContext[Any, Any]
 def make_server(registry: Registry, library: Library) -> Server[Any]:
     """A server of these tools; how it is reached is the transport's matter."""
     threads = Threads()
+    toolsets = settings_here().serve.toolsets
 
     async def list_tools(_: Context, __: types.PaginatedRequestParams | None) -> types.ListToolsResult:
+        nonlocal toolsets  # what was listed last is what can be called
         serve = settings_here().serve
-        enhanced = serve.enhanced_tool_descriptions
-        return types.ListToolsResult(
-            tools=[_wire_tool(tool, enhanced=enhanced) for tool in registry.offered(serve.toolsets)]
-        )
+        toolsets, enhanced = serve.toolsets, serve.enhanced_tool_descriptions
+        tools = registry.offered(toolsets)
+        return types.ListToolsResult(tools=[_wire_tool(tool, enhanced=enhanced) for tool in tools])
 
     async def call_tool(context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
-        tool = registry.find(params.name, settings_here().serve.toolsets)
+        tool = registry.find(params.name, toolsets)
         if tool is None:
             raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {params.name}")
         call = Call(library, threads, Client(context))
@@ -71,7 +72,10 @@ async def _answered(tool: Tool, call: Call, given: dict[str, Any]) -> Answer:
 
 def settings_here() -> Settings:
     """The configuration in force where the server runs, read anew so that edits count at once."""
-    home, here = home_folder(), Path.cwd()
+    try:
+        home, here = home_folder(), working_folder()
+    except ProjectNotDetectedError:
+        return load_settings()
     around = (here, *here.parents)
     indexed = (root for root in around if index_folder(home, root).is_dir())
     root = next(indexed, None) or find_root(here)

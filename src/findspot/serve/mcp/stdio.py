@@ -59,7 +59,8 @@ class Lines(io.TextIOBase):
 def run() -> None:
     """Serve until the input ends or a signal comes."""
     configure()
-    log_to(home_folder() / "logs")
+    with contextlib.suppress(OSError):  # standard error has to do where no file can be written
+        log_to(home_folder() / "logs")
     lines = Lines(_take_stdin())
     _end_on_signal(lines)
     library = Library()
