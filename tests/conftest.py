@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
-from contents import write_files
 
+from contents import write_files
 from findspot import Project
 
 MakeProject = Callable[..., Project]

@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import Phase, example, given, settings
 from hypothesis import strategies as st
 
 from contents import contents, fresh_contents
@@ -41,6 +41,8 @@ CONTENTS = (
 )
 RULES = ("*.md\n", "src/\n", "deep\n", "!c.js\n*.js\n", "*\n!*.py\n", "/a.py\npkg\n", "")
 
+IGNORE_FILES = (".gitignore", "src/.gitignore", ".findspotignore")
+
 path = st.sampled_from(PATHS)
 edit = st.one_of(
     st.tuples(st.just("write"), path, st.sampled_from(CONTENTS)),
@@ -48,9 +50,9 @@ edit = st.one_of(
     st.tuples(st.just("delete"), path, st.none()),
     st.tuples(st.just("rename"), path, path),
     st.tuples(st.just("touch"), path, st.none()),
-    st.tuples(st.just("ignore"), st.sampled_from([".gitignore", "src/.gitignore", ".findspotignore"]), st.sampled_from(RULES)),
+    st.tuples(st.just("ignore"), st.sampled_from(IGNORE_FILES), st.sampled_from(RULES)),
     st.tuples(st.just("reindex"), path, st.none()),
-)  # fmt: skip
+)
 
 
 class Tree:
@@ -78,7 +80,10 @@ class Tree:
 
     def delete(self, name: str) -> None:
         target = self.root / name
-        shutil.rmtree(target) if target.is_dir() else target.unlink(missing_ok=True)
+        if target.is_dir():
+            shutil.rmtree(target)
+        elif target.is_file():
+            target.unlink()
 
     def rename(self, name: str, other: str) -> None:
         if (self.root / name).is_file() and name != other:
@@ -105,19 +110,12 @@ def apply(tree: Tree, project: Project, step: tuple[str, str, object]) -> None:
 START = tuple(("write", name, data) for name, data in zip(PATHS, CONTENTS, strict=True) if name != "pkg")
 
 
-@settings(
-    max_examples=7, derandomize=True, deadline=None, database=None, suppress_health_check=list(HealthCheck)
-)
+# Without shrinking: a failing example costs seconds, and is small as it is.
+@settings(max_examples=5, derandomize=True, deadline=None, phases=[Phase.explicit, Phase.generate])
 @given(st.lists(st.lists(edit, min_size=1, max_size=6), min_size=2, max_size=4))
 @example([[("write", "a.py", CONTENTS[5])], [("delete", "a.py", None)], [("ignore", ".gitignore", "src/\n")]])
 @example([[("write", "pkg", CONTENTS[0])], [("touch", "pkg", None), ("write", "a.py", CONTENTS[6])]])
-@example(
-    [
-        [("delete", "docs/e.md", None)],
-        [("ignore", "src/.gitignore", "deep\n")],
-        [("ignore", "src/.gitignore", "")],
-    ]
-)
+@example([[("ignore", "src/.gitignore", "deep\n")], [("ignore", "src/.gitignore", "")]])
 def test_updates_and_a_rebuild_hold_the_same(rounds: list[list[tuple[str, str, object]]]) -> None:
     with tempfile.TemporaryDirectory() as place, pytest.MonkeyPatch.context() as patch:
         root = Path(place) / "project"

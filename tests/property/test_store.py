@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from contents import contents, record
@@ -29,13 +29,14 @@ session = st.tuples(
 )
 
 
+Commit = tuple[list[tuple[str, str, list[str]]], bool]
+
+
 def corpus(name: str) -> Corpus:
     return Corpus.DOCS if name.endswith(".md") else Corpus.CODE
 
 
-def run(
-    store: IndexStore, commits: list[tuple[list[tuple[str, str, list[str]]], bool]]
-) -> Iterator[dict[str, list[str]]]:
+def run(store: IndexStore, commits: list[Commit]) -> Iterator[dict[str, list[str]]]:
     """Play one writer; yields what each commit changes."""
     with store.writer() as writer:
         pending: dict[str, list[str]] = {}
@@ -53,11 +54,9 @@ def run(
                 pending = {}
 
 
-@settings(
-    max_examples=25, derandomize=True, deadline=None, database=None, suppress_health_check=list(HealthCheck)
-)
+@settings(max_examples=10, derandomize=True, deadline=None, phases=[Phase.generate])
 @given(st.lists(session, min_size=1, max_size=5))
-def test_the_store_holds_what_was_committed(sessions: list[tuple[list, str]]) -> None:  # type: ignore[type-arg]
+def test_the_store_holds_what_was_committed(sessions: list[tuple[list[Commit], str]]) -> None:
     with tempfile.TemporaryDirectory() as place:
         store = IndexStore(Path(place) / "index", "p")
         expected: dict[str, list[str]] = {}
