@@ -2,17 +2,35 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 
-COVERAGE_SHARE = 0.55
-"""How much of the query's weight stands in the text; the rest of the evidence is likeness."""
+BIAS = -4.0
+COVERAGE = 3.0
+COSINE = 5.0
+DEFINITION = 3.0
+"""A logistic fit of "the first answer is right" on a public benchmark, queries without any answer
+among them; `docs/ranking.md` has the reliability table, `benchmarks/calibration.py` makes it."""
 
-DEFINITION_EVIDENCE = 0.95
-"""The definition of the very name asked for is an answer, whatever else it holds."""
 
-LIKENESS_FLOOR = 0.15
-LIKENESS_CEILING = 0.75
-"""Cosines of the static model: unrelated texts stay below the one, close ones reach the other."""
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What the text of a chunk itself says about whether it answers the query."""
+
+    coverage: float
+    """The share of the query's terms, by weight, that stand in the text."""
+    cosine: float
+    definition: float
+
+    @property
+    def sure(self) -> float:
+        """The probability that the chunk is a right answer."""
+        z = BIAS + COVERAGE * self.coverage + COSINE * self.cosine + DEFINITION * self.definition
+        return 1 / (1 + math.exp(-z))
+
+    def why(self) -> dict[str, float]:
+        return {"coverage": round(self.coverage, 4), "cosine": round(self.cosine, 4)}
 
 
 def coverage(weights: Mapping[str, float], held: Collection[str]) -> float:
@@ -21,13 +39,6 @@ def coverage(weights: Mapping[str, float], held: Collection[str]) -> float:
     return sum(weight for term, weight in weights.items() if term in held) / total if total else 0.0
 
 
-def evidence(covered: float, cosine: float, *, defines: bool) -> float:
-    """How sure one can be, from the text itself, that a chunk answers the query."""
-    likeness = min(1.0, max(0.0, (cosine - LIKENESS_FLOOR) / (LIKENESS_CEILING - LIKENESS_FLOOR)))
-    mixed = COVERAGE_SHARE * covered + (1 - COVERAGE_SHARE) * likeness
-    return max(mixed, DEFINITION_EVIDENCE) if defines else mixed
-
-
 def calibrated(sure: float, relative: float) -> float:
-    """The score of a hit: the evidence for the best of them, falling with the ranking number."""
+    """The score of a hit: how sure one can be of the best of them, falling with the ranking number."""
     return round(max(0.0, min(1.0, sure * relative)), 4)

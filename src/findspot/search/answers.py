@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from findspot.core.model import Hit, Span
-from findspot.rank.calibrate import calibrated, coverage, evidence
+from findspot.rank.calibrate import Evidence, calibrated, coverage
 from findspot.rank.signals import Candidate
 from findspot.store.records import StoredChunk
 from findspot.store.schema import ORDINAL_BITS, OUTLINE_ORDINAL
@@ -88,27 +88,29 @@ def to_hits(
     found: Sequence[Passage], cosines: Mapping[int, float], weights: Mapping[str, float], explain: bool
 ) -> list[Hit]:
     """Hits with calibrated scores, best first."""
-    best = found[0].leader.score if found else 1.0
-    sure = max((_evidence(passage, cosines, weights) for passage in found[:_SURE_OF]), default=0.0)
-    return [
-        _hit(passage, calibrated(sure, passage.leader.score / best if best else 0.0), weights, explain)
-        for passage in found
-    ]
+    best = found[0].leader.score if found else 0.0
+    sure = max((_evidence(passage, cosines, weights).sure for passage in found[:_SURE_OF]), default=0.0)
+    hits = []
+    for passage in found:
+        hit = _hit(passage, calibrated(sure, passage.leader.score / best if best else 0.0), weights)
+        if explain:
+            hit = replace(hit, why=passage.leader.why() | _evidence(passage, cosines, weights).why())
+        hits.append(hit)
+    return hits
 
 
-def _evidence(passage: Passage, cosines: Mapping[int, float], weights: Mapping[str, float]) -> float:
-    held = set(tokens(" ".join([passage.text(), passage.leader.path, passage.chunks[0].breadcrumb or ""])))
+def _evidence(passage: Passage, cosines: Mapping[int, float], weights: Mapping[str, float]) -> Evidence:
     leader = passage.leader
-    return evidence(coverage(weights, held), cosines.get(leader.number, 0.0), defines=leader.defines >= 1.0)
+    held = set(tokens(" ".join([passage.text(), leader.path, passage.chunks[0].breadcrumb or ""])))
+    return Evidence(coverage(weights, held), cosines.get(leader.number, 0.0), leader.defines)
 
 
-def _hit(passage: Passage, score: float, weights: Mapping[str, float], explain: bool) -> Hit:
+def _hit(passage: Passage, score: float, weights: Mapping[str, float]) -> Hit:
     main = next(chunk for chunk in passage.chunks if chunk.number == passage.leader.number)
-    text = passage.text()
-    hit = Hit(
+    return Hit(
         path=main.path,
         span=passage.span,
-        text=text,
+        text=passage.text(),
         score=score,
         kind=main.kind,
         language=main.language,
@@ -118,4 +120,3 @@ def _hit(passage: Passage, score: float, weights: Mapping[str, float], explain: 
         doc_comment=main.doc_comment,
         focus=main.start_line + best_line(main.text, weights),
     )
-    return replace(hit, why=passage.leader.why()) if explain else hit

