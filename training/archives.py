@@ -125,7 +125,7 @@ def _deb(deb: Path) -> Iterator[Package]:
             text = data
             break
     found = licences.DebianCopyright(text.decode("utf-8", "replace"))
-    if found.main:
+    if found.wholly_permissive:  # installed paths cannot be matched against those of the source
         yield Package("deb", name, version, found.main, "", "", deb, found)
 
 

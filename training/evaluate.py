@@ -11,7 +11,7 @@ import json
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,15 +19,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from extract import defined_name
-from findspot.core.model import Chunk, ChunkType, Span, Symbol
+from findspot.chunk.dispatch import chunk_file
+from findspot.core.languages import language_of
+from findspot.core.model import Chunk, Corpus, SourceFile
 from findspot.embed.batch import dequantise, embed_chunks
 from findspot.embed.protocol import EmbedMode
 from findspot.embed.providers.static import MODEL_FOLDER, StaticEmbedder
 from findspot.text.tokens import tokens
 
 SETS = {"code_cosqa": "cosqa", "code_anthropic": "anthropic_code", "docs_anthropic": "anthropic_docs"}
-CHUNK_CHARS = 1000
 TOP = 10
 
 Scores = NDArray[np.float32]
@@ -39,21 +39,9 @@ def read(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
 
 
-def chunks_of(path: str, text: str) -> Iterator[Chunk]:
-    """Whole lines up to about a thousand characters, with the names defined in them."""
-    lines: list[str] = []
-    start = 1
-    for number, line in enumerate([*text.splitlines(), None], 1):
-        if line is None or (lines and sum(map(len, lines)) + len(lines) + len(line) > CHUNK_CHARS):
-            names = [defined_name(one) for one in lines if not path.endswith(".md")]
-            symbols = tuple(Symbol(name, "", start) for name in names if name)
-            body = "\n".join(lines)
-            if body.strip():
-                span = Span(start, number - 1)
-                yield Chunk(path, span, body, ChunkType.DEFINITIONS, "", "", symbols=symbols)
-            lines, start = [], number
-        if line is not None:
-            lines.append(line)
+def chunks_of(path: str, text: str, corpus: Corpus) -> tuple[Chunk, ...]:
+    """The chunks that an index would hold."""
+    return chunk_file(SourceFile(path, corpus, language_of(path), len(text), 0), text).chunks
 
 
 def dense(folder: Path, chunks: list[Chunk], *, bodies_only: bool) -> Callable[[str], Scores]:
@@ -113,7 +101,8 @@ def measure(evaluation: Path, systems: dict[str, System]) -> None:
     score = scorer(evaluation)
     for name, corpus in SETS.items():
         files = sorted(read(evaluation / "corpora" / f"{corpus}.jsonl"), key=lambda row: row["path"])
-        chunks = [chunk for row in files for chunk in chunks_of(row["path"], row["text"])]
+        kind = Corpus.DOCS if name.startswith("docs") else Corpus.CODE
+        chunks = [chunk for row in files for chunk in chunks_of(row["path"], row["text"], kind)]
         queries = read(evaluation / "queries" / f"{name}.jsonl")
         for system, prepare in systems.items():
             scores = prepare(chunks)

@@ -86,6 +86,14 @@ class DebianCopyright:
                 return licence if permissive(licence) else ""
         return ""
 
+    @property
+    def wholly_permissive(self) -> bool:
+        """Whether every stanza is, but for the packaging's own files."""
+        return bool(self.main) and all(
+            permissive(licence) or all(pattern.startswith("debian/") for pattern in patterns)
+            for patterns, licence in self.stanzas
+        )
+
     def allows(self, path: str) -> bool:
         """Whether the last stanza that matches a path is permissive; packaging files are not ours."""
         allowed = False

@@ -12,6 +12,7 @@ import json
 import random
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -114,9 +115,20 @@ def follow(queries: Any, texts: Any, teacher_queries: Any, teacher_texts: Any) -
     )
 
 
-def train(options: argparse.Namespace) -> NDArray[np.float32]:
-    torch.manual_seed(SEED)
-    chosen = np.random.default_rng(SEED)
+@dataclass
+class Data:
+    """Everything that is the same for every run."""
+
+    vocabulary: list[str]
+    table: NDArray[np.float32]
+    queries: Bags
+    texts: Bags
+    packages: NDArray[np.int64]
+    teacher: list[Any]
+
+
+def load(options: argparse.Namespace) -> Data:
+    """Pairs as bags of ids, the distilled table, and the teacher's vectors where there are any."""
     pairs = load_pairs(options.pairs)
     with np.load(options.start) as saved:
         vocabulary, table = [str(entry) for entry in saved["vocabulary"]], saved["table"]
@@ -125,32 +137,25 @@ def train(options: argparse.Namespace) -> NDArray[np.float32]:
     texts = Bags(*id_sets([pair["text"] for pair in pairs], pieces), options.device)
     names = {name: row for row, name in enumerate(sorted({pair["package"] for pair in pairs}))}
     packages = np.array([names[pair["package"]] for pair in pairs])
-    teacher = (
-        [torch.from_numpy(part).to(options.device) for part in np.load(options.teacher)]
-        if options.teacher
-        else None
-    )
-    weight = torch.nn.Parameter(torch.from_numpy(table.astype(np.float32)).to(options.device))
+    sides = np.load(options.teacher) if options.teacher else []
+    teacher = [torch.from_numpy(side).to(options.device) for side in sides]
+    return Data(vocabulary, table, queries, texts, packages, teacher)
+
+
+def tune(data: Data, options: argparse.Namespace) -> NDArray[np.float32]:
+    """One run from the distilled table; the same options give the same table on a CPU."""
+    torch.manual_seed(SEED)
+    chosen = np.random.default_rng(SEED)
+    weight = torch.nn.Parameter(torch.from_numpy(data.table.astype(np.float32)).to(options.device))
     optimiser = torch.optim.Adam([weight], lr=options.rate)
-    steps = options.epochs * (len(pairs) // options.batch)
+    steps = options.epochs * (len(data.packages) // options.batch)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, options.rate, total_steps=steps, pct_start=0.05)
     began = time.monotonic()
     for epoch in range(options.epochs):
         losses = []
-        rows = torch.from_numpy(order(packages, chosen, options.batch)).to(options.device)
+        rows = torch.from_numpy(order(data.packages, chosen, options.batch)).to(options.device)
         for at in range(0, len(rows), options.batch):
-            part = rows[at : at + options.batch]
-            asks = nn.normalize(
-                nn.embedding_bag(*_bag(queries, part, QUERY_DROPOUT, weight), mode="sum"), dim=1
-            )
-            answers = nn.normalize(
-                nn.embedding_bag(*_bag(texts, part, TEXT_DROPOUT, weight), mode="sum"), dim=1
-            )
-            loss = contrast(asks, answers)
-            if teacher is not None:
-                loss = loss + options.follow * follow(
-                    asks, answers, teacher[0][part].float(), teacher[1][part].float()
-                )
+            loss = step_loss(data, weight, rows[at : at + options.batch], options.follow)
             optimiser.zero_grad()
             loss.backward()
             optimiser.step()
@@ -163,13 +168,24 @@ def train(options: argparse.Namespace) -> NDArray[np.float32]:
         }
         sys.stderr.write(json.dumps(report) + "\n")
     trained: NDArray[np.float32] = weight.detach().cpu().numpy()
-    np.savez(options.out, table=trained, vocabulary=np.array(vocabulary))
     return trained
 
 
-def _bag(bags: Bags, rows: Any, dropout: float, weight: Any) -> tuple[Any, Any, Any]:
+def step_loss(data: Data, weight: Any, rows: Any, follow_weight: float) -> Any:
+    """The loss of one batch of pairs."""
+    asks = pooled(data.queries, rows, QUERY_DROPOUT, weight)
+    answers = pooled(data.texts, rows, TEXT_DROPOUT, weight)
+    loss = contrast(asks, answers)
+    if data.teacher and follow_weight:
+        teacher_asks, teacher_answers = (side[rows].float() for side in data.teacher)
+        loss = loss + follow_weight * follow(asks, answers, teacher_asks, teacher_answers)
+    return loss
+
+
+def pooled(bags: Bags, rows: Any, dropout: float, weight: Any) -> Any:
+    """Unit vectors of a batch of texts."""
     ids, offsets = bags.batch(rows, dropout)
-    return ids, weight, offsets
+    return nn.normalize(nn.embedding_bag(ids, weight, offsets, mode="sum"), dim=1)
 
 
 def main() -> None:
@@ -178,15 +194,16 @@ def main() -> None:
     parser.add_argument("--start", type=Path, default=CACHE / "distilled.npz")
     parser.add_argument("--teacher", type=Path, help="from teacher.py; without it there is no KL term")
     parser.add_argument("--out", type=Path, default=CACHE / "trained.npz")
-    parser.add_argument("--epochs", type=int, default=6)
-    parser.add_argument("--batch", type=int, default=4096)
-    parser.add_argument("--rate", type=float, default=3e-3)
+    parser.add_argument("--epochs", type=int, default=8)
+    parser.add_argument("--batch", type=int, default=8192)
+    parser.add_argument("--rate", type=float, default=1e-3)
     parser.add_argument("--follow", type=float, default=4.0, help="weight of the KL term")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--threads", type=int, default=1)
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
-    train(options)
+    data = load(options)
+    np.savez(options.out, table=tune(data, options), vocabulary=np.array(data.vocabulary))
 
 
 if __name__ == "__main__":

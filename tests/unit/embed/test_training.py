@@ -154,6 +154,10 @@ def test_a_debian_package_may_be_permissive_in_part() -> None:
     text = "Files: *\nLicense: Expat\n\nFiles: contrib/*\n tools/x.c\nLicense: GPL-3+\n"
     found = licences.DebianCopyright(text)
     assert found.main == "Expat"
+    assert not found.wholly_permissive
+    assert licences.DebianCopyright(
+        "Files: *\nLicense: MIT\n\nFiles: debian/*\nLicense: GPL-2"
+    ).wholly_permissive
     assert found.allows("src/a.c")
     assert not found.allows("contrib/deep/b.c")
     assert not found.allows("tools/x.c")
