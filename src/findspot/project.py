@@ -44,6 +44,7 @@ from findspot.embed.protocol import Embedder
 from findspot.embed.registry import open_embedder
 from findspot.indexing import pipeline
 from findspot.indexing.delta import compare
+from findspot.indexing.spare import SparePool
 from findspot.search.hybrid import search
 from findspot.search.regex import search_regex
 from findspot.store.index import IndexStore
@@ -72,6 +73,7 @@ class Project:
         self.root = project_root(root)
         self._flags = flags or {}
         self._embedder = embedder
+        self._workers = SparePool()
         home = load_settings(flags=self._flags).home
         self.store = IndexStore(index_folder(home, self.root), str(self.root))
 
@@ -107,6 +109,7 @@ class Project:
             allow_large=allow_large,
             progress=progress,
             cancel=cancel or CancelToken(),
+            workers=self._workers,
         )
         try:
             report = self._apply(run)
@@ -127,7 +130,7 @@ class Project:
         if isinstance(found, Skip):
             self._forget(relative, found)
             raise _not_indexable(relative, found)
-        run = pipeline.Run(self.root, self.store, settings, self._model(settings))
+        run = pipeline.Run(self.root, self.store, settings, self._model(settings), workers=self._workers)
         chunks = pipeline.apply_one(run, found)
         if run.skips and not chunks:
             raise _not_indexable(relative, run.skips[0])
@@ -188,7 +191,8 @@ class Project:
             )
 
     def close(self) -> None:
-        """Close files; the project can still be used and opens them again."""
+        """Close files and end workers; the project can still be used and opens them again."""
+        self._workers.close()
         self.store.close()
 
     def _apply(self, run: pipeline.Run) -> IndexReport:

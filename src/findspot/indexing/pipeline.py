@@ -19,7 +19,8 @@ from findspot.discover.walk import Discovery, walk
 from findspot.embed.batch import POOLING_REVISION
 from findspot.indexing.delta import Delta, compare
 from findspot.indexing.messages import Indexed, Job, Outcome, Setup, Unchanged
-from findspot.indexing.pool import WorkerPool, worker_count
+from findspot.indexing.pool import worker_count
+from findspot.indexing.spare import SparePool
 from findspot.store.index import IndexStore
 from findspot.store.records import StoredFile
 from findspot.store.writer import Writer
@@ -47,6 +48,7 @@ class Run:
     progress: ProgressSink = ignore_progress
     cancel: CancelToken = field(default_factory=CancelToken)
     commit_s: float = COMMIT_S
+    workers: SparePool = field(default_factory=SparePool)
     started_ns: int = field(default_factory=time.time_ns)
     created: bool = False
     indexed: int = 0
@@ -176,11 +178,8 @@ def _outcomes(run: Run, writer: Writer, delta: Delta, force: bool) -> Generator[
         max_file_bytes=run.settings.discover.max_file_bytes,
     )
     size = worker_count(len(delta.changed), sum(file.size for file, _ in delta.changed))
-    pool = WorkerPool(setup, size)
-    try:
+    with run.workers.lend(setup, size) as pool:
         yield from pool.run((_job(writer, f, known, force) for f, known in delta.changed), run.cancel)
-    finally:
-        pool.close()
 
 
 def _job(writer: Writer, file: SourceFile, known: StoredFile | None, force: bool) -> Job:

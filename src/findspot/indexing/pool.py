@@ -36,7 +36,7 @@ class WorkerPool:
     """As many workers as there is work for, ended with the pool."""
 
     def __init__(self, setup: Setup, size: int, file_timeout_s: float = FILE_TIMEOUT_S) -> None:
-        self._setup = setup
+        self.setup = setup
         self._size = max(1, size)
         self._file_timeout_s = file_timeout_s
         self._answers: Answers = queue.SimpleQueue()
@@ -66,6 +66,19 @@ class WorkerPool:
             elif worker in self._workers:
                 yield from self._bury(worker)
                 retry.extend(worker.jobs)
+
+    def resize(self, size: int) -> None:
+        """How many workers the next run may have."""
+        self._size = max(1, size)
+
+    def keep_one(self) -> None:
+        """End all workers but one that has nothing to do."""
+        spare = next((worker for worker in self._workers if worker.ready and not worker.jobs), None)
+        if spare:
+            self._workers.remove(spare)
+        self.close()
+        if spare:
+            self._workers.append(spare)
 
     def close(self) -> None:
         for worker in self._workers:
@@ -106,7 +119,7 @@ class WorkerPool:
 
     def _idlest(self) -> WorkerProcess:
         if len(self._workers) < self._size and all(w.jobs for w in self._workers):
-            self._workers.append(WorkerProcess(self._setup, self._answers))
+            self._workers.append(WorkerProcess(self.setup, self._answers))
         return min(self._workers, key=lambda worker: len(worker.jobs))
 
     def _end_hanging(self) -> None:
