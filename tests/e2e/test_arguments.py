@@ -109,7 +109,7 @@ def test_a_path_that_does_not_exist_is_named(server: Connection, shop: Path) -> 
 
 def test_an_unknown_tool_is_a_protocol_error(pipe: Pipe) -> None:
     pipe.initialize()
-    for name in ("no_such_tool", "", "code_research"):
+    for name in ("no_such_tool", "", "Search_Code"):
         error = pipe.answer(pipe.ask_tool(name, {}))["error"]
         assert error["code"] == -32602
         assert error["message"] == f"Unknown tool: {name}"

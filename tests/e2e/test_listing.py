@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -27,13 +28,32 @@ ORDER = [
     "reindex_file",
     "delete_index",
 ]
+SURFACE = [
+    *ORDER[:5],
+    "code_research",
+    *ORDER[5:],
+    "cortex_search",
+    "search_index",
+    "search_add_document",
+    "search_create_index",
+    "search_tools",
+    "get_tool",
+]
+"""Every tool there is to be, in order; what is not built yet is not listed."""
+
 READ_ONLY = {"search_code", "search_docs", "search_by_path", "get_index_status", "list_projects"}
 DESTRUCTIVE = {"reindex_project", "delete_index"}
 IN_EVERY_ANSWER = {"code", "userMessage", "developerMessage", "error", "status", "warning"}
 
 
+def in_order(names: Iterable[str]) -> bool:
+    """Whether these are tools of the surface, in its order, with all of the project's among them."""
+    listed = list(names)
+    return listed == [name for name in SURFACE if name in listed] and set(ORDER) <= set(listed)
+
+
 def test_tools_are_listed_in_their_order(server: Connection) -> None:
-    assert list(server.tools) == ORDER
+    assert in_order(server.tools)
 
 
 @pytest.mark.parametrize("name", ORDER)
@@ -82,13 +102,14 @@ def test_enhanced_descriptions_and_toolsets_follow_the_settings(connect: Connect
             "Search your codebase for relevant code using natural language. **TIP:** Prefer this over "
             "reading full files when looking for specific functions, patterns, or implementations."
         )
-        assert list(enhanced.tools) == ORDER
+        assert in_order(enhanced.tools)
 
 
 def test_a_toolset_that_is_not_offered_cannot_be_called(home: Path, shop: Path) -> None:
     with Pipe(home, shop, FINDSPOT_TOOLSETS="documents") as pipe:
         pipe.initialize()
-        assert pipe.answer(pipe.ask("tools/list", {}))["result"]["tools"] == []
+        listed = pipe.answer(pipe.ask("tools/list", {}))["result"]["tools"]
+        assert not {tool["name"] for tool in listed} & set(ORDER)
         refused = pipe.answer(pipe.ask_tool("search_code", {"query": "login"}))
         assert refused["error"]["code"] == -32602
 
@@ -97,9 +118,9 @@ def test_registering_again_replaces_in_place() -> None:
     registry = all_tools()
     again = replace(next(iter(registry)), title="Another title")
     registry.register(again)
-    assert [tool.name for tool in registry] == ORDER
+    assert in_order(tool.name for tool in registry)
     assert next(iter(registry)).title == "Another title"
-    assert [tool.name for tool in Registry([*all_tools(), again])] == ORDER
+    assert in_order(tool.name for tool in Registry([*all_tools(), again]))
 
 
 def test_instructions_are_short_and_name_only_tools_that_exist(pipe: Pipe) -> None:
@@ -122,4 +143,4 @@ def test_the_page_about_the_tools_is_current() -> None:
 def test_older_clients_are_served_in_their_version(pipe: Pipe, version: str) -> None:
     assert pipe.initialize(version)["protocolVersion"] == version
     listed = pipe.answer(pipe.ask("tools/list", {}))["result"]["tools"]
-    assert [tool["name"] for tool in listed] == ORDER
+    assert in_order(tool["name"] for tool in listed)
