@@ -18,6 +18,7 @@ from findspot.core.files import folder_bytes, read_json
 from findspot.core.model import IndexState, IndexStatus
 from findspot.core.paths import index_folder, project_root
 from findspot.discover.root import find_root
+from findspot.documents.named import NamedIndexes
 from findspot.embed.protocol import Embedder
 from findspot.embed.registry import open_embedder
 from findspot.project import Project
@@ -33,6 +34,7 @@ class Engine:
         self._guard = threading.Lock()
         self._models: dict[str, Embedder] = {}
         self._models_guard = threading.Lock()
+        self._documents: NamedIndexes | None = None
 
     @property
     def settings(self) -> Settings:
@@ -53,6 +55,16 @@ class Engine:
             if provider not in self._models:
                 self._models[provider] = open_embedder(provider)
             return self._models[provider]
+
+    @property
+    def documents(self) -> NamedIndexes:
+        """The named full-text indexes: those of this process and those on disk."""
+        with self._guard:
+            if self._documents is None:
+                settings = self.settings
+                folder = settings.home / "documents"
+                self._documents = NamedIndexes(folder, settings.documents.max_memory_bytes)
+            return self._documents
 
     def detect(self, start: str | Path = ".") -> Project:
         """The project that a folder belongs to: an indexed one around it, else the nearest marker."""
@@ -103,6 +115,9 @@ class Engine:
             for project in self._projects.values():
                 project.close()
             self._projects.clear()
+            if self._documents is not None:
+                self._documents.close()
+                self._documents = None
         with self._models_guard:
             for model in self._models.values():
                 model.close()

@@ -1,7 +1,7 @@
 """Configuration: every key in one table, and the only reader of environment and config files.
 
-From lowest to highest: defaults, the global `config.json`, the project's `.findspot.json`,
-the index's own `config.json`, the environment (`FINDSPOT_MAX_FILE_SIZE=2MB`), flags. An
+From lowest to highest: defaults, the global `config.json`, the project's `.findspot.json` and
+`.cortex/config.yml`, the index's own `config.json`, the environment (`FINDSPOT_MAX_FILE_SIZE=2MB`), flags. An
 invalid value is replaced by its default with a warning that names the key.
 """
 
@@ -12,12 +12,15 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
+from urllib.parse import urlsplit
 
 from findspot.core.files import make_private_dir, read_json, write_json
+from findspot.core.yamlfile import read_yaml
 
 PROJECT_FILE = ".findspot.json"
+CORTEX_FILE = ".cortex/config.yml"
 INDEX_FILE = "config.json"
 
 TOOLSETS = ("project", "cortex", "documents", "catalogue")
@@ -94,6 +97,22 @@ class LlmSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class DocumentsSettings:
+    """What the named full-text indexes may take."""
+
+    max_memory_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class CortexSettings:
+    """Where chunk files are, and who embeds the questions about them."""
+
+    chunks_dir: str
+    endpoint: str | None
+    dimensions: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """The configuration in force, one section a stage."""
 
@@ -105,6 +124,8 @@ class Settings:
     sync: SyncSettings
     serve: ServeSettings
     llm: LlmSettings
+    documents: DocumentsSettings
+    cortex: CortexSettings
     warnings: tuple[str, ...] = ()
     values: Mapping[str, Any] = field(default_factory=dict)
     """The effective value of each key, as a config file would spell it."""
@@ -195,9 +216,13 @@ class Key:
     """May send text elsewhere or move data, so a project's committed file cannot set it."""
     starter: bool = False
     """Part of the commented config.json that a first index writes."""
+    named_variable: str = ""
+    """The environment variable, where its name was given to us."""
 
     @property
     def variable(self) -> str:
+        if self.named_variable:
+            return self.named_variable
         return "FINDSPOT_" + re.sub(r"(?<=[a-z])(?=[A-Z])|\.", "_", self.name).upper()
 
 
@@ -259,6 +284,16 @@ KEYS: tuple[Key, ...] = (
         "Format of answers where a call names none."),
     Key("structuredResults", "serve", "structured_results", "full", _one_of("full", "slim"),
         "'slim' leaves the texts out of structured results."),
+    Key("documents.maxMemory", "documents", "max_memory_bytes", "512MB", _size,
+        "How much the named indexes in memory may take together.", local_only=True),
+    Key("cortex.chunksDir", "cortex", "chunks_dir", ".cortex/chunks", _text,
+        "The folder of chunk files, relative to the project.", local_only=True,
+        named_variable="CORTEX_CHUNKS_DIR"),
+    Key("cortex.endpoint", "cortex", "endpoint", None, _text,
+        "Address of the service that embeds questions about chunk files.", local_only=True,
+        named_variable="CORTEX_EMBEDDING_ENDPOINT"),
+    Key("cortex.dimensions", "cortex", "dimensions", None, _optional(_positive),
+        "Length of the vectors in chunk files. Default: what they say.", local_only=True),
 )  # fmt: skip
 
 BY_NAME = {key.name: key for key in KEYS}
@@ -271,6 +306,8 @@ _SECTIONS = {
     "sync": SyncSettings,
     "serve": ServeSettings,
     "llm": LlmSettings,
+    "documents": DocumentsSettings,
+    "cortex": CortexSettings,
 }
 
 
@@ -293,6 +330,7 @@ def load_settings(
     if root is not None:
         project = _read_file(root / PROJECT_FILE, warnings)
         layers.append((PROJECT_FILE, _without_local_only(project, warnings)))
+        layers.append((CORTEX_FILE, _read_cortex_file(root / CORTEX_FILE, warnings)))
     if index is not None and index / INDEX_FILE != home / INDEX_FILE:
         layers.append((str(index / INDEX_FILE), _without_defaults(_read_file(index / INDEX_FILE, warnings))))
     layers.append(("environment", {k.name: environ[k.variable] for k in KEYS if k.variable in environ}))
@@ -345,6 +383,59 @@ def _read_file(path: Path, warnings: list[str]) -> dict[str, Any]:
         else:
             flat[name] = value
     return flat
+
+
+_CORTEX_NAMES = {
+    "server.chunks_dir": "cortex.chunksDir",
+    "embedding.endpoint": "cortex.endpoint",
+    "embedding.dimensions": "cortex.dimensions",
+}
+
+
+def _read_cortex_file(path: Path, warnings: list[str]) -> dict[str, Any]:
+    """The keys of `.cortex/config.yml` that are known here; other programs keep theirs in it too."""
+    try:
+        content = read_yaml(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except (OSError, ValueError) as error:
+        warnings.append(f"{CORTEX_FILE}: cannot be read ({error}); using defaults")
+        return {}
+    found: dict[str, Any] = {}
+    for theirs, ours in _CORTEX_NAMES.items():
+        section, name = theirs.split(".")
+        part = content.get(section) if isinstance(content, dict) else None
+        if isinstance(part, dict) and part.get(name) is not None:
+            found[ours] = part[name]
+    return _without_far_reach(found, warnings)
+
+
+def _without_far_reach(layer: dict[str, Any], warnings: list[str]) -> dict[str, Any]:
+    """A repository may name a service on this machine and a folder in itself, and nothing beyond."""
+    kept = dict(layer)
+    endpoint, folder = str(layer.get("cortex.endpoint", "")), str(layer.get("cortex.chunksDir", ""))
+    if endpoint and not is_loopback(endpoint):
+        del kept["cortex.endpoint"]
+        warnings.append(
+            f"{CORTEX_FILE}: 'embedding.endpoint' is not on this machine; ignored. "
+            "Set CORTEX_EMBEDDING_ENDPOINT to send questions there"
+        )
+    if ".." in PurePosixPath(folder.replace("\\", "/")).parts or Path(folder).is_absolute():
+        del kept["cortex.chunksDir"]
+        warnings.append(
+            f"{CORTEX_FILE}: 'server.chunks_dir' is outside the project; ignored. "
+            "Set CORTEX_CHUNKS_DIR to read it"
+        )
+    return kept
+
+
+def is_loopback(address: str) -> bool:
+    """Whether an address names this machine."""
+    try:
+        host = urlsplit(address if "://" in address else f"http://{address}").hostname or ""
+    except ValueError:
+        return False
+    return host in ("localhost", "::1") or bool(re.fullmatch(r"127(?:\.\d{1,3}){3}", host))
 
 
 def _without_local_only(layer: dict[str, Any], warnings: list[str]) -> dict[str, Any]:

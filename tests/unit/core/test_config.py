@@ -52,6 +52,10 @@ CASES: dict[str, tuple[Any, Any, list[Any]]] = {
     "roots": STRINGS,
     "defaultFormat": ("toon", "toon", ["xml"]),
     "structuredResults": ("slim", "slim", ["none"]),
+    "documents.maxMemory": ("2MB", 2 << 20, ["2GB", 5]),
+    "cortex.chunksDir": TEXT,
+    "cortex.endpoint": TEXT,
+    "cortex.dimensions": NUMBER,
 }
 """Key → a valid value, what it means, and values that are not valid."""
 

@@ -26,6 +26,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "reindex": ("indexing", "Rebuild the index from scratch."),
     "delete": ("removal", "Delete a project's index."),
     "clean": ("removal", "Delete indexes whose project is gone."),
+    "documents": ("documents", "Keep and search named full-text indexes."),
     "config": ("configure", "Show or change the configuration."),
 }
 """Command → its module and its line in the help; in the order in which the help lists them."""

@@ -129,12 +129,19 @@ def _strings(value: Any) -> list[str]:
     raise _WrongTypeError
 
 
+def _object(value: Any) -> dict[str, Any]:
+    if isinstance(value, dict):
+        return value
+    raise _WrongTypeError
+
+
 _READERS = {
     "string": _string,
     "boolean": _boolean,
     "number": _number,
     "integer": _integer,
     "array": _strings,
+    "object": _object,
 }
 
 
@@ -151,6 +158,7 @@ def _wanted(schema: Mapping[str, Any]) -> str:
         "number": "a number",
         "integer": "a whole number",
         "array": "a list of strings",
+        "object": "an object",
     }[schema["type"]]
     low, high = schema.get("minimum"), schema.get("maximum")
     if low is not None and high is not None:

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from findspot.core.errors import FindspotError
 from findspot.serve.mcp.arguments import Arguments, read_arguments
 
 if TYPE_CHECKING:
@@ -52,6 +53,8 @@ class Tool:
     """Arguments whose values above the maximum are lowered to it, with a warning."""
     instead: dict[str, str] = field(default_factory=dict)
     """A required argument → the one that may stand in for it."""
+    failure: Callable[[FindspotError], Answer] | None = None
+    """How this tool tells its errors, where its specification has a way of its own."""
 
     def described(self, *, enhanced: bool) -> str:
         return self.description + self.enhancement if enhanced else self.description

@@ -64,7 +64,7 @@ async def _answered(tool: Tool, call: Call, given: dict[str, Any]) -> Answer:
     except AnsweredError as early:
         return early.answer
     except FindspotError as error:
-        return failed(error)
+        return (tool.failure or failed)(error)
     except Exception as error:  # noqa: BLE001 - one call's trouble must not end the server
         _log.exception("%s failed unexpectedly", tool.name)
         return broken(error)

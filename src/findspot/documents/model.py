@@ -1,0 +1,99 @@
+"""The values of this package: documents, what became of them, and answers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from findspot.core.errors import InvalidArgumentError
+from findspot.documents.errors import BlankContentError, LimitReachedError
+from findspot.documents.query import ParsedQuery
+
+MAX_ID_CHARS = 1_024
+MAX_CONTENT_CHARS = 10_000_000
+MAX_METADATA_CHARS = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One document; made by `checked`, so that whatever reaches an index is sound."""
+
+    doc_id: str
+    content: str
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def checked(cls, doc_id: object, content: object, metadata: object = None) -> Document:
+        """A document whose parts are usable; an error says which is not."""
+        if not isinstance(content, str) or not content.strip():
+            raise BlankContentError
+        if not isinstance(doc_id, str) or not doc_id.strip():
+            raise InvalidArgumentError("doc_id must be a non-empty string")
+        if not isinstance(metadata, dict | None):
+            raise InvalidArgumentError("metadata must be an object")
+        if len(doc_id) > MAX_ID_CHARS:
+            raise LimitReachedError(f"doc_id is longer than {MAX_ID_CHARS:,} characters")
+        if len(content) > MAX_CONTENT_CHARS:
+            raise LimitReachedError(
+                f"Content is longer than {MAX_CONTENT_CHARS:,} characters; split it into several documents"
+            )
+        document = cls(_encodable(doc_id), _encodable(content), metadata or {})
+        if len(document.metadata_json) > MAX_METADATA_CHARS:
+            raise LimitReachedError(f"metadata is longer than {MAX_METADATA_CHARS:,} characters of JSON")
+        return document
+
+    @property
+    def metadata_json(self) -> str:
+        try:
+            return json.dumps(self.metadata)
+        except (TypeError, ValueError):
+            raise InvalidArgumentError("metadata must hold JSON values only") from None
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """What became of a document."""
+
+    doc_id: str
+    token_count: int
+    replaced: bool
+
+    @property
+    def status(self) -> str:
+        return "re-indexed" if self.replaced else "indexed"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One ranked document."""
+
+    doc_id: str
+    score: float
+    highlights: tuple[str, ...]
+    metadata: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class SearchAnswer:
+    """The best documents, and how many match in all."""
+
+    results: tuple[Found, ...]
+    total_matches: int
+    query: ParsedQuery
+
+
+@dataclass(frozen=True, slots=True)
+class IndexInfo:
+    """One line of the list of indexes."""
+
+    name: str
+    backend: str
+    documents: int
+    storage_bytes: int
+
+
+def _encodable(text: str) -> str:
+    """Half a surrogate pair cannot be stored or sent; it becomes a question mark."""
+    return text.encode("utf-8", "replace").decode("utf-8")

@@ -1,0 +1,141 @@
+"""Indexes by name: those in memory, which this process made, and those on disk, which all share."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import threading
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from findspot.core.files import make_private_dir
+from findspot.documents.disk import DiskIndex, name_in
+from findspot.documents.errors import (
+    IndexExistsError,
+    IndexNameError,
+    LimitReachedError,
+    UnknownBackendError,
+    UnknownIndexError,
+)
+from findspot.documents.memory import MemoryIndex
+from findspot.documents.model import Added, Document, IndexInfo, SearchAnswer
+from findspot.documents.tokenizer import Tokenizer
+
+DEFAULT_INDEX = "default"
+BACKENDS = ("memory", "disk")
+MAX_MEMORY_INDEXES = 1_000
+
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_FILES = "docs-*.sqlite"
+
+Index = MemoryIndex | DiskIndex
+
+
+class NamedIndexes:
+    """Every named index that this process can reach. Safe to use from several threads."""
+
+    def __init__(self, folder: Path, max_memory_bytes: int) -> None:
+        self._folder = folder
+        self._max_memory_bytes = max_memory_bytes
+        self._guard = threading.Lock()
+        self._memory = {DEFAULT_INDEX: self._in_memory(DEFAULT_INDEX, Tokenizer())}
+        self._disk: dict[str, DiskIndex] = {}
+
+    def create(
+        self, name: str, backend: str = "memory", tokenizer_config: Mapping[str, Any] | None = None
+    ) -> IndexInfo:
+        """Make an index; its name must be new."""
+        if not _NAME.fullmatch(name):
+            raise IndexNameError(name)
+        if backend not in BACKENDS:
+            raise UnknownBackendError(backend)
+        tokenizer = Tokenizer.from_config(tokenizer_config)
+        with self._guard:
+            if name in self._memory or self._on_disk(name):
+                raise IndexExistsError(name)
+            if backend == "disk":
+                make_private_dir(self._folder)
+                self._disk[name] = DiskIndex.create(name, self._file(name), tokenizer)
+                return self._disk[name].info()
+            if len(self._memory) >= MAX_MEMORY_INDEXES:
+                raise LimitReachedError(f"There are {MAX_MEMORY_INDEXES:,} indexes in memory already")
+            self._memory[name] = self._in_memory(name, tokenizer)
+            return self._memory[name].info()
+
+    def add(self, documents: Iterable[Document], index_name: str = DEFAULT_INDEX) -> list[Added]:
+        """Add or replace documents."""
+        return self._find(index_name).add(documents)
+
+    def search(self, query: str, k: int = 10, index_name: str = DEFAULT_INDEX) -> SearchAnswer:
+        """The best documents of an index for a query."""
+        return self._find(index_name).search(query, k)
+
+    def remove(self, doc_id: str, index_name: str = DEFAULT_INDEX) -> bool:
+        """Forget a document; False when the index does not hold it."""
+        return self._find(index_name).remove(doc_id)
+
+    def drop(self, name: str) -> None:
+        """Delete an index with all its documents; the default one is emptied."""
+        index = self._find(name)
+        with self._guard:
+            if isinstance(index, DiskIndex):
+                self._disk.pop(name, None)
+                index.drop()
+            elif name == DEFAULT_INDEX:
+                self._memory[name] = self._in_memory(name, Tokenizer())
+            else:
+                del self._memory[name]
+
+    def info(self, name: str) -> IndexInfo:
+        """The figures of one index."""
+        return self._find(name).info()
+
+    def listing(self) -> list[IndexInfo]:
+        """All indexes, by name."""
+        with self._guard:
+            names = [name for path in self._folder.glob(_FILES) if (name := name_in(path)) is not None]
+            on_disk = [index for name in names if (index := self._on_disk(name)) is not None]
+            indexes: list[Index] = [*self._memory.values(), *on_disk]
+        return sorted((index.info() for index in indexes), key=lambda info: info.name)
+
+    def close(self) -> None:
+        with self._guard:
+            for index in self._disk.values():
+                index.close()
+            self._disk.clear()
+
+    def _find(self, name: str) -> Index:
+        with self._guard:
+            index = self._memory.get(name) or (self._on_disk(name) if _NAME.fullmatch(name) else None)
+        if index is None:
+            raise UnknownIndexError(name)
+        return index
+
+    def _on_disk(self, name: str) -> DiskIndex | None:
+        """The index of that name on disk, whoever made it."""
+        if not self._file(name).is_file():
+            self._disk.pop(name, None)
+            return None
+        if name not in self._disk:
+            try:
+                self._disk[name] = DiskIndex(name, self._file(name))
+            except UnknownIndexError:  # only begun
+                return None
+        return self._disk[name]
+
+    def _file(self, name: str) -> Path:
+        """Some file systems do not tell `Docs` from `docs`: a hash does."""
+        mark = "" if name == name.lower() else "." + hashlib.sha256(name.encode()).hexdigest()[:8]
+        return self._folder / f"docs-{name.lower()}{mark}.sqlite"
+
+    def _in_memory(self, name: str, tokenizer: Tokenizer) -> MemoryIndex:
+        return MemoryIndex(name, tokenizer, self._reserve)
+
+    def _reserve(self, more_bytes: int) -> None:
+        held = sum(index.memory_bytes for index in list(self._memory.values()))
+        if held + more_bytes > self._max_memory_bytes:
+            raise LimitReachedError(
+                f"Memory limit reached: the indexes in memory hold {held / 1e6:.0f} of at most "
+                f"{self._max_memory_bytes / 1e6:.0f} MB. Use the backend 'disk', or set documents.maxMemory."
+            )

@@ -1,0 +1,202 @@
+"""The inverted index: which documents hold a token, how often and where.
+
+Documents are written one after the other into a log of token numbers. The occurrences of a
+token are its slots in that log: those of the sorted part are one slice, those written since are
+found by a scan, which is cheap while they are few. Adding is appending; nothing is ever moved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from findspot.documents.query import Phrase
+
+Slots = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+
+NO_TOKEN = 0
+"""The number of what is not indexed: words too short, and the gap behind each document."""
+
+MIN_UNSORTED = 200_000
+"""Slots that are rather scanned (0.1 ms a token) than sorted."""
+
+MAX_DEAD_SHARE = 0.5
+MIN_DEAD = 100_000
+"""Removed documents are dropped from the log when they make up this much of it."""
+
+SLOT_BYTES = 12
+TERM_BYTES = 160
+DOCUMENT_BYTES = 300
+"""About what a slot, a token of the vocabulary and a document take in memory."""
+
+
+class Growing:
+    """A numpy array that can be appended to."""
+
+    def __init__(self, values: NDArray[np.uint32] | None = None) -> None:
+        self._buffer = np.empty(1024, np.uint32) if values is None else values
+        self.size = 0 if values is None else values.size
+
+    @property
+    def values(self) -> NDArray[np.uint32]:
+        return self._buffer[: self.size]
+
+    def extend(self, values: NDArray[np.uint32]) -> None:
+        needed = self.size + values.size
+        if needed > self._buffer.size:
+            larger = np.empty(max(needed, 2 * self._buffer.size), np.uint32)
+            larger[: self.size] = self.values
+            self._buffer = larger
+        self._buffer[self.size : needed] = values
+        self.size = needed
+
+
+class Vocabulary:
+    """Tokens and their numbers, which start at one."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[str, int] = {"": NO_TOKEN}
+
+    def encode(self, places: Sequence[str]) -> tuple[NDArray[np.uint32], list[tuple[int, str]]]:
+        """The numbers of a document's words, and the tokens that are new with theirs."""
+        numbers = self.numbers
+        fresh: list[tuple[int, str]] = []
+        for token in places:
+            if token not in numbers:
+                fresh.append((len(numbers), token))
+                numbers[token] = len(numbers)
+        return np.fromiter(map(numbers.__getitem__, places), np.uint32, len(places)), fresh
+
+
+class Postings:
+    """Documents by their ids, as slots of a log. Not safe for threads: its owner holds a lock."""
+
+    def __init__(self) -> None:
+        self.vocabulary = Vocabulary()
+        self.ids: list[str] = []
+        self._places: dict[str, int] = {}
+        self._lengths: list[int] = []
+        self._log = Growing()
+        self._documents = Growing()
+        self._alive = np.zeros(1024, np.bool_)
+        self._order: Slots = np.empty(0, np.int64)
+        self._starts: Slots = np.zeros(1, np.int64)
+        self._sorted = 0
+        self._dead = 0
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def __contains__(self, doc_id: str) -> bool:
+        return doc_id in self._places
+
+    @property
+    def memory_bytes(self) -> int:
+        return (
+            self._log.size * SLOT_BYTES
+            + len(self.vocabulary.numbers) * TERM_BYTES
+            + len(self.ids) * DOCUMENT_BYTES
+        )
+
+    @property
+    def alive(self) -> Mask:
+        return self._alive[: len(self.ids)]
+
+    def add(self, doc_id: str, encoded: NDArray[np.uint32]) -> bool:
+        """Append a document; True when it replaces one."""
+        replaced = self.remove(doc_id)
+        self.extend([doc_id], [encoded])
+        return replaced
+
+    def extend(self, ids: list[str], encoded: Sequence[NDArray[np.uint32]]) -> None:
+        """Append documents, none of which is there already."""
+        first, count = len(self.ids), len(ids)
+        if first + count > self._alive.size:
+            self._alive = np.concatenate([self._alive, np.zeros(first + count, np.bool_)])
+        self._alive[first : first + count] = True
+        self._places.update(zip(ids, range(first, first + count), strict=True))
+        self.ids.extend(ids)
+        lengths = [words.size + 1 for words in encoded]
+        self._lengths.extend(lengths)
+        gap = np.zeros(1, np.uint32)
+        self._log.extend(np.concatenate([part for words in encoded for part in (words, gap)]))
+        self._documents.extend(np.repeat(np.arange(first, first + count, dtype=np.uint32), lengths))
+
+    def remove(self, doc_id: str) -> bool:
+        place = self._places.pop(doc_id, None)
+        if place is None:
+            return False
+        self._alive[place] = False
+        self._dead += self._lengths[place]
+        if self._dead > max(MIN_DEAD, MAX_DEAD_SHARE * self._log.size):
+            self._compact()
+        return True
+
+    def counts(self, token: str) -> NDArray[np.int64]:
+        """How often each document holds a token; none where it was removed."""
+        held = np.bincount(self._documents.values[self._slots(token)], minlength=len(self.ids))
+        counts: NDArray[np.int64] = held * self.alive
+        return counts
+
+    def holding(self, phrases: Iterable[Phrase]) -> list[Mask]:
+        """For each phrase, which documents hold its tokens in a row."""
+        return [self._holding(phrase) for phrase in phrases]
+
+    def _holding(self, phrase: Phrase) -> Mask:
+        """Begin with the rarest token, and look beside it for the others."""
+        slots = [self._slots(token) for token in phrase.tokens]
+        rarest = min(range(len(slots)), key=lambda place: slots[place].size)
+        first = slots[rarest] - phrase.offsets[rarest]
+        log, last = self._log.values, self._log.size - 1 - phrase.offsets[-1]
+        first = first[(first >= 0) & (first <= last)]
+        for token, offset in zip(phrase.tokens, phrase.offsets, strict=True):
+            first = first[log[first + offset] == self.vocabulary.numbers[token]] if first.size else first
+        documents = self._documents.values
+        if phrase.offsets[-1]:  # words left out for being too short look like the gap behind a document
+            first = first[documents[first] == documents[first + phrase.offsets[-1]]]
+        mask = np.zeros(len(self.ids), np.bool_)
+        mask[documents[first]] = True
+        return mask & self.alive
+
+    def _slots(self, token: str) -> Slots:
+        number = self.vocabulary.numbers.get(token, NO_TOKEN)
+        if number == NO_TOKEN:
+            return np.empty(0, np.int64)
+        if self._log.size - self._sorted > max(MIN_UNSORTED, self._sorted // 2):
+            self._sort()
+        fresh = np.flatnonzero(self._log.values[self._sorted :] == number) + self._sorted
+        if number + 1 >= self._starts.size:
+            return fresh
+        settled = self._order[self._starts[number] : self._starts[number + 1]]
+        return np.concatenate([settled, fresh]) if fresh.size else settled
+
+    def _sort(self) -> None:
+        """Sort all slots by token; number and slot in one key, since plain sorts are fastest."""
+        log = self._log.values
+        keys = log.astype(np.uint64) << np.uint64(32)
+        keys |= np.arange(log.size, dtype=np.uint64)
+        keys.sort()
+        keys &= np.uint64(0xFFFF_FFFF)
+        self._order = keys.view(np.int64)
+        counts = np.bincount(log, minlength=len(self.vocabulary.numbers))
+        self._starts = np.concatenate([[0], np.cumsum(counts)])
+        self._sorted = log.size
+
+    def _compact(self) -> None:
+        """Write the log anew without what was removed."""
+        alive = self.alive
+        kept = alive[self._documents.values]
+        renumbered = (np.cumsum(alive) - 1).astype(np.uint32)
+        self._log = Growing(self._log.values[kept])
+        self._documents = Growing(renumbered[self._documents.values[kept]])
+        places = np.flatnonzero(alive).tolist()
+        self._lengths = [self._lengths[place] for place in places]
+        self.ids = [self.ids[place] for place in places]
+        self._places = {doc_id: place for place, doc_id in enumerate(self.ids)}
+        self._alive = np.ones(max(1024, len(self.ids)), np.bool_)
+        self._alive[len(self.ids) :] = False
+        self._order, self._starts = np.empty(0, np.int64), np.zeros(1, np.int64)
+        self._sorted = self._dead = 0

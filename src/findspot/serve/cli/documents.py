@@ -1,0 +1,219 @@
+"""`findspot documents`: named full-text indexes on disk, shared with every server."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from findspot.core.errors import FileNotIndexedError, InvalidArgumentError
+from findspot.serve.cli import output
+from findspot.serve.cli.ask import confirm
+from findspot.serve.cli.choose import open_engine
+from findspot.serve.cli.options import Command, Manner, common, yes_option
+
+if TYPE_CHECKING:
+    from findspot.documents import Document, SearchAnswer
+
+MAX_FILE_BYTES = 10_000_000
+_STDIN = "-"
+
+
+def _index_option(command: Command) -> Command:
+    return click.option(
+        "--index-name",
+        "--index",
+        metavar="NAME",
+        required=True,
+        help="The index. (The index `default` lives in a server's memory and cannot be reached from here.)",
+    )(command)
+
+
+@click.group()
+def documents() -> None:
+    """Keep and search named full-text indexes, which every server on this machine shares.
+
+    \b
+      findspot documents create notes
+      findspot documents add ~/notes --index notes
+      findspot documents search '+tea "first flush" -coffee' --index notes
+    """
+
+
+@documents.command()
+@click.argument("name")
+@click.option("--backend", default="disk", metavar="disk", help="Where it is kept: on disk.")
+@click.option("--lowercase/--no-lowercase", default=True, help="Convert tokens to lowercase.")
+@click.option("--min-length", type=click.IntRange(1, 100), default=2, help="Shortest token. Default: 2.")
+@common
+def create(manner: Manner, name: str, backend: str, lowercase: bool, min_length: int) -> None:
+    """Create the index NAME: letters, digits, hyphens and underscores."""
+    if backend == "memory":
+        raise InvalidArgumentError("An index in memory would end with this command. Use --backend disk.")
+    with open_engine() as engine:
+        config = {"lowercase": lowercase, "min_length": min_length}
+        made = engine.documents.create(name, backend, config)
+    if manner.json:
+        output.emit({"status": "created", "index_name": made.name, "backend": made.backend})
+    else:
+        output.line(f"Created the index {made.name} on {made.backend}.")
+
+
+@documents.command()
+@click.argument("source", metavar="FILE|FOLDER|-")
+@_index_option
+@click.option("--doc-id", help="The document's id. Default: the file's path; needed for standard input.")
+@click.option("--glob", "pattern", default="**/*", help="Which files of a folder. Default: all.")
+@common
+def add(manner: Manner, source: str, index_name: str, doc_id: str | None, pattern: str) -> None:
+    """Add a file, the files of a folder, or standard input (-); documents of the same id are replaced.
+
+    All are added or, where one fails, none. Files that are no text are left out and named.
+    """
+    left_out: list[tuple[str, str]] = []
+    with open_engine() as engine:
+        added = engine.documents.add(_read(source, doc_id, pattern, left_out), index_name)
+    if manner.json:
+        listed = [{"status": a.status, "doc_id": a.doc_id, "token_count": a.token_count} for a in added]
+        skipped = [{"path": path, "reason": reason} for path, reason in left_out]
+        output.emit({"documents": listed, "total": len(listed), "skipped": skipped})
+        return
+    for path, reason in left_out:
+        output.warn(f"{path}: {reason}")
+    replaced = sum(one.replaced for one in added)
+    output.line(f"{output.count(len(added) - replaced, 'document')} indexed, {replaced:,} re-indexed.")
+
+
+@documents.command()
+@click.argument("words", nargs=-1, metavar="QUERY...")
+@_index_option
+@click.option("-k", "--k", type=click.IntRange(1, 1000), default=10, help="At most so many. Default: 10.")
+@common
+def search(manner: Manner, words: tuple[str, ...], index_name: str, k: int) -> None:
+    """Search an index: plain terms, +term, -term and "phrase" (put a leading -term after `--`)."""
+    with open_engine() as engine:
+        answer = engine.documents.search(" ".join(words), k, index_name)
+    if manner.json:
+        output.emit(_answer_object(answer))
+        return
+    for found in answer.results:
+        output.line(f"{found.doc_id}  {found.score:.2f}", bold=True)
+        for excerpt in found.highlights:
+            output.line("  " + " ".join(excerpt.split()))
+    output.note(f"{len(answer.results):,} of {output.count(answer.total_matches, 'match')}", dim=True)
+
+
+@documents.command("list")
+@common
+def list_(manner: Manner) -> None:
+    """List the indexes on disk."""
+    with open_engine() as engine:
+        found = [info for info in engine.documents.listing() if info.backend == "disk"]
+    if manner.json:
+        listed = [
+            {"index_name": i.name, "backend": i.backend, "documents": i.documents, "bytes": i.storage_bytes}
+            for i in found
+        ]
+        output.emit({"indexes": listed, "total": len(listed)})
+    elif found:
+        rows = [(i.name, f"{i.documents:,}", output.size(i.storage_bytes)) for i in found]
+        output.table(rows, ("index", "documents", "size"), numbers=(1, 2))
+    else:
+        output.line("There is no index yet. Create one with `findspot documents create NAME`.")
+
+
+@documents.command()
+@click.argument("doc_id")
+@_index_option
+@common
+def remove(manner: Manner, doc_id: str, index_name: str) -> None:
+    """Remove one document from an index."""
+    with open_engine() as engine:
+        removed = engine.documents.remove(doc_id, index_name)
+    if manner.json:
+        output.emit({"status": "removed" if removed else "not_found", "doc_id": doc_id})
+    else:
+        output.line(f"Removed {doc_id}." if removed else f"There is no document {doc_id}.")
+    if not removed:
+        raise click.exceptions.Exit(1)
+
+
+@documents.command()
+@click.argument("name")
+@yes_option
+@common
+def drop(manner: Manner, name: str, yes: bool) -> None:
+    """Delete the index NAME with all its documents; asks first."""
+    with open_engine() as engine:
+        engine.documents.info(name)  # an unknown name is an error before the question
+        confirm(f"Delete the index '{name}' with all its documents?", yes, manner)
+        engine.documents.drop(name)
+    if manner.json:
+        output.emit({"status": "dropped", "index_name": name})
+    else:
+        output.line(f"Dropped the index {name}.")
+
+
+def _read(
+    source: str, doc_id: str | None, pattern: str, left_out: list[tuple[str, str]]
+) -> Iterator[Document]:
+    """The documents that a source names; what cannot be one is noted."""
+    from findspot.documents import Document
+
+    if source == _STDIN:
+        if not doc_id:
+            raise click.UsageError("Standard input needs --doc-id.")
+        yield Document.checked(doc_id, sys.stdin.buffer.read().decode("utf-8", "replace"))
+        return
+    path = Path(source).expanduser()
+    if path.is_dir():
+        if doc_id:
+            raise click.UsageError("--doc-id is for one document; a folder's files have their paths.")
+        for file in sorted(file for file in path.glob(pattern) if file.is_file() and not file.is_symlink()):
+            text = _text(file, left_out)
+            if text is not None:
+                yield Document.checked(file.relative_to(path).as_posix(), text)
+    elif path.is_file():
+        if (text := _text(path, left_out)) is None:
+            raise InvalidArgumentError(f"{source}: {left_out[0][1]}")
+        yield Document.checked(doc_id or path.as_posix(), text)
+    else:
+        raise FileNotIndexedError(source, "There is no such file or folder.")
+
+
+def _text(file: Path, left_out: list[tuple[str, str]]) -> str | None:
+    """The text of a file; None, with the reason noted, where it has none."""
+    try:
+        size = file.stat().st_size
+        reason = f"larger than {MAX_FILE_BYTES // 1_000_000} MB" if size > MAX_FILE_BYTES else ""
+        data = b"" if reason else file.read_bytes()
+    except OSError as error:
+        reason, data = error.strerror or "cannot be read", b""
+    if not reason and b"\0" in data:
+        reason = "no text"
+    text = data.decode("utf-8", "replace")
+    if not reason and not text.strip():
+        reason = "empty"
+    if reason:
+        left_out.append((str(file), reason))
+    return None if reason else text
+
+
+def _answer_object(answer: SearchAnswer) -> dict[str, Any]:
+    """The fields of `search_index`."""
+    return {
+        "results": [
+            {
+                "doc_id": found.doc_id,
+                "score": found.score,
+                "highlights": list(found.highlights),
+                "metadata": dict(found.metadata),
+            }
+            for found in answer.results
+        ],
+        "total_matches": answer.total_matches,
+        "query_parsed": answer.query.as_lists(),
+    }

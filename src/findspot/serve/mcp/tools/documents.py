@@ -1,0 +1,196 @@
+"""`search_index`, `search_add_document` and `search_create_index`: named full-text indexes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from findspot.core.errors import FindspotError
+from findspot.serve.mcp import icons
+from findspot.serve.mcp.arguments import Arguments
+from findspot.serve.mcp.call import Call
+from findspot.serve.mcp.registry import Answer, Tool
+from findspot.serve.mcp.schemas import (
+    COUNT,
+    IDEMPOTENT,
+    NUMBER,
+    READ_ONLY,
+    TEXT,
+    TEXTS,
+    Schema,
+    gives,
+    objects,
+    status_of,
+    takes,
+)
+from findspot.serve.mcp.tools.indexing import warned
+
+MAX_RESULTS = 1_000
+
+_INDEX_NAME: Schema = {
+    "type": "string",
+    "default": "default",
+    "description": "Target index instance",
+}
+_FREE_OBJECT: Schema = {"type": "object", "additionalProperties": True}
+
+
+async def _search_index(call: Call, arguments: Arguments) -> Answer:
+    query, k, name = arguments["query"], arguments["k"], arguments["index_name"]
+    answer = await call.quick(lambda engine: engine.documents.search(query, k, name))
+    values: dict[str, Any] = {
+        "results": [
+            {
+                "doc_id": found.doc_id,
+                "score": found.score,
+                "highlights": list(found.highlights),
+                "metadata": dict(found.metadata),
+            }
+            for found in answer.results
+        ],
+        "total_matches": answer.total_matches,
+    }
+    if query.strip():
+        values["query_parsed"] = answer.query.as_lists()
+    return Answer(warned(values, *arguments.warnings))
+
+
+async def _add_document(call: Call, arguments: Arguments) -> Answer:
+    from findspot.documents import Document
+
+    document = Document.checked(arguments["doc_id"], arguments["content"], arguments["metadata"])
+    name = arguments["index_name"]
+    (added,) = await call.quick(lambda engine: engine.documents.add([document], name))
+    return Answer({"status": added.status, "doc_id": added.doc_id, "token_count": added.token_count})
+
+
+async def _create_index(call: Call, arguments: Arguments) -> Answer:
+    name, backend, config = (arguments[key] for key in ("index_name", "backend", "tokenizer_config"))
+    made = await call.quick(lambda engine: engine.documents.create(name, backend, config))
+    return Answer({"status": "created", "index_name": made.name, "backend": made.backend})
+
+
+def _told(error: FindspotError) -> Answer:
+    """Errors of these tools are one field."""
+    return Answer({"error": error.user_message}, is_error=True)
+
+
+class _AddDocumentTool(Tool):
+    """Content that is missing or no text at all is told in the words for blank content."""
+
+    def read(self, given: dict[str, Any]) -> Arguments:
+        from findspot.documents.errors import BlankContentError
+
+        if not isinstance(given.get("content"), str):
+            raise BlankContentError
+        return super().read(given)
+
+
+SEARCH_INDEX = Tool(
+    name="search_index",
+    title="Search a named index",
+    description=(
+        "Search the documents of a named full-text index. Returns ranked results with relevance scores and "
+        "highlights"
+    ),
+    input_schema=takes(
+        {
+            "query": {
+                "type": "string",
+                "description": "Search query: plain terms, +term (must include), -term (must exclude), "
+                '"phrase" (exact match)',
+            },
+            "k": {
+                "type": "integer",
+                "minimum": 1,
+                "maximum": MAX_RESULTS,
+                "default": 10,
+                "description": "Maximum results to return",
+            },
+            "index_name": _INDEX_NAME,
+        },
+        required=("query",),
+    ),
+    output_schema=gives(
+        {
+            "results": objects(
+                {"doc_id": TEXT, "score": NUMBER, "highlights": TEXTS, "metadata": _FREE_OBJECT}
+            ),
+            "total_matches": COUNT,
+            "query_parsed": {
+                "type": "object",
+                "properties": {"terms": TEXTS, "must": TEXTS, "must_not": TEXTS, "phrases": TEXTS},
+            },
+        }
+    ),
+    annotations=READ_ONLY,
+    icon=icons.SEARCH,
+    handler=_search_index,
+    toolset="documents",
+    clamped=frozenset({"k"}),
+    failure=_told,
+)
+
+SEARCH_ADD_DOCUMENT = _AddDocumentTool(
+    name="search_add_document",
+    title="Add a document",
+    description="Add a document to a named full-text index, or replace the one of the same id",
+    input_schema=takes(
+        {
+            "doc_id": {"type": "string", "description": "Unique document identifier"},
+            "content": {"type": "string", "description": "Text content to index"},
+            "metadata": _FREE_OBJECT | {"description": "Arbitrary key-value metadata, given back as it is"},
+            "index_name": _INDEX_NAME,
+        },
+        required=("doc_id", "content"),
+    ),
+    output_schema=gives({"status": status_of("indexed", "re-indexed"), "doc_id": TEXT, "token_count": COUNT}),
+    annotations=IDEMPOTENT,
+    icon=icons.INDEX,
+    handler=_add_document,
+    toolset="documents",
+    failure=_told,
+)
+
+SEARCH_CREATE_INDEX = Tool(
+    name="search_create_index",
+    title="Create a named index",
+    description="Create a named full-text index, in memory or on disk",
+    input_schema=takes(
+        {
+            "index_name": {
+                "type": "string",
+                "description": "Name for the new index: letters, digits, hyphens, underscores",
+            },
+            "backend": {
+                "type": "string",
+                "default": "memory",
+                "description": "Index backend type: 'memory', or 'disk', which survives a restart",
+            },
+            "tokenizer_config": {
+                "type": "object",
+                "properties": {
+                    "lowercase": {
+                        "type": "boolean",
+                        "default": True,
+                        "description": "Convert tokens to lowercase",
+                    },
+                    "min_length": {
+                        "type": "integer",
+                        "minimum": 1,
+                        "default": 2,
+                        "description": "Minimum token character length",
+                    },
+                },
+                "additionalProperties": False,
+                "description": "Tokenizer settings",
+            },
+        },
+        required=("index_name",),
+    ),
+    output_schema=gives({"status": status_of("created"), "index_name": TEXT, "backend": TEXT}),
+    annotations=IDEMPOTENT | {"idempotentHint": False},
+    icon=icons.INDEX,
+    handler=_create_index,
+    toolset="documents",
+    failure=_told,
+)

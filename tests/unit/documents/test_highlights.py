@@ -1,0 +1,32 @@
+"""Highlights."""
+
+from __future__ import annotations
+
+from findspot.documents.highlights import highlights
+from findspot.documents.tokenizer import Tokenizer
+
+
+def of(content: str, *tokens: str) -> tuple[str, ...]:
+    return highlights(content, tokens, Tokenizer())
+
+
+def test_thirty_characters_on_each_side_with_marks_where_it_is_cut() -> None:
+    content = "x" * 50 + " needle " + "y" * 50
+    assert of(content, "needle") == ("..." + "x" * 29 + " needle " + "y" * 29 + "...",)
+
+
+def test_no_marks_at_the_ends() -> None:
+    assert of("Python for machine learning", "machine") == ("Python for machine learning",)
+
+
+def test_at_most_three_and_what_is_shown_already_gets_no_other() -> None:
+    content = " ".join(f"needle{number}" for number in range(60))
+    found = of(content, *(f"needle{number}" for number in range(60)))
+    assert len(found) == 3
+    assert [part.strip(".") in content for part in found] == [True] * 3
+    assert of("a needle beside a needle", "needle") == ("a needle beside a needle",)
+
+
+def test_whole_tokens_only() -> None:
+    assert of("needles and a needlework", "needle") == ()
+    assert of("Needle", "needle") == ("Needle",)

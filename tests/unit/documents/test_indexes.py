@@ -1,0 +1,199 @@
+"""Named indexes, in memory and on disk alike."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from findspot.core.errors import FindspotError, InvalidArgumentError
+from findspot.documents import Document, NamedIndexes, SearchAnswer, Tokenizer
+from findspot.documents import postings as postings_module
+from findspot.documents.query import parse
+
+Put = Callable[..., None]
+
+
+def ids(answer: SearchAnswer) -> list[str]:
+    return [found.doc_id for found in answer.results]
+
+
+def test_scores_are_the_raw_sum(shelf: NamedIndexes, put: Put) -> None:
+    put(a="tea tea green", b="tea black", c="coffee")
+    answer = shelf.search("green tea", index_name="shelf")
+    idf_tea, idf_green = math.log(3 / 3) + 1, math.log(3 / 2) + 1
+    assert [(f.doc_id, f.score) for f in answer.results] == [
+        ("a", pytest.approx(2 * idf_tea + idf_green)),
+        ("b", pytest.approx(idf_tea)),
+    ]
+    assert answer.total_matches == 2
+
+
+def test_ties_go_by_id_and_k_cuts(shelf: NamedIndexes, put: Put) -> None:
+    put(**dict.fromkeys("gdbafce", "same words"))
+    answer = shelf.search("words", 4, "shelf")
+    assert ids(answer) == ["a", "b", "c", "d"]
+    assert answer.total_matches == 7
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("+green tea", ["both", "green"]),
+        ("tea -green", ["tea"]),
+        ('"green tea"', ["both"]),
+        ('tea -"green tea"', ["tea"]),
+        ('"tea green"', []),
+        ("-green", []),
+        ("+missing tea", []),
+        ("tea green -missing", ["both", "green", "tea"]),
+    ],
+)
+def test_operators_filter(shelf: NamedIndexes, put: Put, query: str, found: list[str]) -> None:
+    put(both="a green tea", green="leaf green", tea="plain tea", none="coffee")
+    answer = shelf.search(query, index_name="shelf")
+    assert sorted(ids(answer)) == found
+    assert answer.total_matches == len(found)
+
+
+def test_a_phrase_does_not_reach_into_the_next_document(shelf: NamedIndexes, put: Put) -> None:
+    put(a="ends green", b="tea begins", c="one, a two")
+    assert ids(shelf.search('"green tea"', index_name="shelf")) == []
+    assert ids(shelf.search('"one x two"', index_name="shelf")) == ["c"]
+    assert ids(shelf.search('"one two"', index_name="shelf")) == []
+
+
+def test_adding_again_replaces(shelf: NamedIndexes) -> None:
+    first, again = (
+        shelf.add([Document.checked("a", text, {"v": n})], "shelf")[0]
+        for n, text in enumerate(["Python rate limiting with token buckets", "something else"])
+    )
+    assert (first.status, first.token_count) == ("indexed", 6)
+    assert (again.status, again.token_count) == ("re-indexed", 2)
+    assert ids(shelf.search("python", index_name="shelf")) == []
+    assert shelf.search("else", index_name="shelf").results[0].metadata == {"v": 1}
+    assert next(info for info in shelf.listing() if info.name == "shelf").documents == 1
+
+
+def test_removing(shelf: NamedIndexes, put: Put) -> None:
+    put(a="tea", b="tea")
+    assert shelf.remove("a", "shelf")
+    assert not shelf.remove("a", "shelf")
+    assert ids(shelf.search("tea", index_name="shelf")) == ["b"]
+    put(a="tea again")
+    assert ids(shelf.search("tea", index_name="shelf")) == ["a", "b"]
+
+
+def test_dropping(shelf: NamedIndexes, put: Put) -> None:
+    put(a="tea")
+    shelf.drop("shelf")
+    with pytest.raises(FindspotError, match=r"^Index not found: shelf$"):
+        shelf.search("tea", index_name="shelf")
+    shelf.create("shelf", "disk")
+    assert shelf.search("tea", index_name="shelf").total_matches == 0
+
+
+def test_the_default_index_is_emptied_by_dropping(indexes: NamedIndexes) -> None:
+    indexes.add([Document.checked("a", "tea")])
+    indexes.drop("default")
+    assert indexes.search("tea").total_matches == 0
+
+
+def test_names_that_differ_in_case_are_two_indexes(indexes: NamedIndexes, backend: str) -> None:
+    indexes.create("Docs", backend)
+    indexes.create("docs", backend)
+    indexes.add([Document.checked("a", "tea")], "Docs")
+    assert indexes.search("tea", index_name="docs").total_matches == 0
+    assert [info.name for info in indexes.listing()] == ["Docs", "default", "docs"]
+
+
+@pytest.mark.parametrize("name", ["", "a b", "../up", "a/b", "ü", "x" * 65, "a.b", "a\n"])
+def test_unsafe_names_are_refused_and_never_looked_up(indexes: NamedIndexes, backend: str, name: str) -> None:
+    with pytest.raises(InvalidArgumentError, match=r"^Invalid index name: "):
+        indexes.create(name, backend)
+    with pytest.raises(FindspotError, match=r"^Index not found: "):
+        indexes.search("tea", index_name=name)
+
+
+def test_tokenizer_settings(indexes: NamedIndexes, backend: str) -> None:
+    indexes.create("exact", backend, {"lowercase": False, "min_length": 3})
+    (added,) = indexes.add([Document.checked("a", "An API for Tea")], "exact")
+    assert added.token_count == 3
+    assert ids(indexes.search("API", index_name="exact")) == ["a"]
+    assert ids(indexes.search("api an", index_name="exact")) == []
+
+
+@pytest.mark.parametrize(
+    "config", [{"min_length": 0}, {"min_length": "x"}, {"min_length": True}, {"lowercase": 1}, {"stem": True}]
+)
+def test_wrong_tokenizer_settings_are_named(indexes: NamedIndexes, config: dict[str, object]) -> None:
+    with pytest.raises(InvalidArgumentError, match=next(iter(config))):
+        indexes.create("x", tokenizer_config=config)
+
+
+def test_memory_has_a_limit_with_a_clear_error(tmp_path: Path) -> None:
+    small = NamedIndexes(tmp_path, 100_000)
+    many = (Document.checked(str(number), f"word{number} " * 500) for number in range(100))
+    with pytest.raises(InvalidArgumentError, match=r"^Memory limit reached: .* Use the backend 'disk'"):
+        small.add(many)
+    assert small.search("word0").total_matches == 1
+    small.create("large", "disk")
+    small.add([Document.checked("a", "word " * 50_000)], "large")
+
+
+def test_documents_are_bounded(indexes: NamedIndexes) -> None:
+    for arguments, message in (
+        (("a", "x" * 10_000_001), "Content is longer than 10,000,000 characters"),
+        (("a" * 1_025, "x"), "doc_id is longer than 1,024"),
+        (("a", "x", {"y": "z" * 1_000_000}), "metadata is longer than"),
+        (("", "x"), "doc_id must be a non-empty string"),
+        (("a", "  \n"), "Content must be a non-empty string"),
+    ):
+        with pytest.raises(InvalidArgumentError, match=message):
+            Document.checked(*arguments)
+
+
+def test_answers_equal_a_plain_computation(shelf: NamedIndexes, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Random adding, replacing and removing, with the log sorted and compacted all the time."""
+    monkeypatch.setattr(postings_module, "MIN_UNSORTED", 40)
+    monkeypatch.setattr(postings_module, "MIN_DEAD", 30)
+    chance, words = random.Random(3), ["ab", "cd", "ef", "gh", "x"]
+    held: dict[str, str] = {}
+    for _ in range(300):
+        doc_id = str(chance.randrange(40))
+        if chance.random() < 0.25:
+            assert shelf.remove(doc_id, "shelf") == (held.pop(doc_id, None) is not None)
+        else:
+            held[doc_id] = " ".join(chance.choices(words, k=chance.randrange(1, 9)))
+            shelf.add([Document.checked(doc_id, held[doc_id])], "shelf")
+        query = chance.choice(["ab cd", "+ab ef", "ab -cd", '"ab cd"', '"ab x cd" gh', "ab ab"])
+        answer = shelf.search(query, 1_000, "shelf")
+        assert {f.doc_id: pytest.approx(f.score) for f in answer.results} == _plain(held, query)
+
+
+def _plain(held: dict[str, str], query: str) -> dict[str, float]:
+    tokenizer = Tokenizer()
+    parsed = parse(query, tokenizer)
+    texts = {doc_id: tokenizer.places(content) for doc_id, content in held.items()}
+
+    def holds(places: list[str], phrase: object) -> bool:
+        pairs = list(zip(phrase.offsets, phrase.tokens, strict=True))  # type: ignore[attr-defined]
+        return any(
+            all(start + offset < len(places) and places[start + offset] == token for offset, token in pairs)
+            for start in range(len(places))
+        )
+
+    scores = {}
+    for doc_id, places in texts.items():
+        score = 0.0
+        for token, times in Counter(parsed.scored).items():
+            df = sum(token in other for other in texts.values())
+            score += times * places.count(token) * (math.log(len(texts) / (df + 1)) + 1)
+        wanted = all(holds(places, phrase) for phrase in parsed.required)
+        if score > 0 and wanted and not any(holds(places, phrase) for phrase in parsed.must_not):
+            scores[doc_id] = score
+    return scores
