@@ -12,6 +12,8 @@ import contextlib
 import threading
 from pathlib import Path
 
+from findspot.catalogue.catalogue import Catalogue
+from findspot.catalogue.indexfile import INDEX_PATH
 from findspot.core.config import Settings, home_folder, load_settings
 from findspot.core.errors import FindspotError, IndexBusyError, ProjectNotDetectedError
 from findspot.core.files import folder_bytes, read_json
@@ -31,6 +33,7 @@ class Engine:
     def __init__(self, flags: dict[str, object] | None = None) -> None:
         self._flags = flags or {}
         self._projects: dict[Path, Project] = {}
+        self._catalogues: dict[Path, Catalogue] = {}
         self._guard = threading.Lock()
         self._models: dict[str, Embedder] = {}
         self._models_guard = threading.Lock()
@@ -65,6 +68,16 @@ class Engine:
                 folder = settings.home / "documents"
                 self._documents = NamedIndexes(folder, settings.documents.max_memory_bytes)
             return self._documents
+
+    def catalogue(self, start: str | Path = ".") -> Catalogue:
+        """The MCP tools known in a folder: those indexed for the project around it, and the user's own."""
+        folder = project_root(start)
+        around = [f for f in (folder, *folder.parents) if f != Path.home() and (f / INDEX_PATH).is_file()]
+        root = around[0] if around else find_root(folder) or folder
+        with self._guard:
+            if root not in self._catalogues:
+                self._catalogues[root] = Catalogue(root, self.settings.home, self.embedder)
+            return self._catalogues[root]
 
     def detect(self, start: str | Path = ".") -> Project:
         """The project that a folder belongs to: an indexed one around it, else the nearest marker."""
@@ -115,6 +128,9 @@ class Engine:
             for project in self._projects.values():
                 project.close()
             self._projects.clear()
+            for catalogue in self._catalogues.values():
+                catalogue.close()
+            self._catalogues.clear()
             if self._documents is not None:
                 self._documents.close()
                 self._documents = None

@@ -1,0 +1,132 @@
+"""How well tools are found, in every mode, through the library with its defaults.
+
+python -m benchmarks.tools --sets FOLDER [--only SET] [--off-topic] [--mode MODE]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import sys
+import tempfile
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.metrics import TOP, ndcg
+from findspot import Engine
+from findspot.catalogue.build import BuildOptions
+from findspot.catalogue.catalogue import Catalogue
+from findspot.catalogue.model import SearchMode, SearchOptions
+
+CATALOGUES = {
+    "tools_livemcp_step": "tools_livemcp",
+    "tools_livemcp_task": "tools_livemcp",
+    "tools_mcpproxy": "tools_mcpproxy",
+    "tools_metatool": "tools_metatool",
+    "tools_bfcl": "tools_bfcl",
+    "tools_sealtools": "tools_sealtools",
+}
+"""Query set → the catalogue that is searched."""
+
+MODES = (SearchMode.BM25, SearchMode.EMBEDDING, SearchMode.HYBRID)
+FIGURES = ("ndcg10", "mrr", "recall5", "recall10", "hit1")
+OTHER_SETS = ("code_cosqa", "code_semble", "code_anthropic", "docs_anthropic", "code_swebench_lite")
+"""Their queries are about code and documents: none of the catalogues was made for them."""
+
+OFF_TOPIC_PER_SET = 100
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+
+
+def score(found: Sequence[str], gold: Sequence[Sequence[str]]) -> dict[str, float]:
+    """The figures of one query; each wanted tool may be any of several interchangeable ones."""
+    first = [next((rank for rank, id_ in enumerate(found[:TOP], 1) if id_ in ids), None) for ids in gold]
+    ranks = [rank for rank in first if rank is not None]
+    return {
+        "ndcg10": ndcg(ranks, len(gold)),
+        "mrr": 1 / min(ranks) if ranks else 0.0,
+        "recall5": sum(rank <= 5 for rank in ranks) / len(gold),
+        "recall10": len(ranks) / len(gold),
+        "hit1": float(1 in ranks),
+    }
+
+
+def make(sets: Path, name: str, folder: Path, engine: Engine) -> tuple[Catalogue, dict[str, str]]:
+    """An indexed catalogue, and the id of each of its tools in the set."""
+    tools = lines(sets / "catalogues" / f"{name}_catalogue.jsonl")
+    source = folder / "tools.json"
+    folder.mkdir(parents=True)
+    source.write_text(json.dumps([{**tool, "serverName": tool["server"]} for tool in tools]), "utf-8")
+    catalogue = engine.catalogue(folder)
+    catalogue.index([source], BuildOptions(), provider="local:static")
+    prefixes = ((tool["server"] + "__" if tool["server"] else "", tool) for tool in tools)
+    return catalogue, {prefix + " ".join(tool["name"].split()): tool["id"] for prefix, tool in prefixes}
+
+
+def answers(catalogue: Catalogue, queries: Iterable[str], mode: SearchMode) -> list[list[str]]:
+    options = SearchOptions(mode=mode, top_k=TOP)
+    return [[tool.name for tool in catalogue.search(query, options).tools] for query in queries]
+
+
+def off_topic(sets: Path) -> list[str]:
+    """Queries of other sets, the same ones every time."""
+    chosen = random.Random(0)
+    queries: list[str] = []
+    for name in OTHER_SETS:
+        own = [item["query"] for item in lines(sets / "queries" / f"{name}.jsonl")]
+        queries += chosen.sample(own, min(OFF_TOPIC_PER_SET, len(own)))
+    return queries
+
+
+def run(args: argparse.Namespace, engine: Engine, folder: Path) -> None:
+    out = sys.stdout.write
+    made: dict[str, tuple[Catalogue, dict[str, str]]] = {}
+    others = off_topic(args.sets) if args.off_topic else []
+    means: dict[str, list[float]] = {}
+    for name in args.only or CATALOGUES:
+        kind = CATALOGUES[name]
+        if kind not in made:
+            made[kind] = make(args.sets, kind, folder / kind, engine)
+        catalogue, ids = made[kind]
+        items = lines(args.sets / "queries" / f"{name}.jsonl")
+        out(f"\n{name} ({len(items)} queries, {len(ids)} tools)\n")
+        out(f"{'':12}" + "".join(f"{figure:>10}" for figure in FIGURES) + f"{'empty':>10}")
+        out(f"{'off-topic empty':>18}\n" if others else "\n")
+        for mode in args.mode or MODES:
+            found = answers(catalogue, [item["query"] for item in items], mode)
+            rows = [
+                score([ids[tool] for tool in given], item["gold_tools"])
+                for given, item in zip(found, items, strict=True)
+            ]
+            figures = [sum(row[figure] for row in rows) / len(rows) for figure in FIGURES]
+            means.setdefault(mode, []).append(figures[0])
+            empty = sum(not given for given in found) / len(found)
+            out(f"{mode:12}" + "".join(f"{figure:10.3f}" for figure in figures) + f"{empty:10.3f}")
+            if others:
+                out(f"{sum(not given for given in answers(catalogue, others, mode)) / len(others):18.3f}")
+            out("\n")
+    out("\nmean NDCG@10: " + ", ".join(f"{m} {sum(v) / len(v):.3f}" for m, v in means.items()) + "\n")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--sets", type=Path, required=True, help="folder with queries/ and catalogues/")
+    parser.add_argument("--only", action="append", choices=list(CATALOGUES), help="a set; default: all")
+    parser.add_argument("--mode", action="append", choices=list(MODES), help="a mode; default: all")
+    parser.add_argument("--off-topic", action="store_true", help="also ask what no tool is for")
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["FINDSPOT_HOME"] = str(Path(folder, "home"))
+        os.environ["HOME"] = folder
+        engine = Engine()
+        run(args, engine, Path(folder))
+        engine.close()
+
+
+if __name__ == "__main__":
+    main()

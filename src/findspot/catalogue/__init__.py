@@ -1,0 +1,1 @@
+"""Tool catalogues: what MCP servers offer, kept in one JSON file and searched in four ways."""

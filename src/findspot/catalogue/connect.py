@@ -1,0 +1,175 @@
+"""The MCP client's side: asking servers for their tools, and hearing when those change.
+
+With `serve/mcp` the only user of the MCP SDK, which is imported when a server is asked.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import anyio
+
+from findspot.catalogue.indexfile import read_definition
+from findspot.catalogue.model import ToolDefinition
+from findspot.catalogue.sources import MissingVariableError, ServerSpec, named_tool
+from findspot.core.log import get_logger
+
+if TYPE_CHECKING:
+    from mcp import Client
+
+_log = get_logger("catalogue")
+
+DEFAULT_TIMEOUT_S = 30.0
+"""For a server to start and list its tools; some download themselves first."""
+
+_AT_ONCE = 8
+"""Servers asked at the same time: each may be a process of its own."""
+
+_MAX_PAGES = 1_000
+"""A server whose list never ends is cut off."""
+
+_SHOWN_CHARS = 300
+
+NESTED_VARIABLE = "FINDSPOT_STARTED_BY_FINDSPOT"
+"""Set for the servers that are started, so that one that is Findspot itself starts none in turn."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """What came of asking a server: its tools, or why there are none."""
+
+    tools: tuple[ToolDefinition, ...] = ()
+    error: str | None = None
+
+
+Heard = Callable[[str, Answered], None]
+
+
+def ask_servers(
+    specs: Sequence[ServerSpec], timeout_s: float = DEFAULT_TIMEOUT_S, heard: Heard | None = None
+) -> dict[str, Answered]:
+    """Ask all at once; a server that fails costs only its own tools."""
+    return anyio.run(_ask_all, specs, timeout_s, heard or (lambda _name, _answer: None))
+
+
+async def _ask_all(specs: Sequence[ServerSpec], timeout_s: float, heard: Heard) -> dict[str, Answered]:
+    answers: dict[str, Answered] = {}
+    places = anyio.CapacityLimiter(_AT_ONCE)
+
+    async def ask(spec: ServerSpec) -> None:
+        async with places:
+            answers[spec.name] = await _ask(spec, timeout_s)
+            heard(spec.name, answers[spec.name])
+
+    async with anyio.create_task_group() as group:
+        for spec in specs:
+            group.start_soon(ask, spec)
+    return answers
+
+
+async def _ask(spec: ServerSpec, timeout_s: float) -> Answered:
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as said:
+        try:
+            with anyio.fail_after(timeout_s):
+                async with _connected(spec, said) as client:
+                    return Answered(await _all_tools(client, spec.name))
+        except TimeoutError:
+            return Answered(error=f"no answer within {timeout_s:g} s")
+        except MissingVariableError as error:
+            return Answered(error=str(error))
+        except Exception as error:  # noqa: BLE001 - whatever a server does, the others are asked
+            return Answered(error=_told(error, said))
+
+
+async def follow_servers(
+    specs: Sequence[ServerSpec], changed: Callable[[str, tuple[ToolDefinition, ...]], Awaitable[None]]
+) -> None:
+    """Stay connected; `changed` is called with a server's tools whenever it says that they are others."""
+    async with anyio.create_task_group() as group:
+        for spec in specs:
+            group.start_soon(_follow, spec, changed)
+
+
+async def _follow(
+    spec: ServerSpec, changed: Callable[[str, tuple[ToolDefinition, ...]], Awaitable[None]]
+) -> None:
+    told, listening = anyio.create_memory_object_stream[None](1)
+
+    async def on_message(message: Any) -> None:
+        if getattr(message, "method", None) == "notifications/tools/list_changed":
+            with contextlib.suppress(anyio.WouldBlock):  # one is waiting already: the list is read once
+                told.send_nowait(None)
+
+    try:
+        with open(os.devnull, "w", encoding="utf-8") as nowhere:  # noqa: PTH123
+            async with _connected(spec, nowhere, on_message) as client:
+                await changed(spec.name, await _all_tools(client, spec.name))
+                async for _ in listening:
+                    await changed(spec.name, await _all_tools(client, spec.name))
+    except Exception as error:  # noqa: BLE001 - one that leaves is no longer heard, the others are
+        _log.warning("the server %s is no longer followed: %s", spec.name, _first(error))
+
+
+@contextlib.asynccontextmanager
+async def _connected(spec: ServerSpec, errors: Any, on_message: Any = None) -> AsyncIterator[Client]:
+    from mcp import Client
+    from mcp.client.stdio import StdioServerParameters, stdio_client
+    from mcp.client.streamable_http import streamable_http_client
+    from mcp.shared._httpx_utils import create_mcp_http_client
+
+    spec = spec.expanded()
+    async with contextlib.AsyncExitStack() as stack:
+        if spec.url is not None:
+            web = await stack.enter_async_context(create_mcp_http_client(headers=dict(spec.headers)))
+            transport: Any = streamable_http_client(spec.url, http_client=web)
+        else:
+            program = StdioServerParameters(
+                command=spec.command or "",
+                args=list(spec.args),
+                env=_environment(spec.env),
+                cwd=spec.folder / spec.cwd if spec.cwd else None,
+            )
+            transport = stdio_client(program, errlog=errors)
+        yield await stack.enter_async_context(Client(transport, mode="legacy", message_handler=on_message))
+
+
+def _environment(own: Mapping[str, str]) -> dict[str, str]:
+    """What clients give to a server: the environment they run in, and the entry's own variables."""
+    return {**os.environ, **own, NESTED_VARIABLE: "1"}
+
+
+async def _all_tools(client: Client, server: str) -> tuple[ToolDefinition, ...]:
+    tools: dict[str, ToolDefinition] = {}
+    cursor: str | None = None
+    for _ in range(_MAX_PAGES):
+        page = await client.list_tools(cursor=cursor, cache_mode="bypass")
+        for wire in page.tools:
+            value = wire.model_dump(mode="json", by_alias=True, exclude_none=True)
+            tool = named_tool(read_definition(value, "", "a tool"), server)
+            tools.setdefault(tool.name, tool)
+        if not page.next_cursor or page.next_cursor == cursor:
+            break
+        cursor = page.next_cursor
+    return tuple(tools.values())
+
+
+def _told(error: BaseException, said: Any) -> str:
+    """The error in a line, with the last thing that the server wrote to its standard error."""
+    cause = _first(error)
+    message = " ".join(f"{cause}".split()) or type(cause).__name__
+    said.seek(0, os.SEEK_END)
+    said.seek(max(0, said.tell() - 4_000))
+    last = next((line.strip() for line in reversed(said.read().splitlines()) if line.strip()), "")
+    return (f"{message} (it wrote: {last})" if last else message)[:_SHOWN_CHARS]
+
+
+def _first(error: BaseException) -> BaseException:
+    """The first error of a group of them, which is how parallel work reports one."""
+    while isinstance(error, BaseExceptionGroup) and error.exceptions:
+        error = error.exceptions[0]
+    return error

@@ -1,0 +1,212 @@
+"""`index.json`: a catalogue as a file, readable by other programs and by people.
+
+version 1.0.0   as published; `updatedAt`, `totalTools`, `hasEmbeddings`, `servers` and each
+                tool's `counts` and `fingerprint` are additions that others may leave out
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from findspot.catalogue.model import CatalogueCorruptError, IndexedTool, ToolDefinition
+from findspot.catalogue.words import searchable_text, token_counts
+from findspot.core.files import make_private_dir, translated_os_errors, write_atomic
+
+FORMAT_VERSION = "1.0.0"
+INDEX_PATH = Path(".please", "mcp", "index.json")
+"""Below a project's root, and below the user's home."""
+
+MAX_INDEX_BYTES = 512 * 1024 * 1024
+
+DECIMALS = {"fp32": 7, "fp16": 4, "q8": 3}
+"""Number format → digits that are kept of each number of an embedding."""
+
+DEFAULT_DTYPE = "fp16"
+
+
+@dataclass(frozen=True, slots=True)
+class ServerState:
+    """What is remembered of a server: enough to know whether to ask it again, and no secrets."""
+
+    fingerprint: str
+    tools: int
+    updated_at: str
+
+
+@dataclass(frozen=True, slots=True)
+class IndexFile:
+    """Everything that an index file says."""
+
+    tools: tuple[IndexedTool, ...] = ()
+    provider: str | None = None
+    """The embedding provider, such as `local:static`; none where there are no embeddings."""
+    revision: str = ""
+    dimensions: int = 0
+    dtype: str = DEFAULT_DTYPE
+    created_at: str = ""
+    updated_at: str = ""
+    servers: Mapping[str, ServerState] = field(default_factory=dict)
+
+    @property
+    def has_embeddings(self) -> bool:
+        return self.provider is not None and any(tool.embedding is not None for tool in self.tools)
+
+
+def now() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def write_index(path: Path, index: IndexFile) -> bytes:
+    """Replace the file; returns what was written."""
+    data = "".join(_lines(index)).encode("utf-8", "replace")
+    make_private_dir(path.parent)
+    write_atomic(path, data)
+    return data
+
+
+def _lines(index: IndexFile) -> Iterator[str]:
+    """A head, then a line a tool: a change of one tool is a change of one line."""
+    head = {
+        "version": FORMAT_VERSION,
+        "createdAt": index.created_at,
+        "updatedAt": index.updated_at,
+        "embeddingProvider": index.provider,
+        "embeddingRevision": index.revision,
+        "embeddingDimensions": index.dimensions,
+        "embeddingDtype": index.dtype,
+        "totalTools": len(index.tools),
+        "hasEmbeddings": index.has_embeddings,
+        "servers": {
+            name: {"fingerprint": state.fingerprint, "tools": state.tools, "updatedAt": state.updated_at}
+            for name, state in sorted(index.servers.items())
+        },
+    }
+    yield json.dumps(head, indent=2, ensure_ascii=False).removesuffix("\n}") + ',\n  "tools": ['
+    for place, tool in enumerate(index.tools):
+        yield (",\n    " if place else "\n    ") + _tool_line(tool)
+    yield "\n  ]\n}\n" if index.tools else "]\n}\n"
+
+
+def _tool_line(tool: IndexedTool) -> str:
+    value = {
+        "tool": definition_object(tool.tool),
+        "searchableText": tool.searchable_text,
+        "tokens": list(tool.tokens),
+        "counts": list(tool.counts),
+        "serverName": tool.server_name,
+        "fingerprint": tool.fingerprint,
+    }
+    if tool.embedding is not None:
+        value["embedding"] = list(tool.embedding)
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def definition_object(tool: ToolDefinition) -> dict[str, Any]:
+    """A tool as MCP spells it; what is not known is left out."""
+    value: dict[str, Any] = {"name": tool.name}
+    if tool.title:
+        value["title"] = tool.title
+    value |= {"description": tool.description, "inputSchema": dict(tool.input_schema)}
+    if tool.output_schema is not None:
+        value["outputSchema"] = dict(tool.output_schema)
+    if tool.annotations is not None:
+        value["annotations"] = dict(tool.annotations)
+    return value
+
+
+def read_bytes(path: Path) -> bytes | None:
+    """The file's content, or None where there is none."""
+    with translated_os_errors(path):
+        try:
+            with path.open("rb") as source:
+                data = source.read(MAX_INDEX_BYTES + 1)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+    if len(data) > MAX_INDEX_BYTES:
+        raise CatalogueCorruptError(str(path), f"it is larger than {MAX_INDEX_BYTES >> 20} MB")
+    return data
+
+
+def parse_index(path: Path, data: bytes) -> IndexFile:
+    """What a file says; `CatalogueCorruptError`, saying what is wrong with it, otherwise."""
+    try:
+        return _parsed(json.loads(data))
+    except (ValueError, RecursionError) as error:
+        raise CatalogueCorruptError(str(path), str(error)) from error
+
+
+def _parsed(value: Any) -> IndexFile:
+    if not isinstance(value, dict) or not isinstance(value.get("tools"), list):
+        raise ValueError("it is not an object with a list of 'tools'")
+    version = str(value.get("version", FORMAT_VERSION))
+    if version.partition(".")[0] != FORMAT_VERSION.partition(".")[0]:
+        raise ValueError(f"its version {version} is not {FORMAT_VERSION}; a newer Findspot wrote it")
+    dimensions = value.get("embeddingDimensions") or 0
+    tools = tuple(_read_tool(place, tool, dimensions) for place, tool in enumerate(value["tools"]))
+    return IndexFile(
+        tools=tools,
+        provider=value.get("embeddingProvider") or None,
+        revision=str(value.get("embeddingRevision") or ""),
+        dimensions=int(dimensions),
+        dtype=str(value.get("embeddingDtype") or DEFAULT_DTYPE),
+        created_at=str(value.get("createdAt") or ""),
+        updated_at=str(value.get("updatedAt") or value.get("createdAt") or ""),
+        servers=_read_servers(value.get("servers")),
+    )
+
+
+def _read_servers(value: Any) -> dict[str, ServerState]:
+    """Fingerprints that cannot be read only mean that a server is asked again."""
+    if not isinstance(value, dict):
+        return {}
+    return {
+        name: ServerState(str(about.get("fingerprint", "")), 0, str(about.get("updatedAt", "")))
+        for name, about in value.items()
+        if isinstance(about, dict)
+    }
+
+
+def _read_tool(place: int, value: Any, dimensions: int) -> IndexedTool:
+    if not isinstance(value, dict) or not isinstance(value.get("tool"), dict):
+        raise ValueError(f"tools[{place}] is not an object with a 'tool'")
+    tool = read_definition(value["tool"], str(value.get("serverName") or ""), f"tools[{place}]")
+    text = value.get("searchableText")
+    text = text if isinstance(text, str) else searchable_text(tool)
+    tokens, counts = value.get("tokens"), value.get("counts")
+    if not isinstance(tokens, list) or not isinstance(counts, list) or len(tokens) != len(counts):
+        counted = token_counts(text)
+        tokens, counts = list(counted), list(counted.values())
+    embedding = value.get("embedding")
+    if embedding is not None and (not isinstance(embedding, list) or len(embedding) != dimensions):
+        raise ValueError(f"the embedding of tools[{place}] has not {dimensions} numbers")
+    return IndexedTool(
+        tool=tool,
+        searchable_text=text,
+        tokens=tuple(map(str, tokens)),
+        counts=tuple(map(int, counts)),
+        fingerprint=str(value.get("fingerprint") or ""),
+        embedding=None if embedding is None else tuple(embedding),
+    )
+
+
+def read_definition(value: Mapping[str, Any], server_name: str, where: str) -> ToolDefinition:
+    """A tool as MCP spells it, its name already made unique."""
+    name = value.get("name")
+    if not isinstance(name, str) or not name.strip():
+        raise ValueError(f"{where} has no name")
+    schema, output, hints = value.get("inputSchema"), value.get("outputSchema"), value.get("annotations")
+    title, description = value.get("title"), value.get("description")
+    return ToolDefinition(
+        name=" ".join(name.split()),
+        server_name=server_name,
+        description=description if isinstance(description, str) else "",
+        title=title if isinstance(title, str) and title else None,
+        input_schema=schema if isinstance(schema, dict) else {},
+        output_schema=output if isinstance(output, dict) else None,
+        annotations=hints if isinstance(hints, dict) else None,
+    )

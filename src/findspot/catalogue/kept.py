@@ -1,0 +1,105 @@
+"""Tool sets kept ready in the home folder, so that a catalogue of ten thousand tools opens at once.
+
+They are derived from the index files and stamped with their content: one that is missing, damaged
+or out of date is made again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import shutil
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from findspot.catalogue.indexfile import IndexFile, parse_index, read_bytes
+from findspot.catalogue.model import CatalogueCorruptError, CatalogueNotFoundError
+from findspot.catalogue.toolset import FORMAT, ToolSet, merged, write_toolset
+from findspot.core.errors import FindspotError
+from findspot.core.files import make_private_dir
+from findspot.core.log import get_logger
+
+_log = get_logger("catalogue")
+
+_UNUSABLE = (OSError, ValueError, KeyError, TypeError, IndexError, EOFError)
+"""What a damaged tool set may raise when it is read."""
+
+
+def open_toolset(home: Path, paths: Sequence[Path]) -> ToolSet:
+    """The tools of the index files that exist, earlier ones first."""
+    contents = {path: data for path in paths if (data := read_bytes(path)) is not None}
+    if not contents:
+        raise CatalogueNotFoundError(" or ".join(map(str, paths)))
+    place = home / "catalogues" / _key(paths)
+    folder = place / _stamp(contents)
+    if (folder / "about.json").exists():
+        try:
+            return ToolSet(folder)
+        except _UNUSABLE as error:
+            _log.warning("the tool set %s is made again: %s", folder, error)
+    files, broken = _parsed(contents)
+    return _make(place, folder, files, broken)
+
+
+def _key(paths: Sequence[Path]) -> str:
+    return hashlib.sha256("\0".join(map(str, paths)).encode("utf-8", "surrogateescape")).hexdigest()[:32]
+
+
+def _stamp(contents: dict[Path, bytes]) -> str:
+    digest = hashlib.sha256(FORMAT.encode())
+    for path, data in contents.items():
+        digest.update(str(path).encode("utf-8", "surrogateescape") + b"\0" + hashlib.sha256(data).digest())
+    return digest.hexdigest()[:32]
+
+
+def _parsed(contents: dict[Path, bytes]) -> tuple[list[tuple[str, IndexFile]], list[CatalogueCorruptError]]:
+    """The files that can be read; one that cannot is told of, and fatal only where there is no other."""
+    files, broken = [], []
+    for path, data in contents.items():
+        try:
+            files.append((str(path), parse_index(path, data)))
+        except CatalogueCorruptError as error:
+            broken.append(error)
+    if not files:
+        raise broken[0]
+    return files, broken
+
+
+def _make(
+    place: Path, folder: Path, files: list[tuple[str, IndexFile]], broken: list[CatalogueCorruptError]
+) -> ToolSet:
+    tools, about = merged(files)
+    spoken = tuple(error.user_message for error in broken)
+    about = type(about)(about.provider, about.revision, about.dimensions, about.updated_at,
+                        (*spoken, *about.warnings))  # fmt: skip
+    temporary = _new_folder(place)
+    write_toolset(temporary, tools, about)
+    with contextlib.suppress(OSError):  # another process made the same one, or the home cannot be written
+        shutil.rmtree(folder, ignore_errors=True)
+        temporary.rename(folder)
+        temporary = folder
+    _forget_others(place, temporary)
+    return ToolSet(temporary)
+
+
+def _new_folder(place: Path) -> Path:
+    """Beside the others, so that a rename puts it in place; elsewhere if the home cannot be written."""
+    try:
+        make_private_dir(place)
+        return Path(tempfile.mkdtemp(dir=place, prefix=f".{os.getpid()}-"))
+    except (FindspotError, OSError):
+        return Path(tempfile.mkdtemp(prefix="findspot-tools-"))
+
+
+def _forget_others(place: Path, current: Path) -> None:
+    """Sets of earlier contents; a process that still reads one has its files open."""
+    if current.parent == place:
+        for other in place.iterdir():
+            if other != current and not _being_made(other):
+                shutil.rmtree(other, ignore_errors=True)
+
+
+def _being_made(folder: Path) -> bool:
+    return folder.name.startswith(".") and not (folder / "about.json").exists()

@@ -1,0 +1,68 @@
+"""`embedding`: likeness of meaning, as (cosine + 1) / 2."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from findspot.catalogue.model import NoEmbeddingsError, SearchMode, SearchOptions
+from findspot.catalogue.orchestrator import Ranked, Scores, ranked
+from findspot.catalogue.toolset import ToolSet
+from findspot.core.errors import ModelMismatchError
+from findspot.embed.protocol import Embedder, EmbedMode
+
+FIT_COSINES = {"local:static": 0.28}
+"""Where no tool is more like the query than this, none fits it: an empty answer is the right one.
+Measured by `python -m benchmarks.tools --off-topic`; models that were not measured have no such limit."""
+
+_NO_ROWS = np.zeros(0, dtype=np.int64)
+NOTHING = Ranked(_NO_ROWS, _NO_ROWS.astype(np.float32))
+
+
+class EmbeddingStrategy:
+    """The query's vector against all vectors of the tools, exactly."""
+
+    mode = SearchMode.EMBEDDING
+
+    def __init__(self, embedder: Callable[[str], Embedder]) -> None:
+        self._embedder = embedder
+
+    def initialize(self) -> None:
+        """Which model is needed is told by the tools."""
+
+    def search(self, query: str, tools: ToolSet, options: SearchOptions) -> Ranked:
+        cosines = np.where(tools.allowed(options.server), self.cosines(query, tools, self.mode), -1)
+        if cosines.max(initial=-1) < fit_cosine(tools):
+            return NOTHING
+        scores = np.clip((cosines + 1) / 2, 0, 1).astype(np.float32)
+        return ranked(scores, tools)
+
+    def cosines(self, query: str, tools: ToolSet, mode: SearchMode) -> Scores:
+        """How like the query each tool is; −1 where a tool has no vector, or the query no meaning."""
+        if tools.vectors is None or tools.about.provider is None:
+            raise NoEmbeddingsError(mode)
+        model = self.model_of(tools)
+        vector = model.embed([query], EmbedMode.QUERY)[0]
+        if not vector.any():
+            return np.full(len(tools), -1, dtype=np.float32)
+        cosines: Scores = tools.vectors @ vector
+        return cosines
+
+    def model_of(self, tools: ToolSet) -> Embedder:
+        """The very model that the tools were embedded with."""
+        about = tools.about
+        model = self._embedder(about.provider or "")
+        known = (about.dimensions, about.revision or model.revision)
+        if (model.dimensions, model.revision) != known:
+            error = ModelMismatchError(f"{about.provider} {about.revision}", f"{model.id} {model.revision}")
+            error.hint = "Run `findspot tools index` to embed the tools with the model that is installed."
+            raise error
+        return model
+
+    def dispose(self) -> None:
+        """The models belong to whoever opened them."""
+
+
+def fit_cosine(tools: ToolSet) -> float:
+    return FIT_COSINES.get(tools.about.provider or "", -1.0)

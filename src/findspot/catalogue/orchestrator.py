@@ -1,0 +1,132 @@
+"""The search of a catalogue: a strategy a mode, and one place that routes queries to them.
+
+To add a mode, write a class with the four members of `SearchStrategy` and register it:
+
+>>> orchestrator.register_strategy(MyStrategy())
+>>> orchestrator.search("read a file", tools, SearchOptions(mode="mine"))
+
+A strategy ranks rows of the tool set; the orchestrator applies the threshold and `top_k`, so that
+every mode treats them alike. docs/catalogues.md walks through an example.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from findspot.catalogue.model import SearchMode, SearchOptions, ToolReference, ToolResults
+from findspot.catalogue.toolset import ToolSet
+from findspot.core.errors import InvalidArgumentError
+
+MAX_QUERY_CHARS = 20_000
+"""A pasted file says nothing more about the tool that is wanted."""
+
+SHOWN_DESCRIPTION_CHARS = 2_000
+"""Of each tool in a list; `get_tool` gives all of it."""
+
+Scores = NDArray[np.float32]
+
+
+class Ranked(NamedTuple):
+    """Rows of the tool set with their scores between 0 and 1, best first."""
+
+    rows: NDArray[np.int64]
+    scores: Scores
+
+
+class SearchStrategy(Protocol):
+    """One way of matching."""
+
+    @property
+    def mode(self) -> str:
+        """The name under which it is asked for."""
+
+    def initialize(self) -> None:
+        """Get ready; called once, before the first search."""
+
+    def search(self, query: str, tools: ToolSet, options: SearchOptions) -> Ranked:
+        """Every tool that matches, best first; nothing where none fits."""
+
+    def dispose(self) -> None:
+        """Release what is held; calling it twice is harmless."""
+
+
+def ranked(scores: Scores, tools: ToolSet, *, least: float = 0.0) -> Ranked:
+    """The rows above `least`; equal scores in the order of names, so that an answer does not vary."""
+    rows = np.flatnonzero(scores > least)
+    best = sorted(rows.tolist(), key=lambda row: (-float(scores[row]), tools.names[row]))
+    order = np.array(best, dtype=np.int64)
+    return Ranked(order, scores[order])
+
+
+class SearchOrchestrator:
+    """Routes a query to the strategy of its mode."""
+
+    def __init__(self) -> None:
+        self._strategies: dict[str, SearchStrategy] = {}
+        self._ready: set[str] = set()
+        self._guard = threading.RLock()
+
+    @property
+    def modes(self) -> list[str]:
+        return list(self._strategies)
+
+    def register_strategy(self, strategy: SearchStrategy) -> None:
+        """Offer a mode; one of the same name is replaced."""
+        with self._guard:
+            earlier = self._strategies.get(strategy.mode)
+            if earlier is not None and strategy.mode in self._ready:
+                earlier.dispose()
+            self._ready.discard(strategy.mode)
+            self._strategies[strategy.mode] = strategy
+
+    def search(self, query: str, tools: ToolSet, options: SearchOptions) -> ToolResults:
+        """The best tools of the mode that the options name."""
+        started = time.perf_counter()
+        query = query[:MAX_QUERY_CHARS]
+        if not query.strip():
+            raise InvalidArgumentError("Query cannot be empty")
+        found = self._strategy(options.mode).search(query, tools, options)
+        kept = int(np.count_nonzero(found.scores >= options.threshold))
+        shown = [
+            _reference(tools, int(row), float(score), options.mode)
+            for row, score in zip(found.rows[: min(kept, options.top_k)], found.scores, strict=False)
+        ]
+        elapsed = (time.perf_counter() - started) * 1000
+        warning = " ".join(tools.about.warnings) or None
+        return ToolResults(tuple(shown), kept, len(tools), elapsed, warning)
+
+    def prepare(self, mode: str) -> SearchStrategy:
+        """The strategy of a mode, ready to search."""
+        return self._strategy(mode)
+
+    def close(self) -> None:
+        with self._guard:
+            for mode in self._ready:
+                self._strategies[mode].dispose()
+            self._ready.clear()
+
+    def _strategy(self, mode: str) -> SearchStrategy:
+        with self._guard:
+            strategy = self._strategies.get(mode)
+            if strategy is None:
+                known = ", ".join(f"'{name}'" for name in self._strategies)
+                raise InvalidArgumentError(
+                    f"There is no search mode '{mode}'.", hint=f"Choose one of {known}."
+                )
+            if mode not in self._ready:
+                strategy.initialize()
+                self._ready.add(mode)
+            return strategy
+
+
+def _reference(tools: ToolSet, row: int, score: float, mode: SearchMode) -> ToolReference:
+    tool = tools.definition(row)
+    text = tool.description
+    if len(text) > SHOWN_DESCRIPTION_CHARS:
+        text = text[: SHOWN_DESCRIPTION_CHARS - 1] + "…"
+    return ToolReference(tool.name, text, tool.server_name, round(score, 4), mode, tool.title)

@@ -1,0 +1,149 @@
+"""The tools of one or two index files in the form that is searched: arrays, and one line of text a tool."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from findspot.catalogue.indexfile import IndexFile, definition_object, read_definition
+from findspot.catalogue.model import IndexedTool, ToolDefinition
+from findspot.catalogue.words import keyword_counts
+from findspot.core.errors import InvalidArgumentError
+from findspot.embed.batch import unit
+from findspot.embed.protocol import Vectors
+from findspot.text.bm25 import Bm25, Postings
+
+FORMAT = "2"
+"""Part of the stamp of what is kept: raise it when anything here changes."""
+
+_ARRAYS = ("starts", "documents", "gains", "offsets")
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What is said of all the tools together."""
+
+    provider: str | None
+    revision: str
+    dimensions: int
+    updated_at: str
+    warnings: tuple[str, ...] = ()
+
+
+class ToolSet:
+    """Tools that can be searched; rows are in the order in which the files list them."""
+
+    def __init__(self, folder: Path) -> None:
+        about = json.loads((folder / "about.json").read_text("utf-8"))
+        self.about = About(**about | {"warnings": tuple(about["warnings"])})
+        self.texts = folder / "texts.txt"
+        listed = (folder / "names.jsonl").read_text("utf-8").splitlines()
+        self.names: list[str] = json.loads(listed[0])
+        self.servers: list[str] = json.loads(listed[1])
+        self.name_ends: list[int] = json.loads(listed[2])
+        self.rows = {name: row for row, name in enumerate(self.names)}
+        arrays = {name: np.load(folder / f"{name}.npy", mmap_mode="r") for name in _ARRAYS}
+        terms = (folder / "terms.txt").read_text("utf-8").split("\n") if len(arrays["starts"]) > 1 else []
+        self.keywords = Bm25(
+            Postings(terms, arrays["starts"], arrays["documents"], arrays["gains"], len(self.names))
+        )
+        self._offsets = arrays["offsets"]
+        self._records = folder / "records.jsonl"
+        vectors = folder / "vectors.npy"
+        self.vectors: Vectors | None = np.load(vectors, mmap_mode="r") if vectors.exists() else None
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def definition(self, row: int) -> ToolDefinition:
+        """One tool in full, read from its place in the file."""
+        with self._records.open("rb") as records:
+            records.seek(int(self._offsets[row]))
+            value = json.loads(records.readline())
+        return read_definition(value, self.servers[row], self.names[row])
+
+    def allowed(self, server: str | None) -> NDArray[np.bool_]:
+        """Which rows a search may give."""
+        if server is None:
+            return np.ones(len(self), dtype=np.bool_)
+        if server not in self.servers:
+            known = ", ".join(sorted(set(self.servers))[:20])
+            raise InvalidArgumentError(
+                f"There is no server '{server}' in the catalogue.", hint=f"Known servers: {known}."
+            )
+        return np.fromiter((name == server for name in self.servers), dtype=np.bool_, count=len(self))
+
+
+def merged(files: Sequence[tuple[str, IndexFile]]) -> tuple[list[IndexedTool], About]:
+    """The tools of all files, earlier files first and their tools before others of the same name."""
+    tools: dict[str, IndexedTool] = {}
+    chosen: IndexFile | None = None
+    warnings = []
+    for path, index in files:
+        apart = False
+        if index.has_embeddings:
+            chosen = chosen or index
+            apart = (index.provider, index.dimensions) != (chosen.provider, chosen.dimensions)
+            apart = apart or index.revision != chosen.revision
+        if apart:  # vectors of different models never meet
+            warnings.append(f"{path} was made with another model; its tools are found by words only.")
+        for tool in index.tools:
+            tools.setdefault(tool.tool.name, _without_vector(tool) if apart else tool)
+    updated = max((index.updated_at for _, index in files), default="")
+    if chosen is None:
+        return list(tools.values()), About(None, "", 0, updated, tuple(warnings))
+    about = About(chosen.provider, chosen.revision, chosen.dimensions, updated, tuple(warnings))
+    return list(tools.values()), about
+
+
+def _without_vector(tool: IndexedTool) -> IndexedTool:
+    return IndexedTool(tool.tool, tool.searchable_text, tool.tokens, tool.counts, tool.fingerprint)
+
+
+def write_toolset(folder: Path, tools: Sequence[IndexedTool], about: About) -> None:
+    """Work out everything that a `ToolSet` reads."""
+    spelled = {name: getattr(about, name) for name in About.__slots__}
+    (folder / "about.json").write_text(json.dumps(spelled | {"warnings": list(about.warnings)}), "utf-8")
+    texts = [" ".join(tool.searchable_text.split()) for tool in tools]
+    (folder / "texts.txt").write_text("".join(f"{text}\n" for text in texts), "utf-8", "replace", "\n")
+    names = [
+        [tool.tool.name for tool in tools],
+        [tool.server_name for tool in tools],
+        [len(tool.tool.own_name.encode("utf-8", "replace")) for tool in tools],
+    ]
+    (folder / "names.jsonl").write_text("\n".join(map(json.dumps, names)), "utf-8")
+    postings = Bm25.build(
+        keyword_counts(tool.tokens, tool.counts, tool.server_name) for tool in tools
+    ).postings
+    (folder / "terms.txt").write_text("\n".join(postings.terms), "utf-8", "replace", "\n")
+    offsets = _write_records(folder / "records.jsonl", tools)
+    arrays: tuple[NDArray[Any], ...] = (postings.starts, postings.documents, postings.gains, offsets)
+    for name, array in zip(_ARRAYS, arrays, strict=True):
+        np.save(folder / f"{name}.npy", array)
+    if about.provider is not None:
+        np.save(folder / "vectors.npy", _matrix(tools, about.dimensions))
+
+
+def _write_records(path: Path, tools: Sequence[IndexedTool]) -> NDArray[np.int64]:
+    offsets = np.zeros(len(tools), dtype=np.int64)
+    with path.open("wb") as out:
+        for row, tool in enumerate(tools):
+            offsets[row] = out.tell()
+            value: dict[str, Any] = definition_object(tool.tool)
+            out.write(json.dumps(value).encode("ascii") + b"\n")
+    return offsets
+
+
+def _matrix(tools: Sequence[IndexedTool], dimensions: int) -> Vectors:
+    """One unit row a tool; a row of zeros, which is like nothing, where a tool has no vector."""
+    rows = np.zeros((len(tools), dimensions), dtype=np.float32)
+    for row, tool in enumerate(tools):
+        if tool.embedding is not None:
+            rows[row] = tool.embedding
+    return unit(rows)

@@ -1,0 +1,99 @@
+"""The words of a tool: what is searched, what is counted, and what is embedded."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from findspot.catalogue.model import ToolDefinition
+from findspot.text.stopwords import STOP_WORDS
+from findspot.text.tokens import parts, stem
+
+MAX_TEXT_CHARS = 20_000
+"""More of one tool is not read: no description is longer on purpose, and one must not drown the rest."""
+
+_MAX_DEPTH = 6
+"""Schemas may refer to themselves; parameters nested deeper say little about a tool."""
+
+_BLANKS = re.compile(r"\s+")
+
+
+class Fields(NamedTuple):
+    """A tool's words by where they stand."""
+
+    name: str
+    title: str
+    description: str
+    parameters: str
+    details: str
+    """What the parameters are said to be, and the values they take."""
+
+
+def fields(tool: ToolDefinition) -> Fields:
+    found = list(_parameters(tool.input_schema))
+    names = dict.fromkeys(name for name, _ in found)
+    return Fields(
+        tool.own_name[:MAX_TEXT_CHARS],
+        (tool.title or "")[:MAX_TEXT_CHARS],
+        tool.description[:MAX_TEXT_CHARS],
+        " ".join(names)[:MAX_TEXT_CHARS],
+        " ".join(filter(None, (detail for _, detail in found)))[:MAX_TEXT_CHARS],
+    )
+
+
+def searchable_text(tool: ToolDefinition) -> str:
+    """Everything that is searched, on one line, so that a pattern may span it."""
+    joined = " ".join(filter(None, fields(tool)))
+    return _BLANKS.sub(" ", joined)[:MAX_TEXT_CHARS].strip()
+
+
+def token_counts(text: str) -> Counter[str]:
+    """The words of a text, lower-cased and without stop words, in the order in which they come."""
+    return Counter(word for word in parts(text) if word not in STOP_WORDS)
+
+
+def keyword_counts(tokens: Iterable[str], counts: Iterable[int], server_name: str) -> dict[str, float]:
+    """What keyword search knows of a tool: its words' stems, and those of its server's name."""
+    known: dict[str, float] = {}
+    for token, count in zip(tokens, counts, strict=True):
+        known[stem(token)] = known.get(stem(token), 0) + count
+    for token in query_terms(server_name):
+        known[token] = known.get(token, 0) + 1
+    return known
+
+
+def query_terms(query: str) -> list[str]:
+    """The stems that keyword search looks for."""
+    return [stem(token) for token in token_counts(query[:MAX_TEXT_CHARS])]
+
+
+def _parameters(schema: Any, depth: int = 0) -> Iterator[tuple[str, str]]:
+    """Each parameter with its description and its values; nested ones follow their parent."""
+    if not isinstance(schema, Mapping) or depth > _MAX_DEPTH:
+        return
+    for name, about in _properties(schema).items():
+        yield str(name), _detail(about)
+        if isinstance(about, Mapping):
+            yield from _parameters(about if "properties" in about else None, depth + 1)
+            yield from _parameters(about.get("items"), depth + 1)
+
+
+def _properties(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A schema's properties; some lists of tools give the parameters alone, without a schema around them."""
+    declared = schema.get("properties")
+    if isinstance(declared, Mapping):
+        return declared
+    flat = bool(schema) and all(isinstance(about, Mapping) and "type" in about for about in schema.values())
+    return schema if flat else {}
+
+
+def _detail(about: Any) -> str:
+    if not isinstance(about, Mapping):
+        return ""
+    description, values = about.get("description"), about.get("enum")
+    said = [description] if isinstance(description, str) else []
+    if isinstance(values, list):
+        said += [str(value) for value in values if isinstance(value, str | int | float)]
+    return " ".join(said)

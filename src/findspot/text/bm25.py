@@ -1,0 +1,94 @@
+"""BM25 over documents in memory: the one definition for everything that is not on disk.
+
+    score(D, Q) = Σ idf(q) · tf(q, D) · (k1 + 1) / (tf(q, D) + k1 · (1 − b + b · |D| / avgdl))
+
+What each term gives each document is worked out once, so that a query only adds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+K1 = 1.2
+"""How soon more of the same word stops counting."""
+
+B = 0.75
+"""How much a long document is held against its words."""
+
+Idf = Callable[[int, int], float]
+
+
+def lucene_idf(documents: int, holding: int) -> float:
+    """ln((N − df + 0.5) / (df + 0.5) + 1): rare words count most, and none counts against."""
+    return math.log((documents - holding + 0.5) / (holding + 0.5) + 1)
+
+
+class Postings(NamedTuple):
+    """An index as plain arrays: term `i` gives `gains[k]` to `documents[k]`, `k` from `starts[i]` on."""
+
+    terms: list[str]
+    starts: NDArray[np.int64]
+    documents: NDArray[np.int32]
+    gains: NDArray[np.float32]
+    size: int
+
+
+class Bm25:
+    """Documents that can be scored against words."""
+
+    def __init__(self, postings: Postings) -> None:
+        self.postings = postings
+        self._terms = {term: place for place, term in enumerate(postings.terms)}
+
+    @classmethod
+    def build(
+        cls,
+        documents: Iterable[Mapping[str, float]],
+        *,
+        k1: float = K1,
+        b: float = B,
+        idf: Idf = lucene_idf,
+    ) -> Bm25:
+        """From each document's words with how often it holds them."""
+        return cls(_postings(list(documents), k1, b, idf))
+
+    def __len__(self) -> int:
+        return self.postings.size
+
+    def __contains__(self, term: str) -> bool:
+        return term in self._terms
+
+    def scores(self, terms: Iterable[str]) -> NDArray[np.float32]:
+        """One number a document; a word that is asked for twice counts once."""
+        total = np.zeros(self.postings.size, dtype=np.float32)
+        for term in sorted(set(terms)):  # sorted: the sum must not depend on the order of words
+            place = self._terms.get(term)
+            if place is not None:
+                part = slice(self.postings.starts[place], self.postings.starts[place + 1])
+                total[self.postings.documents[part]] += self.postings.gains[part]
+        return total
+
+
+def _postings(documents: Sequence[Mapping[str, float]], k1: float, b: float, idf: Idf) -> Postings:
+    by_term: dict[str, tuple[list[int], list[float]]] = {}
+    for number, counts in enumerate(documents):
+        for term, count in counts.items():
+            holders, times = by_term.setdefault(term, ([], []))
+            holders.append(number)
+            times.append(count)
+    terms = sorted(by_term)
+    held = np.fromiter((len(by_term[term][0]) for term in terms), dtype=np.int64, count=len(terms))
+    starts = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(held)])
+    numbers = np.fromiter((n for term in terms for n in by_term[term][0]), np.int32, int(starts[-1]))
+    times_ = np.fromiter((t for term in terms for t in by_term[term][1]), np.float64, int(starts[-1]))
+    lengths = np.fromiter((sum(counts.values()) for counts in documents), np.float64, len(documents))
+    mean = float(lengths.mean()) if len(lengths) and lengths.any() else 1.0
+    damping = k1 * (1 - b + b * lengths / mean)
+    weights = np.repeat([idf(len(documents), int(count)) for count in held], held)
+    gains = weights * times_ * (k1 + 1) / (times_ + damping[numbers])
+    return Postings(terms, starts, numbers, gains.astype(np.float32), len(documents))

