@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
-from findspot.core.model import Hit, Span
+from findspot.core.model import Hit, Query, Span
 from findspot.rank.calibrate import Evidence, calibrated, coverage
 from findspot.rank.signals import Candidate
-from findspot.store.records import StoredChunk
-from findspot.store.schema import ORDINAL_BITS, OUTLINE_ORDINAL
+from findspot.store.records import StoredChunk, StoredFile
 from findspot.store.snapshot import Snapshot
 from findspot.text.snippet import best_line
 from findspot.text.tokens import tokens
 
-MAX_MERGED_LINES = 80
+MAX_MERGED_CHUNKS = 3
 """Neighbours are merged into one passage up to about a screen and a half."""
+
+MERGE_WITHIN = 20
+"""A neighbour must rank about as well, or every passage would grow by what merely stands beside it."""
 
 _SURE_OF = 3
 """The best evidence among this many first hits speaks for the answer as a whole."""
@@ -23,98 +25,108 @@ _SURE_OF = 3
 
 @dataclass(slots=True)
 class Passage:
-    """Neighbouring chunks of one file; the first is the one that ranked best."""
+    """Neighbouring chunks of one file, by their numbers; the leader is the one that ranked best."""
 
     leader: Candidate
-    chunks: list[StoredChunk] = field(default_factory=list)
+    rank: int
+    first: int
+    last: int
 
     @property
-    def span(self) -> Span:
-        return Span(self.chunks[0].start_line, self.chunks[-1].end_line)
+    def size(self) -> int:
+        return self.last - self.first + 1
 
-    def takes(self, chunk: StoredChunk) -> bool:
-        """Whether a chunk directly before or after belongs to this passage."""
-        if chunk.path != self.chunks[0].path:
-            return False
-        first, last = self.chunks[0].number, self.chunks[-1].number
-        lines = max(chunk.end_line, self.span.end) - min(chunk.start_line, self.span.start) + 1
-        return chunk.number in (first - 1, last + 1) and lines <= MAX_MERGED_LINES
-
-    def add(self, chunk: StoredChunk) -> None:
-        self.chunks.append(chunk)
-        self.chunks.sort(key=lambda c: c.number)
-
-    def text(self) -> str:
-        """The passage's exact lines; only blank lines can stand between two chunks."""
-        lines: list[str] = []
-        for chunk in self.chunks:
-            start = self.span.start + len(lines)
-            lines.extend([""] * (chunk.start_line - start))
-            lines.extend(chunk.text.split("\n")[max(0, start - chunk.start_line) :])
-        return "\n".join(lines)
+    @property
+    def numbers(self) -> range:
+        return range(self.first, self.last + 1)
 
 
-def passages(snapshot: Snapshot, ranked: Sequence[Candidate], wanted: int) -> list[Passage]:
-    """The first `wanted` passages of a ranking, copies of the same file left out."""
-    found: list[Passage] = []
-    seen: set[tuple[str, int]] = set()
-    for start in range(0, len(ranked), max(wanted, 20)):
-        part = ranked[start : start + max(wanted, 20)]
-        chunks = snapshot.chunks([candidate.number for candidate in part])
-        for candidate in part:
-            chunk = chunks.get(candidate.number)
-            if chunk is None or _is_copy(snapshot, candidate, seen):
-                continue
-            home = next((passage for passage in found if passage.takes(chunk)), None)
-            if home:
-                home.add(chunk)
-            elif len(found) == wanted:
-                return found
-            else:
-                found.append(Passage(candidate, [chunk]))
-    return found
+def passages(ranked: Sequence[Candidate], files: Mapping[int, StoredFile]) -> list[Passage]:
+    """A ranking as passages, copies of the same file left out.
+
+    It looks at nothing but the ranking, so that asking for more results never changes the first.
+    """
+    found: dict[int, Passage] = {}
+    part_of: dict[int, int] = {}
+    home: dict[str, int] = {}
+    for rank, candidate in enumerate(ranked):
+        if home.setdefault(files[candidate.file_id].sha256, candidate.file_id) != candidate.file_id:
+            continue
+        passage = Passage(candidate, rank, candidate.number, candidate.number)
+        for other in _beside(passage, found, part_of):
+            if passage.size + other.size <= MAX_MERGED_CHUNKS:
+                del found[other.rank]
+                passage = _merged(other, passage)
+        found[passage.rank] = passage
+        part_of.update(dict.fromkeys(passage.numbers, passage.rank))
+    return [found[rank] for rank in sorted(found)]
 
 
-def _is_copy(snapshot: Snapshot, candidate: Candidate, seen: set[tuple[str, int]]) -> bool:
-    content = snapshot.files.by_id[candidate.number >> ORDINAL_BITS].sha256
-    key = (content, candidate.number & OUTLINE_ORDINAL)
-    if key in seen:
-        return True
-    seen.add(key)
-    return False
+def _beside(passage: Passage, found: Mapping[int, Passage], part_of: Mapping[int, int]) -> list[Passage]:
+    """The passages directly before and after a new one, the better first, where they rank alike."""
+    ranks = sorted(part_of[n] for n in (passage.first - 1, passage.last + 1) if n in part_of)
+    return [
+        found[rank]
+        for rank in dict.fromkeys(ranks)
+        if passage.rank - rank < MERGE_WITHIN and found[rank].leader.file_id == passage.leader.file_id
+    ]
+
+
+def _merged(one: Passage, other: Passage) -> Passage:
+    better = min(one, other, key=lambda passage: passage.rank)
+    return Passage(better.leader, better.rank, min(one.first, other.first), max(one.last, other.last))
+
+
+def joined(chunks: Sequence[StoredChunk]) -> str:
+    """The exact lines of neighbouring chunks; only blank lines can stand between two of them."""
+    lines: list[str] = []
+    for chunk in chunks:
+        start = chunks[0].start_line + len(lines)
+        lines.extend([""] * (chunk.start_line - start))
+        lines.extend(chunk.text.split("\n")[max(0, start - chunk.start_line) :])
+    return "\n".join(lines)
 
 
 def to_hits(
-    found: Sequence[Passage], cosines: Mapping[int, float], weights: Mapping[str, float], explain: bool
+    snapshot: Snapshot,
+    found: Sequence[Passage],
+    cosines: Mapping[int, float],
+    weights: Mapping[str, float],
+    query: Query,
 ) -> list[Hit]:
-    """Hits with calibrated scores, best first."""
+    """The page of hits that a query wants, with calibrated scores, best first."""
+    page = found[query.offset : query.offset + query.limit]
+    needed = {number for passage in (*found[:_SURE_OF], *page) for number in passage.numbers}
+    stored = snapshot.chunks(sorted(needed))
+
+    def evidence(passage: Passage) -> Evidence:
+        chunks = [stored[number] for number in passage.numbers]
+        held = set(tokens(" ".join([joined(chunks), chunks[0].path, chunks[0].breadcrumb or ""])))
+        cosine = cosines.get(passage.leader.number, 0.0)
+        return Evidence(coverage(weights, held), cosine, passage.leader.defines)
+
     best = found[0].leader.score if found else 0.0
-    sure = max((_evidence(passage, cosines, weights).sure for passage in found[:_SURE_OF]), default=0.0)
+    sure = max((evidence(passage).sure for passage in found[:_SURE_OF]), default=0.0)
     hits = []
-    for passage in found:
-        hit = _hit(passage, calibrated(sure, passage.leader.score / best if best else 0.0), weights)
-        if explain:
-            hit = replace(hit, why=passage.leader.why() | _evidence(passage, cosines, weights).why())
+    for passage in page:
+        score = calibrated(sure, passage.leader.score / best if best else 0.0)
+        hit = _hit([stored[number] for number in passage.numbers], passage.leader.number, score, weights)
+        if query.explain:
+            hit = replace(hit, why=passage.leader.why() | evidence(passage).why())
         hits.append(hit)
     return hits
 
 
-def _evidence(passage: Passage, cosines: Mapping[int, float], weights: Mapping[str, float]) -> Evidence:
-    leader = passage.leader
-    held = set(tokens(" ".join([passage.text(), leader.path, passage.chunks[0].breadcrumb or ""])))
-    return Evidence(coverage(weights, held), cosines.get(leader.number, 0.0), leader.defines)
-
-
-def _hit(passage: Passage, score: float, weights: Mapping[str, float]) -> Hit:
-    main = next(chunk for chunk in passage.chunks if chunk.number == passage.leader.number)
+def _hit(chunks: Sequence[StoredChunk], leader: int, score: float, weights: Mapping[str, float]) -> Hit:
+    main = next(chunk for chunk in chunks if chunk.number == leader)
     return Hit(
         path=main.path,
-        span=passage.span,
-        text=passage.text(),
+        span=Span(chunks[0].start_line, chunks[-1].end_line),
+        text=joined(chunks),
         score=score,
         kind=main.kind,
         language=main.language,
-        symbols=tuple(dict.fromkeys(name for chunk in passage.chunks for name in chunk.symbols)),
+        symbols=tuple(dict.fromkeys(name for chunk in chunks for name in chunk.symbols)),
         signature=main.signature,
         breadcrumb=main.breadcrumb,
         doc_comment=main.doc_comment,

@@ -36,14 +36,13 @@ def search(snapshot: Snapshot, embedder: Embedder, query: Query) -> Results:
         boost_headings(snapshot, pool, question)
         boost_paths(pool, question, signals.DOCS_PATH_MATCH)
     signals.spread_files(pool)
-    ranked = pool.ranked()
-    shown = passages(snapshot, ranked, query.offset + query.limit)
-    hits = to_hits(shown, found.semantic, question.term_weights, query.explain)[query.offset :]
+    shown = passages(pool.ranked(), snapshot.files.by_id)
+    hits = to_hits(snapshot, shown, found.semantic, question.term_weights, query)
     return Results(
         query=query.text,
         mode=query.mode,
         hits=tuple(hits),
-        total=len(ranked),
+        total=len(shown),
         elapsed_ms=(time.perf_counter() - started) * 1000,
         warning=question.warning,
     )
