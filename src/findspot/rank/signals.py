@@ -43,6 +43,9 @@ NAME_SHARE = 0.5
 """Half of the path signal is how much of the query the path repeats, half how much of the file's
 name the query explains: of six words only one may be `validates`, but it is all of `validator`."""
 
+MENTIONED = 0.3
+"""A file that a bug report or a stack trace names is where to look first."""
+
 HEADING_MATCH = 0.4
 """A section's heading, and those above it, are written to be found by."""
 
@@ -78,13 +81,14 @@ class Candidate:
     defines: float = 0.0
     stem: float = 0.0
     path_match: float = 0.0
+    mention: float = 0.0
     coherence: float = 0.0
     role: float = 1.0
     repeat: float = 1.0
 
     @property
     def score(self) -> float:
-        gathered = self.fused + self.defines + self.stem + self.path_match + self.coherence
+        gathered = self.fused + self.defines + self.stem + self.path_match + self.mention + self.coherence
         return gathered * self.role * self.repeat
 
     def why(self) -> dict[str, float]:
@@ -96,6 +100,7 @@ class Candidate:
             "definition": self.defines,
             "fileName": self.stem,
             "path": self.path_match,
+            "mentioned": self.mention,
             "coherence": self.coherence,
             "roleFactor": self.role,
             "sameFileFactor": self.repeat,

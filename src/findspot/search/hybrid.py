@@ -13,7 +13,7 @@ from findspot.rank.intent import Intent
 from findspot.rank.roles import ASKS_FOR_EXAMPLES, ASKS_FOR_TESTS, Role, role_of
 from findspot.rank.signals import Candidate, Pool
 from findspot.search.answers import passages, to_hits
-from findspot.search.filters import allowed_files
+from findspot.search.filters import allowed_files, nothing_to_search
 from findspot.search.questions import Question, understand
 from findspot.search.retrieve import Found, candidates
 from findspot.store.schema import ORDINAL_BITS
@@ -25,11 +25,13 @@ def search(snapshot: Snapshot, embedder: Embedder, query: Query) -> Results:
     """intent → retrieve → fuse → boost → penalise → diversify → cut → explain."""
     started = time.perf_counter()
     question = understand(snapshot, embedder, query)
-    found = candidates(snapshot, question, allowed_files(snapshot, query))
+    files = allowed_files(snapshot, query)
+    found = candidates(snapshot, question, files)
     pool = fuse(snapshot, found, question.weight)
     if query.corpus is Corpus.CODE:
         boost_definitions(pool, found, question)
         boost_paths(pool, question, signals.PATH_MATCH)
+        boost_mentions(pool, found)
         penalise(snapshot, pool, question)
         signals.add_coherence(pool)
     else:
@@ -44,7 +46,7 @@ def search(snapshot: Snapshot, embedder: Embedder, query: Query) -> Results:
         hits=tuple(hits),
         total=len(shown),
         elapsed_ms=(time.perf_counter() - started) * 1000,
-        warning=question.warning,
+        warning=question.warning if files else nothing_to_search(snapshot, query),
     )
 
 
@@ -84,6 +86,13 @@ def boost_paths(pool: Pool, question: Question, weight: float) -> None:
         candidate.path_match = weight * shares[candidate.path]
 
 
+def boost_mentions(pool: Pool, found: Found) -> None:
+    """Lift files that a report or a stack trace names."""
+    for candidate in pool.by_number.values():
+        if candidate.file_id in found.mentioned:
+            candidate.mention = signals.MENTIONED
+
+
 def boost_headings(snapshot: Snapshot, pool: Pool, question: Question) -> None:
     """Lift sections whose heading, or one above it, says what the query asks about."""
     for number, breadcrumb in snapshot.breadcrumbs(sorted(pool.by_number)).items():
@@ -93,10 +102,11 @@ def boost_headings(snapshot: Snapshot, pool: Pool, question: Question) -> None:
 
 def penalise(snapshot: Snapshot, pool: Pool, question: Question) -> None:
     """Push down what usually is not the answer, unless the query asks for it."""
+    asked = "" if question.reading.is_long else question.text  # every report speaks of tests
     stay = set()
-    if question.query.include_tests is not IncludeTests.AUTO or ASKS_FOR_TESTS.search(question.text):
+    if question.query.include_tests is not IncludeTests.AUTO or ASKS_FOR_TESTS.search(asked):
         stay.add(Role.TEST)
-    if ASKS_FOR_EXAMPLES.search(question.text):
+    if ASKS_FOR_EXAMPLES.search(asked):
         stay.add(Role.EXAMPLE)
     files = snapshot.files.by_id
     for candidate in pool.by_number.values():

@@ -27,6 +27,9 @@ MAX_QUERY_CHARS = 20_000
 MAX_TERMS = 48
 """A long text is searched by its most telling terms; the rest cost time and add noise."""
 
+TITLE_WEIGHT = 2.0
+"""A report's first line says what it is about; what follows holds logs and templates too."""
+
 DOCS_WEIGHT = 0.5
 """Prose shares words with questions about it; meaning and words count alike."""
 
@@ -52,7 +55,7 @@ class Question:
     vector: NDArray[np.int8]
     scale: float
     topic: tuple[str, ...]
-    """The query's words without fillers: what a path or a heading may repeat."""
+    """Words of the query, or of a report's title, without fillers: what a path or heading may repeat."""
     except_chunks: frozenset[int] = frozenset()
     warning: str | None = None
 
@@ -86,7 +89,9 @@ def _question(
     telling = {term: n for term, n in counts.items() if term not in STOP_WORDS} or dict(counts)
     reader = snapshot.keywords(query.corpus)
     rarity = _rarity(reader, telling)
-    known = sorted((t for t in telling if rarity[t][1]), key=lambda t: (-rarity[t][0], t))
+    title = set(tokens(reading.title))
+    weights = {t: (1 + math.log(n)) * (TITLE_WEIGHT if t in title else 1) for t, n in telling.items()}
+    known = sorted((t for t in telling if rarity[t][1]), key=lambda t: (-rarity[t][0] * weights[t], t))
     if not telling and not vector.values.any():
         warning = "The query has no words to search for."
     return Question(
@@ -94,14 +99,18 @@ def _question(
         text=text,
         reading=reading,
         weight=_weight(query, reading.intent),
-        terms={term: 1.0 + math.log(telling[term]) for term in known[:MAX_TERMS]},
+        terms={term: weights[term] for term in known[:MAX_TERMS]},
         term_weights={term: rarity[term][0] for term in telling},
         vector=vector.values[0],
         scale=float(vector.scales[0]),
-        topic=tuple(dict.fromkeys(word for word in parts(text) if word not in STOP_WORDS)),
+        topic=_topic(reading.title or text),
         except_chunks=except_chunks,
         warning=warning,
     )
+
+
+def _topic(text: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(word for word in parts(text) if word not in STOP_WORDS))
 
 
 def _rarity(reader: KeywordReader | None, terms: dict[str, int]) -> dict[str, tuple[float, bool]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 
 from findspot.core.model import Corpus
 from findspot.search.filters import is_filtered
@@ -16,6 +17,9 @@ POOL = 200
 """Candidates of each kind; fixed, so that asking for more results never changes their order."""
 
 MAX_NAMES = 20
+MAX_NAMESAKES = 3
+"""A file name that fits more files than this points at none of them."""
+
 MAX_DEFINITIONS = 50
 """A name defined in more places than this tells nothing; `main`, `init` and the like."""
 
@@ -28,10 +32,14 @@ class Found:
     semantic: dict[int, float]
     defining: dict[int, tuple[Definition, ...]]
     """Chunk → what it defines of the names in the query."""
+    mentioned: frozenset[int]
+    """Files whose name the query holds, by number."""
+    traced: frozenset[int]
+    """Chunks that hold a line which the query names."""
 
     @property
     def numbers(self) -> set[int]:
-        return self.keyword.keys() | self.semantic.keys() | self.defining.keys()
+        return self.keyword.keys() | self.semantic.keys() | self.defining.keys() | self.traced
 
 
 def candidates(snapshot: Snapshot, question: Question, files: Sequence[StoredFile]) -> Found:
@@ -44,10 +52,13 @@ def candidates(snapshot: Snapshot, question: Question, files: Sequence[StoredFil
     def fits(number: int) -> bool:
         return number >> ORDINAL_BITS in allowed and number not in question.except_chunks
 
+    mentioned, traced = _by_mention(snapshot, question, files)
     found = Found(
         {number: score for number, score in keyword.items() if fits(number)},
         {number: score for number, score in semantic.items() if fits(number)},
         {number: names for number, names in defining.items() if fits(number)},
+        mentioned,
+        frozenset(filter(fits, traced)),
     )
     missing = found.numbers - found.semantic.keys()
     if missing and question.vector.any():
@@ -82,3 +93,31 @@ def _by_definition(snapshot: Snapshot, question: Question) -> dict[int, tuple[De
             for definition in found:
                 defining[definition.number] = (*defining.get(definition.number, ()), definition)
     return defining
+
+
+def _by_mention(
+    snapshot: Snapshot, question: Question, files: Sequence[StoredFile]
+) -> tuple[frozenset[int], set[int]]:
+    """Files that a report or a stack trace names, and the chunks at the lines it gives."""
+    named: dict[str, list[StoredFile]] = {}
+    for file in files if question.reading.places else ():
+        named.setdefault(PurePosixPath(file.path).name, []).append(file)
+    mentioned: set[int] = set()
+    traced: set[int] = set()
+    for path, line in question.reading.places:
+        found = _meant(path, named.get(PurePosixPath(path).name, []))
+        mentioned.update(file.id for file in found)
+        if line is not None:
+            traced.update(number for file in found for number in _chunks_at(snapshot, file.path, line))
+    return frozenset(mentioned), traced
+
+
+def _chunks_at(snapshot: Snapshot, path: str, line: int) -> list[int]:
+    chunks = (chunk for chunk in snapshot.chunks_of(path) if chunk.kind != "outline")
+    return [chunk.number for chunk in chunks if chunk.start_line <= line <= chunk.end_line]
+
+
+def _meant(path: str, namesakes: list[StoredFile]) -> list[StoredFile]:
+    """Of the files of that name, those whose folders fit as well, as far as any are given."""
+    found = [f for f in namesakes if f"/{f.path}".endswith(f"/{path}") or f"/{path}".endswith(f"/{f.path}")]
+    return found if len(found) <= MAX_NAMESAKES else []
