@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 TOKEN_BUDGETS = (500, 1_000, 2_000, 4_000)
-CHARS_PER_TOKEN = 4
 TOP = 10
 
 
@@ -18,7 +17,6 @@ class Place(NamedTuple):
     path: str
     start: int | None = None
     end: int | None = None
-    chars: int = 0
 
 
 def covers(hit: Place, target: Place) -> bool:
@@ -39,8 +37,10 @@ def ndcg(ranks: Sequence[int], wanted: int) -> float:
     return gained / best if best else 0.0
 
 
-def score(hits: Sequence[Place], targets: Sequence[Place]) -> dict[str, float]:
-    """All figures of one query.
+def score(
+    hits: Sequence[Place], targets: Sequence[Place], within: Mapping[int, Sequence[Place]]
+) -> dict[str, float]:
+    """All figures of one query; `within` has the answer rendered for each number of tokens.
 
     `ndcg10` is as published for this benchmark: the rank of the first passage that covers each
     target, passages of a file not collapsed, binary gain. The others collapse files first.
@@ -58,8 +58,9 @@ def score(hits: Sequence[Place], targets: Sequence[Place]) -> dict[str, float]:
         "hit5": float(any(rank <= 5 for rank in ranks)),
         "hit10": float(bool(ranks)),
     }
-    for budget in TOKEN_BUDGETS:
-        figures[f"recall@{budget}t"] = _recall_within(hits, targets, budget * CHARS_PER_TOKEN)
+    for budget, shown in within.items():
+        found = sum(any(covers(hit, target) for hit in shown) for target in targets)
+        figures[f"recall@{budget}t"] = found / len(targets)
     return figures
 
 
@@ -72,17 +73,6 @@ def _first_of_each_file(places: Sequence[Place]) -> list[Place]:
     for place in places:
         first.setdefault(place.path, place)
     return list(first.values())
-
-
-def _recall_within(hits: Sequence[Place], targets: Sequence[Place], chars: int) -> float:
-    """The share of targets that an assistant has seen after reading that much of the answer."""
-    read, seen = 0, []
-    for hit in hits:
-        read += hit.chars
-        if read > chars:
-            break
-        seen.append(hit)
-    return sum(any(covers(hit, target) for hit in seen) for target in targets) / len(targets)
 
 
 def mean(rows: Sequence[dict[str, Any]]) -> dict[str, float]:

@@ -16,10 +16,12 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-from benchmarks.metrics import Place, mean, paired_bootstrap, score
+from benchmarks.metrics import TOKEN_BUDGETS, Place, mean, paired_bootstrap, score
 from benchmarks.sets import Case, by_checkout, load, materialise
 from findspot import Engine, Query
 from findspot.core.model import Corpus
+from findspot.project import Project
+from findspot.serve.answers import fitted_values, structured
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results"
@@ -31,7 +33,7 @@ SETS = (
     "code_anthropic",
     "docs_anthropic",
 )
-SHOWN = ("ndcg10", "ndcg10_file", "mrr", "hit1", "hit5", "hit10", "recall10", "recall@1000t")
+SHOWN = ("ndcg10", "ndcg10_file", "mrr", "hit1", "hit5", "hit10", "recall10", "recall@500t", "recall@1000t")
 
 
 def run_set(name: str, args: argparse.Namespace) -> list[dict[str, Any]]:
@@ -44,20 +46,26 @@ def run_set(name: str, args: argparse.Namespace) -> list[dict[str, Any]]:
         project = engine.project(folder)
         project.update()
         for case in cases:
-            hits = _answer(project, case, root if args.mode == "root" else "")
+            hits, within = _answer(project, case, root if args.mode == "root" else "")
             about = {"group": case.group, "language": case.language, "category": case.category}
-            rows.append({**about, "query": case.query[:200], **score(hits, case.targets)})
+            rows.append({**about, "query": case.query[:200], **score(hits, case.targets, within)})
     engine.close()
     return rows
 
 
-def _answer(project: Any, case: Case, prefix: str) -> list[Place]:
+def _answer(project: Project, case: Case, prefix: str) -> tuple[list[Place], dict[int, list[Place]]]:
+    """The ranked passages, and those that are left when the answer must fit a number of tokens."""
     corpus = Corpus.DOCS if case.set.startswith("docs_") else Corpus.CODE
     results = project.search(Query(case.query, corpus=corpus, limit=10))
-    return [
-        Place(f"{prefix}/{hit.path}".lstrip("/"), hit.span.start, hit.span.end, len(hit.text) + len(hit.path))
-        for hit in results.hits
-    ]
+
+    def places(answer: dict[str, Any]) -> list[Place]:
+        return [
+            Place(f"{prefix}/{hit['path']}".lstrip("/"), hit["startLine"], hit["endLine"])
+            for hit in answer["results"]
+        ]
+
+    whole = places(structured(results, results.hits, corpus))
+    return whole, {limit: places(fitted_values(results, corpus, limit)) for limit in TOKEN_BUDGETS}
 
 
 def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
