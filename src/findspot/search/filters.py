@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from findspot.core.globs import compile_glob
-from findspot.core.model import IncludeTests, Query
+from findspot.core.model import Corpus, IncludeTests, Query
 from findspot.rank.roles import Role, role_of
 from findspot.store.records import StoredFile
 from findspot.store.snapshot import Snapshot
@@ -16,20 +18,33 @@ def allowed_files(snapshot: Snapshot, query: Query) -> list[StoredFile]:
         prefix = query.under.rstrip("/") + "/"
         files = [file for file in files if file.path.startswith(prefix)]
     if query.extensions:
-        endings = tuple("." + ending.lower() for ending in query.extensions)
+        endings = tuple("." + ending.lstrip("*.").lower() for ending in query.extensions)
         files = [file for file in files if file.path.lower().endswith(endings)]
     if query.languages:
         wanted = {language.lower() for language in query.languages}
         files = [file for file in files if file.language in wanted]
     if query.path_filter:
-        matches = compile_glob(query.path_filter).match
-        files = [file for file in files if matches(file.path)]
+        names = _matcher(query.path_filter)
+        files = [file for file in files if names(file.path)]
     if query.exclude:
-        excluded = compile_glob(query.exclude).match
-        files = [file for file in files if not excluded(file.path)]
+        excludes = _matcher(query.exclude)
+        files = [file for file in files if not excludes(file.path)]
     if query.include_tests is IncludeTests.NO:
         files = [file for file in files if role_of(file.path) is not Role.TEST]
     return files
+
+
+def _matcher(glob: str) -> Callable[[str], bool]:
+    """Whether a glob names a file, or a folder that the file is in."""
+    itself, inside = compile_glob(glob), compile_glob(glob.rstrip("/") + "/")
+    return lambda path: bool(itself.match(path) or inside.match(path))
+
+
+def nothing_to_search(snapshot: Snapshot, query: Query) -> str | None:
+    """What to tell when no file may answer: silence would look like an answer."""
+    if any(file.corpus == query.corpus for file in snapshot.files.files):
+        return "No indexed file passes the filters."
+    return f"The index holds no {'code' if query.corpus is Corpus.CODE else 'documentation'}."
 
 
 def is_filtered(query: Query) -> bool:

@@ -6,15 +6,17 @@ a time limit guards against sheer size.
 
 from __future__ import annotations
 
-import json
+import os
 import subprocess
+import threading
 import time
 from collections.abc import Iterator, Sequence
+from itertools import groupby, islice
 from pathlib import Path
 
 from findspot.core.errors import InvalidArgumentError
 from findspot.core.model import Hit, Query, Results, Span
-from findspot.search.filters import allowed_files
+from findspot.search.filters import allowed_files, nothing_to_search
 from findspot.store.records import StoredChunk
 from findspot.store.snapshot import Snapshot
 from findspot.text.ripgrep import SIZE_LIMITS, check_pattern, refusal, ripgrep_binary
@@ -25,7 +27,16 @@ TIMEOUT_S = 10.0
 _PATHS_A_RUN = 500
 """Paths handed over on one command line: far below what any system allows."""
 
-_LIMITS = (*SIZE_LIMITS, f"--max-count={MAX_MATCHING_LINES}")
+_OPTIONS = (
+    "--no-config", "--no-ignore", "--hidden", "--no-messages", "--color=never",
+    "--with-filename", "--no-heading", "--line-number", "--null",
+    "--text", "--crlf",  # the index has decided what is text, and `$` means the end of a line
+    "--threads=1",  # files in the order given, so that stopping early always stops at the same place
+    *SIZE_LIMITS,
+)  # fmt: skip
+
+Line = tuple[str, int, str]
+"""A path, a line's number, and the line."""
 
 
 def search_regex(snapshot: Snapshot, root: Path, query: Query) -> Results:
@@ -33,15 +44,15 @@ def search_regex(snapshot: Snapshot, root: Path, query: Query) -> Results:
     started = time.perf_counter()
     check_pattern(query.text)
     paths = [file.path for file in allowed_files(snapshot, query)]
+    warning = None if paths else nothing_to_search(snapshot, query)
+    found = list(islice(_matching_lines(root, query.text, paths), MAX_MATCHING_LINES + 1))
+    if len(found) > MAX_MATCHING_LINES:
+        found.pop()
+        warning = f"Stopped after {MAX_MATCHING_LINES:,} matching lines."
     hits: list[Hit] = []
-    warning = None
-    matches = 0
-    for path, lines in _matching_lines(root, query.text, paths):
-        matches += len(lines)
-        hits.extend(_hits(snapshot, path, lines))
-        if matches >= MAX_MATCHING_LINES:
-            warning = f"Stopped after {MAX_MATCHING_LINES:,} matching lines."
-            break
+    for path, lines in groupby(found, key=lambda line: line[0]):
+        if _is_inside(root, path):
+            hits.extend(_hits(snapshot, path, {number: text for _, number, text in lines}))
     return Results(
         query=query.text,
         mode=query.mode,
@@ -52,40 +63,63 @@ def search_regex(snapshot: Snapshot, root: Path, query: Query) -> Results:
     )
 
 
-def _matching_lines(root: Path, pattern: str, paths: Sequence[str]) -> Iterator[tuple[str, dict[int, str]]]:
-    """Each file with its matching lines, in order of path."""
+def _matching_lines(root: Path, pattern: str, paths: Sequence[str]) -> Iterator[Line]:
+    """The matching lines of all files, in order of path and line."""
     deadline = time.monotonic() + TIMEOUT_S
     for first in range(0, len(paths), _PATHS_A_RUN):
-        part = paths[first : first + _PATHS_A_RUN]
-        found: dict[str, dict[int, str]] = {}
-        for line in _ripgrep(root, pattern, part, deadline):
-            event = json.loads(line)
-            if event["type"] == "match":
-                data = event["data"]
-                path = data["path"].get("text", "").removeprefix("./")
-                found.setdefault(path, {})[data["line_number"]] = data["lines"].get("text", "").rstrip("\r\n")
-        yield from sorted(found.items())
+        part = [f"./{path}" for path in paths[first : first + _PATHS_A_RUN]]
+        for output in _ripgrep(root, [f"--regexp={pattern}", "--", *part], deadline, pattern):
+            path, _, rest = output.partition(b"\0")
+            number, _, text = rest.partition(b":")
+            yield os.fsdecode(path).removeprefix("./"), int(number), _decoded(text.rstrip(b"\r\n"))
 
 
-def _ripgrep(root: Path, pattern: str, paths: Sequence[str], deadline: float) -> list[bytes]:
-    command = [ripgrep_binary(), "--json", "--no-config", "--no-ignore", "--hidden", "--no-messages", *_LIMITS]
-    try:
-        done = subprocess.run(
-            [*command, "--regexp", pattern, "--", *(f"./{path}" for path in paths)],
-            cwd=root,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=max(0.1, deadline - time.monotonic()),
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
+def _ripgrep(root: Path, arguments: Sequence[str], deadline: float, pattern: str) -> Iterator[bytes]:
+    """What one run prints, line by line; it is stopped when nobody reads on, or when time is up."""
+    with subprocess.Popen(
+        [ripgrep_binary(), *_OPTIONS, *arguments],
+        cwd=root,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        late = threading.Event()
+
+        def stop() -> None:
+            late.set()
+            process.kill()
+
+        timer = threading.Timer(max(0.1, deadline - time.monotonic()), stop)
+        timer.start()
+        try:
+            yield from process.stdout
+            complaint = process.stderr.read()
+            process.wait()
+        finally:
+            timer.cancel()
+            process.kill()
+    if late.is_set():
         raise InvalidArgumentError(
             f"The pattern took longer than {TIMEOUT_S:.0f} s.",
             hint="Make it more specific, or limit the files with path_filter.",
-        ) from None
-    if done.returncode > 1 and b"regex" in done.stderr:
-        raise refusal(pattern, done.stderr.decode("utf-8", "replace"))
-    return done.stdout.splitlines()
+        )
+    if process.returncode > 1 and b"regex" in complaint:
+        raise refusal(pattern, complaint.decode("utf-8", "replace"))
+
+
+def _decoded(line: bytes) -> str:
+    """As the indexed text was read: UTF-8, else Latin-1."""
+    try:
+        return line.decode("utf-8")
+    except UnicodeDecodeError:
+        return line.decode("latin-1")
+
+
+def _is_inside(root: Path, path: str) -> bool:
+    """Whether no link has come, since the file was indexed, to lead elsewhere."""
+    return os.path.realpath(root / path) == os.path.join(os.path.realpath(root), path)  # noqa: PTH118
 
 
 def _hits(snapshot: Snapshot, path: str, lines: dict[int, str]) -> list[Hit]:
