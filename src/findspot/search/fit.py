@@ -16,7 +16,10 @@ CHARS_PER_TOKEN = 4
 SNIPPET_CHARS = 600
 """About fifteen lines: enough to see what a passage is and whether to open it."""
 
+SIGNATURE_CHARS = 200
+
 Render = Callable[[Sequence[Hit]], str]
+Fits = Callable[[Sequence[Hit]], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,31 +47,50 @@ def token_count(text: str) -> int:
     return -(-len(text) // CHARS_PER_TOKEN)
 
 
-def fit(hits: Sequence[Hit], max_tokens: int, render: Render) -> Fitted:
+def fit(hits: Sequence[Hit], max_tokens: int, render: Render, *, shows_text: bool = True) -> Fitted:
     """The longest form of the answer whose rendering stays within the limit."""
-    if token_count(render(hits)) <= max_tokens:
+
+    def fits(kept: Sequence[Hit]) -> bool:
+        return token_count(render(kept)) <= max_tokens
+
+    if fits(hits):
         return Fitted(tuple(hits))
     kept = list(hits)
-    for form in (snippet, signature_only):
-        for place in reversed(range(len(kept))):
-            kept[place] = form(kept[place])
-            if token_count(render(kept)) <= max_tokens:
-                return _grown(hits, kept, max_tokens, render)
-    while kept and token_count(render(kept)) > max_tokens:
-        kept.pop()
-    return _fitted(hits, kept)
+    for form in (snippet, signature_only) if shows_text else ():
+        short = [form(hit) for hit in hits]
+        if fits(short):
+            return _grown(hits, _mixed(kept, short, fits), fits)
+        kept = short
+    return _grown(hits, kept[: _most(len(kept), lambda count: fits(kept[:count]))], fits)
 
 
-def _grown(hits: Sequence[Hit], kept: list[Hit], max_tokens: int, render: Render) -> Fitted:
-    """Give room that is left over to the best of the shortened results."""
-    for place, (whole, short) in enumerate(zip(hits, kept, strict=True)):
+def _mixed(longer: list[Hit], shorter: list[Hit], fits: Fits) -> list[Hit]:
+    """As many of the first results in their longer form as there is room for."""
+    count = _most(len(longer), lambda count: fits(longer[:count] + shorter[count:]))
+    return longer[:count] + shorter[count:]
+
+
+def _most(count: int, possible: Callable[[int], bool]) -> int:
+    """The largest number below `count` that is possible, where all smaller ones are; 0 at least."""
+    low, high = 0, count
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if possible(middle) else (low, middle)
+    return low
+
+
+def _grown(hits: Sequence[Hit], kept: list[Hit], fits: Fits) -> Fitted:
+    """Give room that is left over to the first results that were shortened."""
+    for place, (whole, short) in enumerate(zip(hits, kept, strict=False)):
+        if short == whole:
+            continue
         for form in (whole, snippet(whole)):
-            if short == form:
-                break
             kept[place] = form
-            if token_count(render(kept)) <= max_tokens:
+            if short == form or fits(kept):
                 break
             kept[place] = short
+        if kept[place] != whole:
+            break
     return _fitted(hits, kept)
 
 
@@ -80,11 +102,11 @@ def _fitted(hits: Sequence[Hit], kept: Sequence[Hit]) -> Fitted:
 def snippet(hit: Hit) -> Hit:
     """The first line and the lines around the one that matches best."""
     focus = (hit.focus or hit.span.start) - hit.span.start
-    text, _, _ = shorten(hit.text, focus, SNIPPET_CHARS)
+    text = shorten(hit.text, focus, SNIPPET_CHARS)
     return hit if text == hit.text else replace(hit, text=text)
 
 
 def signature_only(hit: Hit) -> Hit:
     """Just enough to know what is there."""
     line = hit.signature or next((line for line in hit.text.split("\n") if line.strip()), "")
-    return replace(hit, text=line.strip()[:200], doc_comment=None, why=None)
+    return replace(hit, text=line.strip()[:SIGNATURE_CHARS], doc_comment=None, why=None)

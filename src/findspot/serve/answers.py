@@ -6,14 +6,23 @@ Shared by the command line and the MCP server; knows nothing of either.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 from findspot.core.model import Corpus, Hit, Results
-from findspot.search.fit import Fitted, fit
+from findspot.search.fit import Fitted, fit, token_count
 
 FORMATS = ("json", "toon", "human", "compact")
+
+MIN_TOKENS = 200
+"""Enough for an answer that says what it leaves out."""
+
+_SHOWN_QUERY_CHARS = 1_000
+_MOST_ESCAPED = 6
+"""Characters that JSON may need for one: `\\u0001`."""
+
+Render = Callable[[Results, Sequence[Hit]], str]
 
 
 def structured(
@@ -63,23 +72,31 @@ def _code_result(hit: Hit) -> dict[str, Any]:
     }
 
 
-def flat(results: Results, hits: Sequence[Hit]) -> dict[str, Any]:
+def flat(results: Results, hits: Sequence[Hit], corpus: Corpus) -> dict[str, Any]:
     """The answer in snake case, for `json` and `toon`."""
-    listed = [
-        {
-            "content": hit.text,
-            "path": hit.path,
-            "start_line": hit.span.start,
-            "end_line": hit.span.end,
-            "relevance_percent": hit.relevance_percent,
-            "kind": hit.kind,
-            "symbols": list(hit.symbols),
-            **_known(signature=hit.signature, breadcrumb=hit.breadcrumb, doc_comment=hit.doc_comment),
-        }
-        for hit in hits
-    ]
+    shape = _flat_code_result if corpus is Corpus.CODE else _flat_docs_result
+    listed = [shape(hit) for hit in hits]
     answer: dict[str, Any] = {"query": results.query, "result_count": len(listed), "results": listed}
     return answer | ({"warning": results.warning} if results.warning else {})
+
+
+def _flat_docs_result(hit: Hit) -> dict[str, Any]:
+    return {
+        "content": hit.text,
+        "path": hit.path,
+        "start_line": hit.span.start,
+        "end_line": hit.span.end,
+        "relevance_percent": hit.relevance_percent,
+        **_known(breadcrumb=hit.breadcrumb, why=hit.why),
+    }
+
+
+def _flat_code_result(hit: Hit) -> dict[str, Any]:
+    return _flat_docs_result(hit) | {
+        "kind": hit.kind,
+        "symbols": list(hit.symbols),
+        **_known(signature=hit.signature, doc_comment=hit.doc_comment),
+    }
 
 
 def _known(**values: Any) -> dict[str, Any]:
@@ -89,15 +106,15 @@ def _known(**values: Any) -> dict[str, Any]:
 def as_text(results: Results, hits: Sequence[Hit], corpus: Corpus, form: str | None) -> str:
     """The answer in one of the formats; without one, the structured answer as JSON."""
     if form == "json":
-        return json.dumps(flat(results, hits), ensure_ascii=False)
+        return json.dumps(flat(results, hits, corpus), ensure_ascii=False)
     if form == "toon":
         import toons
 
-        return str(toons.dumps(flat(results, hits)))
+        return str(toons.dumps(flat(results, hits, corpus)))
     if form == "human":
-        return _human(results, hits)
+        return _listing(results, [f"{compact_line(hit)}\n{hit.text}\n" for hit in hits])
     if form == "compact":
-        return "\n".join(compact_line(hit) for hit in hits) or "No results."
+        return _listing(results, [compact_line(hit) for hit in hits])
     return json.dumps(structured(results, hits, corpus), ensure_ascii=False)
 
 
@@ -107,17 +124,15 @@ def compact_line(hit: Hit) -> str:
     return f"{hit.path}:{hit.span.start}-{hit.span.end}  {hit.relevance_percent}%  {what}"
 
 
-def _human(results: Results, hits: Sequence[Hit]) -> str:
-    if not hits:
-        return "\n".join(filter(None, ("No results.", results.warning)))
-    blocks = [f"{compact_line(hit)}\n{hit.text}" for hit in hits]
-    return "\n\n".join(filter(None, (*blocks, results.warning)))
+def _listing(results: Results, blocks: Sequence[str]) -> str:
+    if not results.hits:
+        blocks = ["No results."]
+    return "\n".join(filter(None, (*blocks, results.warning))).rstrip("\n")
 
 
 def fitted_text(results: Results, corpus: Corpus, form: str | None, max_tokens: int) -> str:
     """The text of the answer within the limit; the answer says what was left out."""
-    kept = _fit(results, max_tokens, lambda r, hits: as_text(r, hits, corpus, form))
-    return as_text(_with_note(results, kept), kept.hits, corpus, form)
+    return _fitted(results, max_tokens, lambda answer, hits: as_text(answer, hits, corpus, form), form)
 
 
 def fitted_values(results: Results, corpus: Corpus, max_tokens: int, *, slim: bool = False) -> dict[str, Any]:
@@ -126,16 +141,29 @@ def fitted_values(results: Results, corpus: Corpus, max_tokens: int, *, slim: bo
     def rendered(answer: Results, hits: Sequence[Hit]) -> str:
         return json.dumps(structured(answer, hits, corpus, slim=slim), ensure_ascii=False)
 
-    kept = _fit(results, max_tokens, rendered)
-    return structured(_with_note(results, kept), kept.hits, corpus, slim=slim)
+    values: dict[str, Any] = json.loads(_fitted(results, max_tokens, rendered))
+    return values
 
 
-def _fit(results: Results, max_tokens: int, render: Any) -> Fitted:
-    worst = Fitted((), 999, 999)  # measured with a note, so that saying what is left out fits too
-    whole = fit(results.hits, max_tokens, lambda hits: render(results, hits))
-    if whole.note is None:
+def _fitted(results: Results, max_tokens: int, render: Render, form: str | None = None) -> str:
+    results = replace(results, query=_echo(results.query, max_tokens))
+    whole = render(results, results.hits)
+    if token_count(whole) <= max_tokens:
         return whole
-    return fit(results.hits, max_tokens, lambda hits: render(_with_note(results, worst), hits))
+    room = _with_note(results, Fitted((), 999, 999))  # so that saying what is left out fits too
+    kept = fit(results.hits, max_tokens, lambda hits: render(room, hits), shows_text=form != "compact")
+    return render(_with_note(results, kept), kept.hits)
+
+
+def _echo(query: str, max_tokens: int) -> str:
+    """The query as the answer repeats it: a pasted file must not fill the answer."""
+    most = min(_SHOWN_QUERY_CHARS, max_tokens)
+    if len(json.dumps(query, ensure_ascii=False)) <= most + 2:
+        return query
+    shown = query[: most - 1]
+    if len(json.dumps(shown, ensure_ascii=False)) > most + 2:
+        shown = query[: most // _MOST_ESCAPED]
+    return shown + "…"
 
 
 def _with_note(results: Results, kept: Fitted) -> Results:

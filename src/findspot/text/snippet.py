@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from findspot.text.tokens import tokens
 
@@ -16,34 +16,39 @@ def best_line(text: str, terms: Collection[str]) -> int:
     return counts.index(max(counts)) if counts else 0
 
 
-def shorten(text: str, focus: int, max_chars: int) -> tuple[str, int, int]:
-    """At most about `max_chars` of whole lines: the first line, and the lines around the focus.
+def shorten(text: str, focus: int, max_chars: int) -> str:
+    """At most `max_chars` of whole lines: the first line, and the lines around the focus.
 
-    Returns the text and the indexes of the first and last line of its main run. The first line
-    (the signature) is kept where it fits, with a mark for the lines between.
+    The first line (the signature) is kept where it fits, with a mark for the lines between. Only a
+    line that is too long by itself is cut.
     """
-    lines = text.split("\n")
     if len(text) <= max_chars:
-        return text, 0, len(lines) - 1
+        return text
+    lines = text.split("\n")
     focus = min(max(focus, 0), len(lines) - 1)
-    head = lines[0] if focus > 0 and len(lines[0]) + len(lines[focus]) + 8 <= max_chars else None
-    budget = max_chars - (len(head) + 2 * len(CUT_MARK) if head is not None else 0)
+    if len(lines[focus]) > max_chars:
+        return lines[focus][: max(0, max_chars - len(CUT_MARK))] + CUT_MARK
+    head = f"{lines[0]}\n{CUT_MARK}\n"
+    if len(head) + len(lines[focus]) > max_chars:
+        head = ""
+    first, last = _around(lines, focus, max_chars - (len(head) if focus else 0))
+    body = "\n".join(lines[first : last + 1])
+    if first == 0:
+        return body
+    return f"{lines[0]}\n{body}" if first == 1 and head else head + body
+
+
+def _around(lines: Sequence[str], focus: int, max_chars: int) -> tuple[int, int]:
+    """The longest run of lines about the focus that fits, growing after and before it in turn."""
     first = last = focus
     size = len(lines[focus])
     while True:
-        after = len(lines[last + 1]) + 1 if last + 1 < len(lines) else None
-        before = len(lines[first - 1]) + 1 if first > 0 else None
-        if after is not None and size + after <= budget and (last - focus <= focus - first or before is None):
+        after = len(lines[last + 1]) + 1 if last + 1 < len(lines) else max_chars + 1
+        before = len(lines[first - 1]) + 1 if first > 0 else max_chars + 1
+        may_go_on, may_go_back = size + after <= max_chars, size + before <= max_chars
+        if may_go_on and (last - focus <= focus - first or not may_go_back):
             last, size = last + 1, size + after
-        elif before is not None and size + before <= budget:
+        elif may_go_back:
             first, size = first - 1, size + before
-        elif after is not None and size + after <= budget:
-            last, size = last + 1, size + after
         else:
-            break
-    body = "\n".join(lines[first : last + 1])
-    if len(body) > max_chars:
-        body = body[: max(1, max_chars - 1)] + CUT_MARK
-    if head is None or first == 0:
-        return body, first, last
-    return (f"{head}\n{CUT_MARK}\n{body}" if first > 1 else f"{head}\n{body}"), first, last
+            return first, last
