@@ -53,7 +53,7 @@ def _show_hit(hit: Hit, marked: re.Pattern[str] | None, full: bool) -> None:
         number = output.paint(f"{hit.span.start + place:>{width}}", sys.stdout, dim=True)
         click.echo(f"  {number}  {_mark(lines[place], marked)}", color=True)
     if end - start < len(lines):
-        output.line(f"  {'':>{width}}  … {len(lines) - (end - start)} more lines", dim=True)
+        output.line(f"  {'':>{width}}  … {output.count(len(lines) - (end - start), 'more line')}", dim=True)
     if hit.why:
         output.line("  why: " + ", ".join(f"{name} {value:g}" for name, value in hit.why.items()), dim=True)
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import re
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,9 +12,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from findspot.core.model import Corpus, IncludeTests, Mode, Query
+from findspot.serve.answers import FORMATS, MIN_TOKENS, fitted_text, fitted_values
 from findspot.serve.cli import output
 from findspot.serve.cli.choose import open_project
 from findspot.serve.cli.indexing import offer_index
+from findspot.serve.cli.listing import show_results
 from findspot.serve.cli.options import Command, Manner, common, project_option
 
 if TYPE_CHECKING:
@@ -19,7 +24,7 @@ if TYPE_CHECKING:
     from findspot.project import Project
 
 DEFAULT_LIMIT = 10
-FORMATS = ("json", "toon", "human", "compact")
+UNLIMITED = 10**9
 
 
 def _shared_options(command: Command) -> Command:
@@ -29,8 +34,12 @@ def _shared_options(command: Command) -> Command:
             click.option("-n", "--limit", type=click.IntRange(1, 100), help="Results to show (1-100)."),
             click.option("--top-k", type=click.IntRange(1, 50), help="The same, up to 50."),
             click.option("--offset", type=click.IntRange(0), default=0, help="Results to pass over."),
+            click.option("--extensions", help="Only files with these endings, such as 'py,ts'."),
             click.option("--path-filter", metavar="GLOB", help="Only files that match."),
             click.option("--exclude", metavar="GLOB", help="No files that match."),
+            click.option(
+                "--similar-to", metavar="PATH:START-END", help="More like these lines, instead of a query."
+            ),
             click.option(
                 "--semantic-weight",
                 type=click.FloatRange(0, 1),
@@ -40,7 +49,11 @@ def _shared_options(command: Command) -> Command:
                 "--mode", type=click.Choice([mode.value for mode in Mode]), default=Mode.HYBRID.value
             ),
             click.option("--format", "form", type=click.Choice(FORMATS), help="How to print the answer."),
-            click.option("--max-tokens", type=click.IntRange(1), help="Longest answer, in characters / 4."),
+            click.option(
+                "--max-tokens",
+                type=click.IntRange(MIN_TOKENS),
+                help="Shorten results to this many characters / 4 (200 or more).",
+            ),
             click.option("--explain", is_flag=True, help="Show which signals ranked each result."),
             click.option("--full", is_flag=True, help="Show whole passages instead of their best lines."),
         ]
@@ -52,9 +65,7 @@ def _shared_options(command: Command) -> Command:
 @click.command()
 @click.argument("words", nargs=-1, metavar="QUERY...")
 @_shared_options
-@click.option("--extensions", help="Only files with these endings, such as 'py,ts'.")
 @click.option("--languages", help="Only these languages, such as 'python,go'.")
-@click.option("--similar-to", metavar="PATH:START-END", help="More like these lines, instead of a query.")
 @click.option(
     "--include-tests",
     type=click.Choice([choice.value for choice in IncludeTests]),
@@ -103,16 +114,16 @@ def _answer(manner: Manner, corpus: Corpus, text: str, given: str | None, option
 
 def _query_values(options: dict[str, Any]) -> dict[str, Any]:
     """The options as the library takes them."""
-    values = dict(options, mode=Mode(options["mode"]))
+    lists = {name: _listed(options[name]) for name in ("extensions", "languages") if name in options}
+    values = options | lists | {"mode": Mode(options["mode"])}
     if "include_tests" in options:
         values["include_tests"] = IncludeTests(options["include_tests"])
-        values["extensions"] = _listed(options["extensions"], strip=". ")
-        values["languages"] = _listed(options["languages"], strip=" ")
     return values
 
 
-def _listed(joined: str | None, strip: str) -> tuple[str, ...]:
-    return tuple(filter(None, (part.strip(strip) for part in (joined or "").split(","))))
+def _listed(joined: str | None) -> tuple[str, ...]:
+    """`py, .ts` and `*.py *.ts` alike."""
+    return tuple(filter(None, (part.strip("*.") for part in re.split(r"[,\s]+", joined or ""))))
 
 
 def _folder_inside(project: Project, given: str | None) -> str | None:
@@ -124,15 +135,20 @@ def _folder_inside(project: Project, given: str | None) -> str | None:
 
 
 def _show(results: Results, corpus: Corpus, form: str | None, *, full: bool, max_tokens: int | None) -> None:
-    from findspot.serve.answers import fitted_text, fitted_values
-    from findspot.serve.cli.listing import show_results
-
-    unlimited = max_tokens or 10**9
     if form == "structured":
-        output.emit(fitted_values(results, corpus, unlimited))
-    elif form in (None, "human"):
+        output.emit(fitted_values(results, corpus, max_tokens or UNLIMITED))
+    elif form in (None, "human") and max_tokens is None:
         show_results(results, full=full)
     else:
-        text = fitted_text(results, corpus, form, unlimited)
+        _print(fitted_text(results, corpus, form or "human", max_tokens or UNLIMITED), form)
+
+
+def _print(text: str, form: str | None) -> None:
+    """Formats that programs read keep every character: JSON by its escapes, TOON unless a person looks."""
+    if form == "json":
+        click.echo("".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text))
+    elif form == "toon" and not sys.stdout.isatty():
+        click.echo(text)
+    else:
         for line in text.split("\n"):
             output.line(line)
