@@ -11,9 +11,8 @@ from __future__ import annotations
 import contextlib
 import threading
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from findspot.catalogue.catalogue import Catalogue
-from findspot.catalogue.indexfile import INDEX_PATH
 from findspot.core.config import Settings, home_folder, load_settings
 from findspot.core.errors import FindspotError, IndexBusyError, ProjectNotDetectedError
 from findspot.core.files import folder_bytes, read_json
@@ -25,6 +24,9 @@ from findspot.embed.protocol import Embedder
 from findspot.embed.registry import open_embedder
 from findspot.project import Project
 from findspot.store.index import IndexStore
+
+if TYPE_CHECKING:
+    from findspot.catalogue.catalogue import Catalogue
 
 
 class Engine:
@@ -71,6 +73,9 @@ class Engine:
 
     def catalogue(self, start: str | Path = ".") -> Catalogue:
         """The MCP tools known in a folder: those indexed for the project around it, and the user's own."""
+        from findspot.catalogue.catalogue import Catalogue
+        from findspot.catalogue.indexfile import INDEX_PATH
+
         folder = project_root(start)
         around = [f for f in (folder, *folder.parents) if f != Path.home() and (f / INDEX_PATH).is_file()]
         root = around[0] if around else find_root(folder) or folder

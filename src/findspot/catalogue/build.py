@@ -5,17 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from findspot.catalogue.connect import DEFAULT_TIMEOUT_S, Answered, ask_servers
 from findspot.catalogue.indexfile import DECIMALS, DEFAULT_DTYPE, IndexFile, ServerState, now
 from findspot.catalogue.model import IndexedTool, ToolDefinition
 from findspot.catalogue.sources import Sources, matches
 from findspot.catalogue.vectors import embed_tools, fingerprint
-from findspot.catalogue.words import searchable_text, token_counts
+from findspot.catalogue.words import fields, searchable_text, token_counts
 from findspot.core.errors import InvalidArgumentError
 from findspot.embed.protocol import Embedder
+
+if TYPE_CHECKING:
+    from findspot.catalogue.connect import Answered
+
+DEFAULT_TIMEOUT_S = 30.0
+"""For a server to start and list its tools; some download themselves first."""
 
 MAX_DESCRIPTION_CHARS = 20_000
 """A longer description is cut: it is sent to assistants, whose context it would fill."""
@@ -108,6 +114,8 @@ def _gather(
     changed = [s for s in sources.servers if options.force or _is_new(s.name, s.fingerprint, old)]
     asked: Mapping[str, Answered] = {}
     if changed:
+        from findspot.catalogue.connect import ask_servers
+
         said(f"asking {len(changed)} of {len(sources.servers)} servers")
         asked = ask_servers(changed, options.timeout_s, lambda name, answer: said(_line(name, answer)))
     tools: list[ToolDefinition] = []
@@ -164,18 +172,18 @@ def index_tools(
 ) -> tuple[list[IndexedTool], int]:
     """Each tool once, with its words and its vector; vectors of equal fingerprints are kept."""
     unique = list({tool.name: tool for tool in reversed(tools)}.values())[::-1]
+    read = [fields(tool) for tool in unique]
     model = f"{embedder.id}@{embedder.revision}/{dtype}" if embedder else ""
-    marks = [fingerprint(model, tool) for tool in unique]
+    marks = [fingerprint(model, tool.server_name, of) for tool, of in zip(unique, read, strict=True)]
     known = {} if force else {tool.fingerprint: tool.embedding for tool in old.tools if tool.embedding}
     new = [place for place, mark in enumerate(marks) if embedder and mark not in known]
     if embedder and new:
-        rows = np.round(embed_tools(embedder, [unique[place] for place in new]), DECIMALS[dtype])
-        decimals = DECIMALS[dtype]
-        for place, row in zip(new, rows.astype(np.float64), strict=True):
-            known[marks[place]] = tuple(np.round(row, decimals).tolist())
+        rows = embed_tools(embedder, [unique[n].server_name for n in new], [read[n] for n in new])
+        shortened = np.round(rows.astype(np.float64), DECIMALS[dtype]).tolist()
+        known |= {marks[place]: tuple(row) for place, row in zip(new, shortened, strict=True)}
     entries = []
-    for tool, mark in zip(unique, marks, strict=True):
-        text = searchable_text(tool)
+    for tool, of, mark in zip(unique, read, marks, strict=True):
+        text = searchable_text(of)
         counted = token_counts(text)
         vector = known[mark] if embedder else None
         entries.append(IndexedTool(tool, text, tuple(counted), tuple(counted.values()), mark, vector))

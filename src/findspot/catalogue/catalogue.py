@@ -7,11 +7,12 @@ import threading
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from findspot.catalogue.build import BuildOptions, Built, Said, build
-from findspot.catalogue.follow import Follower
+from findspot.catalogue.change import with_tools
 from findspot.catalogue.indexfile import INDEX_PATH, IndexFile, parse_index, read_bytes, write_index
-from findspot.catalogue.kept import open_toolset
+from findspot.catalogue.kept import Written, open_toolset
 from findspot.catalogue.memory import recall, remember
 from findspot.catalogue.model import (
     SEPARATOR,
@@ -27,7 +28,11 @@ from findspot.catalogue.toolset import ToolSet
 from findspot.core.errors import FindspotError
 from findspot.core.locks import writer_lock
 from findspot.core.log import get_logger
+from findspot.core.paths import index_key
 from findspot.embed.protocol import Embedder
+
+if TYPE_CHECKING:
+    from findspot.catalogue.follow import Follower
 
 _log = get_logger("catalogue")
 
@@ -57,12 +62,12 @@ class Catalogue:
         found = [self.project_index] if self.project_index is not None else []
         return found if self.user_index in found else [*found, self.user_index]
 
-    def tools(self) -> ToolSet:
+    def tools(self, written: Written | None = None) -> ToolSet:
         """The tools as the files have them now."""
         state = tuple(map(_state_of, self.paths))
         with self._guard:
             if self._tools is None or state != self._state:
-                self._tools, self._state = open_toolset(self._home, self.paths), state
+                self._tools, self._state = open_toolset(self._home, self.paths, written), state
             return self._tools
 
     def search(self, query: str, options: SearchOptions | None = None) -> ToolResults:
@@ -99,9 +104,9 @@ class Catalogue:
         with self._writing(path):
             embedder = self._embedder(provider) if provider is not None else None
             built = build(read, self._previous(path, options), embedder, options, said)
-            write_index(path, built.index)
+            written = write_index(path, built.index), built.index
             remember(self._home, path, sources, options.exclude, follow and bool(read.servers))
-        self.tools()  # makes the arrays now, so that the first search finds them
+        self.tools(written)  # makes the arrays now, so that the first search finds them
         return path, built
 
     def remembered(self, *, user_wide: bool = False) -> tuple[Path, ...]:
@@ -117,6 +122,8 @@ class Catalogue:
 
     def follow(self) -> None:
         """Listen to the servers of the index files and keep their tools current, in the background."""
+        from findspot.catalogue.follow import Follower
+
         with self._guard:
             if self._follower is None:
                 self._follower = Follower(self._home, self.paths, self.replace_tools)
@@ -124,8 +131,6 @@ class Catalogue:
 
     def replace_tools(self, path: Path, server: str, tools: Sequence[ToolDefinition]) -> None:
         """Give one server other tools; everything else of the file stays as it is."""
-        from findspot.catalogue.change import with_tools
-
         with self._writing(path):
             data = read_bytes(path)
             if data is None:
@@ -154,8 +159,6 @@ class Catalogue:
             return None
 
     def _writing(self, path: Path) -> contextlib.AbstractContextManager[None]:
-        from findspot.core.paths import index_key
-
         return writer_lock(self._home / "catalogues" / f"{index_key(path)}.lock", _WRITER_PATIENCE_S)
 
     def _forget(self) -> None:

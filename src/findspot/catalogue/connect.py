@@ -24,9 +24,6 @@ if TYPE_CHECKING:
 
 _log = get_logger("catalogue")
 
-DEFAULT_TIMEOUT_S = 30.0
-"""For a server to start and list its tools; some download themselves first."""
-
 _AT_ONCE = 8
 """Servers asked at the same time: each may be a process of its own."""
 
@@ -51,7 +48,7 @@ Heard = Callable[[str, Answered], None]
 
 
 def ask_servers(
-    specs: Sequence[ServerSpec], timeout_s: float = DEFAULT_TIMEOUT_S, heard: Heard | None = None
+    specs: Sequence[ServerSpec], timeout_s: float, heard: Heard | None = None
 ) -> dict[str, Answered]:
     """Ask all at once; a server that fails costs only its own tools."""
     return anyio.run(_ask_all, specs, timeout_s, heard or (lambda _name, _answer: None))

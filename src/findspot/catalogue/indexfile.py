@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from findspot.catalogue.model import CatalogueCorruptError, IndexedTool, ToolDefinition
-from findspot.catalogue.words import searchable_text, token_counts
+from findspot.catalogue.words import fields, searchable_text, token_counts
 from findspot.core.files import make_private_dir, translated_os_errors, write_atomic
 
 FORMAT_VERSION = "1.0.0"
@@ -176,7 +176,7 @@ def _read_tool(place: int, value: Any, dimensions: int) -> IndexedTool:
         raise ValueError(f"tools[{place}] is not an object with a 'tool'")
     tool = read_definition(value["tool"], str(value.get("serverName") or ""), f"tools[{place}]")
     text = value.get("searchableText")
-    text = text if isinstance(text, str) else searchable_text(tool)
+    text = text if isinstance(text, str) else searchable_text(fields(tool))
     tokens, counts = value.get("tokens"), value.get("counts")
     if not isinstance(tokens, list) or not isinstance(counts, list) or len(tokens) != len(counts):
         counted = token_counts(text)

@@ -12,6 +12,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from findspot.catalogue.indexfile import IndexFile, parse_index, read_bytes
@@ -23,12 +24,15 @@ from findspot.core.log import get_logger
 
 _log = get_logger("catalogue")
 
+Written = tuple[bytes, IndexFile]
+"""The content of an index file with what it says."""
+
 _UNUSABLE = (OSError, ValueError, KeyError, TypeError, IndexError, EOFError)
 """What a damaged tool set may raise when it is read."""
 
 
-def open_toolset(home: Path, paths: Sequence[Path]) -> ToolSet:
-    """The tools of the index files that exist, earlier ones first."""
+def open_toolset(home: Path, paths: Sequence[Path], written: Written | None = None) -> ToolSet:
+    """The tools of the index files that exist, earlier ones first; what was just written is known."""
     contents = {path: data for path in paths if (data := read_bytes(path)) is not None}
     if not contents:
         raise CatalogueNotFoundError(" or ".join(map(str, paths)))
@@ -39,7 +43,7 @@ def open_toolset(home: Path, paths: Sequence[Path]) -> ToolSet:
             return ToolSet(folder)
         except _UNUSABLE as error:
             _log.warning("the tool set %s is made again: %s", folder, error)
-    files, broken = _parsed(contents)
+    files, broken = _parsed(contents, written)
     return _make(place, folder, files, broken)
 
 
@@ -54,12 +58,15 @@ def _stamp(contents: dict[Path, bytes]) -> str:
     return digest.hexdigest()[:32]
 
 
-def _parsed(contents: dict[Path, bytes]) -> tuple[list[tuple[str, IndexFile]], list[CatalogueCorruptError]]:
+def _parsed(
+    contents: dict[Path, bytes], written: Written | None
+) -> tuple[list[tuple[str, IndexFile]], list[CatalogueCorruptError]]:
     """The files that can be read; one that cannot is told of, and fatal only where there is no other."""
     files, broken = [], []
     for path, data in contents.items():
         try:
-            files.append((str(path), parse_index(path, data)))
+            same = written is not None and written[0] == data
+            files.append((str(path), written[1] if written and same else parse_index(path, data)))
         except CatalogueCorruptError as error:
             broken.append(error)
     if not files:
@@ -72,8 +79,7 @@ def _make(
 ) -> ToolSet:
     tools, about = merged(files)
     spoken = tuple(error.user_message for error in broken)
-    about = type(about)(about.provider, about.revision, about.dimensions, about.updated_at,
-                        (*spoken, *about.warnings))  # fmt: skip
+    about = replace(about, warnings=(*spoken, *about.warnings))
     temporary = _new_folder(place)
     write_toolset(temporary, tools, about)
     with contextlib.suppress(OSError):  # another process made the same one, or the home cannot be written

@@ -58,8 +58,7 @@ class SearchStrategy(Protocol):
 def ranked(scores: Scores, tools: ToolSet, *, least: float = 0.0) -> Ranked:
     """The rows above `least`; equal scores in the order of names, so that an answer does not vary."""
     rows = np.flatnonzero(scores > least)
-    best = sorted(rows.tolist(), key=lambda row: (-float(scores[row]), tools.names[row]))
-    order = np.array(best, dtype=np.int64)
+    order = rows[np.lexsort((tools.name_order[rows], -scores[rows]))]
     return Ranked(order, scores[order])
 
 

@@ -19,10 +19,10 @@ from findspot.embed.batch import unit
 from findspot.embed.protocol import Vectors
 from findspot.text.bm25 import Bm25, Postings
 
-FORMAT = "2"
+FORMAT = "1"
 """Part of the stamp of what is kept: raise it when anything here changes."""
 
-_ARRAYS = ("starts", "documents", "gains", "offsets")
+_ARRAYS = ("starts", "documents", "gains", "offsets", "name_order")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +43,14 @@ class ToolSet:
         about = json.loads((folder / "about.json").read_text("utf-8"))
         self.about = About(**about | {"warnings": tuple(about["warnings"])})
         self.texts = folder / "texts.txt"
+        """A line for each tool's name, then a line for each tool's text."""
         listed = (folder / "names.jsonl").read_text("utf-8").splitlines()
         self.names: list[str] = json.loads(listed[0])
         self.servers: list[str] = json.loads(listed[1])
-        self.name_ends: list[int] = json.loads(listed[2])
         self.rows = {name: row for row, name in enumerate(self.names)}
-        arrays = {name: np.load(folder / f"{name}.npy", mmap_mode="r") for name in _ARRAYS}
+        arrays = {name: _mapped(folder / f"{name}.npy") for name in _ARRAYS}
+        self.name_order = arrays["name_order"]
+        """Each tool's place among all names in alphabetical order."""
         terms = (folder / "terms.txt").read_text("utf-8").split("\n") if len(arrays["starts"]) > 1 else []
         self.keywords = Bm25(
             Postings(terms, arrays["starts"], arrays["documents"], arrays["gains"], len(self.names))
@@ -56,7 +58,7 @@ class ToolSet:
         self._offsets = arrays["offsets"]
         self._records = folder / "records.jsonl"
         vectors = folder / "vectors.npy"
-        self.vectors: Vectors | None = np.load(vectors, mmap_mode="r") if vectors.exists() else None
+        self.vectors: Vectors | None = _mapped(vectors) if vectors.exists() else None
 
     def __len__(self) -> int:
         return len(self.names)
@@ -78,6 +80,11 @@ class ToolSet:
                 f"There is no server '{server}' in the catalogue.", hint=f"Known servers: {known}."
             )
         return np.fromiter((name == server for name in self.servers), dtype=np.bool_, count=len(self))
+
+
+def _mapped(path: Path) -> NDArray[Any]:
+    """An array of a file, read as it is needed; a plain array, since views of memory maps are slow."""
+    return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
 
 
 def merged(files: Sequence[tuple[str, IndexFile]]) -> tuple[list[IndexedTool], About]:
@@ -110,20 +117,20 @@ def write_toolset(folder: Path, tools: Sequence[IndexedTool], about: About) -> N
     """Work out everything that a `ToolSet` reads."""
     spelled = {name: getattr(about, name) for name in About.__slots__}
     (folder / "about.json").write_text(json.dumps(spelled | {"warnings": list(about.warnings)}), "utf-8")
-    texts = [" ".join(tool.searchable_text.split()) for tool in tools]
+    texts = [tool.tool.name for tool in tools]
+    texts += [" ".join(tool.searchable_text.split()) for tool in tools]
     (folder / "texts.txt").write_text("".join(f"{text}\n" for text in texts), "utf-8", "replace", "\n")
-    names = [
-        [tool.tool.name for tool in tools],
-        [tool.server_name for tool in tools],
-        [len(tool.tool.own_name.encode("utf-8", "replace")) for tool in tools],
-    ]
-    (folder / "names.jsonl").write_text("\n".join(map(json.dumps, names)), "utf-8")
+    names = [tool.tool.name for tool in tools]
+    servers = [tool.server_name for tool in tools]
+    (folder / "names.jsonl").write_text(json.dumps(names) + "\n" + json.dumps(servers), "utf-8")
+    name_order = np.empty(len(names), dtype=np.int64)
+    name_order[sorted(range(len(names)), key=names.__getitem__)] = np.arange(len(names))
     postings = Bm25.build(
         keyword_counts(tool.tokens, tool.counts, tool.server_name) for tool in tools
     ).postings
     (folder / "terms.txt").write_text("\n".join(postings.terms), "utf-8", "replace", "\n")
     offsets = _write_records(folder / "records.jsonl", tools)
-    arrays: tuple[NDArray[Any], ...] = (postings.starts, postings.documents, postings.gains, offsets)
+    arrays: tuple[NDArray[Any], ...] = (*postings[1:4], offsets, name_order)
     for name, array in zip(_ARRAYS, arrays, strict=True):
         np.save(folder / f"{name}.npy", array)
     if about.provider is not None:

@@ -43,9 +43,9 @@ def fields(tool: ToolDefinition) -> Fields:
     )
 
 
-def searchable_text(tool: ToolDefinition) -> str:
+def searchable_text(read: Fields) -> str:
     """Everything that is searched, on one line, so that a pattern may span it."""
-    joined = " ".join(filter(None, fields(tool)))
+    joined = " ".join(filter(None, read))
     return _BLANKS.sub(" ", joined)[:MAX_TEXT_CHARS].strip()
 
 

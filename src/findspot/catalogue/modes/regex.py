@@ -8,6 +8,7 @@ from __future__ import annotations
 import subprocess
 
 import numpy as np
+from numpy.typing import NDArray
 
 from findspot.catalogue.model import SearchMode, SearchOptions
 from findspot.catalogue.orchestrator import Ranked
@@ -16,9 +17,9 @@ from findspot.core.errors import InvalidArgumentError
 from findspot.text.ripgrep import SIZE_LIMITS, check_pattern, refusal, ripgrep_binary
 
 TIMEOUT_S = 10.0
-_OPTIONS = ("--no-config", "--ignore-case", "--text", "--line-number", "--column", "--no-filename",
-            "--max-columns=1", "--no-heading", "--color=never")  # fmt: skip
-"""Line and column of the first match are wanted, not the text, which `--max-columns` leaves out."""
+_OPTIONS = ("--no-config", "--ignore-case", "--text", "--line-number", "--no-filename", "--max-columns=1",
+            "--no-heading", "--color=never")  # fmt: skip
+"""The numbers of the matching lines are wanted, not the lines, which `--max-columns` leaves out."""
 
 
 class RegexStrategy:
@@ -33,17 +34,20 @@ class RegexStrategy:
     def search(self, query: str, tools: ToolSet, options: SearchOptions) -> Ranked:
         check_pattern(query)
         allowed = tools.allowed(options.server)
-        found = [(row, column) for row, column in _matches(query, tools) if allowed[row]]
-        found.sort(key=lambda match: (match[1] > tools.name_ends[match[0]], tools.names[match[0]]))
-        rows = np.array([row for row, _ in found], dtype=np.int64)
-        return Ranked(rows, np.ones(len(rows), dtype=np.float32))
+        rank = np.zeros(len(tools), dtype=np.int8)  # 0 no match, 1 in the text, 2 in the name
+        lines = _matching_lines(query, tools)
+        rank[lines[lines >= len(tools)] - len(tools)] = 1
+        rank[lines[lines < len(tools)]] = 2
+        rows = np.flatnonzero(np.where(allowed, rank, 0))
+        order = rows[np.lexsort((tools.name_order[rows], -rank[rows]))]
+        return Ranked(order, np.ones(len(order), dtype=np.float32))
 
     def dispose(self) -> None:
         """Nothing is held."""
 
 
-def _matches(pattern: str, tools: ToolSet) -> list[tuple[int, int]]:
-    """Each matching row with the column, from 1, at which its first match begins."""
+def _matching_lines(pattern: str, tools: ToolSet) -> NDArray[np.int64]:
+    """The lines of the tools' texts that match, counted from 0."""
     command = [ripgrep_binary(), *_OPTIONS, *SIZE_LIMITS, "--regexp", pattern, "--", str(tools.texts)]
     try:
         done = subprocess.run(
@@ -62,5 +66,5 @@ def _matches(pattern: str, tools: ToolSet) -> list[tuple[int, int]]:
         error.hint = ""
         error.args = (error.user_message,)
         raise error
-    places = (line.split(b":", 2)[:2] for line in done.stdout.splitlines())
-    return [(int(number) - 1, int(column)) for number, column in places]
+    numbers = [int(line.partition(b":")[0]) for line in done.stdout.splitlines()]
+    return np.array(numbers, dtype=np.int64) - 1
