@@ -9,6 +9,7 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 
+from findspot.core.languages import PLAIN, language_of
 from findspot.text.tokens import word_parts, words
 
 
@@ -74,13 +75,21 @@ def read_query(text: str) -> Reading:
         intent = Intent.ERROR if is_error else Intent.REPORT
         return Reading(intent, _names_in(text, found), text.split("\n", 1)[0][:200], _places_in(text))
     if " " not in text:
-        if _PATH.match(text) and not _QUALIFIED.match(text):
-            return Reading(Intent.PATH, ())
+        if _is_file(text) or (_PATH.match(text) and not _QUALIFIED.match(text)):
+            return Reading(Intent.PATH, (), places=_places_in(text))
         if _QUALIFIED.match(text):
             return Reading(Intent.SYMBOL, _symbol_names(text))
     if len(found) in (1, 2) and all(_looks_like_name(word) for word in found):
         return Reading(Intent.SYMBOL, tuple(found))
     return Reading(Intent.QUESTION, _names_in(text, found))
+
+
+def _is_file(text: str) -> bool:
+    """Whether `auth/login.py` or `login.py` names a file; `app.run` and `items.map` do not."""
+    if not _PATH.match(text) or language_of(text) == PLAIN:
+        return False
+    ending = text.rpartition(".")[2]
+    return "/" in text or ending in ("c", "h") or (len(ending) > 1 and ending != "map")
 
 
 def _symbol_names(text: str) -> tuple[str, ...]:
@@ -100,7 +109,7 @@ def _names_in(text: str, found: list[str]) -> tuple[str, ...]:
 
 def _places_in(text: str) -> tuple[tuple[str, int | None], ...]:
     found = dict.fromkeys(
-        (place["path"].replace("\\", "/"), int(place["line"]) if place["line"] else None)
+        (place["path"].replace("\\", "/").removeprefix("./"), int(place["line"]) if place["line"] else None)
         for place in _PLACE.finditer(text)
     )
     return tuple(found)[:MAX_PLACES]
