@@ -45,6 +45,7 @@ class Catalogue:
     """The tools known in one place; opened once, it follows its files."""
 
     def __init__(self, root: Path | None, home: Path, embedder: Callable[[str], Embedder]) -> None:
+        self.root = root
         self.user_index = Path.home() / INDEX_PATH
         self.project_index = root / INDEX_PATH if root is not None else None
         self._home = home

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from findspot.core.model import IndexReport, IndexStatus
+
+if TYPE_CHECKING:
+    from findspot.catalogue.build import Built
+    from findspot.catalogue.model import ToolDefinition, ToolResults
 
 
 def size(number_of_bytes: int) -> str:
@@ -85,3 +89,54 @@ def project_object(identity: str, status: IndexStatus) -> dict[str, Any]:
         "lastUpdated": status.last_updated,
     }
     return {name: value for name, value in values.items() if value is not None}
+
+
+def found_tools_object(found: ToolResults) -> dict[str, Any]:
+    """`search_tools`."""
+    listed = [
+        {
+            "name": tool.name,
+            **({"title": tool.title} if tool.title else {}),
+            "description": tool.description,
+            "serverName": tool.server_name,
+            "score": tool.score,
+            "matchType": str(tool.match_type),
+        }
+        for tool in found.tools
+    ]
+    answer: dict[str, Any] = {
+        "tools": listed,
+        "total": found.total,
+        "totalIndexed": found.total_indexed,
+        "searchTimeMs": round(found.elapsed_ms, 1),
+    }
+    return answer | ({"warning": found.warning} if found.warning else {})
+
+
+def tool_object(tool: ToolDefinition) -> dict[str, Any]:
+    """`get_tool`."""
+    from findspot.catalogue.indexfile import definition_object
+
+    return {"tool": definition_object(tool), "serverName": tool.server_name}
+
+
+def catalogue_object(path: str, built: Built) -> dict[str, Any]:
+    """What indexing a catalogue did."""
+    return {
+        "status": "success",
+        "path": path,
+        "totalTools": len(built.index.tools),
+        "hasEmbeddings": built.index.has_embeddings,
+        "embeddingProvider": built.index.provider,
+        "embedded": built.embedded,
+        "servers": [
+            {
+                "name": server.name,
+                "status": str(server.outcome),
+                "tools": server.tools,
+                **({"error": server.error} if server.error else {}),
+            }
+            for server in built.servers
+        ],
+        "notes": list(built.notes),
+    }

@@ -8,7 +8,7 @@ What each term gives each document is worked out once, so that a query only adds
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -66,12 +66,22 @@ class Bm25:
     def scores(self, terms: Iterable[str]) -> NDArray[np.float32]:
         """One number a document; a word that is asked for twice counts once."""
         total = np.zeros(self.postings.size, dtype=np.float32)
-        for term in sorted(set(terms)):  # sorted: the sum must not depend on the order of words
+        for part in self._parts(terms):
+            total[self.postings.documents[part]] += self.postings.gains[part]
+        return total
+
+    def held(self, terms: Iterable[str]) -> NDArray[np.int32]:
+        """How many of the words each document holds."""
+        count = np.zeros(self.postings.size, dtype=np.int32)
+        for part in self._parts(terms):
+            count[self.postings.documents[part]] += 1
+        return count
+
+    def _parts(self, terms: Iterable[str]) -> Iterator[slice]:
+        for term in sorted(set(terms)):  # sorted: a sum must not depend on the order of words
             place = self._terms.get(term)
             if place is not None:
-                part = slice(self.postings.starts[place], self.postings.starts[place + 1])
-                total[self.postings.documents[part]] += self.postings.gains[part]
-        return total
+                yield slice(self.postings.starts[place], self.postings.starts[place + 1])
 
 
 def _postings(documents: Sequence[Mapping[str, float]], k1: float, b: float, idf: Idf) -> Postings:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from findspot.catalogue.model import SearchMode, SearchOptions
 from findspot.catalogue.modes.bm25 import keyword_scores
@@ -31,10 +32,9 @@ class HybridStrategy:
         allowed = tools.allowed(options.server)
         cosines = self._embedding.cosines(query, tools, self.mode)
         words = keyword_scores(query, tools)
-        if np.where(allowed, cosines, -1).max(initial=-1) < fit_cosine(tools):
-            words = np.where(_named(query, tools), words, 0)
-            if not (words[allowed] > 0).any():
-                return NOTHING
+        alike = np.where(allowed, cosines, -1).max(initial=-1) >= fit_cosine(tools)
+        if not alike and not (allowed & _holds_all(query, tools)).any():
+            return NOTHING
         fused = MEANING_SHARE * _spread(cosines) + (1 - MEANING_SHARE) * _spread(words)
         fused = np.where(allowed, fused, 0)
         best = fused.max(initial=0)
@@ -50,9 +50,8 @@ def _spread(scores: Scores) -> Scores:
     return (scores - scores.mean()) / deviation if deviation > 0 else np.zeros_like(scores)
 
 
-def _named(query: str, tools: ToolSet) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Tools whose very name was typed: they fit, whatever the model makes of the name."""
-    wanted = " ".join(query_terms(query))
-    return np.fromiter(
-        (" ".join(query_terms(name)) == wanted or name == query for name in tools.names), np.bool_, len(tools)
-    )
+def _holds_all(query: str, tools: ToolSet) -> NDArray[np.bool_]:
+    """Tools with every word of the query, such as their very name: they fit, whatever a model makes of it."""
+    terms = set(query_terms(query))
+    holds: NDArray[np.bool_] = tools.keywords.held(terms) == max(1, len(terms))
+    return holds

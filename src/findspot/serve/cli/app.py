@@ -26,7 +26,9 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "reindex": ("indexing", "Rebuild the index from scratch."),
     "delete": ("removal", "Delete a project's index."),
     "clean": ("removal", "Delete indexes whose project is gone."),
+    "chunks": ("chunks", "Write a project's chunks as files, or search them by type and tag."),
     "documents": ("documents", "Keep and search named full-text indexes."),
+    "tools": ("tools", "Index the tools of MCP servers, and find one."),
     "config": ("configure", "Show or change the configuration."),
 }
 """Command → its module and its line in the help; in the order in which the help lists them."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from findspot.serve.mcp.registry import Registry
-from findspot.serve.mcp.tools import changing, documents, indexing, looking, searching
+from findspot.serve.mcp.tools import catalogue, changing, cortex, documents, indexing, looking, searching
 
 
 def all_tools() -> Registry:
@@ -19,8 +19,11 @@ def all_tools() -> Registry:
             changing.REINDEX_PROJECT,
             changing.REINDEX_FILE,
             changing.DELETE_INDEX,
+            cortex.CORTEX_SEARCH,
             documents.SEARCH_INDEX,
             documents.SEARCH_ADD_DOCUMENT,
             documents.SEARCH_CREATE_INDEX,
+            catalogue.SEARCH_TOOLS,
+            catalogue.GET_TOOL,
         ]
     )

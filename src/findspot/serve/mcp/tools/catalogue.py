@@ -1,0 +1,170 @@
+"""`search_tools` and `get_tool`: the tools of other MCP servers, from a catalogue."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from findspot.catalogue.model import (
+    DEFAULT_MODE,
+    DEFAULT_TOP_K,
+    MAX_TOP_K,
+    CatalogueNotFoundError,
+    SearchMode,
+    SearchOptions,
+)
+from findspot.core.errors import FindspotError
+from findspot.serve.mcp import icons
+from findspot.serve.mcp.arguments import Arguments
+from findspot.serve.mcp.call import Call
+from findspot.serve.mcp.failures import failed
+from findspot.serve.mcp.projects import working_folder
+from findspot.serve.mcp.registry import Answer, Tool
+from findspot.serve.mcp.schemas import COUNT, NUMBER, READ_ONLY, TEXT, gives, objects, takes
+from findspot.serve.shapes import found_tools_object, tool_object
+
+if TYPE_CHECKING:
+    from findspot.catalogue.catalogue import Catalogue
+    from findspot.engine import Engine
+
+_OBJECT = {"type": "object"}
+
+
+async def _search_tools(call: Call, arguments: Arguments) -> Answer:
+    folder = await _folder(call)
+    options = SearchOptions(
+        mode=SearchMode(arguments["mode"]),
+        top_k=arguments["top_k"],
+        threshold=arguments["threshold"],
+        server=arguments["server"],
+    )
+    found = await call.quick(lambda engine: _opened(engine, folder).search(arguments["query"], options))
+    warnings = " ".join(filter(None, (*arguments.warnings, found.warning)))
+    return Answer(found_tools_object(replace(found, warning=warnings or None)))
+
+
+async def _get_tool(call: Call, arguments: Arguments) -> Answer:
+    folder = await _folder(call)
+    return Answer(
+        tool_object(await call.quick(lambda engine: _opened(engine, folder).get(arguments["name"])))
+    )
+
+
+async def _folder(call: Call) -> Path:
+    """Where the client works, else where the server was started."""
+    roots = await call.client.roots()
+    return roots[0] if roots else working_folder()
+
+
+def _opened(engine: Engine, folder: Path) -> Catalogue:
+    """The catalogue of a folder; from its first use on it is kept warm and current."""
+    catalogue = engine.catalogue(folder)
+    catalogue.warm()
+    catalogue.follow()
+    return catalogue
+
+
+def _failed(error: FindspotError) -> Answer:
+    """A catalogue is made by the user, not by a tool: its own hint says how."""
+    answer = failed(error)
+    made_by_hand = isinstance(error, CatalogueNotFoundError) or "tools index" in error.hint
+    return replace(answer, hint=error.hint or None) if made_by_hand else answer
+
+
+SEARCH_TOOLS = Tool(
+    name="search_tools",
+    title="Search MCP tools",
+    description="Find a tool of the indexed MCP servers by what it does",
+    input_schema=takes(
+        {
+            "query": {
+                "type": "string",
+                "minLength": 1,
+                "description": "What the tool should do, or a pattern in mode 'regex'",
+            },
+            "mode": {
+                "type": "string",
+                "enum": [str(mode) for mode in SearchMode],
+                "default": str(DEFAULT_MODE),
+                "description": "regex: patterns over names and texts; bm25: keywords; embedding: meaning; "
+                "hybrid: keywords and meaning",
+            },
+            "top_k": {
+                "type": "integer",
+                "minimum": 1,
+                "maximum": MAX_TOP_K,
+                "default": DEFAULT_TOP_K,
+                "description": "Number of tools to return (1-50)",
+            },
+            "threshold": {
+                "type": "number",
+                "minimum": 0,
+                "maximum": 1,
+                "default": 0,
+                "description": "Leave out tools with a lower score (0-1)",
+            },
+            "server": {"type": "string", "minLength": 1, "description": "Only tools of this server"},
+        },
+        required=("query",),
+    ),
+    output_schema=gives(
+        {
+            "tools": objects(
+                {
+                    "name": TEXT,
+                    "title": TEXT,
+                    "description": TEXT,
+                    "serverName": TEXT,
+                    "score": NUMBER,
+                    "matchType": TEXT,
+                }
+            ),
+            "total": COUNT,
+            "totalIndexed": COUNT,
+            "searchTimeMs": NUMBER,
+        }
+    ),
+    annotations=READ_ONLY,
+    icon=icons.SEARCH,
+    handler=_search_tools,
+    toolset="catalogue",
+    failure=_failed,
+)
+
+GET_TOOL = Tool(
+    name="get_tool",
+    title="Show an MCP tool",
+    description="Show one tool of the indexed MCP servers in full, with its input schema",
+    input_schema=takes(
+        {
+            "name": {
+                "type": "string",
+                "minLength": 1,
+                "description": "The tool's name as search_tools gives it: server__tool",
+            }
+        },
+        required=("name",),
+    ),
+    output_schema=gives(
+        {
+            "tool": {
+                "type": "object",
+                "properties": {
+                    "name": TEXT,
+                    "title": TEXT,
+                    "description": TEXT,
+                    "inputSchema": _OBJECT,
+                    "outputSchema": _OBJECT,
+                    "annotations": _OBJECT,
+                },
+            },
+            "serverName": TEXT,
+        }
+    ),
+    annotations=READ_ONLY,
+    icon=icons.STATUS,
+    handler=_get_tool,
+    toolset="catalogue",
+    failure=_failed,
+)
