@@ -172,9 +172,10 @@ def _by_file(pool: Pool) -> dict[int, list[Candidate]]:
 
 def path_share(query: Sequence[str], name: Sequence[str], folder: Sequence[str]) -> float:
     """How well the words of a query and of a path fit each other, 0 to 1."""
-    if not query or not name:
-        return 0.0
     places = (*name, *folder)
+    beginnings = {word[:_ALIKE_FROM] for word in query}
+    if not name or beginnings.isdisjoint([part[:_ALIKE_FROM] for part in places]):
+        return 0.0
     repeated = sum(max(_likeness(word, part) for part in places) for word in query) / len(query)
     explained = sum(max(_likeness(part, word) for word in query) for part in name) / len(name)
     return (1 - NAME_SHARE) * repeated + NAME_SHARE * explained
@@ -186,6 +187,9 @@ def heading_share(query: Sequence[str], heading: Sequence[str]) -> float:
         return 0.0
     return sum(max(_likeness(word, part) for part in heading) for word in query) / len(query)
 
+
+_ALIKE_FROM = 3
+"""Words that differ within their first letters are not alike; most paths are settled by that."""
 
 MIN_COMMON_LETTERS = 4
 MIN_COMMON_SHARE = 0.6
@@ -199,6 +203,6 @@ def _likeness(word: str, other: str) -> float:
         return 1.0
     common = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(word, other, strict=False)))
     shorter, longer = sorted((len(word), len(other)))
-    whole = common == shorter >= 3
+    whole = common == shorter >= _ALIKE_FROM
     family = common >= MIN_COMMON_LETTERS and common / longer >= MIN_COMMON_SHARE
     return common / longer if whole or family else 0.0

@@ -52,13 +52,16 @@ def passages(ranked: Sequence[Candidate], files: Mapping[int, StoredFile]) -> li
     for rank, candidate in enumerate(ranked):
         if home.setdefault(files[candidate.file_id].sha256, candidate.file_id) != candidate.file_id:
             continue
-        passage = Passage(candidate, rank, candidate.number, candidate.number)
-        for other in _beside(passage, found, part_of):
-            if passage.size + other.size <= MAX_MERGED_CHUNKS:
-                del found[other.rank]
-                passage = _merged(other, passage)
+        number = candidate.number
+        passage = Passage(candidate, rank, number, number)
+        if number - 1 in part_of or number + 1 in part_of:
+            for other in _beside(passage, found, part_of):
+                if passage.size + other.size <= MAX_MERGED_CHUNKS:
+                    del found[other.rank]
+                    passage = _merged(other, passage)
         found[passage.rank] = passage
-        part_of.update(dict.fromkeys(passage.numbers, passage.rank))
+        for member in passage.numbers:
+            part_of[member] = passage.rank
     return [found[rank] for rank in sorted(found)]
 
 

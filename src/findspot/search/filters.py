@@ -7,13 +7,18 @@ from collections.abc import Callable
 from findspot.core.globs import compile_glob
 from findspot.core.model import Corpus, IncludeTests, Query
 from findspot.rank.roles import Role, role_of
+from findspot.store.derived import Selection
 from findspot.store.records import StoredFile
 from findspot.store.snapshot import Snapshot
 
 
-def allowed_files(snapshot: Snapshot, query: Query) -> list[StoredFile]:
+def allowed_files(snapshot: Snapshot, query: Query) -> Selection:
     """The files of the query's corpus that pass all its filters."""
-    files = [file for file in snapshot.files.files if file.corpus == query.corpus]
+    whole = snapshot.files.whole(query.corpus)
+    return snapshot.files.select(_filtered(whole.files, query)) if is_filtered(query) else whole
+
+
+def _filtered(files: list[StoredFile], query: Query) -> list[StoredFile]:
     if query.under:
         prefix = query.under.rstrip("/") + "/"
         files = [file for file in files if file.path.startswith(prefix)]

@@ -46,7 +46,7 @@ def search(snapshot: Snapshot, embedder: Embedder, query: Query) -> Results:
         hits=tuple(hits),
         total=len(shown),
         elapsed_ms=(time.perf_counter() - started) * 1000,
-        warning=question.warning if files else nothing_to_search(snapshot, query),
+        warning=question.warning if files.files else nothing_to_search(snapshot, query),
     )
 
 

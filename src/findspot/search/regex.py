@@ -43,7 +43,7 @@ def search_regex(snapshot: Snapshot, root: Path, query: Query) -> Results:
     """Chunks that hold a matching line, in order of path and line."""
     started = time.perf_counter()
     check_pattern(query.text)
-    paths = [file.path for file in allowed_files(snapshot, query)]
+    paths = [file.path for file in allowed_files(snapshot, query).files]
     warning = None if paths else nothing_to_search(snapshot, query)
     found = list(islice(_matching_lines(root, query.text, paths), MAX_MATCHING_LINES + 1))
     if len(found) > MAX_MATCHING_LINES:

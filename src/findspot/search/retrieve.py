@@ -9,6 +9,7 @@ from pathlib import PurePosixPath
 from findspot.core.model import Corpus
 from findspot.search.filters import is_filtered
 from findspot.search.questions import Question
+from findspot.store.derived import Selection
 from findspot.store.records import Definition, StoredFile
 from findspot.store.schema import ORDINAL_BITS
 from findspot.store.snapshot import Snapshot
@@ -42,17 +43,16 @@ class Found:
         return self.keyword.keys() | self.semantic.keys() | self.defining.keys() | self.traced
 
 
-def candidates(snapshot: Snapshot, question: Question, files: Sequence[StoredFile]) -> Found:
+def candidates(snapshot: Snapshot, question: Question, files: Selection) -> Found:
     """Everything among the allowed files that may be an answer, each with its likeness."""
-    allowed = {file.id for file in files}
     keyword = _by_keywords(snapshot, question, files) if question.weight < 1 else {}
     semantic = _by_meaning(snapshot, question, files) if question.weight > 0 else {}
     defining = _by_definition(snapshot, question) if question.weight < 1 else {}
 
     def fits(number: int) -> bool:
-        return number >> ORDINAL_BITS in allowed and number not in question.except_chunks
+        return number >> ORDINAL_BITS in files and number not in question.except_chunks
 
-    mentioned, traced = _by_mention(snapshot, question, files)
+    mentioned, traced = _by_mention(snapshot, question, files.files)
     found = Found(
         {number: score for number, score in keyword.items() if fits(number)},
         {number: score for number, score in semantic.items() if fits(number)},
@@ -67,18 +67,18 @@ def candidates(snapshot: Snapshot, question: Question, files: Sequence[StoredFil
     return found
 
 
-def _by_keywords(snapshot: Snapshot, question: Question, files: Sequence[StoredFile]) -> dict[int, float]:
+def _by_keywords(snapshot: Snapshot, question: Question, files: Selection) -> dict[int, float]:
     reader = snapshot.keywords(question.query.corpus)
     if reader is None or not question.terms:
         return {}
-    only = [file.id for file in files] if is_filtered(question.query) else None
+    only = [file.id for file in files.files] if is_filtered(question.query) else None
     return dict(reader.search(question.terms, POOL, only))
 
 
-def _by_meaning(snapshot: Snapshot, question: Question, files: Sequence[StoredFile]) -> dict[int, float]:
+def _by_meaning(snapshot: Snapshot, question: Question, files: Selection) -> dict[int, float]:
     if not question.vector.any():
         return {}
-    numbers, scores = snapshot.nearest(question.vector, snapshot.files.mask(files), POOL)
+    numbers, scores = snapshot.nearest(question.vector, files.mask, POOL)
     return {int(n): float(s) * question.scale for n, s in zip(numbers, scores, strict=True)}
 
 

@@ -39,12 +39,33 @@ class FileTable:
         self.files = files
         self.by_id = {file.id: file for file in files}
         self._size = max(self.by_id, default=0) + 1
+        self._whole: dict[str, Selection] = {}
 
     def mask(self, files: Iterable[StoredFile]) -> vectors.Mask:
         """A mask over file numbers that is true for these files."""
         allowed = np.zeros(self._size, np.bool_)
         allowed[[file.id for file in files]] = True
         return allowed
+
+    def select(self, files: list[StoredFile]) -> Selection:
+        return Selection(files, self.mask(files))
+
+    def whole(self, corpus: str) -> Selection:
+        """All files of a corpus; worked out once a generation."""
+        if corpus not in self._whole:
+            self._whole[corpus] = self.select([file for file in self.files if file.corpus == corpus])
+        return self._whole[corpus]
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Some files of one generation, as a list and as a mask over file numbers."""
+
+    files: list[StoredFile]
+    mask: vectors.Mask
+
+    def __contains__(self, file_id: int) -> bool:
+        return bool(file_id < self.mask.size and self.mask[file_id])
 
 
 @dataclass(frozen=True, slots=True)
