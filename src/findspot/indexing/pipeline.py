@@ -222,7 +222,7 @@ def _finish(run: Run, writer: Writer, found: Discovery, delta: Delta, *, full: b
 
 
 def _report(run: Run, writer: Writer, found: Discovery, delta: Delta) -> IndexReport:
-    files = writer.files()
+    total_files, total_chunks = writer.counts()
     worker_trouble = (SkipReason.WORKER_CRASHED, SkipReason.WORKER_TIMEOUT, SkipReason.UNREADABLE)
     return IndexReport(
         project_path=str(run.root),
@@ -231,8 +231,8 @@ def _report(run: Run, writer: Writer, found: Discovery, delta: Delta) -> IndexRe
         files_removed=len(delta.removed),
         files_skipped=writer.count_skips(),
         chunks_created=run.chunks,
-        total_files=len(files),
-        total_chunks=sum(file.chunks for file in files),
+        total_files=total_files,
+        total_chunks=total_chunks,
         seconds=(time.time_ns() - run.started_ns) / 1e9,
         created=run.created,
         errors=tuple(s for s in (*found.skips, *run.skips) if s.reason in worker_trouble),

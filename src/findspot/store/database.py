@@ -141,12 +141,12 @@ _FILE_COLUMNS = "id, path, corpus, language, size, mtime_ns, sha256, chunks"
 
 
 def all_files(db: sqlite3.Connection) -> list[StoredFile]:
-    return [StoredFile(*row) for row in db.execute(f"SELECT {_FILE_COLUMNS} FROM files ORDER BY path")]
+    return list(map(StoredFile._make, db.execute(f"SELECT {_FILE_COLUMNS} FROM files ORDER BY path")))
 
 
 def find_file(db: sqlite3.Connection, path: str) -> StoredFile | None:
     row = db.execute(f"SELECT {_FILE_COLUMNS} FROM files WHERE path = ?", (path,)).fetchone()
-    return StoredFile(*row) if row else None
+    return StoredFile._make(row) if row else None
 
 
 def last_file_id(db: sqlite3.Connection) -> int:
@@ -255,6 +255,12 @@ def chunks_by_number(db: sqlite3.Connection, numbers: Sequence[int]) -> dict[int
         "WHERE chunks.id IN"
     )
     return {row[0]: _stored_chunk(row) for row in _rows_in(db, statement, numbers)}
+
+
+def chunk_facets(db: sqlite3.Connection) -> Iterator[tuple[int, str, tuple[str, ...]]]:
+    """What chunks can be filtered by, in the order of their numbers."""
+    for number, chunk_type, tags in db.execute("SELECT id, chunk_type, tags FROM chunks ORDER BY id"):
+        yield number, chunk_type, _lines(tags)
 
 
 def breadcrumbs(db: sqlite3.Connection, numbers: Sequence[int]) -> dict[int, str]:

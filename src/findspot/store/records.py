@@ -36,9 +36,8 @@ class FileRecord:
     chunks: tuple[ChunkRecord, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class StoredFile:
-    """What the index knows about a file it holds."""
+class StoredFile(NamedTuple):
+    """What the index knows about a file it holds; a tuple, since all of them are read at every turn."""
 
     id: int
     path: str

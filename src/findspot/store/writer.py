@@ -100,6 +100,11 @@ class Writer:
         self._begin()
         rows.delete_skips(self._db, reason)
 
+    def counts(self) -> tuple[int, int]:
+        """How many files and chunks there are, of both kinds."""
+        found = rows.counts(self._db).values()
+        return sum(files for files, _ in found), sum(chunks for _, chunks in found)
+
     def count_skips(self) -> int:
         return sum(rows.skip_counts(self._db).values())
 
