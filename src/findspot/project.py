@@ -270,8 +270,7 @@ class Project:
 
     def _write_metadata(self) -> None:
         """`metadata.json`, for people and other programs; Findspot itself reads the database."""
-        with self.store.snapshot() as snapshot:
-            meta, counts = snapshot.meta(), snapshot.counts()
+        meta, counts = self.store.figures()
         files, chunks = counts.get(Corpus.CODE, (0, 0))
         docs, doc_chunks = counts.get(Corpus.DOCS, (0, 0))
         size = folder_bytes(self.store.folder)

@@ -141,6 +141,7 @@ def test_files_that_vanish_or_change_while_they_are_read(
     )
     with monkeypatch.context() as patch:
         patch.syspath_prepend(str(hook))
+        project.close()  # a worker kept from the first run would not load the hook
         assert project.update(force=True).files_indexed == 2
     assert project.files()[0] == ["a.py", "c.py"]
     project.update()

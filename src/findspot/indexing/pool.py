@@ -40,7 +40,7 @@ class WorkerPool:
         self._size = max(1, size)
         self._file_timeout_s = file_timeout_s
         self._answers: Answers = queue.SimpleQueue()
-        self._workers: list[WorkerProcess] = []
+        self.workers: list[WorkerProcess] = []
         self._failed_starts = 0
 
     def run(self, jobs: Iterable[Job], cancel: CancelToken) -> Iterator[Outcome]:
@@ -52,7 +52,7 @@ class WorkerPool:
             cancel.check()
             if waiting:
                 waiting = self._fill(batches, retry)
-            if not any(worker.jobs for worker in self._workers) and not waiting:
+            if not any(worker.jobs for worker in self.workers) and not waiting:
                 return
             self._end_hanging()
             try:
@@ -63,7 +63,7 @@ class WorkerPool:
             if outcome is not None:
                 worker.jobs.popleft()
                 yield outcome
-            elif worker in self._workers:
+            elif worker in self.workers:
                 yield from self._bury(worker)
                 retry.extend(worker.jobs)
 
@@ -73,23 +73,23 @@ class WorkerPool:
 
     def keep_one(self) -> None:
         """End all workers but one that has nothing to do."""
-        spare = next((worker for worker in self._workers if worker.ready and not worker.jobs), None)
+        spare = next((worker for worker in self.workers if worker.ready and not worker.jobs), None)
         if spare:
-            self._workers.remove(spare)
+            self.workers.remove(spare)
         self.close()
         if spare:
-            self._workers.append(spare)
+            self.workers.append(spare)
 
     def close(self) -> None:
-        for worker in self._workers:
+        for worker in self.workers:
             worker.kill()
-        for worker in self._workers:
+        for worker in self.workers:
             worker.close()
-        self._workers.clear()
+        self.workers.clear()
 
     def _bury(self, worker: WorkerProcess) -> Iterator[Outcome]:
         """Close a worker that died: the file it was at is lost, the others are for the next one."""
-        self._workers.remove(worker)
+        self.workers.remove(worker)
         hung = time.monotonic() - worker.since >= self._file_timeout_s
         worker.close()
         if worker.ready and worker.jobs:
@@ -106,7 +106,7 @@ class WorkerPool:
     def _fill(self, batches: Iterator[list[Job]], retry: deque[Job]) -> bool:
         """Give work to workers that have little; False when there is no more to give."""
         while True:
-            busy = [w for w in self._workers if len(w.jobs) > (_AHEAD - 1) * _BATCH_FILES // 2]
+            busy = [w for w in self.workers if len(w.jobs) > (_AHEAD - 1) * _BATCH_FILES // 2]
             if len(busy) >= self._size:
                 return True
             if retry:
@@ -118,12 +118,12 @@ class WorkerPool:
             self._idlest().give(batch)
 
     def _idlest(self) -> WorkerProcess:
-        if len(self._workers) < self._size and all(w.jobs for w in self._workers):
-            self._workers.append(WorkerProcess(self.setup, self._answers))
-        return min(self._workers, key=lambda worker: len(worker.jobs))
+        if len(self.workers) < self._size and all(w.jobs for w in self.workers):
+            self.workers.append(WorkerProcess(self.setup, self._answers))
+        return min(self.workers, key=lambda worker: len(worker.jobs))
 
     def _end_hanging(self) -> None:
-        for worker in self._workers:
+        for worker in self.workers:
             limit_s = self._file_timeout_s if worker.ready else START_TIMEOUT_S
             if worker.jobs and time.monotonic() - worker.since >= limit_s:
                 _log.warning("a worker made no progress for %.0f s and is ended", limit_s)

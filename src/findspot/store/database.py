@@ -144,6 +144,10 @@ def all_files(db: sqlite3.Connection) -> list[StoredFile]:
     return list(map(StoredFile._make, db.execute(f"SELECT {_FILE_COLUMNS} FROM files ORDER BY path")))
 
 
+def file_ids(db: sqlite3.Connection) -> list[int]:
+    return [row[0] for row in db.execute("SELECT id FROM files")]
+
+
 def find_file(db: sqlite3.Connection, path: str) -> StoredFile | None:
     row = db.execute(f"SELECT {_FILE_COLUMNS} FROM files WHERE path = ?", (path,)).fetchone()
     return StoredFile._make(row) if row else None

@@ -43,9 +43,7 @@ class FileTable:
 
     def mask(self, files: Iterable[StoredFile]) -> vectors.Mask:
         """A mask over file numbers that is true for these files."""
-        allowed = np.zeros(self._size, np.bool_)
-        allowed[[file.id for file in files]] = True
-        return allowed
+        return mask_of([file.id for file in files], self._size)
 
     def select(self, files: list[StoredFile]) -> Selection:
         return Selection(files, self.mask(files))
@@ -55,6 +53,13 @@ class FileTable:
         if corpus not in self._whole:
             self._whole[corpus] = self.select([file for file in self.files if file.corpus == corpus])
         return self._whole[corpus]
+
+
+def mask_of(file_ids: list[int], size: int | None = None) -> vectors.Mask:
+    """A mask over file numbers that is true for these."""
+    mask = np.zeros(max(file_ids, default=0) + 1 if size is None else size, np.bool_)
+    mask[file_ids] = True
+    return mask
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,6 +76,11 @@ class IndexStore:
             raise
         self._give_back(db, inode)
 
+    def figures(self) -> tuple[dict[str, str], dict[str, tuple[int, int]]]:
+        """What is written about the index, and its files and chunks by corpus; nothing else is opened."""
+        with rows.translated(self.database), contextlib.closing(rows.connect(self.database)) as db:
+            return rows.read_meta(db), rows.counts(db)
+
     @contextlib.contextmanager
     def writer(self, wait_s: float = 0.0) -> Iterator[Writer]:
         """The index's only writer; `IndexBusyError` when another process has it."""

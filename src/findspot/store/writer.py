@@ -13,7 +13,7 @@ from findspot.core.errors import FindspotError
 from findspot.core.model import ChunkType, Skip, SkipReason, SourceFile
 from findspot.store import database as rows
 from findspot.store import keywords, vectors
-from findspot.store.derived import KEYWORDS, VECTORS, FileTable, segment_of
+from findspot.store.derived import KEYWORDS, VECTORS, mask_of, segment_of
 from findspot.store.records import FileRecord, KnownFiles, StoredFile
 
 _MAX_DEAD_SHARE = 0.25
@@ -176,8 +176,7 @@ class Writer:
             first = _merge_from(sizes)
         else:
             return
-        files = rows.all_files(self._db)
-        merged = vectors.merge(segments[first:], FileTable(files).mask(files))
+        merged = vectors.merge(segments[first:], mask_of(rows.file_ids(self._db)))
         names = [vectors.write_segment(self._folder / VECTORS, merged)] if merged.numbers.size else []
         self._segment_names = self._segment_names[:first] + names
         self._new = {}
