@@ -1,4 +1,4 @@
-"""The role of a file, told from its path: a test, an example, generated, or plain source."""
+"""The role of a file, told from its path: a test, an example, declarations, data, or plain source."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ class Role(StrEnum):
 
 
 _TEST = re.compile(
-    r"(?:^|/)(?:tests?|testing|__tests__|spec|specs|testdata|test_data|fixtures|__mocks__|mocks?|e2e)/"
-    r"|(?:^|/)(?:test_[^/]*|[^/]*_(?:test|spec)|[^/]*[.-](?:test|spec)|conftest)\.[^/]+$"
+    r"(?:^|/)(?:[Tt]ests?|testing|__tests__|spec|specs|testdata|test_data|fixtures|__mocks__|mocks?|e2e)/"
+    r"|[a-z.]Tests?/"  # androidTest, Shop.Tests
+    r"|(?:^|/)(?:tests?|test_[^/]*|[^/]*_(?:test|unittest|spec)|[^/]*[.-](?:test|spec)|conftest)\.[^/]+$"
     r"|(?:^|/)[^/]*(?:Tests?|Spec|TestCase)\.(?:java|kt|kts|swift|cs|scala|php|groovy)$"
     r"|(?:^|/)[^/]+\.(?:bats)$"
 )

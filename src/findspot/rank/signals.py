@@ -193,7 +193,7 @@ _ALIKE_FROM = 3
 
 MIN_COMMON_LETTERS = 4
 MIN_COMMON_SHARE = 0.6
-"""`checks` and `checker` share five of seven letters; `content` and `context` too few."""
+"""`checks` and `checker` share five of seven letters; `content` and `contact` too few."""
 
 
 @lru_cache(maxsize=100_000)

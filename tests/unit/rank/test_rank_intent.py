@@ -1,0 +1,119 @@
+"""What a query is, told from its shape."""
+
+from __future__ import annotations
+
+import pytest
+
+from findspot.rank.intent import MAX_PLACES, REPORT_WORDS, SEMANTIC_WEIGHT, Intent, read_query
+
+TRACE_PYTHON = 'Traceback (most recent call last):\n  File "app.py", line 3, in main\nValueError: no'
+TRACE_JAVA = "it fails\n    at shop.OrderRepository.orders(OrderRepository.java:17)"
+TRACE_RUST = "thread 'main' panicked at src/main.rs:4:5"
+TRACE_NATIVE = "#1  0x00007f2 in main ()"
+
+
+@pytest.mark.parametrize(
+    ("text", "intent"),
+    [
+        ("verify_password", Intent.SYMBOL),
+        ("HTTPServer", Intent.SYMBOL),
+        ("load", Intent.SYMBOL),
+        ("_private", Intent.SYMBOL),
+        ("$scope", Intent.SYMBOL),
+        ("main()", Intent.SYMBOL),
+        ("empty?", Intent.SYMBOL),
+        ("save!", Intent.SYMBOL),
+        ("SessionStore.load", Intent.SYMBOL),
+        ("std::vector", Intent.SYMBOL),
+        ("this->items", Intent.SYMBOL),
+        ("Array#map", Intent.SYMBOL),
+        ("Array.map", Intent.SYMBOL),
+        ("app.run", Intent.SYMBOL),
+        ("os.path", Intent.SYMBOL),
+        ("UserRepository findById", Intent.SYMBOL),
+        ("  padded_name\n", Intent.SYMBOL),
+        ("src/auth/login.py", Intent.PATH),
+        ("./src/auth/login.py", Intent.PATH),
+        ("login.py", Intent.PATH),
+        ("web\\src\\client.ts", Intent.PATH),
+        ("/etc/app-config/", Intent.PATH),
+        ("node-modules/left-pad", Intent.PATH),
+        ("string.h", Intent.PATH),
+        ("README.md", Intent.PATH),
+        ("where are passwords hashed", Intent.QUESTION),
+        ("how does CartStore work", Intent.QUESTION),
+        ("password", Intent.SYMBOL),
+        ("session store", Intent.QUESTION),
+        ("foo bar baz", Intent.QUESTION),
+        ("what is 42", Intent.QUESTION),
+        ("?!", Intent.QUESTION),
+        ("", Intent.QUESTION),
+        (TRACE_PYTHON, Intent.ERROR),
+        (TRACE_JAVA, Intent.ERROR),
+        (TRACE_RUST, Intent.ERROR),
+        (TRACE_NATIVE, Intent.ERROR),
+        ("KeyError: 'customer'", Intent.ERROR),
+        ('Exception in thread "main"', Intent.ERROR),
+        ("error handling in the parser", Intent.QUESTION),
+        ("the word " * (REPORT_WORDS // 2 + 1), Intent.REPORT),
+        ("the word " * (REPORT_WORDS // 2), Intent.QUESTION),
+    ],
+)
+def test_intent(text: str, intent: Intent) -> None:
+    assert read_query(text).intent is intent
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("SessionStore.load", ("load", "SessionStore")),
+        ("a::b::c", ("c", "b", "a")),
+        ("main()", ("main",)),
+        ("UserRepository findById", ("UserRepository", "findById")),
+        ("where does CartStore keep its items", ("CartStore",)),
+        ("what is `retry` in place_order", ("retry", "place_order")),
+        ("why does `cart.add` join lines", ("cart", "add")),
+        ("twice: parseCents and parseCents", ("parseCents",)),
+        ("where are passwords hashed", ()),
+        ("login.py", ()),
+    ],
+)
+def test_names(text: str, names: tuple[str, ...]) -> None:
+    assert read_query(text).names == names
+
+
+def test_files_that_a_trace_names_are_places_with_their_lines() -> None:
+    assert ("app.py", 3) in read_query(TRACE_PYTHON).places
+    assert ("OrderRepository.java", 17) in read_query(TRACE_JAVA).places
+    assert ("src/main.rs", 4) in read_query(TRACE_RUST).places
+
+
+def test_a_path_is_its_own_place() -> None:
+    assert read_query("./src/auth/login.py").places == (("src/auth/login.py", None),)
+    assert read_query("web\\client.ts").places == (("web/client.ts", None),)
+
+
+def test_a_question_about_a_name_has_no_places() -> None:
+    assert read_query("what does app.run do").places == ()
+
+
+def test_places_are_bounded() -> None:
+    text = TRACE_PYTHON + "\n".join(f'File "module_{n}.py", line {n}' for n in range(500))
+    assert len(read_query(text).places) == MAX_PLACES
+
+
+def test_the_title_of_a_long_text_is_its_first_line() -> None:
+    reading = read_query("Sessions end too early\n\n" + "word " * 100)
+    assert reading.title == "Sessions end too early"
+    assert reading.is_long
+    assert not read_query("short question here").is_long
+
+
+def test_every_intent_has_a_weight() -> None:
+    assert set(SEMANTIC_WEIGHT) == set(Intent)
+    assert all(0 < weight < 1 for weight in SEMANTIC_WEIGHT.values())
+
+
+@pytest.mark.parametrize("text", ["a" * 100_000, "/" * 20_000, "a." * 10_000, "A_" * 10_000, "`" * 20_000])
+def test_long_runs_are_read_at_once(text: str) -> None:
+    assert read_query(text).intent in Intent

@@ -1,0 +1,189 @@
+"""The signals of a candidate, without any index."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from findspot.rank import signals
+from findspot.rank.calibrate import Evidence, calibrated, coverage
+from findspot.rank.roles import Role
+from findspot.rank.signals import Candidate, Pool
+
+scores = st.dictionaries(st.integers(0, 30), st.floats(-5, 50), max_size=20)
+
+
+def pool(*candidates: Candidate) -> Pool:
+    return Pool({candidate.number: candidate for candidate in candidates})
+
+
+def one(number: int, file_id: int = 1, path: str = "a.py", **signal: float) -> Candidate:
+    return Candidate(number, file_id, path, **signal)
+
+
+class TestFusion:
+    @given(scores, scores, st.floats(0, 1))
+    def test_scores_are_scaled_and_mixed_within_0_and_1(
+        self, keyword: dict[int, float], semantic: dict[int, float], weight: float
+    ) -> None:
+        keyword = {number: abs(score) for number, score in keyword.items()}
+        candidates = pool(*map(one, keyword.keys() | semantic.keys()))
+        signals.fuse(candidates, keyword, semantic, weight)
+        for candidate in candidates.by_number.values():
+            assert -1e-9 <= candidate.keyword <= 1 + 1e-9
+            assert -1e-9 <= candidate.semantic <= 1 + 1e-9
+            assert -1e-9 <= candidate.fused <= 1 + 1e-9
+
+    @given(scores)
+    def test_scaling_keeps_the_order(self, semantic: dict[int, float]) -> None:
+        candidates = pool(*map(one, semantic))
+        signals.fuse(candidates, {}, semantic, 1.0)
+        by_score = sorted(semantic, key=lambda n: semantic[n])
+        scaled = [candidates.by_number[n].semantic for n in by_score]
+        assert scaled == sorted(scaled)
+
+    def test_the_weight_decides_between_words_and_meaning(self) -> None:
+        for weight, better in ((0.0, 1), (1.0, 2)):
+            candidates = pool(one(1), one(2))
+            signals.fuse(candidates, {1: 9.0, 2: 1.0}, {1: 0.1, 2: 0.9}, weight)
+            assert candidates.ranked()[0].number == better
+
+    def test_what_one_side_did_not_find_counts_nothing_there(self) -> None:
+        candidates = pool(one(1), one(2))
+        signals.fuse(candidates, {1: 3.0}, {}, 0.5)
+        assert candidates.by_number[2].fused == 0
+        assert candidates.by_number[1].fused == 0.5
+
+
+class TestDefinitions:
+    def test_types_and_functions_count_whole(self) -> None:
+        assert signals.definition_worth("class", "Tokenizer", ["Tokenizer"]) == 1.0
+        assert signals.definition_worth("function", "load", ["load", "Store"]) == 1.0
+        assert signals.definition_worth("method", "Store.load", ["load"]) == 1.0
+        assert signals.definition_worth("method", "ns::load", ["load"]) == 1.0
+
+    def test_another_spelling_and_lesser_kinds_count_less(self) -> None:
+        assert signals.definition_worth("class", "tokenizer", ["Tokenizer"]) == signals.OTHER_CASE
+        assert 0 < signals.definition_worth("field", "load", ["load"]) < 1
+        assert signals.definition_worth("class", "reload", ["load"]) < 1
+
+    @pytest.mark.parametrize("kind", [*signals.KIND_WORTH, "class", "anything"])
+    def test_worth_is_a_share(self, kind: str) -> None:
+        assert (
+            0 < signals.definition_worth(kind, "x", ["X"]) < signals.definition_worth(kind, "X", ["X"]) <= 1
+        )
+
+    @pytest.mark.parametrize("stem", ["CartStore", "cartStore", "cart_store", "cart-store", "cartstore"])
+    def test_a_file_named_after_something(self, stem: str) -> None:
+        assert signals.same_name(stem, "cartstore")
+        assert not signals.same_name(stem, "cart")
+
+
+class TestPaths:
+    def test_the_share_of_a_path(self) -> None:
+        whole = signals.path_share(["pricing"], ["pricing"], ["orders"])
+        assert whole == 1.0
+        assert signals.path_share(["pricing", "rules"], ["pricing"], ["orders"]) < whole
+        assert signals.path_share(["orders"], ["pricing"], ["orders"]) == 0.5
+        assert signals.path_share(["nothing"], ["pricing"], ["orders"]) == 0.0
+
+    def test_nothing_shares_nothing(self) -> None:
+        assert signals.path_share([], ["a"], ["b"]) == 0.0
+        assert signals.path_share(["a"], [], ["b"]) == 0.0
+        assert signals.heading_share([], ["a"]) == 0.0
+        assert signals.heading_share(["a"], []) == 0.0
+
+    words = st.text("abcdefg", min_size=1, max_size=9)
+
+    @given(st.lists(words, max_size=5), st.lists(words, max_size=3), st.lists(words, max_size=3))
+    def test_shares_are_between_0_and_1(self, query: list[str], name: list[str], folder: list[str]) -> None:
+        assert 0 <= signals.path_share(query, name, folder) <= 1
+        assert 0 <= signals.heading_share(query, name) <= 1
+
+    @pytest.mark.parametrize(
+        ("word", "other"), [("checks", "checker"), ("validates", "validator"), ("pass", "passwords")]
+    )
+    def test_words_of_one_family_are_alike(self, word: str, other: str) -> None:
+        assert 0 < signals._likeness(word, other) < 1
+
+    @pytest.mark.parametrize(("word", "other"), [("content", "contact"), ("ab", "abc"), ("cart", "card")])
+    def test_other_words_are_not(self, word: str, other: str) -> None:
+        assert signals._likeness(word, other) == 0
+
+    @given(words, words)
+    def test_likeness_is_symmetric(self, word: str, other: str) -> None:
+        assert signals._likeness(word, other) == signals._likeness(other, word)
+        assert signals._likeness(word, word) == 1
+
+
+class TestFiles:
+    def test_coherence_lifts_only_the_best_chunk_of_a_file(self) -> None:
+        candidates = pool(one(1, fused=0.9), one(2, fused=0.5), one(3, fused=0.4), one(9, 2, fused=0.9))
+        signals.add_coherence(candidates)
+        lifted = {n: c.coherence for n, c in candidates.by_number.items() if c.coherence}
+        assert lifted == {1: pytest.approx(signals.COHERENCE * 0.6)}
+
+    def test_coherence_has_a_limit(self) -> None:
+        candidates = pool(*(one(number, fused=1.0) for number in range(50)))
+        signals.add_coherence(candidates)
+        assert max(c.coherence for c in candidates.by_number.values()) == signals.COHERENCE
+
+    def test_further_chunks_of_a_file_count_less(self) -> None:
+        candidates = pool(
+            one(1, fused=0.5), one(2, fused=0.9), one(3, fused=0.7), one(9, 2, "b.py", fused=0.6)
+        )
+        signals.spread_files(candidates)
+        assert [candidates.by_number[n].repeat for n in (2, 3, 1, 9)] == [1, 0.5, 0.25, 1]
+        assert [c.number for c in candidates.ranked()][:2] == [2, 9]
+
+    def test_ties_break_by_path_then_place(self) -> None:
+        candidates = pool(one(7, 2, "b.py"), one(3, 1, "a.py"), one(2, 1, "a.py"))
+        assert [c.number for c in candidates.ranked()] == [2, 3, 7]
+
+    def test_the_role_scales_everything_else(self) -> None:
+        assert one(1, fused=0.5, defines=0.5, role=0.5).score == 0.5
+        assert set(signals.ROLE_FACTOR) == set(Role)
+        assert signals.ROLE_FACTOR[Role.SOURCE] == 1.0 == max(signals.ROLE_FACTOR.values())
+
+    def test_why_names_only_what_had_a_say(self) -> None:
+        assert one(1, keyword=0.25, fused=0.1, role=0.5).why() == {
+            "keyword": 0.25,
+            "fused": 0.1,
+            "roleFactor": 0.5,
+            "sameFileFactor": 1.0,
+        }
+
+
+class TestCalibration:
+    share = st.floats(0, 1)
+
+    @given(share, st.floats(-1, 1), share)
+    def test_the_score_is_a_probability(self, covered: float, cosine: float, definition: float) -> None:
+        assert 0 < Evidence(covered, cosine, definition).sure < 1
+
+    @given(share, share, share, st.floats(0.001, 0.5))
+    def test_more_evidence_never_lowers_it(
+        self, covered: float, cosine: float, definition: float, more: float
+    ) -> None:
+        base = Evidence(covered, cosine, definition).sure
+        assert Evidence(covered + more, cosine, definition).sure > base
+        assert Evidence(covered, cosine + more, definition).sure > base
+        assert Evidence(covered, cosine, definition + more).sure > base
+
+    @given(share, st.lists(share, min_size=2, max_size=5))
+    def test_it_falls_with_the_ranking(self, sure: float, relative: list[float]) -> None:
+        falling = [calibrated(sure, value) for value in sorted(relative, reverse=True)]
+        assert falling == sorted(falling, reverse=True)
+        assert all(0 <= score <= 1 for score in falling)
+
+    def test_no_evidence_scores_low_and_all_of_it_high(self) -> None:
+        assert Evidence(0.0, 0.1, 0.0).sure < 0.3
+        assert Evidence(1.0, 0.7, 1.0).sure > 0.9
+
+    def test_coverage_is_by_weight(self) -> None:
+        weights = {"rare": 3.0, "common": 1.0}
+        assert coverage(weights, {"rare"}) == 0.75
+        assert coverage(weights, {"common", "other"}) == 0.25
+        assert coverage({}, {"x"}) == 0.0
+        assert coverage({"x": 0.0}, {"x"}) == 0.0
