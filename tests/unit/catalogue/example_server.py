@@ -72,9 +72,10 @@ class Example:
             threading.Thread(target=self.hear, args=(session, portal), daemon=True).start()
 
     def hear(self, session: Any, token: Any) -> None:
-        for line in Path(self.arguments[0]).open():
-            self.added.append(tool(line.strip(), f"A tool called {line.strip()}."))
-            anyio.from_thread.run(session.send_tool_list_changed, token=token)
+        with Path(self.arguments[0]).open() as names:
+            for line in names:
+                self.added.append(tool(line.strip(), f"A tool called {line.strip()}."))
+                anyio.from_thread.run(session.send_tool_list_changed, token=token)
 
 
 async def main(kind: str, arguments: list[str]) -> None:

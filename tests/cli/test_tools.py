@@ -1,0 +1,213 @@
+"""`findspot tools index`, `search` and `show`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from .conftest import Outcome, Program
+
+EXAMPLE_SERVER = Path(__file__).parents[1] / "unit" / "catalogue" / "example_server.py"
+
+TOOLS = [
+    {"name": "read_file", "title": "Read File", "description": "Read contents of a file", "serverName": "fs"},
+    {"name": "forecast", "description": "Weather of the next days.\nIn a city.", "serverName": "weather"},
+]
+
+Run = Callable[..., Outcome]
+
+
+@pytest.fixture
+def run(findspot: Program, tmp_path: Path) -> Run:
+    """The program in a project, with a user's home of its own."""
+    root = tmp_path / "project"
+    (root / ".git").mkdir(parents=True)
+
+    def call(*arguments: str, **more: Any) -> Outcome:
+        cwd = more.pop("cwd", root)
+        return findspot(
+            *arguments, cwd=cwd, env={"HOME": str(tmp_path / "user"), **more.pop("env", {})}, **more
+        )
+
+    return call
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return tmp_path / "project"
+
+
+@pytest.fixture
+def indexed(run: Run, root: Path) -> Run:
+    (root / "tools.json").write_text(json.dumps(TOOLS))
+    assert run("tools", "index", "tools.json").code == 0
+    return run
+
+
+def test_indexing_for_people(run: Run, root: Path) -> None:
+    (root / "tools.json").write_text(json.dumps(TOOLS))
+    done = run("tools", "index", "tools.json")
+    assert (done.code, done.err) == (0, "")
+    assert done.out.splitlines() == [
+        f"2 tools in {root}/.please/mcp/index.json",
+        "status   tools  server",
+        "indexed      1  fs",
+        "indexed      1  weather",
+    ]
+
+
+def test_indexing_as_json(run: Run, root: Path) -> None:
+    (root / "tools.json").write_text(json.dumps(TOOLS))
+    assert run("tools", "index", "tools.json", "--json").json == {
+        "status": "success",
+        "path": f"{root}/.please/mcp/index.json",
+        "totalTools": 2,
+        "hasEmbeddings": True,
+        "embeddingProvider": "local:static",
+        "embedded": 2,
+        "servers": [
+            {"name": "fs", "status": "indexed", "tools": 1},
+            {"name": "weather", "status": "indexed", "tools": 1},
+        ],
+        "notes": [],
+    }
+
+
+def test_the_options_of_indexing(indexed: Run, root: Path, tmp_path: Path) -> None:
+    without = indexed("tools", "index", "--no-embeddings", "--json").json
+    assert (without["hasEmbeddings"], without["embeddingProvider"]) == (False, None)
+    left = indexed("tools", "index", "--exclude", "weather,nothing", "--exclude", "x*", "--json").json
+    assert [server["name"] for server in left["servers"] if server["status"] != "removed"] == ["fs"]
+    again = indexed("tools", "index", "--json").json
+    assert again["embedded"] == 1
+    assert indexed("tools", "index", "--force", "--dtype", "q8", "--json").json["embedded"] == 2
+    assert indexed("tools", "index", "--provider", "local:static", "--json").code == 0
+    own = indexed("tools", "index", "--user", str(root / "tools.json"), "--json").json
+    assert own["path"] == str(tmp_path / "user" / ".please" / "mcp" / "index.json")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (("tools.json", "--dtype", "q3"), 2, "'dtype' must be one of fp32, fp16, q8, not 'q3'."),
+        (("tools.json", "--provider", "local:none"), 2, "There is no embedding provider 'local:none'."),
+        (("gone.json",), 1, "File does not exist: "),
+        (("broken.json",), 2, "broken.json is not valid JSON: "),
+    ],
+)
+def test_what_indexing_refuses(run: Run, root: Path, arguments: Any, code: int, message: str) -> None:
+    (root / "tools.json").write_text(json.dumps(TOOLS))
+    (root / "broken.json").write_text("{")
+    done = run("tools", "index", *arguments)
+    assert (done.code, done.out) == (code, "")
+    assert message in done.err
+
+
+def test_nothing_to_index(run: Run) -> None:
+    done = run("tools", "index")
+    assert done.code == 2
+    assert "There is nothing to index" in done.err
+
+
+def test_configurations_that_are_found_are_asked_about(run: Run, root: Path) -> None:
+    server = {"command": sys.executable, "args": [str(EXAMPLE_SERVER), "notes"]}
+    (root / ".mcp.json").write_text(json.dumps({"mcpServers": {"notes": server}}))
+    asked = run("tools", "index", "--json")
+    assert asked.code == 2
+    assert asked.json["status"] == "confirmation_required"
+    assert not (root / ".please").exists()
+    assert run("tools", "index", "--yes", "--json").json["totalTools"] == 3
+    again = run("tools", "index", "--json").json
+    assert again["servers"] == [{"name": "notes", "status": "unchanged", "tools": 3}]
+
+
+def test_a_bad_server_is_told_of_and_the_rest_is_indexed(run: Run, root: Path) -> None:
+    program = [str(EXAMPLE_SERVER), "notes"]
+    config = {"good": {"command": sys.executable, "args": program}, "bad": {"command": "no-such-program"}}
+    (root / "mcp.json").write_text(json.dumps({"mcpServers": config}))
+    done = run("tools", "index", "mcp.json", "--timeout", "30")
+    assert done.code == 0
+    assert "failed       0  bad" in done.out
+    assert "warning: bad: " in done.err
+
+
+def test_searching_for_people(indexed: Run) -> None:
+    done = indexed("tools", "search", "read", "a", "file")
+    assert done.out.splitlines() == [" 1.00  fs__read_file", "       Read contents of a file"]
+    assert "1 of 1 match in " in done.err
+    nothing = indexed("tools", "search", "zebra")
+    assert (nothing.code, nothing.out) == (0, "")
+    assert "No tool fits." in nothing.err
+
+
+def test_searching_as_json(indexed: Run) -> None:
+    answer = indexed("tools", "search", "weather", "--json").json
+    assert set(answer) == {"tools", "total", "totalIndexed", "searchTimeMs"}
+    assert answer["tools"] == [
+        {
+            "name": "weather__forecast",
+            "description": "Weather of the next days.\nIn a city.",
+            "serverName": "weather",
+            "score": 1.0,
+            "matchType": "bm25",
+        }
+    ]
+    limited = ("--mode", "regex", "--top-k", "1", "--threshold", "0.5", "--server", "fs")
+    assert indexed("tools", "search", "a", *limited, "--json").json["tools"][0]["name"] == "fs__read_file"
+    for mode in ("embedding", "hybrid"):
+        found = indexed(
+            "tools", "search", "will", "the", "weather", "be", "fine", "--mode", mode, "--json"
+        ).json
+        assert found["tools"][0]["name"] == "weather__forecast"
+
+
+@pytest.mark.parametrize("arguments", [("--mode", "fuzzy"), ("--top-k", "51"), ("--threshold", "2")])
+def test_what_searching_refuses(indexed: Run, arguments: Any) -> None:
+    assert indexed("tools", "search", "x", *arguments).code == 2
+
+
+def test_an_invalid_pattern(indexed: Run) -> None:
+    done = indexed("tools", "search", "read(", "--mode", "regex", "--json")
+    assert (done.code, done.json["code"]) == (2, "INVALID_PATTERN")
+    assert "Wrong at character 5: unclosed group." in done.err
+
+
+def test_showing_a_tool(indexed: Run) -> None:
+    shown = indexed("tools", "show", "weather__forecast")
+    assert shown.out.splitlines() == [
+        "weather__forecast", "  server  weather", "  Weather of the next days.", "  In a city.",
+    ]  # fmt: skip
+    value = indexed("tools", "show", "read_file", "--json").json
+    assert value["serverName"] == "fs"
+    assert value["tool"]["title"] == "Read File"
+    missing = indexed("tools", "show", "read_fiel")
+    assert missing.code == 2
+    assert "Tool not found: read_fiel" in missing.err
+
+
+def test_without_a_catalogue(run: Run) -> None:
+    for arguments in (("search", "x"), ("show", "x")):
+        done = run("tools", *arguments, "--json")
+        assert (done.code, done.json["code"]) == (3, "INDEX_NOT_FOUND")
+        assert "findspot tools index" in done.err
+
+
+def test_the_catalogue_of_the_project_around(indexed: Run, root: Path) -> None:
+    inside = root / "src" / "deep"
+    inside.mkdir(parents=True)
+    assert indexed("tools", "search", "read", "--json", cwd=inside).json["total"] == 1
+
+
+def test_texts_cannot_speak_to_the_terminal(run: Run, root: Path) -> None:
+    (root / "t.json").write_text(
+        json.dumps([{"name": "x", "description": "\x1b[31mred\x07", "serverName": "a\x1b"}])
+    )
+    outputs = [run("tools", "index", "t.json"), run("tools", "search", "red"), run("tools", "show", "x")]
+    for done in outputs:
+        assert done.code == 0
+        assert not {"\x1b", "\x07"} & set(done.out + done.err)

@@ -1,0 +1,255 @@
+"""`search_tools` and `get_tool` through a real client: every field, default, limit and error text."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp.shared.exceptions import MCPError
+
+from e2e.conftest import Connect
+from e2e.harness import PATIENCE_S, Connection, text_of
+from findspot.catalogue.build import BuildOptions
+from findspot.catalogue.catalogue import Catalogue
+from findspot.embed.registry import open_embedder
+
+EXAMPLE_SERVER = Path(__file__).parents[1] / "unit" / "catalogue" / "example_server.py"
+
+TOOLS: list[dict[str, Any]] = [
+    {
+        "name": "read_file",
+        "title": "Read File",
+        "description": "Read contents of a file",
+        "serverName": "filesystem",
+        "inputSchema": {"type": "object", "properties": {"path": {"type": "string"}}},
+        "outputSchema": {"type": "object", "properties": {"text": {"type": "string"}}},
+        "annotations": {"readOnlyHint": True},
+    },
+    {"name": "get_forecast", "description": "Weather for the next days in a city.", "serverName": "weather"},
+    *({"name": f"numbered_{n:02}", "description": "One of many.", "serverName": "many"} for n in range(60)),
+]
+
+
+def make(folder: Path, user: Path, tools: Any = TOOLS, name: str = "tools.json") -> Path:
+    """An indexed project; returns its root."""
+    folder.mkdir(parents=True, exist_ok=True)
+    user.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_text(json.dumps(tools))
+    before = os.environ.get("HOME")
+    os.environ["HOME"] = str(user)
+    try:
+        catalogue = Catalogue(folder, user / "findspot", open_embedder)
+        catalogue.index([folder / name], BuildOptions(), provider="local:static")
+    finally:
+        os.environ["HOME"] = before or ""
+    return folder
+
+
+@pytest.fixture(scope="module")
+def server(connect: Connect, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connection]:
+    """A server of these tools alone, in a project with a catalogue."""
+    user = tmp_path_factory.mktemp("user")
+    root = make(user / "project", user)
+    settings = {"FINDSPOT_TOOLSETS": "catalogue", "HOME": str(user)}
+    with connect(root, home=user / "findspot", env=settings) as connection:
+        yield connection
+
+
+def found(server: Connection, query: str, /, **arguments: Any) -> list[str]:
+    return [tool["name"] for tool in server.values("search_tools", query=query, **arguments)["tools"]]
+
+
+def test_these_tools_are_offered_in_order(server: Connection) -> None:
+    assert list(server.tools) == ["search_tools", "get_tool"]
+    for tool in server.tools.values():
+        assert tool.title
+        assert tool.description
+        assert tool.icons
+        assert tool.annotations
+        assert tool.annotations.read_only_hint
+        assert "required" not in (tool.output_schema or {})
+
+
+def test_schemas(server: Connection) -> None:
+    search, get = server.tools["search_tools"], server.tools["get_tool"]
+    properties = search.input_schema["properties"]
+    assert list(properties) == ["query", "mode", "top_k", "threshold", "server"]
+    assert search.input_schema["required"] == ["query"]
+    assert properties["mode"]["enum"] == ["regex", "bm25", "embedding", "hybrid"]
+    assert properties["mode"]["default"] == "bm25"
+    top_k, threshold = properties["top_k"], properties["threshold"]
+    assert (top_k["default"], top_k["minimum"], top_k["maximum"]) == (10, 1, 50)
+    assert (threshold["default"], threshold["minimum"], threshold["maximum"]) == (0, 0, 1)
+    assert list(get.input_schema["properties"]) == get.input_schema["required"] == ["name"]
+
+
+def test_the_fields_of_an_answer(server: Connection) -> None:
+    result = server.call("search_tools", query="read a file")
+    answer = result.structured_content
+    assert isinstance(answer, dict)
+    assert json.loads(text_of(result)) == answer
+    assert set(answer) == {"tools", "total", "totalIndexed", "searchTimeMs"}
+    assert (answer["total"], answer["totalIndexed"]) == (1, 62)
+    assert 0 <= answer["searchTimeMs"] < 10_000
+    assert answer["tools"] == [
+        {
+            "name": "filesystem__read_file",
+            "title": "Read File",
+            "description": "Read contents of a file",
+            "serverName": "filesystem",
+            "score": 1.0,
+            "matchType": "bm25",
+        }
+    ]
+    assert "title" not in server.values("search_tools", query="weather")["tools"][0]
+
+
+@pytest.mark.parametrize(
+    ("mode", "query", "score"),
+    [
+        ("regex", "read.*file", 1.0),
+        ("bm25", "file contents", 1.0),
+        ("hybrid", "open a file and read it", 1.0),
+        ("embedding", "open a file and read it", None),
+    ],
+)
+def test_every_mode(server: Connection, mode: str, query: str, score: float | None) -> None:
+    first = server.values("search_tools", query=query, mode=mode)["tools"][0]
+    assert (first["name"], first["matchType"]) == ("filesystem__read_file", mode)
+    assert first["score"] == score if score is not None else 0.5 < first["score"] < 1
+
+
+def test_counts_and_limits(server: Connection) -> None:
+    assert len(found(server, "numbered")) == 10
+    assert found(server, "numbered", top_k=2) == ["many__numbered_00", "many__numbered_01"], "ties by name"
+    answer = server.values("search_tools", query="numbered", top_k=500)
+    assert (len(answer["tools"]), answer["total"]) == (50, 60)
+    assert answer["warning"] == "top_k was lowered from 500 to its maximum of 50."
+    assert found(server, "city read", threshold=1) == found(server, "city read", top_k=1)
+    assert found(server, "numbered", top_k="3") == found(server, "numbered", top_k=3)
+
+
+def test_one_server(server: Connection) -> None:
+    assert found(server, "a", mode="regex", server="weather") == ["weather__get_forecast"]
+    code, text = server.refusal("search_tools", query="a", server="elsewhere")
+    assert (code, text) == ("INVALID_ARGUMENT", "There is no server 'elsewhere' in the catalogue.")
+
+
+@pytest.mark.parametrize("mode", ["embedding", "hybrid"])
+def test_a_query_that_no_tool_fits_gives_nothing(server: Connection, mode: str) -> None:
+    answer = server.values("search_tools", query="zoological taxonomy of ctenophores", mode=mode)
+    assert (answer["tools"], answer["total"]) == ([], 0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ({}, "Missing required argument: query"),
+        ({"query": " "}, "Query cannot be empty"),
+        ({"query": "x", "mode": "fuzzy"},
+         "'mode' must be one of 'regex', 'bm25', 'embedding', 'hybrid', not 'fuzzy'."),
+        ({"query": "x", "top_k": 0}, "'top_k' must be a whole number from 1 to 50, not 0."),
+        ({"query": "x", "threshold": 1.5}, "'threshold' must be a number from 0 to 1, not 1.5."),
+        ({"query": "x", "limit": 3},
+         "Unknown argument: 'limit'. Known arguments: query, mode, top_k, threshold, server."),
+    ],
+)  # fmt: skip
+def test_what_is_refused(server: Connection, arguments: dict[str, Any], text: str) -> None:
+    assert server.refusal("search_tools", **arguments) == ("INVALID_ARGUMENT", text)
+
+
+def test_an_invalid_pattern_says_where(server: Connection) -> None:
+    code, text = server.refusal("search_tools", query="read(file", mode="regex")
+    assert code == "INVALID_PATTERN"
+    assert text == (
+        "The search pattern 'read(file' is invalid. Please check the syntax. "
+        "Wrong at character 5: unclosed group."
+    )
+
+
+def test_a_catastrophic_pattern_does_not_hang(server: Connection) -> None:
+    started = time.monotonic()
+    found(server, "(a+)+$", mode="regex")
+    found(server, "(.*.*)*=.*", mode="regex")
+    assert time.monotonic() - started < 10
+
+
+def test_one_tool_in_full(server: Connection) -> None:
+    expected = {key: value for key, value in TOOLS[0].items() if key != "serverName"}
+    expected["name"] = "filesystem__read_file"
+    answer = server.values("get_tool", name="filesystem__read_file")
+    assert answer == {"tool": expected, "serverName": "filesystem"}
+    assert server.values("get_tool", name="read_file") == answer
+    small = server.values("get_tool", name="weather__get_forecast")["tool"]
+    assert set(small) == {"name", "description", "inputSchema"}
+
+
+def test_a_tool_that_is_not_there(server: Connection) -> None:
+    result = server.call("get_tool", name="filesystem__raed_file")
+    assert result.is_error
+    assert text_of(result) == "Tool not found: filesystem__raed_file"
+    assert result.content[1].text == "Did you mean: filesystem__read_file?"  # type: ignore[union-attr]
+    assert server.refusal("get_tool") == ("INVALID_ARGUMENT", "Missing required argument: name")
+
+
+def test_without_a_catalogue(connect: Connect, tmp_path: Path) -> None:
+    settings = {"FINDSPOT_TOOLSETS": "catalogue", "HOME": str(tmp_path)}
+    with connect(tmp_path, home=tmp_path / "findspot", env=settings) as connection:
+        for name, arguments in (("search_tools", {"query": "x"}), ("get_tool", {"name": "x"})):
+            result = connection.call(name, **arguments)
+            assert result.is_error
+            assert result.structured_content["code"] == "INDEX_NOT_FOUND"  # type: ignore[index]
+            assert text_of(result) == "No tool catalogue has been made yet."
+            assert "findspot tools index" in result.content[1].text  # type: ignore[union-attr]
+
+
+def test_a_damaged_catalogue_is_named_and_mended(connect: Connect, tmp_path: Path) -> None:
+    root = make(tmp_path / "project", tmp_path)
+    settings = {"FINDSPOT_TOOLSETS": "catalogue", "HOME": str(tmp_path)}
+    with connect(root, home=tmp_path / "findspot", env=settings) as connection:
+        (root / ".please" / "mcp" / "index.json").write_text('{"tools": [')
+        code, text = connection.refusal("search_tools", query="read")
+        assert code == "INDEX_CORRUPT"
+        assert text.startswith(f"The tool catalogue {root}/.please/mcp/index.json cannot be read: ")
+        (root / ".please" / "mcp" / "index.json").unlink()
+        make(root, tmp_path)
+        assert found(connection, "read") == ["filesystem__read_file"]
+
+
+def test_the_users_tools_are_found_beside_the_projects(connect: Connect, tmp_path: Path) -> None:
+    root = make(tmp_path / "project", tmp_path)
+    make(tmp_path, tmp_path, [{"name": "knit", "description": "Knit a jumper."}], "own.json")
+    settings = {"FINDSPOT_TOOLSETS": "catalogue", "HOME": str(tmp_path)}
+    with connect(root, home=tmp_path / "findspot", env=settings) as connection:
+        assert found(connection, "jumper") == ["own__knit"]
+        assert found(connection, "read") == ["filesystem__read_file"]
+
+
+def test_another_toolset_does_not_offer_them(connect: Connect, tmp_path: Path) -> None:
+    settings = {"FINDSPOT_TOOLSETS": "project"}
+    with connect(tmp_path, home=tmp_path / "findspot", env=settings) as connection:
+        assert "search_tools" not in connection.tools
+        with pytest.raises(MCPError, match="Unknown tool: get_tool"):
+            connection.portal.call(connection.client.call_tool, "get_tool", {"name": "x"})
+
+
+def test_changes_of_a_server_are_followed_while_serving(connect: Connect, tmp_path: Path) -> None:
+    fifo = tmp_path / "more-tools"
+    os.mkfifo(fifo)
+    program = {"command": sys.executable, "args": [str(EXAMPLE_SERVER), "changing", str(fifo)]}
+    root = make(tmp_path / "project", tmp_path, {"mcpServers": {"c": program}}, "mcp.json")
+    settings = {"FINDSPOT_TOOLSETS": "catalogue", "HOME": str(tmp_path)}
+    with connect(root, home=tmp_path / "findspot", env=settings) as connection:
+        assert found(connection, "note") == ["c__read_note"]
+        assert found(connection, "juggle") == []
+        fifo.write_text("juggle\n")  # opened by the server once it is asked: this waits for it
+        deadline = time.monotonic() + PATIENCE_S
+        while not found(connection, "juggle"):
+            assert time.monotonic() < deadline
+    assert "c__juggle" in (root / ".please" / "mcp" / "index.json").read_text()

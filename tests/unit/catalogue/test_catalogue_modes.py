@@ -1,0 +1,265 @@
+"""The four modes: scores, order, limits, and what they refuse."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from findspot.catalogue.catalogue import Catalogue
+from findspot.catalogue.model import (
+    CatalogueNotFoundError,
+    NoEmbeddingsError,
+    SearchMode,
+    SearchOptions,
+    UnknownToolError,
+)
+from findspot.catalogue.orchestrator import MAX_QUERY_CHARS, Ranked
+from findspot.catalogue.toolset import ToolSet
+from findspot.core.errors import InvalidArgumentError, InvalidPatternError, ModelMismatchError
+from findspot.embed.protocol import EmbedMode
+from findspot.embed.registry import open_embedder
+
+from .conftest import TOOLS, Write, index
+
+MEANING = (SearchMode.EMBEDDING, SearchMode.HYBRID)
+
+
+def found(
+    catalogue: Catalogue, query: str, mode: SearchMode = SearchMode.BM25, **options: object
+) -> list[str]:
+    return [tool.name for tool in catalogue.search(query, SearchOptions(mode=mode, **options)).tools]  # type: ignore[arg-type]
+
+
+def test_the_defaults_are_those_of_the_specification() -> None:
+    options = SearchOptions()
+    assert (options.mode, options.top_k, options.threshold, options.server) == ("bm25", 10, 0.0, None)
+    assert [str(mode) for mode in SearchMode] == ["regex", "bm25", "embedding", "hybrid"]
+
+
+@pytest.mark.parametrize(
+    ("query", "name"),
+    [
+        ("reading files", "filesystem__read_file"),
+        ("recipient", "mail__send_email"),
+        ("packed", "mail__send_email"),
+        ("urgent", "mail__send_email"),
+        ("encoding", "mail__send_email"),
+        ("filesystem", "filesystem__read_file"),
+        ("mail", "mail__send_email"),
+    ],
+)
+def test_words_are_found_wherever_they_stand(catalogue: Catalogue, query: str, name: str) -> None:
+    results = catalogue.search(query)
+    assert results.tools[0].name == name
+    assert results.tools[0].score == 1.0, "the best one's share of the best is all of it"
+    assert results.tools[0].match_type == "bm25"
+
+
+def test_a_keyword_score_is_a_share_of_the_best(catalogue: Catalogue) -> None:
+    results = catalogue.search("send a file to a city")
+    assert [tool.score for tool in results.tools] == sorted((t.score for t in results.tools), reverse=True)
+    assert results.tools[0].score == 1.0
+    assert all(0 < tool.score <= 1 for tool in results.tools)
+
+
+def test_meaning_is_scored_by_the_cosine(catalogue: Catalogue) -> None:
+    query = "what will the weather be"
+    best = catalogue.search(query, SearchOptions(SearchMode.EMBEDDING)).tools[0]
+    tools = catalogue.tools()
+    vector = open_embedder("local:static").embed([query], EmbedMode.QUERY)[0]
+    assert tools.vectors is not None
+    cosine = float(tools.vectors[tools.rows[best.name]] @ vector)
+    assert best.name == "weather__get_forecast"
+    assert best.score == pytest.approx((cosine + 1) / 2, abs=1e-3)
+    assert best.match_type == "embedding"
+
+
+def test_hybrid_is_a_share_of_the_best(catalogue: Catalogue) -> None:
+    best = catalogue.search("read a file from disk", SearchOptions(SearchMode.HYBRID)).tools[0]
+    assert (best.name, best.score, best.match_type) == ("filesystem__read_file", 1.0, "hybrid")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "names"),
+    [
+        ("read.*file", ["filesystem__read_file"]),
+        ("READ", ["filesystem__read_file"]),
+        ("^read_file$|^mail__", ["mail__send_email"]),
+        ("^(read|get)_", ["filesystem__read_file", "weather__get_forecast"]),
+        ("city|crimson", ["weather__get_forecast"]),
+        ("no such thing", []),
+    ],
+)
+def test_patterns(catalogue: Catalogue, pattern: str, names: list[str]) -> None:
+    results = catalogue.search(pattern, SearchOptions(SearchMode.REGEX))
+    assert [tool.name for tool in results.tools] == names
+    assert all(tool.score == 1.0 and tool.match_type == "regex" for tool in results.tools)
+
+
+def test_tools_whose_name_matches_come_first(open_catalogue: Callable[[], Catalogue], write: Write) -> None:
+    tools = [{"name": "aa", "description": "not zebra by name"}, {"name": "zebra", "description": "by name"}]
+    opened = open_catalogue()
+    index(opened, write("t.json", tools))
+    assert found(opened, "zebra", SearchMode.REGEX) == ["t__zebra", "t__aa"]
+
+
+def test_a_catastrophic_pattern_is_over_at_once(
+    open_catalogue: Callable[[], Catalogue], write: Write
+) -> None:
+    opened = open_catalogue()
+    index(opened, write("t.json", [{"name": "x", "description": "a" * 20_000 + "!"}]), provider=None)
+    for pattern in ("(a+)+$", "(a|a)*b", "(.*.*)*=.*"):
+        started = time.monotonic()
+        found(opened, pattern, SearchMode.REGEX)
+        assert time.monotonic() - started < 5
+
+
+@pytest.mark.parametrize(
+    ("pattern", "where"),
+    [
+        ("read(file", "at character 5: unclosed group"),
+        ("ab[z-a]", "at character 4: invalid character class range"),
+        ("*x", "at character 1: repetition operator missing expression"),
+        ("(?=x)", "at character 1: look-around"),
+        (r"a(b)\1", "at character 5: backreferences are not supported"),
+        ("a{99999}{99999}", "exceeds size limit"),
+    ],
+)
+def test_an_invalid_pattern_says_where(catalogue: Catalogue, pattern: str, where: str) -> None:
+    with pytest.raises(InvalidPatternError) as error:
+        catalogue.search(pattern, SearchOptions(SearchMode.REGEX))
+    assert error.value.user_message.startswith(f"The search pattern '{pattern}' is invalid.")
+    assert where in error.value.user_message
+
+
+def test_a_pattern_that_is_too_long_is_refused(catalogue: Catalogue) -> None:
+    with pytest.raises(InvalidPatternError):
+        catalogue.search("x" * 2_001, SearchOptions(SearchMode.REGEX))
+
+
+@pytest.mark.parametrize("mode", list(SearchMode))
+@pytest.mark.parametrize("query", ["", "  \n"])
+def test_an_empty_query_is_refused(catalogue: Catalogue, mode: SearchMode, query: str) -> None:
+    with pytest.raises(InvalidArgumentError, match=r"^Query cannot be empty$"):
+        catalogue.search(query, SearchOptions(mode))
+
+
+@pytest.mark.parametrize("mode", MEANING)
+def test_what_no_tool_fits_finds_nothing(catalogue: Catalogue, mode: SearchMode) -> None:
+    assert found(catalogue, "zoological taxonomy of ctenophores", mode) == []
+    assert found(catalogue, "ß∂ƒ ©˙∆", mode) == []
+
+
+def test_every_word_of_a_query_is_a_fit(catalogue: Catalogue) -> None:
+    assert found(catalogue, "urgent", SearchMode.HYBRID)[0] == "mail__send_email"
+    assert found(catalogue, "mail__send_email", SearchMode.HYBRID)[0] == "mail__send_email"
+
+
+@pytest.mark.parametrize("mode", list(SearchMode))
+def test_limits_and_filters_act_in_every_mode(catalogue: Catalogue, mode: SearchMode) -> None:
+    query = "a|e" if mode is SearchMode.REGEX else "send file weather city message contents"
+    everything = catalogue.search(query, SearchOptions(mode))
+    assert everything.total_indexed == 3
+    first = catalogue.search(query, SearchOptions(mode, top_k=1))
+    assert [tool.name for tool in first.tools] == [everything.tools[0].name]
+    assert first.total == everything.total, "the total counts before top_k"
+    above = catalogue.search(query, SearchOptions(mode, threshold=1.0))
+    assert all(tool.score == 1.0 for tool in above.tools)
+    assert found(catalogue, query, mode, server="weather") == ["weather__get_forecast"]
+
+
+def test_an_unknown_server_is_refused_with_the_known_ones(catalogue: Catalogue) -> None:
+    with pytest.raises(InvalidArgumentError, match="no server 'elsewhere'") as error:
+        catalogue.search("x", SearchOptions(server="elsewhere"))
+    assert error.value.hint == "Known servers: filesystem, mail, weather."
+
+
+@pytest.mark.parametrize("mode", list(SearchMode))
+def test_the_same_query_gives_the_same_answer(
+    catalogue: Catalogue, open_catalogue: Callable[[], Catalogue], mode: SearchMode
+) -> None:
+    query = "file" if mode is SearchMode.REGEX else "send file city"
+    again = open_catalogue().search(query, SearchOptions(mode)).tools
+    assert catalogue.search(query, SearchOptions(mode)).tools == again
+
+
+def test_a_long_query_is_read_to_a_limit(catalogue: Catalogue) -> None:
+    assert found(catalogue, "read file " + "x" * 10 * MAX_QUERY_CHARS)[0] == "filesystem__read_file"
+
+
+@pytest.mark.parametrize("mode", MEANING)
+def test_meaning_needs_embeddings(
+    open_catalogue: Callable[[], Catalogue], write: Write, mode: SearchMode
+) -> None:
+    opened = open_catalogue()
+    index(opened, write("tools.json", TOOLS), provider=None)
+    with pytest.raises(NoEmbeddingsError, match=f"without embeddings, which mode '{mode}' needs"):
+        opened.search("read", SearchOptions(mode))
+    assert found(opened, "read") == ["filesystem__read_file"]
+
+
+def test_vectors_of_another_model_are_not_compared(catalogue: Catalogue) -> None:
+    path = catalogue.project_index
+    assert path is not None
+    text = path.read_text()
+    revision = open_embedder("local:static").revision
+    path.write_text(text.replace(revision, "another"))
+    with pytest.raises(ModelMismatchError) as error:
+        catalogue.search("read", SearchOptions(SearchMode.EMBEDDING))
+    assert "findspot tools index" in error.value.hint
+    assert found(catalogue, "read") == ["filesystem__read_file"]
+
+
+def test_a_tool_in_full_by_either_name(catalogue: Catalogue) -> None:
+    whole = catalogue.get("mail__send_email")
+    assert whole == catalogue.get("send_email")
+    assert (whole.server_name, whole.own_name) == ("mail", "send_email")
+    assert whole.output_schema == TOOLS[1]["outputSchema"]
+    assert whole.annotations == {"destructiveHint": True}
+    with pytest.raises(UnknownToolError, match=r"^Tool not found: mail__send_emial$") as error:
+        catalogue.get("mail__send_emial")
+    assert error.value.hint == "Did you mean: mail__send_email?"
+
+
+def test_no_catalogue_says_where_it_looked(open_catalogue: Callable[[], Catalogue], root: Path) -> None:
+    with pytest.raises(CatalogueNotFoundError) as error:
+        open_catalogue().search("x")
+    assert str(root / ".please" / "mcp" / "index.json") in error.value.developer_message
+    assert error.value.user_message == "No tool catalogue has been made yet."
+
+
+class Shortest:
+    """A mode of somebody's own: the tools with the shortest names."""
+
+    mode = "shortest"
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+
+    def initialize(self) -> None:
+        self.calls.append("initialize")
+
+    def search(self, query: str, tools: ToolSet, options: SearchOptions) -> Ranked:
+        self.calls.append("search")
+        rows = np.array(sorted(range(len(tools)), key=lambda row: len(tools.names[row])), dtype=np.int64)
+        return Ranked(rows, np.linspace(1, 0, len(rows), dtype=np.float32))
+
+    def dispose(self) -> None:
+        self.calls.append("dispose")
+
+
+def test_a_mode_can_be_added(catalogue: Catalogue) -> None:
+    mine = Shortest()
+    catalogue.orchestrator.register_strategy(mine)
+    options = SearchOptions(mode="shortest", threshold=0.5)  # type: ignore[arg-type]
+    names = [tool.name for tool in catalogue.search("x", options).tools]
+    assert names == ["mail__send_email", "filesystem__read_file"]
+    catalogue.search("x", options)
+    catalogue.orchestrator.register_strategy(Shortest())
+    assert mine.calls == ["initialize", "search", "search", "dispose"]
+    with pytest.raises(InvalidArgumentError, match="no search mode 'other'"):
+        catalogue.search("x", SearchOptions(mode="other"))  # type: ignore[arg-type]

@@ -1,0 +1,221 @@
+"""Asking real servers, over pipes and HTTP, good ones and bad ones; and hearing when they change."""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from findspot.catalogue.build import Built, Outcome
+from findspot.catalogue.catalogue import Catalogue
+from findspot.catalogue.connect import NESTED_VARIABLE
+from findspot.catalogue.follow import Follower
+from findspot.catalogue.memory import recall
+from findspot.catalogue.model import SearchMode, SearchOptions
+
+from .conftest import PATIENCE_S, TOOLS, Write, entry, index
+
+Open = Callable[[], Catalogue]
+
+
+def outcomes(built: Built) -> dict[str, tuple[str, int]]:
+    return {server.name: (str(server.outcome), server.tools) for server in built.servers}
+
+
+def errors(built: Built) -> dict[str, str]:
+    return {server.name: server.error for server in built.servers if server.error}
+
+
+def names(catalogue: Catalogue) -> set[str]:
+    return set(catalogue.tools().names)
+
+
+def test_servers_over_pipes_and_http_are_asked(open_catalogue: Open, write: Write, http_server: str) -> None:
+    opened = open_catalogue()
+    config = {"local": entry("notes"), "web": {"type": "http", "url": http_server}}
+    built = index(opened, write("mcp.json", {"mcpServers": config}))
+    assert outcomes(built) == {"local": ("indexed", 3), "web": ("indexed", 3)}
+    assert names(opened) == {
+        f"{server}__{tool}" for server in ("local", "web") for tool in ("read_note", "write_note", "weather")
+    }
+    tool = opened.get("local__write_note")
+    assert (tool.title, tool.description) == ("Write Note", "Save a note.")
+    assert tool.input_schema["properties"]["color"]["enum"] == ["crimson", "teal"]
+    assert tool.annotations == {"readOnlyHint": True}
+    assert opened.search("crimson", SearchOptions(server="web")).tools[0].name == "web__write_note"
+
+
+def test_bad_servers_do_not_spoil_the_rest(open_catalogue: Open, write: Write) -> None:
+    opened = open_catalogue()
+    config = {
+        "good": entry("notes"),
+        "silent": entry("silent"),
+        "dying": entry("dying"),
+        "missing": {"command": "no-such-program-anywhere"},
+        "unset": entry("notes", "${SURELY_NOT_SET}"),
+        "refused": {"url": "http://127.0.0.1:9/mcp"},
+    }
+    built = index(opened, write("mcp.json", {"mcpServers": config}), timeout_s=15)
+    assert outcomes(built).pop("good") == ("indexed", 3)
+    told = errors(built)
+    assert set(told) == set(config) - {"good"}
+    assert told["silent"] == "no answer within 15 s"
+    assert told["dying"].endswith("(it wrote: out of cheese)")
+    assert "no-such-program-anywhere" in told["missing"]
+    assert told["unset"] == "the environment variable SURELY_NOT_SET is not set"
+    assert opened.search("note").tools[0].server_name == "good"
+
+
+def test_a_vast_description_is_cut(open_catalogue: Open, write: Write) -> None:
+    opened = open_catalogue()
+    built = index(opened, write("mcp.json", {"mcpServers": {"big": entry("large"), "good": entry("notes")}}))
+    assert built.notes == ("big__vast: its description of 10,485,760 characters was cut to 20,000",)
+    assert len(opened.get("big__vast").description) == 20_000
+    assert len(opened.search("boundless").tools[0].description) == 2_000
+    assert opened.search("weather").tools[0].name == "good__weather"
+
+
+def test_a_vast_description_in_a_file_is_cut(open_catalogue: Open, write: Write) -> None:
+    opened = open_catalogue()
+    built = index(opened, write("t.json", [{"name": "vast", "description": "x" * 10_485_760}, {"name": "y"}]))
+    assert "10,485,760" in built.notes[0]
+    for mode in SearchMode:
+        opened.search("vast", SearchOptions(mode))
+
+
+def test_variables_reach_the_server_and_no_file(
+    open_catalogue: Open, write: Write, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, root: Path
+) -> None:
+    monkeypatch.setenv("MY_TOKEN", "tok-123-environment")
+    opened = open_catalogue()
+    config = {"s": entry("secret", "${MY_TOKEN}", env={"TOKEN": "${MY_TOKEN}"})}
+    index(opened, write("mcp.json", {"mcpServers": config}), provider=None)
+    assert opened.get("s__tell").description == "tok-123-environment tok-123-environment"
+    monkeypatch.setenv("MY_TOKEN", "tok-456-environment")
+    index(opened, write("mcp.json", {"mcpServers": {"s": entry("notes", env={"TOKEN": "${MY_TOKEN}"})}}))
+    for folder in (root / ".please", tmp_path / "findspot"):
+        for path in folder.rglob("*"):
+            assert not path.is_file() or b"tok-456" not in path.read_bytes()
+
+
+def test_only_changed_servers_are_asked_again(open_catalogue: Open, write: Write) -> None:
+    opened = open_catalogue()
+    config: dict[str, Any] = {"a": entry("notes"), "b": entry("notes")}
+    first = index(opened, write("mcp.json", {"mcpServers": config}))
+    assert first.embedded == 6
+    again = index(opened, write("mcp.json", {"mcpServers": config}))
+    assert outcomes(again) == {"a": ("unchanged", 3), "b": ("unchanged", 3)}
+    assert again.embedded == 0
+    assert again.index.created_at == first.index.created_at
+    config["b"] = entry("notes", "--more")
+    del config["a"]
+    config["c"] = entry("notes")
+    changed = index(opened, write("mcp.json", {"mcpServers": config}))
+    assert outcomes(changed) == {"b": ("indexed", 3), "c": ("indexed", 3), "a": ("removed", 0)}
+    assert changed.embedded == 3, "the tools of b are what they were"
+    forced = index(opened, write("mcp.json", {"mcpServers": config}), force=True)
+    assert outcomes(forced) == {"b": ("indexed", 3), "c": ("indexed", 3)}
+    assert forced.embedded == 6
+
+
+def test_a_server_that_fails_later_keeps_its_tools(open_catalogue: Open, write: Write) -> None:
+    opened = open_catalogue()
+    index(opened, write("mcp.json", {"mcpServers": {"a": entry("notes")}}))
+    failed = index(opened, write("mcp.json", {"mcpServers": {"a": entry("dying")}}))
+    assert outcomes(failed) == {"a": ("failed", 3)}
+    assert names(opened) == {"a__read_note", "a__write_note", "a__weather"}
+    mended = index(opened, write("mcp.json", {"mcpServers": {"a": entry("notes")}}))
+    assert outcomes(mended) == {"a": ("indexed", 3)}
+
+
+def test_a_list_that_is_unchanged_is_not_embedded_again(open_catalogue: Open, write: Write) -> None:
+    opened = open_catalogue()
+    assert index(opened, write("t.json", TOOLS)).embedded == 3
+    changed = [*TOOLS[:2], {**TOOLS[2], "description": "Rain or sun"}]
+    assert index(opened, write("t.json", changed)).embedded == 1
+    assert index(opened, write("t.json", changed)).embedded == 0
+
+
+def test_servers_and_tools_can_be_left_out(open_catalogue: Open, write: Write) -> None:
+    opened = open_catalogue()
+    config = {"mcpServers": {"a": entry("notes"), "b1": entry("dying"), "b2": entry("dying")}}
+    built = index(opened, write("mcp.json", config), exclude=("b*", "*__weather"))
+    assert outcomes(built) == {"a": ("indexed", 3)}
+    assert names(opened) == {"a__read_note", "a__write_note"}
+
+
+def test_what_was_indexed_is_remembered_at_home(open_catalogue: Open, write: Write, tmp_path: Path) -> None:
+    opened = open_catalogue()
+    path = write("mcp.json", {"mcpServers": {"a": entry("notes")}})
+    index(opened, path, exclude=("z",))
+    assert opened.remembered() == (path,)
+    assert opened.project_index is not None
+    about = recall(tmp_path / "findspot", opened.project_index)
+    assert (about.sources, about.exclude, about.follow) == ((path,), ("z",), True)
+    assert str(path) not in opened.project_index.read_text("utf-8")
+    assert open_catalogue().remembered(user_wide=True) == ()
+
+
+@pytest.fixture
+def changing(open_catalogue: Open, write: Write, tmp_path: Path) -> tuple[Catalogue, Path]:
+    """A catalogue of a server that gains the tools whose names are written to the FIFO."""
+    fifo = tmp_path / "more-tools"
+    os.mkfifo(fifo)
+    opened = open_catalogue()
+    index(opened, write("mcp.json", {"mcpServers": {"c": entry("changing", str(fifo)), "d": entry("notes")}}))
+    return opened, fifo
+
+
+def test_a_server_that_says_so_is_asked_again(changing: tuple[Catalogue, Path], tmp_path: Path) -> None:
+    opened, fifo = changing
+    heard: queue.Queue[str] = queue.Queue()
+
+    def changed(path: Path, server: str, tools: Any) -> None:
+        opened.replace_tools(path, server, tools)
+        heard.put(server)
+
+    follower = Follower(tmp_path / "findspot", opened.paths, changed)
+    follower.start()
+    try:
+        assert {heard.get(timeout=PATIENCE_S) for _ in range(2)} == {"c", "d"}, "each is asked once at first"
+        fifo.write_text("juggle\n")
+        assert heard.get(timeout=PATIENCE_S) == "c"
+    finally:
+        follower.stop()
+    assert "c__juggle" in names(opened)
+    found = opened.search("juggle", SearchOptions(SearchMode.HYBRID)).tools[0]
+    assert found.name == "c__juggle"
+    assert opened.project_index is not None
+    assert json.loads(opened.project_index.read_text())["servers"]["c"]["tools"] == 2
+
+
+def test_nothing_is_started_for_a_findspot_that_findspot_started(
+    changing: tuple[Catalogue, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(NESTED_VARIABLE, "1")
+    follower = Follower(tmp_path / "findspot", changing[0].paths, lambda *_: pytest.fail("asked"))
+    follower.start()
+    follower.stop()
+
+
+def test_tools_that_are_the_same_leave_the_file_alone(catalogue: Catalogue) -> None:
+    path = catalogue.project_index
+    assert path is not None
+    before = path.read_bytes()
+    catalogue.replace_tools(path, "mail", [catalogue.get("send_email")])
+    catalogue.replace_tools(path, "unknown", [catalogue.get("send_email")])
+    assert path.read_bytes() == before
+    catalogue.replace_tools(path, "mail", [])
+    assert names(catalogue) == {"filesystem__read_file", "weather__get_forecast"}
+
+
+def test_the_model_is_warmed_in_the_background(catalogue: Catalogue) -> None:
+    catalogue.warm()
+    catalogue.warm()
+    assert catalogue.search("weather", SearchOptions(SearchMode.EMBEDDING)).tools
+    assert Outcome.INDEXED == "indexed"
