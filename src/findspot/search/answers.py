@@ -71,7 +71,7 @@ def _beside(passage: Passage, found: Mapping[int, Passage], part_of: Mapping[int
     return [
         found[rank]
         for rank in dict.fromkeys(ranks)
-        if passage.rank - rank < MERGE_WITHIN and found[rank].leader.file_id == passage.leader.file_id
+        if passage.rank - rank <= MERGE_WITHIN and found[rank].leader.file_id == passage.leader.file_id
     ]
 
 

@@ -135,15 +135,14 @@ def _weight(query: Query, intent: Intent) -> float:
 def _like_place(snapshot: Snapshot, query: Query) -> Question:
     """More like `path:start-end`: the chunks there are the query, and not part of the answer."""
     place = _PLACE.match(query.similar_to or "")
-    if not place:
+    start, end = (int(place["start"]), int(place["end"] or place["start"])) if place else (0, -1)
+    if not place or end < start:
         raise InvalidArgumentError(
             "similar_to must look like 'path:start-end'.", hint="For example 'src/app.py:10-40'."
         )
-    start = int(place["start"])
-    end = int(place["end"] or start)
     chunks = [
         chunk
-        for chunk in snapshot.chunks_of(place["path"])
+        for chunk in snapshot.chunks_of(place["path"].removeprefix("./"))
         if chunk.kind != "outline" and chunk.start_line <= end and start <= chunk.end_line
     ]
     if not chunks:

@@ -1,0 +1,172 @@
+"""Regular expressions over indexed files."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import pytest
+
+from findspot import Project, Query
+from findspot.core.errors import InvalidArgumentError, InvalidPatternError
+from findspot.core.model import Corpus, Mode, Results, Span
+from findspot.search import regex
+from shop_project import hits, paths
+
+MakeProject = Callable[..., Project]
+
+
+def look(project: Project, pattern: str, **options: object) -> Results:
+    return project.search(Query(pattern, mode=Mode.REGEX, **options))  # type: ignore[arg-type]
+
+
+def places(project: Project, pattern: str, **options: object) -> list[tuple[str, int, int]]:
+    return [(hit.path, hit.span.start, hit.span.end) for hit in look(project, pattern, **options).hits]
+
+
+@pytest.fixture
+def odd(make_project: MakeProject) -> Project:
+    project = make_project(
+        {
+            "a file with spaces.py": "def spaced():\n    return 'needle one'\n",
+            "-leading.py": "def dashed():\n    return 'needle two'\n",
+            "--help": "needle three\n",
+            "dir:colon/x:1:y.py": "needle = 4\n",
+            "größe/naïve.py": "needle = 5\n",
+            "crlf.py": "def windows():\r\n    return 1  # needle six\r\n\r\n\r\ndef other():\r\n    return 2\r\n",
+            "latin.py": "# caf\xe9 needle sept\nx = 1\n".encode("latin-1"),
+            "utf16.txt.py": "needle = 'acht'\n".encode("utf-16"),
+            "bom.py": b"\xef\xbb\xbfneedle = 9\n",
+            "many.py": "def many():\n    needle = 1\n    needle = 2\n    return needle\n",
+            "notes.md": "# Notes\n\nA needle in prose.\n",
+        }
+    )
+    project.update()
+    return project
+
+
+def test_chunks_with_a_match_come_in_order_of_path_and_line() -> None:
+    found = [(hit.path, hit.span.start) for hit in hits(r"def \w+", mode=Mode.REGEX, limit=100)]
+    assert found == sorted(found)
+    assert len(found) == len(set(found))
+    assert all(hit.score == 1.0 for hit in hits(r"def \w+", mode=Mode.REGEX))
+
+
+def test_odd_names_and_encodings_are_searched(odd: Project) -> None:
+    found = {path for path, _, _ in places(odd, "needle", limit=100)}
+    assert found == {
+        "a file with spaces.py", "-leading.py", "--help", "dir:colon/x:1:y.py", "größe/naïve.py", "crlf.py",
+        "latin.py", "utf16.txt.py", "bom.py", "many.py",
+    }  # fmt: skip
+
+
+def test_several_matches_of_a_chunk_are_one_hit_at_the_first(odd: Project) -> None:
+    (hit,) = look(odd, "needle", path_filter="many.py").hits
+    assert hit.span == Span(1, 4)
+    assert hit.focus == 2
+
+
+def test_lines_end_before_a_carriage_return(odd: Project) -> None:
+    (hit,) = look(odd, "six$").hits
+    assert (hit.path, hit.kind, hit.focus) == ("crlf.py", "function", 2)
+    (hit,) = look(odd, r"return 2$").hits
+    assert hit.focus == 6
+
+
+def test_text_in_other_encodings_is_the_indexed_chunk(odd: Project) -> None:
+    (hit,) = look(odd, "needle sept").hits
+    assert "café" in hit.text
+    assert hit.kind != "line"
+
+
+def test_documents_are_searched_as_documents(odd: Project) -> None:
+    assert [path for path, _, _ in places(odd, "needle", corpus=Corpus.DOCS)] == ["notes.md"]
+
+
+def test_a_file_changed_since_shows_the_line_as_it_is(odd: Project) -> None:
+    (odd.root / "many.py").write_text("# new first line\nhaystack = 'fresh needle'\n")
+    (hit,) = look(odd, "fresh").hits
+    assert (hit.path, hit.span, hit.text, hit.kind) == (
+        "many.py",
+        Span(2, 2),
+        "haystack = 'fresh needle'",
+        "line",
+    )
+
+
+def test_a_file_gone_since_is_passed_over(odd: Project) -> None:
+    (odd.root / "many.py").unlink()
+    found = look(odd, "needle", limit=100)
+    assert found.warning is None
+    assert "many.py" not in {hit.path for hit in found.hits}
+
+
+def test_nothing_outside_the_project_is_shown(odd: Project, tmp_path_factory: pytest.TempPathFactory) -> None:
+    outside = tmp_path_factory.mktemp("outside")
+    (outside / "naïve.py").write_text("needle = 'secret'\n")
+    (odd.root / "many.py").unlink()
+    (odd.root / "many.py").symlink_to(outside / "naïve.py")
+    (odd.root / "größe" / "naïve.py").unlink()
+    (odd.root / "größe").rmdir()
+    (odd.root / "größe").symlink_to(outside)
+    assert look(odd, "secret").hits == ()
+
+
+@pytest.mark.parametrize(
+    "pattern", ["(unclosed", "[", "a{2,1}", "*", "(?P<x", r"\p{Nope}", "x" * 3_000, "a\0b"]
+)
+def test_a_pattern_that_cannot_be_read_is_refused(pattern: str) -> None:
+    with pytest.raises(InvalidPatternError):
+        paths(pattern, mode=Mode.REGEX)
+
+
+@pytest.mark.parametrize("pattern", ["", "   "])
+def test_an_empty_pattern_is_an_empty_query(pattern: str) -> None:
+    with pytest.raises(InvalidArgumentError, match="Query cannot be empty"):
+        paths(pattern, mode=Mode.REGEX)
+
+
+@pytest.mark.parametrize("pattern", ["-v", "--files", "--", "-e def", "--pre=/bin/true"])
+def test_a_pattern_is_never_an_option(pattern: str, odd: Project) -> None:
+    assert places(odd, pattern) == []
+
+
+@pytest.mark.parametrize("pattern", ["(a+)+$", "(a|aa)*b", "(.*)*x", "(x+x+)+y", r"^(\w+\s?)*$"])
+def test_no_pattern_hangs(make_project: MakeProject, pattern: str) -> None:
+    project = make_project({"hay.txt.py": "a" * 3_000 + "!\n" + "x" * 3_000 + "\n"})
+    project.update()
+    before = time.monotonic()
+    look(project, pattern)
+    assert time.monotonic() - before < regex.TIMEOUT_S
+
+
+def test_a_pattern_too_large_to_compile_is_refused(odd: Project) -> None:
+    with pytest.raises(InvalidPatternError):
+        places(odd, r"((\w{1000}){1000}){1000}")
+
+
+def test_more_matches_than_anyone_reads_are_cut_with_a_warning(
+    make_project: MakeProject, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(regex, "MAX_MATCHING_LINES", 25)
+    project = make_project({f"{n:03}.py": "x = 1\n" * 10 for n in range(20)})
+    project.update()
+    results = look(project, "x", limit=100)
+    assert results.warning == "Stopped after 25 matching lines."
+    assert [hit.path for hit in results.hits] == ["000.py", "001.py", "002.py"]
+
+
+def test_pages_go_on_where_the_last_one_ended(odd: Project) -> None:
+    whole = places(odd, "needle|return", limit=100)
+    pages = [
+        place
+        for offset in range(0, len(whole), 3)
+        for place in places(odd, "needle|return", limit=3, offset=offset)
+    ]
+    assert pages == whole
+    assert look(odd, "needle|return", limit=3).total == len(whole)
+
+
+def test_no_match_is_an_empty_answer_without_a_warning(odd: Project) -> None:
+    results = look(odd, "nowhere_to_be_found")
+    assert (results.hits, results.total, results.warning) == ((), 0, None)
