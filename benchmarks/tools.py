@@ -6,12 +6,13 @@ python -m benchmarks.tools --sets FOLDER [--only SET] [--off-topic] [--mode MODE
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import random
 import sys
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from findspot import Engine
 from findspot.catalogue.build import BuildOptions
 from findspot.catalogue.catalogue import Catalogue
 from findspot.catalogue.model import SearchMode, SearchOptions
+from findspot.catalogue.modes.embedding import FIT_LIKENESS
 
 CATALOGUES = {
     "tools_livemcp_step": "tools_livemcp",
@@ -73,6 +75,24 @@ def answers(catalogue: Catalogue, queries: Iterable[str], mode: SearchMode) -> l
     return [[tool.name for tool in catalogue.search(query, options).tools] for query in queries]
 
 
+def mean(found: Sequence[Sequence[str]], items: Sequence[dict[str, Any]], ids: dict[str, str]) -> list[float]:
+    """The figures of a whole set, in their order."""
+    pairs = zip(found, items, strict=True)
+    rows = [score([ids[tool] for tool in given], item["gold_tools"]) for given, item in pairs]
+    return [sum(row[figure] for row in rows) / len(rows) for figure in FIGURES]
+
+
+@contextlib.contextmanager
+def limits_lifted() -> Iterator[None]:
+    """As if every query were fit to be answered."""
+    kept = dict(FIT_LIKENESS)
+    FIT_LIKENESS.clear()
+    try:
+        yield
+    finally:
+        FIT_LIKENESS.update(kept)
+
+
 def off_topic(sets: Path) -> list[str]:
     """Queries of other sets, the same ones every time."""
     chosen = random.Random(0)
@@ -88,6 +108,8 @@ def run(args: argparse.Namespace, engine: Engine, folder: Path) -> None:
     made: dict[str, tuple[Catalogue, dict[str, str]]] = {}
     others = off_topic(args.sets) if args.off_topic else []
     means: dict[str, list[float]] = {}
+    totals: dict[str, list[tuple[float, int]]] = {}
+    away_shares: dict[str, list[float]] = {}
     for name in args.only or CATALOGUES:
         kind = CATALOGUES[name]
         if kind not in made:
@@ -96,21 +118,27 @@ def run(args: argparse.Namespace, engine: Engine, folder: Path) -> None:
         items = lines(args.sets / "queries" / f"{name}.jsonl")
         out(f"\n{name} ({len(items)} queries, {len(ids)} tools)\n")
         out(f"{'':12}" + "".join(f"{figure:>10}" for figure in FIGURES) + f"{'empty':>10}")
-        out(f"{'off-topic empty':>18}\n" if others else "\n")
+        out(f"{'recall5 lost':>14}{'off-topic empty':>18}\n" if others else "\n")
         for mode in args.mode or MODES:
             found = answers(catalogue, [item["query"] for item in items], mode)
-            rows = [
-                score([ids[tool] for tool in given], item["gold_tools"])
-                for given, item in zip(found, items, strict=True)
-            ]
-            figures = [sum(row[figure] for row in rows) / len(rows) for figure in FIGURES]
+            figures = mean(found, items, ids)
             means.setdefault(mode, []).append(figures[0])
             empty = sum(not given for given in found) / len(found)
             out(f"{mode:12}" + "".join(f"{figure:10.3f}" for figure in figures) + f"{empty:10.3f}")
             if others:
-                out(f"{sum(not given for given in answers(catalogue, others, mode)) / len(others):18.3f}")
+                with limits_lifted():
+                    whole = mean(answers(catalogue, [item["query"] for item in items], mode), items, ids)
+                lost = whole[FIGURES.index("recall5")] - figures[FIGURES.index("recall5")]
+                totals.setdefault(mode, []).append((lost * len(items), len(items)))
+                away = sum(not given for given in answers(catalogue, others, mode)) / len(others)
+                away_shares.setdefault(mode, []).append(away)
+                out(f"{lost:14.4f}{away:18.3f}")
             out("\n")
     out("\nmean NDCG@10: " + ", ".join(f"{m} {sum(v) / len(v):.3f}" for m, v in means.items()) + "\n")
+    for mode, rows in totals.items():
+        lost = sum(row[0] for row in rows) / sum(row[1] for row in rows)
+        away = sum(away_shares[mode]) / len(away_shares[mode])
+        out(f"{mode}: recall@5 lost over all queries {lost:.4f}, off-topic empty {away:.3f}\n")
 
 
 def main() -> None:

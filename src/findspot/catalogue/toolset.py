@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +60,15 @@ class ToolSet:
         self._records = folder / "records.jsonl"
         vectors = folder / "vectors.npy"
         self.vectors: Vectors | None = _mapped(vectors) if vectors.exists() else None
+
+    @cached_property
+    def centre_length(self) -> float:
+        """The length of the mean vector: 1 where all tools are alike, near 0 where they point everywhere."""
+        return (
+            float(np.linalg.norm(self.vectors.mean(axis=0)))
+            if self.vectors is not None and len(self)
+            else 0.0
+        )
 
     def __len__(self) -> int:
         return len(self.names)

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from findspot.catalogue.model import SearchMode, SearchOptions
 from findspot.catalogue.modes.bm25 import keyword_scores
-from findspot.catalogue.modes.embedding import NOTHING, EmbeddingStrategy, fit_cosine
+from findspot.catalogue.modes.embedding import NOTHING, EmbeddingStrategy, any_fits
 from findspot.catalogue.orchestrator import Ranked, Scores, ranked
 from findspot.catalogue.toolset import ToolSet
 from findspot.catalogue.words import query_terms
@@ -32,8 +32,7 @@ class HybridStrategy:
         allowed = tools.allowed(options.server)
         cosines = self._embedding.cosines(query, tools, self.mode)
         words = keyword_scores(query, tools)
-        alike = np.where(allowed, cosines, -1).max(initial=-1) >= fit_cosine(tools)
-        if not alike and not (allowed & _holds_all(query, tools)).any():
+        if not any_fits(cosines, allowed, tools) and not (allowed & _holds_all(query, tools)).any():
             return NOTHING
         fused = MEANING_SHARE * _spread(cosines) + (1 - MEANING_SHARE) * _spread(words)
         fused = np.where(allowed, fused, 0)
