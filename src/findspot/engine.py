@@ -27,6 +27,7 @@ from findspot.store.index import IndexStore
 
 if TYPE_CHECKING:
     from findspot.catalogue.catalogue import Catalogue
+    from findspot.chunkfiles.searcher import ProjectChunks
 
 
 class Engine:
@@ -40,6 +41,7 @@ class Engine:
         self._models: dict[str, Embedder] = {}
         self._models_guard = threading.Lock()
         self._documents: NamedIndexes | None = None
+        self._chunks: dict[Path, ProjectChunks] = {}
 
     @property
     def settings(self) -> Settings:
@@ -70,6 +72,18 @@ class Engine:
                 folder = settings.home / "documents"
                 self._documents = NamedIndexes(folder, settings.documents.max_memory_bytes)
             return self._documents
+
+    def chunks(self, path: str | Path) -> ProjectChunks:
+        """The chunks of the project at a folder: of its chunk files, or of its index."""
+        from findspot.chunkfiles.searcher import ProjectChunks
+
+        project = self.project(path)
+        with self._guard:
+            if project.root not in self._chunks:
+                self._chunks[project.root] = ProjectChunks(
+                    project.root, project.store, lambda: project.settings, self.embedder
+                )
+            return self._chunks[project.root]
 
     def catalogue(self, start: str | Path = ".") -> Catalogue:
         """The MCP tools known in a folder: those indexed for the project around it, and the user's own."""
@@ -136,6 +150,9 @@ class Engine:
             for catalogue in self._catalogues.values():
                 catalogue.close()
             self._catalogues.clear()
+            for chunks in self._chunks.values():
+                chunks.close()
+            self._chunks.clear()
             if self._documents is not None:
                 self._documents.close()
                 self._documents = None

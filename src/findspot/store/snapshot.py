@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,6 +66,16 @@ class Snapshot:
         self, query: NDArray[np.int8], allowed: vectors.Mask, top: int
     ) -> tuple[vectors.Numbers, NDArray[np.float32]]:
         return vectors.scan(self._derived.segments, query, allowed, top)
+
+    def nearest_among(
+        self, query: NDArray[np.int8], wanted: vectors.Numbers, top: int
+    ) -> tuple[vectors.Numbers, NDArray[np.float32]]:
+        """The nearest of these chunks, outlines and all; `wanted` is sorted."""
+        return vectors.scan_among(self._derived.segments, query, wanted, top)
+
+    def facets(self) -> Iterator[tuple[int, str, tuple[str, ...]]]:
+        """Number, type and tags of every chunk, by number."""
+        return rows.chunk_facets(self._db)
 
     def likeness(self, query: NDArray[np.int8], numbers: Sequence[int]) -> dict[int, float]:
         """What `nearest` would say of these chunks."""

@@ -106,11 +106,38 @@ def scan(
         keep = live_rows(segment, allowed, only_lines=True)
         if keep.size == 0:
             continue
-        scores = _dots(segment.rows, query)[keep] * segment.scales[keep]
-        if keep.size > top:  # with all that tie for the last place: it is settled by number below
-            best = np.flatnonzero(scores >= np.partition(scores, -top)[-top])
-            keep, scores = keep[best], scores[best]
-        found.append((segment.numbers[keep], scores))
+        found.append(_best(segment, _dots(segment.rows, query), keep, top))
+    return _merged(found, top)
+
+
+def scan_among(
+    segments: Sequence[Segment], query: NDArray[np.int8], wanted: Numbers, top: int
+) -> tuple[Numbers, NDArray[np.float32]]:
+    """The `top` nearest of these chunks, outlines and all; `wanted` is sorted."""
+    found: list[tuple[Numbers, NDArray[np.float32]]] = []
+    for segment in segments:
+        places = np.searchsorted(wanted, segment.numbers)
+        here = places < wanted.size
+        here[here] = wanted[places[here]] == segment.numbers[here]
+        keep = np.flatnonzero(here)
+        if keep.size:
+            found.append(_best(segment, _dots(segment.rows, query), keep, top))
+    return _merged(found, top)
+
+
+def _best(
+    segment: Segment, dots: NDArray[np.float32], keep: NDArray[np.intp], top: int
+) -> tuple[Numbers, NDArray[np.float32]]:
+    scores = dots[keep] * segment.scales[keep]
+    if keep.size > top:  # with all that tie for the last place: it is settled by number later
+        best = np.flatnonzero(scores >= np.partition(scores, -top)[-top])
+        keep, scores = keep[best], scores[best]
+    return segment.numbers[keep], scores
+
+
+def _merged(
+    found: Sequence[tuple[Numbers, NDArray[np.float32]]], top: int
+) -> tuple[Numbers, NDArray[np.float32]]:
     if not found:
         return np.empty(0, np.int64), np.empty(0, np.float32)
     numbers = np.concatenate([n for n, _ in found])

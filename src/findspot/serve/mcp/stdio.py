@@ -21,8 +21,9 @@ from mcp.server.stdio import stdio_server
 from findspot.core.config import home_folder
 from findspot.core.log import configure, log_to
 from findspot.serve.mcp.call import Library
-from findspot.serve.mcp.server import make_server
+from findspot.serve.mcp.server import make_server, settings_here
 from findspot.serve.mcp.tools import all_tools
+from findspot.serve.mcp.tools.cortex import require_chunks
 
 _WAITING_LINES = 256
 _STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
@@ -65,6 +66,8 @@ def run() -> None:
     _end_on_signal(lines)
     library = Library()
     try:
+        if settings_here().serve.toolsets == ("cortex",):
+            require_chunks(library)
         anyio.run(_serve, lines, library)
     except* (BrokenPipeError, ConnectionResetError):
         pass  # the client is gone, and nobody waits for the rest

@@ -1,0 +1,22 @@
+"""Chunk files (`.cortex/chunks/*.json`): exported, loaded, searched, reloaded when they change."""
+
+from findspot.chunkfiles.export import ExportReport, export_chunks
+from findspot.chunkfiles.model import (
+    ChunkFilesError,
+    ContextChunk,
+    ContextSearcher,
+    SearchOptions,
+    SearchResult,
+)
+from findspot.chunkfiles.searcher import ProjectChunks
+
+__all__ = [
+    "ChunkFilesError",
+    "ContextChunk",
+    "ContextSearcher",
+    "ExportReport",
+    "ProjectChunks",
+    "SearchOptions",
+    "SearchResult",
+    "export_chunks",
+]

@@ -1,0 +1,149 @@
+"""Loading a folder of chunk files into a collection."""
+
+from __future__ import annotations
+
+from array import array
+from pathlib import Path
+
+import numpy as np
+
+from findspot.chunkfiles.collection import Collection
+from findspot.chunkfiles.facets import Facets
+from findspot.chunkfiles.model import ChunkFilesError
+from findspot.chunkfiles.reading import ChunkFile, FileHead, MalformedError
+from findspot.chunkfiles.spool import Spool
+from findspot.core.log import get_logger
+from findspot.embed.batch import quantise
+from findspot.embed.protocol import Vectors
+from findspot.store.vectors import Segment
+
+_log = get_logger("chunkfiles")
+
+_BLOCK_ROWS = 512
+
+Signature = tuple[tuple[str, int, int, int], ...]
+
+
+def chunk_files(folder: Path) -> list[Path]:
+    """The chunk files of a folder, in order; none where it is no folder."""
+    try:
+        found = [path for path in folder.iterdir() if path.suffix == ".json" and path.name[0] != "."]
+    except OSError:
+        return []
+    return sorted(path for path in found if path.is_file())
+
+
+def signature(folder: Path) -> Signature:
+    """What tells one state of the files from another."""
+    states = []
+    for path in chunk_files(folder):
+        try:
+            about = path.stat()
+        except OSError:
+            continue  # gone this moment: the state differs already
+        states.append((path.name, about.st_ino, about.st_size, about.st_mtime_ns))
+    return tuple(states)
+
+
+def load(folder: Path, spool_folder: Path, dimensions: int | None, *, skip_malformed: bool) -> Collection:
+    """Read all files; a malformed one is left out with a warning or, on request, an error."""
+    files = chunk_files(folder)
+    if not files:
+        raise ChunkFilesError(f"There are no chunk files in {folder}.")
+    loader = _Loader(Spool(spool_folder))
+    skipped = []
+    try:
+        for path in files:
+            try:
+                loader.add(path)
+            except (MalformedError, OSError) as error:
+                reason = f"{path.name}: {error}"
+                if not skip_malformed:
+                    raise ChunkFilesError(f"The chunk file {path.name} is malformed: {error}.") from error
+                _log.warning("chunk file left out: %s", reason)
+                skipped.append(reason)
+        return loader.finish(folder, dimensions, tuple(skipped))
+    except BaseException:
+        loader.spool.close()
+        raise
+
+
+class _Loader:
+    """Gathers the chunks of several files; what a malformed file brought before it failed is dropped."""
+
+    def __init__(self, spool: Spool) -> None:
+        self.spool = spool
+        self._rows: list[int] = []
+        self._facets: list[tuple[str, tuple[str, ...]]] = []
+        self._shared: dict[tuple[str, ...], tuple[str, ...]] = {}
+        self._ids: set[str] = set()
+        self._blocks: list[tuple[np.ndarray[tuple[int, int], np.dtype[np.int8]], Vectors]] = []
+        self._written = 0
+        self._heads: dict[str, FileHead] = {}
+
+    def add(self, path: Path) -> None:
+        file = ChunkFile(path)
+        rows, facets, ids, blocks = array("Q"), [], set[str](), []
+        block: list[Vectors] = []
+        for chunk, vector in file.chunks():
+            row, self._written = self._written, self._written + 1
+            self.spool.append(chunk, vector)
+            if chunk.id in self._ids or chunk.id in ids:
+                _log.warning("%s: the chunk %s is there already; the first one counts", path.name, chunk.id)
+                continue
+            ids.add(chunk.id)
+            rows.append(row)
+            facets.append((chunk.chunk_type, self._shared.setdefault(chunk.tags, chunk.tags)))
+            block.append(vector)
+            if len(block) == _BLOCK_ROWS:
+                blocks.append(_quantised(block))
+                block = []
+        head = file.head()
+        if block:
+            blocks.append(_quantised(block))
+        self._rows.extend(rows)
+        self._facets.extend(facets)
+        self._ids |= ids
+        self._blocks.extend(blocks)
+        if rows:
+            self._heads[path.name] = head
+
+    def finish(self, folder: Path, dimensions: int | None, skipped: tuple[str, ...]) -> Collection:
+        """The collection, once all files are found to be of one model."""
+        self.spool.flush()
+        if not self._heads:
+            why = "; ".join(skipped) or "they hold no chunks"
+            raise ChunkFilesError(f"There are no usable chunk files in {folder}: {why}.")
+        head = _common(self._heads, dimensions)
+        segment = Segment(
+            numbers=np.arange(len(self._rows), dtype=np.int64),
+            scales=np.concatenate([scales for _, scales in self._blocks]),
+            rows=np.concatenate([rows for rows, _ in self._blocks]),
+        )
+        records = np.array(self._rows, np.int64)
+        return Collection(segment, records, Facets(self._facets), self.spool, head, skipped)
+
+
+def _quantised(block: list[Vectors]) -> tuple[np.ndarray[tuple[int, int], np.dtype[np.int8]], Vectors]:
+    found = quantise(np.stack(block))
+    return found.values, found.scales
+
+
+def _common(heads: dict[str, FileHead], dimensions: int | None) -> FileHead:
+    """The head of all files; vectors of different models never meet."""
+    first_name, first = next(iter(heads.items()))
+    for name, head in heads.items():
+        if head.dimensions != first.dimensions:
+            raise ChunkFilesError(
+                f"Wrong embedding dimensions: {name} has {head.dimensions}, {first_name} {first.dimensions}."
+            )
+        if head.model != first.model:
+            raise ChunkFilesError(
+                f"{name} was made with the model '{head.model}', {first_name} with '{first.model}'."
+            )
+    if dimensions is not None and dimensions != first.dimensions:
+        raise ChunkFilesError(
+            f"Wrong embedding dimensions: the chunk files have {first.dimensions}, "
+            f"{dimensions} are configured."
+        )
+    return first

@@ -1,0 +1,88 @@
+"""What goes in and out of a search of chunks, and what a searcher is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, runtime_checkable
+
+from findspot.core.errors import FindspotError
+from findspot.core.model import ChunkType
+
+DEFAULT_LIMIT = 15
+MAX_LIMIT = 100
+
+FILE_NAMES = {
+    ChunkType.DOCUMENTATION: "doc-chunks.json",
+    ChunkType.SYMBOLS: "code-symbols.json",
+    ChunkType.DEFINITIONS: "code-definitions.json",
+    ChunkType.DATA: "code-data.json",
+}
+"""Chunk type → its file."""
+
+FILE_VERSION = "2.0.0"
+
+
+class ChunkFilesError(FindspotError):
+    """Chunk files that cannot be served."""
+
+    code = "INDEX_CORRUPT"
+
+
+@dataclass(frozen=True, slots=True)
+class ContextChunk:
+    """A piece of a project as an answer shows it: without its embedding, which it does not have."""
+
+    id: str
+    chunk_type: str
+    title: str
+    text: str
+    tags: tuple[str, ...] = ()
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    created_at: str = ""
+    updated_at: str = ""
+
+    def as_object(self) -> dict[str, Any]:
+        return {
+            "id": self.id,
+            "chunk_type": self.chunk_type,
+            "title": self.title,
+            "text": self.text,
+            "tags": list(self.tags),
+            "metadata": dict(self.metadata),
+            "created_at": self.created_at,
+            "updated_at": self.updated_at,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class SearchOptions:
+    """What narrows a search; tags must all be there, of the chunk types one."""
+
+    limit: int = DEFAULT_LIMIT
+    min_score: float = 0.0
+    tags: tuple[str, ...] = ()
+    chunk_types: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """A chunk and how near it is: the cosine, from -1 to 1."""
+
+    chunk: ContextChunk
+    combined_score: float
+
+
+class ContextSearcher(Protocol):
+    """Anything that can answer `cortex_search`; called from several threads at once."""
+
+    def query(self, query: str, options: SearchOptions) -> Sequence[SearchResult]:
+        """The nearest chunks, best first; a `FindspotError` where that fails."""
+
+
+@runtime_checkable
+class ReportsStats(Protocol):
+    """A searcher that can also tell what it searches."""
+
+    def stats(self) -> Mapping[str, Any]:
+        """Figures for `include_stats`."""

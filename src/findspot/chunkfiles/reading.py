@@ -1,0 +1,181 @@
+"""Reading a chunk file piece by piece: one chunk is in memory at a time, whatever the file's size."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TextIO
+
+import numpy as np
+
+from findspot.chunkfiles.model import ContextChunk
+from findspot.embed.protocol import Vectors
+
+_READ_CHARS = 1 << 20
+MAX_CHUNK_CHARS = 32 << 20
+_BLANK = " \t\r\n"
+_DECODER = json.JSONDecoder()
+
+
+class MalformedError(ValueError):
+    """A file that is no chunk file; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileHead:
+    """What a chunk file says of itself."""
+
+    model: str
+    dimensions: int
+    chunk_type: str
+
+
+class ChunkFile:
+    """One file: iterate over its chunks first, then ask for its head."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._metadata: Any = None
+        self._length = 0
+
+    def chunks(self) -> Iterator[tuple[ContextChunk, Vectors]]:
+        """Each chunk with its vector; `MalformedError` where anything is not as it should be."""
+        try:
+            with self._path.open(encoding="utf-8") as source:
+                for place, value in enumerate(self._values(_Cursor(source))):
+                    yield _chunk(place, value, self._metadata), self._vector(place, value)
+        except (UnicodeDecodeError, RecursionError) as error:
+            raise MalformedError(f"it is not JSON text ({type(error).__name__})") from error
+
+    def head(self) -> FileHead:
+        """The file's metadata, compared with the chunks that were read."""
+        found = self._metadata
+        if not isinstance(found, dict):
+            raise MalformedError("it has no _metadata")
+        dimensions = found.get("dimensions", self._length)
+        if not isinstance(dimensions, int) or isinstance(dimensions, bool) or dimensions < 0:
+            raise MalformedError("_metadata.dimensions is no number")
+        if self._length and dimensions != self._length:
+            raise MalformedError(f"_metadata says {dimensions} dimensions, its chunks have {self._length}")
+        return FileHead(str(found.get("model", "")), dimensions, str(found.get("chunk_type", "")))
+
+    def _values(self, cursor: _Cursor) -> Iterator[Any]:
+        """The chunks of the top-level object; its other values are kept or passed over."""
+        cursor.expect("{")
+        seen = False
+        while not cursor.accept("}"):
+            key = cursor.value()
+            cursor.expect(":")
+            if key == "chunks" and not seen:
+                seen = True
+                yield from self._items(cursor)
+            elif (value := cursor.value()) is not None and key == "_metadata":
+                self._metadata = value
+            if not cursor.accept(",") and cursor.peek() != "}":
+                raise MalformedError("it is cut off or not JSON")
+        if not seen:
+            raise MalformedError("it has no list of chunks")
+
+    @staticmethod
+    def _items(cursor: _Cursor) -> Iterator[Any]:
+        cursor.expect("[")
+        while not cursor.accept("]"):
+            yield cursor.value()
+            if not cursor.accept(",") and cursor.peek() != "]":
+                raise MalformedError("it is cut off or not JSON")
+
+    def _vector(self, place: int, value: dict[str, Any]) -> Vectors:
+        numbers = value.get("embedding")
+        try:
+            vector = np.array(numbers, np.float32)
+        except (ValueError, TypeError):
+            vector = np.empty((0, 0), np.float32)
+        if vector.ndim != 1 or not vector.size or not np.isfinite(vector).all():
+            raise MalformedError(f"chunk {place}: its embedding is no list of numbers")
+        if self._length and vector.size != self._length:
+            raise MalformedError(f"chunk {place}: {vector.size} dimensions where others have {self._length}")
+        self._length = vector.size
+        length = math.sqrt(float(np.dot(vector.astype(np.float64), vector.astype(np.float64))))
+        return vector / np.float32(length) if length else vector
+
+
+class _Cursor:
+    """A place in a JSON text of which only a window is in memory."""
+
+    def __init__(self, source: TextIO) -> None:
+        self._source = source
+        self._window = ""
+        self._at = 0
+        self._ended = False
+
+    def peek(self) -> str:
+        """The next character that is not blank; empty at the end."""
+        while True:
+            while self._at < len(self._window):
+                if self._window[self._at] not in _BLANK:
+                    return self._window[self._at]
+                self._at += 1
+            if not self._read(_READ_CHARS):
+                return ""
+
+    def accept(self, character: str) -> bool:
+        if self.peek() != character:
+            return False
+        self._at += 1
+        return True
+
+    def expect(self, character: str) -> None:
+        if not self.accept(character):
+            raise MalformedError("it is cut off or not JSON")
+
+    def value(self) -> Any:
+        """The value that begins here, read on until it is whole."""
+        self.peek()
+        more = _READ_CHARS
+        while True:
+            try:
+                value, end = _DECODER.raw_decode(self._window, self._at)
+                if end < len(self._window) or not self._read(more):
+                    self._at = end
+                    return value
+            except json.JSONDecodeError:
+                if len(self._window) - self._at > MAX_CHUNK_CHARS:
+                    raise MalformedError("a chunk is too large") from None
+                if not self._read(more):
+                    raise MalformedError("it is cut off or not JSON") from None
+            more *= 2
+
+    def _read(self, characters: int) -> bool:
+        """Move the window on; False at the end of the file."""
+        piece = "" if self._ended else self._source.read(characters)
+        self._ended = not piece
+        if piece:
+            self._window = self._window[self._at :] + piece
+            self._at = 0
+        return bool(piece)
+
+
+def _chunk(place: int, value: Any, metadata: Any) -> ContextChunk:
+    if not isinstance(value, dict):
+        raise MalformedError(f"chunk {place} is no object")
+    default_type = metadata.get("chunk_type", "") if isinstance(metadata, dict) else ""
+    fields = {
+        "id": value.get("id"),
+        "text": value.get("text"),
+        "title": value.get("title", ""),
+        "chunk_type": value.get("chunk_type") or default_type,
+        "created_at": value.get("created_at", ""),
+        "updated_at": value.get("updated_at", ""),
+    }
+    for name, text in fields.items():
+        if not isinstance(text, str) or (name in ("id", "chunk_type") and not text):
+            raise MalformedError(f"chunk {place}: its {name} is missing or no text")
+    tags, about = value.get("tags") or [], value.get("metadata") or {}
+    if not isinstance(tags, list) or not all(isinstance(tag, str) for tag in tags):
+        raise MalformedError(f"chunk {place}: its tags are no list of texts")
+    if not isinstance(about, dict):
+        raise MalformedError(f"chunk {place}: its metadata is no object")
+    return ContextChunk(tags=tuple(tags), metadata=about, **fields)

@@ -1,0 +1,118 @@
+"""Watching a folder: whoever is interested is called once it has been quiet for a while."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Hashable, Sequence
+from pathlib import Path
+
+from findspot.core.log import get_logger
+
+_log = get_logger("chunkfiles")
+
+QUIET_S = 0.5
+"""Whoever writes several files writes them in a row: wait until the last is done."""
+
+_LOOK_ANYWAY_MS = 5_000
+_STEP_MS = 50
+_ABSENT_S = 1.0
+
+
+class FolderWatch:
+    """Calls `changed` from its own thread whenever the state of a folder is another, and quiet.
+
+    Events of the system only say when to look; what counts is the state, so that a missed event
+    or a folder that was replaced is noticed a little later instead of never.
+    """
+
+    def __init__(
+        self, folder: Path, state: Callable[[], Hashable], changed: Callable[[], None], seen: Hashable
+    ) -> None:
+        self._folder = folder
+        self._state = state
+        self._changed = changed
+        self._seen = seen
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="chunk-watch", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._stop.set()
+        if self._thread is not threading.current_thread():
+            self._thread.join()
+
+    def _run(self) -> None:
+        while not self._stop.is_set():
+            try:
+                self._look()
+                if self._folder.is_dir():
+                    self._follow()
+                else:
+                    self._stop.wait(_ABSENT_S)
+            except Exception:  # noqa: BLE001 - a watcher's batch: the next one may go well
+                _log.exception("watching %s failed", self._folder)
+                self._stop.wait(_ABSENT_S)
+
+    def _follow(self) -> None:
+        """Look after each batch of events, until the folder is replaced or we are stopped."""
+        from watchfiles import watch
+
+        identity = self._folder.stat().st_ino
+        batches = watch(
+            self._folder,
+            watch_filter=None,
+            step=_STEP_MS,
+            stop_event=self._stop,
+            rust_timeout=_LOOK_ANYWAY_MS,
+            yield_on_timeout=True,
+            raise_interrupt=False,
+            recursive=False,
+        )
+        for _ in batches:
+            self._look()
+            if not self._folder.is_dir() or self._folder.stat().st_ino != identity:
+                return
+
+    def _look(self) -> None:
+        now = self._state()
+        if now == self._seen:
+            return
+        while True:
+            if self._stop.wait(QUIET_S):
+                return
+            before, now = now, self._state()
+            if now == before:
+                break
+        self._seen = now
+        self._changed()
+
+
+def watch_tree(
+    folder: Path, ignored: Sequence[Path], stopped: Callable[[], bool], changed: Callable[[], None]
+) -> None:
+    """Call `changed` after each burst of changes below a folder, until stopped; blocks."""
+    from watchfiles import DefaultFilter, watch
+
+    batches = watch(
+        folder,
+        watch_filter=DefaultFilter(ignore_paths=[str(path) for path in ignored]),
+        step=int(QUIET_S * 1000),
+        stop_event=_Asked(stopped),
+        rust_timeout=_LOOK_ANYWAY_MS // 5,
+        yield_on_timeout=True,
+        raise_interrupt=False,
+    )
+    looked = False
+    for batch in batches:
+        if batch or not looked:  # once in any case: something may have changed before we watched
+            looked = True
+            changed()
+
+
+class _Asked:
+    """What the watcher takes for an event: whether it should stop."""
+
+    def __init__(self, stopped: Callable[[], bool]) -> None:
+        self.is_set = stopped

@@ -1,0 +1,130 @@
+"""`findspot chunks`: a project's chunks as files for other programs, and searched by type and tag."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from findspot.core.model import ChunkType
+from findspot.serve.cli import output
+from findspot.serve.cli.choose import open_engine, open_project
+from findspot.serve.cli.options import Manner, common, path_or_project, project_option
+from findspot.serve.cli.progress import shown_progress, stoppable
+
+if TYPE_CHECKING:
+    from findspot.chunkfiles import ExportReport
+    from findspot.core.progress import CancelToken
+    from findspot.project import Project
+
+
+@click.group()
+def chunks() -> None:
+    """Write a project's chunks as files (.cortex/chunks/*.json), or search them by type and tag."""
+
+
+@chunks.command()
+@path_or_project
+@click.option(
+    "--output", "folder", metavar="FOLDER", help="Where to. Default: .cortex/chunks in the project."
+)
+@click.option("--watch", is_flag=True, help="Go on, and write the files anew whenever the project changes.")
+@click.option("--no-update", is_flag=True, help="Export the index as it is, without updating it first.")
+@common
+def export(manner: Manner, project: str | None, folder: str | None, watch: bool, no_update: bool) -> None:
+    """Write the chunks of the project at PATH, with their vectors, as four files.
+
+    The index is brought up to date first, or made. Servers that read the files notice the change.
+    """
+    with open_project(project, exact=True) as opened, stoppable() as cancel:
+        target = Path(folder).expanduser().absolute() if folder else _default_folder(opened)
+        if not no_update:
+            _update(opened, manner, cancel)
+        report = _export(opened, target)
+        _show(report, manner)
+        if watch:
+            _follow(opened, target, report, manner, cancel)
+
+
+@chunks.command()
+@click.argument("words", nargs=-1, metavar="QUERY...", required=True)
+@click.option("--limit", type=click.IntRange(1, 100, clamp=True), default=15, help="1 to 100. Default: 15.")
+@click.option("--tags", metavar="A,B", default="", help="Only chunks with all of these tags.")
+@click.option(
+    "--chunk-types",
+    type=click.Choice([str(kind) for kind in ChunkType]),
+    multiple=True,
+    help="Only chunks of this type; may be given several times.",
+)
+@click.option("--min-score", type=click.FloatRange(-1, 1), default=0.0, help="Least cosine. Default: 0.")
+@project_option
+@common
+def search(manner: Manner, words: tuple[str, ...], project: str | None, tags: str, **options: Any) -> None:
+    """Search the project's chunk files, or without any its index, as the tool `cortex_search` does."""
+    from findspot.chunkfiles import SearchOptions
+
+    chosen = tuple(filter(None, (tag.strip() for tag in tags.split(","))))
+    narrowed = SearchOptions(tags=chosen, **options)
+    with open_engine() as engine:
+        root = engine.detect("." if project is None else project).root
+        results = engine.chunks(root).query(" ".join(words), narrowed)
+    if manner.json:
+        found = [{"chunk": r.chunk.as_object(), "combined_score": r.combined_score} for r in results]
+        output.emit({"results": found, "total": len(found)})
+        return
+    for result in results:
+        output.line(f"{result.combined_score:.2f}  {result.chunk.title}")
+        output.line(f"      {result.chunk.id}", dim=True)
+    output.note(output.count(len(results), "result"), dim=True)
+
+
+def _default_folder(project: Project) -> Path:
+    from findspot.chunkfiles.searcher import chunks_folder
+
+    return chunks_folder(project.root, project.settings)
+
+
+def _update(project: Project, manner: Manner, cancel: CancelToken) -> None:
+    with shown_progress(manner.json) as progress:
+        project.update(progress=progress, cancel=cancel)
+
+
+def _export(project: Project, folder: Path) -> ExportReport:
+    from findspot.chunkfiles import export_chunks
+
+    inside = folder.relative_to(project.root).as_posix() if folder.is_relative_to(project.root) else None
+    with project.store.snapshot() as snapshot:
+        return export_chunks(snapshot, folder, skip_under=inside)
+
+
+def _show(report: ExportReport, manner: Manner) -> None:
+    if manner.json:
+        output.emit(
+            {"status": "success", "path": report.folder, "chunks": report.counts, "total": report.total}
+        )
+    else:
+        counted = ", ".join(f"{count:,} {kind}" for kind, count in report.counts.items())
+        output.line(f"{output.count(report.total, 'chunk')} written to {report.folder}: {counted}")
+
+
+def _follow(
+    project: Project, folder: Path, report: ExportReport, manner: Manner, cancel: CancelToken
+) -> None:
+    """Export again after each change of the index, until a signal comes."""
+    from findspot.chunkfiles.watching import watch_tree
+
+    generation = report.generation
+    output.note("Watching for changes; Ctrl-C ends it.")
+
+    def changed() -> None:
+        nonlocal generation
+        _update(project, manner, cancel)
+        with project.store.snapshot() as snapshot:
+            current = snapshot.generation
+        if current != generation:
+            written = _export(project, folder)
+            generation = written.generation
+            _show(written, manner)
+
+    watch_tree(project.root, (folder, project.store.folder), lambda: cancel.cancelled, changed)

@@ -1,0 +1,252 @@
+"""`cortex_search`, in our own server and in servers that others build."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import anyio.to_thread
+import mcp_types as types
+from mcp.shared.exceptions import MCPError
+from pydantic import WithJsonSchema
+
+from findspot.core.errors import (
+    FindspotError,
+    IndexNotFoundError,
+    InvalidArgumentError,
+    ProjectNotDetectedError,
+)
+from findspot.core.log import get_logger
+from findspot.core.model import ChunkType
+from findspot.serve.mcp import icons
+from findspot.serve.mcp.arguments import Arguments
+from findspot.serve.mcp.call import Call, Library
+from findspot.serve.mcp.failures import failed
+from findspot.serve.mcp.flows import from_index
+from findspot.serve.mcp.projects import find_project, working_folder
+from findspot.serve.mcp.registry import Answer, Tool
+from findspot.serve.mcp.schemas import COUNT, NUMBER, READ_ONLY, TEXT, TEXTS, Schema, gives, objects, takes
+
+if TYPE_CHECKING:
+    from mcp.server.mcpserver import MCPServer
+
+    from findspot.chunkfiles import ContextSearcher, ProjectChunks, SearchOptions, SearchResult
+    from findspot.engine import Engine
+
+_log = get_logger("mcp")
+
+MAX_LIMIT = 100
+
+_ARGUMENTS: dict[str, Schema] = {
+    "query": {
+        "type": "string",
+        "minLength": 1,
+        "description": "Natural language search query",
+    },
+    "limit": {
+        "type": "integer",
+        "minimum": 1,
+        "maximum": MAX_LIMIT,
+        "default": 15,
+        "description": "Maximum number of results (1-100)",
+    },
+    "tags": {
+        "type": "array",
+        "items": TEXT,
+        "description": "Only chunks that have all of these tags, such as 'code', 'go', 'architecture'",
+    },
+    "chunk_types": {
+        "type": "array",
+        "items": {"type": "string", "enum": [str(kind) for kind in ChunkType]},
+        "description": "Only chunks of one of these types: 'documentation' (guides, design documents), "
+        "'symbols' (overviews of files), 'definitions' (functions and types), 'data' (constants, "
+        "configuration). Leave empty to search all types",
+    },
+    "min_score": {
+        "type": "number",
+        "minimum": -1,
+        "maximum": 1,
+        "default": 0.0,
+        "description": "Only chunks at least this similar",
+    },
+    "include_stats": {
+        "type": "boolean",
+        "default": False,
+        "description": "Also tell what was searched and how long it took",
+    },
+}
+
+_CHUNK: Schema = {
+    "type": "object",
+    "properties": {
+        "id": TEXT,
+        "chunk_type": TEXT,
+        "title": TEXT,
+        "text": TEXT,
+        "tags": TEXTS,
+        "metadata": {"type": "object", "additionalProperties": True},
+        "created_at": TEXT,
+        "updated_at": TEXT,
+    },
+}
+
+
+async def _cortex_search(call: Call, arguments: Arguments) -> Answer:
+    chunks = await _chunks_of_client(call)
+    if chunks is not None:
+        return await call.quick(lambda _: answer_from(chunks, arguments))
+    target = await find_project(call, None)
+    indexed = await call.quick(lambda engine: engine.chunks(target.project.root))
+    return await from_index(call, target, lambda _: answer_from(indexed, arguments))
+
+
+async def _chunks_of_client(call: Call) -> ProjectChunks | None:
+    """The first folder of the client that has chunk files; without roots, the working directory."""
+    folders = await call.client.roots() or [working_folder()]
+    return await call.quick(lambda engine: _with_files(engine, folders))
+
+
+def _with_files(engine: Engine, folders: list[Path]) -> ProjectChunks | None:
+    found = (engine.chunks(folder) for folder in folders)
+    return next((chunks for chunks in found if chunks.has_files), None)
+
+
+def answer_from(searcher: ContextSearcher, arguments: Arguments) -> Answer:
+    """Ask a searcher, and give its results their shape."""
+    from findspot.chunkfiles.model import ReportsStats, SearchOptions
+
+    options = SearchOptions(
+        limit=arguments["limit"],
+        min_score=arguments["min_score"],
+        tags=tuple(tag for tag in arguments["tags"] or () if tag.strip()),
+        chunk_types=tuple(_known_type(name) for name in arguments["chunk_types"] or ()),
+    )
+    started = time.perf_counter()
+    results = _asked(searcher, arguments["query"], options)
+    took_ms = (time.perf_counter() - started) * 1000
+    values: dict[str, Any] = {
+        "results": [
+            {"chunk": result.chunk.as_object(), "combined_score": result.combined_score} for result in results
+        ],
+        "total": len(results),
+    }
+    if arguments["include_stats"]:
+        about = dict(searcher.stats()) if isinstance(searcher, ReportsStats) else {}
+        values["stats"] = about | {"search_time_ms": round(took_ms, 2)}
+    return Answer(values)
+
+
+def _asked(searcher: ContextSearcher, query: str, options: SearchOptions) -> Sequence[SearchResult]:
+    """Whatever a searcher fails with is a failed search; the log has the details."""
+    from findspot.chunkfiles.model import ChunkFilesError
+
+    try:
+        return searcher.query(query, options)
+    except FindspotError:
+        raise
+    except Exception as error:
+        _log.exception("the searcher failed unexpectedly")
+        raise ChunkFilesError("The search failed. The server's log has the details.") from error
+
+
+def _known_type(name: str) -> str:
+    if name not in set(ChunkType):
+        known = ", ".join(f"'{kind}'" for kind in ChunkType)
+        raise InvalidArgumentError(f"There is no chunk type '{name}'. Known types: {known}.")
+    return name
+
+
+def _told(error: FindspotError) -> Answer:
+    """Errors as this tool's specification has them: those of the protocol, by number."""
+    if isinstance(error, InvalidArgumentError):
+        raise MCPError(types.INVALID_PARAMS, error.user_message) from error
+    if isinstance(error, IndexNotFoundError | ProjectNotDetectedError):
+        return failed(error)
+    _log.error("cortex_search failed: %s", error.developer_message)
+    raise MCPError(types.INTERNAL_ERROR, f"{error.user_message} {error.hint}".strip()) from error
+
+
+class _CortexTool(Tool):
+    """A limit beyond its bounds is moved to the nearest, at either end."""
+
+    def read(self, given: dict[str, Any]) -> Arguments:
+        with contextlib.suppress(KeyError, TypeError, ValueError):  # what is no number is told by the reader
+            if float(given["limit"]) < 1:
+                given = given | {"limit": 1}
+        return Arguments(super().read(given).values)  # the specification moves it without a word
+
+
+CORTEX_SEARCH = _CortexTool(
+    name="cortex_search",
+    title="Search the project's context",
+    description="Search for relevant context in the project codebase and documentation",
+    input_schema=takes(_ARGUMENTS, required=("query",)),
+    output_schema=gives(
+        {
+            "results": objects({"chunk": _CHUNK, "combined_score": NUMBER}),
+            "total": COUNT,
+            "stats": {"type": "object", "additionalProperties": True},
+        }
+    ),
+    annotations=READ_ONLY,
+    icon=icons.SEARCH,
+    handler=_cortex_search,
+    toolset="cortex",
+    failure=_told,
+)
+
+
+def require_chunks(library: Library) -> None:
+    """For a server of this tool alone: fail at the start where no query could be answered."""
+    engine, here = library.open(), working_folder()
+    chunks = engine.chunks(here)
+    if not chunks.has_files:
+        try:
+            chunks = engine.chunks(engine.detect(here).root)
+        except ProjectNotDetectedError:
+            """The folder itself says what is missing."""
+    chunks.check()
+
+
+def add_cortex_search_tool(server: MCPServer[Any], searcher: ContextSearcher) -> None:
+    """Add `cortex_search` to a server of your own, answered by a searcher of your own."""
+
+    def argument(name: str) -> Any:
+        return Annotated[Any, WithJsonSchema(_ARGUMENTS[name])]
+
+    async def cortex_search(**given: Any) -> types.CallToolResult:
+        try:
+            arguments = CORTEX_SEARCH.read(given)
+            found = await anyio.to_thread.run_sync(lambda: answer_from(searcher, arguments))
+        except FindspotError as error:
+            found = _told(error)
+        return types.CallToolResult(
+            content=[types.TextContent(text=found.shown)],
+            structured_content=found.values,
+            is_error=found.is_error,
+        )
+
+    parameters = [
+        inspect.Parameter(
+            name,
+            inspect.Parameter.KEYWORD_ONLY,
+            annotation=argument(name),
+            default=schema.get("default", inspect.Parameter.empty if name == "query" else None),
+        )
+        for name, schema in _ARGUMENTS.items()
+    ]
+    cortex_search.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        parameters, return_annotation=types.CallToolResult
+    )
+    server.add_tool(
+        cortex_search,
+        name=CORTEX_SEARCH.name,
+        title=CORTEX_SEARCH.title,
+        description=CORTEX_SEARCH.description,
+        annotations=types.ToolAnnotations.model_validate(CORTEX_SEARCH.annotations),
+        icons=[types.Icon(src=CORTEX_SEARCH.icon, mime_type="image/svg+xml", sizes=["any"])],
+    )

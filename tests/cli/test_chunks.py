@@ -1,0 +1,67 @@
+"""`findspot chunks`."""
+
+from __future__ import annotations
+
+import json
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+from .conftest import TIMEOUT_S, Program
+
+Make = Callable[..., Path]
+NAMES = ["code-data.json", "code-definitions.json", "code-symbols.json", "doc-chunks.json"]
+
+
+def test_export_indexes_and_writes_four_files(findspot: Program, make_project: Make) -> None:
+    root = make_project()
+    done = findspot("chunks", "export", root, "--json")
+    assert done.code == 0
+    folder = root / ".cortex" / "chunks"
+    assert done.json["path"] == str(folder)
+    assert sorted(path.name for path in folder.glob("*.json")) == NAMES
+    assert done.json["chunks"]["symbols"] == 1
+    assert done.json["total"] == sum(done.json["chunks"].values())
+    assert "chunks written to" in findspot("chunks", "export", root).out
+    assert findspot("status", root, "--json").json["pendingChanges"] == 0
+
+
+def test_export_elsewhere_and_without_updating(findspot: Program, make_project: Make, tmp_path: Path) -> None:
+    root = make_project()
+    assert findspot("chunks", "export", root, "--no-update").code == 3
+    done = findspot("chunks", "export", root, "--output", tmp_path / "out")
+    assert done.code == 0
+    assert sorted(path.name for path in (tmp_path / "out").glob("*.json")) == NAMES
+    assert not (root / ".cortex").exists()
+
+
+def test_search_by_type_and_tag(findspot: Program, make_project: Make) -> None:
+    root = make_project()
+    findspot("index", root)
+    from_index = findspot("chunks", "search", "say hello", "--chunk-types", "symbols", "--json", cwd=root)
+    (only,) = from_index.json["results"]
+    assert only["chunk"]["id"] == "code-symbols-src-greet-py"
+    findspot("chunks", "export", root)
+    shown = findspot("chunks", "search", "say", "hello", "--tags", "code, python", "--project", root)
+    assert "src/greet.py definitions: greet" in shown.out
+    assert (
+        findspot("chunks", "search", "hello", "--tags", "absent", "--project", root).err.strip()
+        == "0 results"
+    )
+
+
+def test_watch_writes_again_when_the_project_changes(findspot: Program, make_project: Make) -> None:
+    root = make_project()
+    with findspot.start("chunks", "export", root, "--watch") as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert "chunks written" in process.stdout.readline()
+        while "Watching" not in process.stderr.readline():
+            pass
+        (root / "src" / "farewell.py").write_text("def farewell():\n    return 'bye'\n")
+        assert "chunks written" in process.stdout.readline()
+        value = json.loads((root / ".cortex" / "chunks" / "code-symbols.json").read_text())
+        assert "src/farewell.py symbols" in {chunk["title"] for chunk in value["chunks"]}
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=TIMEOUT_S)
+    assert process.returncode == 0

@@ -1,0 +1,308 @@
+"""`cortex_search` through a real client: every field, default, limit and error of its specification."""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from anyio.from_thread import BlockingPortal
+from mcp import Client
+from mcp.client.stdio import StdioServerParameters
+from mcp.shared.exceptions import MCPError
+
+from e2e.conftest import Connect
+from e2e.cortex_files import EmbeddingService, chunk, file_value, write_file, write_samples
+from e2e.harness import PATIENCE_S, Connection, Pipe, environment, text_of
+
+INVALID_PARAMS, INTERNAL_ERROR = -32602, -32603
+
+
+@pytest.fixture(scope="module")
+def service() -> Iterator[EmbeddingService]:
+    running = EmbeddingService()
+    yield running
+    running.close()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project of chunk files alone."""
+    root = tmp_path_factory.mktemp("cortex")
+    write_samples(root / ".cortex" / "chunks")
+    return root
+
+
+@pytest.fixture(scope="module")
+def server(connect: Connect, folder: Path, service: EmbeddingService) -> Iterator[Connection]:
+    settings = {"FINDSPOT_TOOLSETS": "cortex", "CORTEX_EMBEDDING_ENDPOINT": f"{service.url}/embed"}
+    with connect(folder, home=folder / "home", env=settings) as connection:
+        yield connection
+
+
+def search(server: Connection, query: str = "password", **arguments: Any) -> dict[str, Any]:
+    return server.values("cortex_search", query=query, **arguments)
+
+
+def ids(answer: dict[str, Any]) -> list[str]:
+    return [result["chunk"]["id"] for result in answer["results"]]
+
+
+def refused(server: Connection, **arguments: Any) -> tuple[int, str]:
+    with pytest.raises(MCPError) as caught:
+        server.call("cortex_search", **arguments)
+    return caught.value.error.code, caught.value.error.message
+
+
+def eventually(condition: Any) -> None:
+    deadline, pause = time.monotonic() + PATIENCE_S, threading.Event()
+    while not condition():
+        assert time.monotonic() < deadline, "it never came"
+        pause.wait(0.02)
+
+
+def test_the_tool_as_it_is_listed(server: Connection) -> None:
+    (tool,) = server.tools.values()
+    assert tool.name == "cortex_search"
+    assert tool.description == "Search for relevant context in the project codebase and documentation"
+    assert tool.annotations is not None
+    assert (tool.annotations.read_only_hint, tool.annotations.destructive_hint) == (True, False)
+    assert tool.input_schema["required"] == ["query"]
+    properties = tool.input_schema["properties"]
+    assert list(properties) == ["query", "limit", "tags", "chunk_types", "min_score", "include_stats"]
+    limit = properties["limit"]
+    assert (limit["minimum"], limit["maximum"], limit["default"]) == (1, 100, 15)
+    assert properties["min_score"]["default"] == 0.0
+    assert properties["include_stats"]["default"] is False
+
+
+def test_every_field_and_no_embedding(server: Connection) -> None:
+    result = server.call("cortex_search", query="check the password of a user", limit=1)
+    expected = chunk("login", "check the password of a user", tags=["code", "go", "auth"])
+    del expected["embedding"]
+    assert result.structured_content == {
+        "results": [{"chunk": expected, "combined_score": 1.0}],
+        "total": 1,
+    }
+    assert json.loads(text_of(result)) == result.structured_content
+    assert list(result.structured_content["results"][0]["chunk"]) == [
+        "id", "chunk_type", "title", "text", "tags", "metadata", "created_at", "updated_at",
+    ]  # fmt: skip
+    assert "embedding" not in text_of(result)
+
+
+def test_results_are_ordered_and_counted(server: Connection) -> None:
+    answer = search(server, "password session invoice")
+    scores = [result["combined_score"] for result in answer["results"]]
+    assert scores == sorted(scores, reverse=True)
+    assert answer["total"] == len(scores)
+    assert ids(answer)[0] == "overview"
+    assert answer == search(server, "password session invoice")
+
+
+def test_chunk_types_are_alternatives(server: Connection) -> None:
+    assert set(ids(search(server, chunk_types=["data", "documentation"]))) == {"limits", "guide"}
+    assert ids(search(server, chunk_types="data")) == ["limits"]
+    assert set(ids(search(server, chunk_types=[]))) == set(ids(search(server)))
+
+
+def test_tags_must_all_be_there(server: Connection) -> None:
+    assert set(ids(search(server, "user", tags=["code", "auth"]))) == {"login", "logout"}
+    assert ids(search(server, "user", tags=["code", "auth", "go"])) == ["login"]
+    assert ids(search(server, "user", tags=["code", "absent"])) == []
+    assert ids(search(server, tags=["architecture"])) == ["guide"]
+    assert ids(search(server, tags="typescript", query="session")) == ["logout"]
+
+
+def test_min_score(server: Connection) -> None:
+    exact = search(server, "end the session of a user", min_score=0.99)
+    assert ids(exact) == ["logout"]
+    assert len(ids(search(server, "end the session of a user", min_score=-1))) == 6
+
+
+@pytest.mark.parametrize(("limit", "count"), [(0, 1), (-5, 1), ("-3", 1), (2, 2), ("3", 3), (1000, 6)])
+def test_the_limit_is_moved_into_its_bounds(server: Connection, limit: Any, count: int) -> None:
+    answer = search(server, "password", limit=limit, min_score=-1)
+    assert len(ids(answer)) == count
+    assert "warning" not in answer
+
+
+def test_stats(server: Connection) -> None:
+    assert "stats" not in search(server)
+    stats = search(server, include_stats=True)["stats"]
+    assert stats["source"] == "files"
+    assert stats["total_chunks"] == 6
+    assert stats["chunks_by_type"] == {"data": 1, "definitions": 3, "documentation": 1, "symbols": 1}
+    assert (stats["model"], stats["dimensions"]) == ("some-model", 48)
+    assert stats["search_time_ms"] > 0
+
+
+@pytest.mark.parametrize("query", ["", "  \n"])
+def test_an_empty_query_is_an_invalid_parameter(server: Connection, query: str) -> None:
+    assert refused(server, query=query) == (INVALID_PARAMS, "Query cannot be empty")
+
+
+def test_other_wrong_arguments_are_invalid_parameters(server: Connection) -> None:
+    assert refused(server) == (INVALID_PARAMS, "Missing required argument: query")
+    assert refused(server, query="x", limit="many")[0] == INVALID_PARAMS
+    code, message = refused(server, query="x", chunk_types=["code"])
+    assert (code, "'documentation'" in message) == (INVALID_PARAMS, True)
+    code, message = refused(server, query="x", top_k=5)
+    assert (code, "Known arguments: query, limit" in message) == (INVALID_PARAMS, True)
+
+
+def test_a_service_that_fails_or_never_answers(server: Connection, service: EmbeddingService) -> None:
+    service.answer = 503
+    try:
+        code, message = refused(server, query="x")
+        assert (code, "HTTP status 503" in message) == (INTERNAL_ERROR, True)
+        service.answer = None
+        service.blocked.clear()
+        code, message = refused(server, query="x")
+        assert (code, "no answer within 5 seconds" in message) == (INTERNAL_ERROR, True)
+    finally:
+        service.answer = None
+        service.blocked.set()
+    assert ids(search(server))
+
+
+def test_hot_reload_and_a_bad_file(connect: Connect, tmp_path: Path, service: EmbeddingService) -> None:
+    chunks = tmp_path / ".cortex" / "chunks"
+    write_samples(chunks)
+    settings = {"CORTEX_EMBEDDING_ENDPOINT": service.url}
+    with connect(tmp_path, home=tmp_path / "home", env=settings) as server:
+        log = tmp_path / "home" / "logs" / "findspot.log"
+        assert "tea" not in ids(search(server))
+        write_file(chunks, "code-data.json", file_value("data", [chunk("tea", "password", "data")]))
+        eventually(lambda: "tea" in ids(search(server)))
+        eventually(lambda: "chunk files reloaded: 6 chunks" in log.read_text())
+        write_file(chunks, "code-symbols.json", '{"chunks": [')
+        eventually(lambda: "the old state is kept" in log.read_text())
+        assert "code-symbols.json" in log.read_text()
+        assert {"tea", "overview"} <= set(ids(search(server)))
+
+
+def test_files_of_our_own_need_no_service(connect: Connect, shop: Path, tmp_path: Path) -> None:
+    from findspot import Engine
+    from findspot.chunkfiles import export_chunks
+
+    engine = Engine()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FINDSPOT_HOME", str(tmp_path / "home"))
+        project = engine.project(shop)
+        project.update()
+        with project.store.snapshot() as snapshot:
+            export_chunks(snapshot, tmp_path / "chunks")
+        engine.close()
+    settings = {"CORTEX_CHUNKS_DIR": str(tmp_path / "chunks")}
+    with connect(tmp_path, home=tmp_path / "other-home", env=settings) as server:
+        answer = search(server, "how is a failed payment retried", include_stats=True)
+        assert answer["results"][0]["chunk"]["metadata"]["file_path"] == "src/billing/retry.go"
+        assert answer["stats"]["model"].startswith("local:static@")
+
+
+def test_without_files_the_index_answers(connect: Connect, fresh: Path, tmp_path: Path) -> None:
+    with connect(fresh, home=tmp_path / "own-home") as server:
+        code, _ = server.refusal("cortex_search", query="payment")
+        assert code == "INDEX_NOT_FOUND"
+        server.values("index_codebase", path=str(fresh))
+        answer = search(server, "how is a failed payment retried", include_stats=True)
+        assert answer["stats"]["source"] == "index"
+        assert answer["results"][0]["chunk"]["metadata"]["file_path"] == "src/billing/retry.go"
+        symbols = search(server, "payment", chunk_types=["symbols"], tags=["code", "go"])
+        assert ids(symbols) == ["code-symbols-src-billing-retry-go"]
+        docs = search(server, "what is required", chunk_types=["documentation"])
+        assert {result["chunk"]["metadata"]["source"] for result in docs["results"]} == {"documentation"}
+
+
+def start_alone(folder: Path, **settings: str) -> tuple[int, str]:
+    """Start a server of this tool alone, which must not start; returns its code and what it said."""
+    with Pipe(folder / "home", folder, FINDSPOT_TOOLSETS="cortex", **settings) as pipe:
+        code = pipe.ended()
+        return code, "".join(pipe.errors)
+
+
+def test_start_fails_without_chunks(tmp_path: Path) -> None:
+    code, said = start_alone(tmp_path)
+    assert (code, "Chunks directory not found" in said) == (1, True)
+    code, said = start_alone(tmp_path, CORTEX_CHUNKS_DIR=str(tmp_path / "none"))
+    assert (code, f"Chunks directory not found: {tmp_path / 'none'}" in said) == (1, True)
+
+
+def test_start_fails_without_the_service(tmp_path: Path) -> None:
+    write_samples(tmp_path / ".cortex" / "chunks")
+    code, said = start_alone(tmp_path, CORTEX_EMBEDDING_ENDPOINT="http://127.0.0.1:9")
+    assert code == 4
+    assert "http://127.0.0.1:9/embed" in said
+    assert "CORTEX_EMBEDDING_ENDPOINT" in said
+
+
+def test_start_fails_with_wrong_dimensions(tmp_path: Path, service: EmbeddingService) -> None:
+    write_samples(tmp_path / ".cortex" / "chunks")
+    (tmp_path / ".cortex" / "config.yml").write_text("embedding:\n  dimensions: 384\n")
+    code, said = start_alone(tmp_path, CORTEX_EMBEDDING_ENDPOINT=service.url)
+    assert (code, "Wrong embedding dimensions" in said) == (1, True)
+
+
+def test_beside_other_tools_a_missing_service_only_fails_the_call(connect: Connect, tmp_path: Path) -> None:
+    write_samples(tmp_path / ".cortex" / "chunks")
+    settings = {"CORTEX_EMBEDDING_ENDPOINT": "http://127.0.0.1:9"}
+    with connect(tmp_path, home=tmp_path / "home", env=settings) as server:
+        assert "search_code" in server.tools
+        code, message = refused(server, query="x")
+        assert (code, "http://127.0.0.1:9/embed" in message) == (INTERNAL_ERROR, True)
+
+
+def test_malformed_files_are_left_out_at_the_start(
+    connect: Connect, tmp_path: Path, service: EmbeddingService
+) -> None:
+    write_samples(tmp_path / ".cortex" / "chunks")
+    write_file(tmp_path / ".cortex" / "chunks", "code-data.json", "{")
+    with connect(tmp_path, home=tmp_path / "home", env={"CORTEX_EMBEDDING_ENDPOINT": service.url}) as server:
+        answer = search(server, include_stats=True)
+        assert "limits" not in ids(answer)
+        assert answer["stats"]["skipped_files"][0].startswith("code-data.json: ")
+    assert "code-data.json" in (tmp_path / "home" / "logs" / "findspot.log").read_text()
+
+
+def test_a_repository_cannot_send_questions_away(connect: Connect, tmp_path: Path) -> None:
+    write_samples(tmp_path / ".cortex" / "chunks")
+    (tmp_path / ".cortex" / "config.yml").write_text("embedding:\n  endpoint: http://192.0.2.1/embed\n")
+    with connect(tmp_path, home=tmp_path / "home") as server:
+        _, message = refused(server, query="x")
+        assert "192.0.2.1" not in message
+        assert "localhost:8121" in message
+
+
+@pytest.mark.parametrize("of_project", [False, True])
+def test_the_example_server_runs(portal: BlockingPortal, shop: Path, home: Path, of_project: bool) -> None:
+    """A server that somebody else builds, with our tool in it."""
+    script = Path(__file__).parents[2] / "examples" / "own_server.py"
+    arguments = [str(script), *([str(shop)] if of_project else [])]
+    started = StdioServerParameters(command=sys.executable, args=arguments, env=environment(home), cwd=shop)
+    with portal.wrap_async_context_manager(Client(started, mode="legacy")) as client:
+        tools = {tool.name: tool for tool in portal.call(client.list_tools).tools}
+        assert set(tools) == {"cortex_search", "brew"}
+        assert tools["cortex_search"].input_schema["properties"]["limit"]["maximum"] == 100
+        assert tools["cortex_search"].input_schema["required"] == ["query"]
+
+        def call(**given: Any) -> Any:
+            return portal.call(client.call_tool, "cortex_search", given)
+
+        with pytest.raises(MCPError) as caught:
+            call(query=" ")
+        assert caught.value.error.code == INVALID_PARAMS
+        if of_project:
+            assert (
+                call(query="payment").structured_content.get("code", "INDEX_NOT_FOUND") == "INDEX_NOT_FOUND"
+            )
+            return
+        answer = call(query="how is tea oxidised", limit=500).structured_content
+        assert ids(answer) == ["tea", "coffee"]
+        assert answer["total"] == 2
+        assert ids(call(query="tea", tags=["absent"]).structured_content) == []

@@ -1,0 +1,169 @@
+"""Reading chunk files, filtering and searching them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from e2e.cortex_files import DIMENSIONS, chunk, embedding, file_value, write_file, write_samples
+from findspot.chunkfiles import ChunkFilesError, SearchOptions, reading
+from findspot.chunkfiles.collection import Collection
+from findspot.chunkfiles.loading import load
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "chunks"
+
+
+def loaded(folder: Path, dimensions: int | None = None, *, skip: bool = True) -> Collection:
+    return load(folder, folder.parent / "spool", dimensions, skip_malformed=skip)
+
+
+def found(collection: Collection, query: str, **options: Any) -> list[str]:
+    vector = np.array(embedding(query), np.float32)
+    vector /= np.linalg.norm(vector)
+    return [result.chunk.id for result in collection.search(vector, SearchOptions(**options))]
+
+
+def test_cosines_are_exact_and_ordered(folder: Path) -> None:
+    chance = np.random.default_rng(5)
+    vectors = chance.normal(size=(300, DIMENSIONS)) * chance.uniform(0.1, 50, (300, 1))
+    chunks = [chunk(f"c{n:03}", "x", embedding=[float(v) for v in row]) for n, row in enumerate(vectors)]
+    write_file(folder, "code-definitions.json", file_value("definitions", chunks))
+    query = chance.normal(size=DIMENSIONS)
+    exact = vectors @ query / np.linalg.norm(vectors, axis=1) / np.linalg.norm(query)
+    results = loaded(folder).search((query / np.linalg.norm(query)).astype(np.float32), SearchOptions(20))
+    expected = np.argsort(-exact)[:20]
+    assert [result.chunk.id for result in results] == [f"c{n:03}" for n in expected]
+    assert [result.combined_score for result in results] == pytest.approx(exact[expected], abs=2e-6)
+
+
+def test_every_field_comes_back_and_no_embedding(folder: Path) -> None:
+    write_samples(folder)
+    vector = np.array(embedding("sum the lines of an invoice"), np.float32)
+    (result,) = loaded(folder).search(vector / np.linalg.norm(vector), SearchOptions(1))
+    assert result.combined_score == 1.0
+    expected = chunk("invoice", "sum the lines of an invoice", tags=["code", "go"])
+    del expected["embedding"]
+    assert result.chunk.as_object() == expected
+
+
+def test_filters_act_inside_the_scan(folder: Path) -> None:
+    far = [chunk(f"near{n}", "password", tags=["go"]) for n in range(300)]
+    write_file(
+        folder,
+        "a.json",
+        file_value("definitions", [*far, chunk("far", "password other", tags=["go", "Rare"])]),
+    )
+    collection = loaded(folder)
+    assert found(collection, "password", limit=1, tags=("rare",)) == ["far"]
+    assert found(collection, "password", limit=1, tags=("rare", "go")) == ["far"]
+    assert found(collection, "password", limit=1, tags=("rare", "absent")) == []
+
+
+def test_types_are_alternatives_and_tags_are_not(folder: Path) -> None:
+    write_samples(folder)
+    collection = loaded(folder)
+    assert set(found(collection, "password", chunk_types=("data", "documentation"))) == {"limits", "guide"}
+    assert found(collection, "password", chunk_types=("data",), tags=("go",)) == []
+    assert found(collection, "password", min_score=0.45, chunk_types=("definitions",)) == []
+    assert collection.facets.type_counts == {"data": 1, "definitions": 3, "documentation": 1, "symbols": 1}
+
+
+def test_ties_go_by_id(folder: Path) -> None:
+    write_file(folder, "a.json", file_value("data", [chunk(name, "tea", "data") for name in "cab"]))
+    assert found(loaded(folder), "tea") == ["a", "b", "c"]
+
+
+def test_a_query_the_model_knows_nothing_of(folder: Path) -> None:
+    write_samples(folder)
+    assert loaded(folder).search(np.zeros(DIMENSIONS, np.float32), SearchOptions()) == []
+
+
+def test_order_of_keys_and_omitted_fields(folder: Path) -> None:
+    value = file_value("data", [{"id": "a", "text": "tea", "embedding": embedding("tea")}])
+    write_file(folder, "a.json", {"other": [1, {"x": None}], **value})
+    collection = loaded(folder)
+    assert found(collection, "tea", chunk_types=("data",)) == ["a"]
+
+
+def test_a_file_is_read_in_pieces(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_samples(folder)
+    whole = found(loaded(folder), "password session")
+    monkeypatch.setattr(reading, "_READ_CHARS", 7)
+    assert found(loaded(folder), "password session") == whole
+
+
+BAD = {
+    "cut.json": json.dumps(file_value("data", [chunk("x", "y")]))[:-40],
+    "text.json": "hello",
+    "list.json": [],
+    "no-chunks.json": {"_metadata": {}},
+    "no-head.json": {"chunks": [chunk("x", "y")]},
+    "no-id.json": file_value("data", [chunk("", "y")]),
+    "no-text.json": file_value("data", [chunk("x", "y") | {"text": None}]),
+    "no-vector.json": file_value("data", [chunk("x", "y", embedding=None)]),
+    "nan.json": file_value("data", [chunk("x", "y", embedding=[float("nan")] * DIMENSIONS)]),
+    "ragged.json": file_value("data", [chunk("x", "y"), chunk("z", "y", embedding=[1.0])]),
+    "other-length.json": file_value("data", [chunk("x", "y")], dimensions=7),
+    "tags.json": file_value("data", [chunk("x", "y") | {"tags": [1]}]),
+    "metadata.json": file_value("data", [chunk("x", "y", metadata=[1])]),
+    "number.json": file_value("data", [5]),  # type: ignore[list-item]
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_malformed_file_is_left_out_or_refused(
+    folder: Path, name: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    write_samples(folder)
+    write_file(folder, name, BAD[name])
+    collection = loaded(folder)
+    assert len(collection.skipped) == 1
+    assert name in collection.skipped[0]
+    assert name in caplog.text
+    assert len(found(collection, "password session invoice the of a user", min_score=-1.0)) == 6
+    with pytest.raises(ChunkFilesError, match=name):
+        loaded(folder, skip=False)
+
+
+def test_binary_and_deeply_nested_files_are_malformed(folder: Path) -> None:
+    write_samples(folder)
+    (folder / "bytes.json").write_bytes(b'{"chunks": ["\xff"]}')
+    (folder / "deep.json").write_text('{"chunks": ' + "[" * 100_000)
+    assert [reason.split(":")[0] for reason in loaded(folder).skipped] == ["bytes.json", "deep.json"]
+
+
+def test_nothing_usable_is_an_error_that_names_the_files(folder: Path) -> None:
+    write_file(folder, "text.json", "hello")
+    with pytest.raises(ChunkFilesError, match=r"no usable chunk files .* text\.json: it is cut off"):
+        loaded(folder)
+
+
+def test_wrong_dimensions_fail(folder: Path) -> None:
+    write_samples(folder)
+    with pytest.raises(
+        ChunkFilesError, match=f"Wrong embedding dimensions: .* {DIMENSIONS}, 384 are configured"
+    ):
+        loaded(folder, 384)
+    other = file_value("data", [chunk("x", "y", embedding=[1.0, 2.0])], dimensions=2)
+    write_file(folder, "other.json", other)
+    with pytest.raises(ChunkFilesError, match=r"Wrong embedding dimensions: other\.json has 2"):
+        loaded(folder)
+
+
+def test_models_never_meet(folder: Path) -> None:
+    write_samples(folder)
+    write_file(folder, "z.json", file_value("data", [chunk("x", "y")], model="other"))
+    with pytest.raises(ChunkFilesError, match=r"z\.json was made with the model 'other'"):
+        loaded(folder)
+
+
+def test_an_id_that_is_there_twice_counts_once(folder: Path) -> None:
+    write_file(folder, "a.json", file_value("data", [chunk("x", "tea", "data"), chunk("x", "tea", "data")]))
+    assert found(loaded(folder), "tea") == ["x"]

@@ -1,0 +1,254 @@
+"""Chunk files that change while they are served, and what a project serves."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from e2e.cortex_files import EmbeddingService, chunk, file_value, write_file, write_samples
+from e2e.sample import FILES
+from findspot import Engine
+from findspot.chunkfiles import ChunkFilesError, ProjectChunks, SearchOptions, export_chunks
+from findspot.core.errors import IndexNotFoundError, ModelMismatchError, ProviderError
+
+PATIENCE_S = 30
+
+
+def eventually(condition: Callable[[], bool]) -> None:
+    """Wait until something holds, looking often."""
+    deadline = time.monotonic() + PATIENCE_S
+    pause = threading.Event()
+    while not condition():
+        assert time.monotonic() < deadline, "it never came"
+        pause.wait(0.02)
+
+
+@pytest.fixture
+def engine(home: Path) -> Iterator[Engine]:
+    opened = Engine()
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    for name, text in FILES.items():
+        path = tmp_path / "project" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return tmp_path / "project"
+
+
+@pytest.fixture
+def served(
+    engine: Engine, root: Path, service: EmbeddingService, monkeypatch: pytest.MonkeyPatch
+) -> ProjectChunks:
+    write_samples(root / ".cortex" / "chunks")
+    monkeypatch.setenv("CORTEX_EMBEDDING_ENDPOINT", service.url)
+    return engine.chunks(root)
+
+
+def ids(chunks: ProjectChunks, query: str = "password", **options: object) -> list[str]:
+    return [result.chunk.id for result in chunks.query(query, SearchOptions(**options))]  # type: ignore[arg-type]
+
+
+def test_changed_files_are_served_after_a_while(served: ProjectChunks, root: Path) -> None:
+    assert "tea" not in ids(served)
+    value = file_value("data", [chunk("tea", "password of the tea", "data")])
+    write_file(root / ".cortex" / "chunks", "code-data.json", value)
+    eventually(lambda: "tea" in ids(served))
+    assert "limits" not in ids(served)
+    assert served.stats()["reloads"] == 1
+
+
+def test_a_bad_file_keeps_the_old_state_and_is_named(
+    served: ProjectChunks, root: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    before = ids(served)
+    path = root / ".cortex" / "chunks" / "code-data.json"
+    path.write_text('{"chunks": [')
+    eventually(lambda: "the old state is kept" in caplog.text)
+    assert "code-data.json" in caplog.text
+    assert ids(served) == before
+    write_file(path.parent, path.name, file_value("data", [chunk("tea", "password", "data")]))
+    eventually(lambda: "tea" in ids(served))
+
+
+def test_files_that_vanish_keep_the_old_state_and_are_followed_when_they_return(
+    served: ProjectChunks, root: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    before = ids(served)
+    folder = root / ".cortex" / "chunks"
+    shutil.rmtree(folder)
+    eventually(lambda: "There are no chunk files" in caplog.text)
+    assert ids(served) == before
+    write_file(folder, "code-data.json", file_value("data", [chunk("tea", "password", "data")]))
+    eventually(lambda: ids(served) == ["tea"])
+
+
+def test_queries_go_on_while_files_are_swapped(served: ProjectChunks, root: Path) -> None:
+    folder, stop = root / ".cortex" / "chunks", threading.Event()
+    failures: list[BaseException] = []
+    ids(served)
+
+    def ask() -> None:
+        while not stop.is_set():
+            try:
+                assert ids(served)
+            except BaseException as error:  # noqa: BLE001 - told below, in the test's own thread
+                failures.append(error)
+                return
+
+    threads = [threading.Thread(target=ask) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for turn in range(2):
+        value = file_value("data", [chunk(f"tea{turn}", "password", "data")])
+        aside = write_file(root, "aside", value)
+        aside.replace(folder / "code-data.json")
+        eventually(lambda turn=turn: f"tea{turn}" in ids(served))
+    stop.set()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+
+
+def test_the_configured_service_embeds_the_question(served: ProjectChunks, service: EmbeddingService) -> None:
+    ids(served, "where is the password")
+    assert service.asked == [{"path": "/embed", "texts": ["where is the password"], "mode": "query"}]
+    served.check()
+    assert service.health_checks == 1
+
+
+def test_a_service_that_is_gone_or_of_another_length(
+    served: ProjectChunks, service: EmbeddingService
+) -> None:
+    service.answer = {"embeddings": [[1.0, 2.0]]}
+    with pytest.raises(ProviderError, match="2 dimensions, not 48"):
+        served.check()
+    service.close()
+    with pytest.raises(ProviderError, match="refused"):
+        served.query("password", SearchOptions())
+
+
+def test_config_file_names_folder_service_and_dimensions(
+    engine: Engine, root: Path, service: EmbeddingService
+) -> None:
+    write_samples(root / "pieces")
+    config = root / ".cortex" / "config.yml"
+    config.parent.mkdir()
+    config.write_text(
+        f'embedding:\n  endpoint: "{service.url}/embed"\n  dimensions: 48\nserver:\n  chunks_dir: "pieces"\n'
+    )
+    chunks = engine.chunks(root)
+    assert "login" in ids(chunks)
+    config.write_text("embedding: {dimensions: 384}\nserver: {chunks_dir: missing}\n")
+    with pytest.raises(ChunkFilesError, match="Chunks directory not found"):
+        chunks.query("password", SearchOptions())
+
+
+def test_without_files_the_index_answers(engine: Engine, root: Path) -> None:
+    engine.project(root).update()
+    chunks = engine.chunks(root)
+    results = chunks.query("check the credentials of a user", SearchOptions())
+    types = {result.chunk.chunk_type for result in results}
+    assert {"definitions", "symbols"} <= types
+    assert chunks.stats()["source"] == "index"
+    (symbols,) = chunks.query("retry payment", SearchOptions(1, tags=("go",), chunk_types=("symbols",)))
+    assert symbols.chunk.id == "code-symbols-src-billing-retry-go"
+    assert symbols.chunk.title == "src/billing/retry.go symbols"
+    assert symbols.chunk.text.startswith("Package: billing")
+    about = symbols.chunk.metadata
+    assert (about["source"], about["file_path"], about["language"], about["package"]) == (
+        "code", "src/billing/retry.go", "go", "billing",
+    )  # fmt: skip
+    assert (about["imports_count"], about["types_count"], about["functions_count"]) == (0, 0, 1)
+    (doc,) = chunks.query("firewall", SearchOptions(1, chunk_types=("documentation",)))
+    assert doc.chunk.metadata["source"] == "documentation"
+    assert doc.chunk.id.startswith("doc-docs-install-md-")
+
+
+def test_neither_files_nor_index(engine: Engine, root: Path) -> None:
+    chunks = engine.chunks(root)
+    with pytest.raises(IndexNotFoundError):
+        chunks.query("x", SearchOptions())
+    with pytest.raises(ChunkFilesError, match=r"Chunks directory not found: .*no index"):
+        chunks.check()
+
+
+def test_export_gives_what_the_index_gives(engine: Engine, root: Path) -> None:
+    project, chunks = engine.project(root), engine.chunks(root)
+    project.update()
+    options = SearchOptions(100, min_score=-1.0)
+    from_index = chunks.query("retry a failed payment", options)
+    folder = root / ".cortex" / "chunks"
+    with project.store.snapshot() as snapshot:
+        report = export_chunks(snapshot, folder)
+    assert report.total == len(from_index)
+    from_files = chunks.query("retry a failed payment", options)
+    assert chunks.stats()["source"] == "files"
+    by_id = {result.chunk.id: result for result in from_files}
+    assert {result.chunk.id: result.chunk for result in from_index} == {k: r.chunk for k, r in by_id.items()}
+    for result in from_index:
+        assert by_id[result.chunk.id].combined_score == pytest.approx(result.combined_score, abs=0.02)
+
+
+def test_exported_files_have_the_agreed_shape(engine: Engine, root: Path) -> None:
+    project = engine.project(root)
+    project.update()
+    folder = root / ".cortex" / "chunks"
+    with project.store.snapshot() as snapshot:
+        export_chunks(snapshot, folder)
+    names = {"doc-chunks.json", "code-symbols.json", "code-definitions.json", "code-data.json", ".gitignore"}
+    assert {path.name for path in folder.iterdir()} == names
+    value = json.loads((folder / "code-symbols.json").read_text())
+    head = value["_metadata"]
+    assert list(head) == ["model", "dimensions", "chunk_type", "generated", "version"]
+    assert (head["chunk_type"], head["version"], head["dimensions"]) == ("symbols", "2.0.0", 256)
+    first = value["chunks"][0]
+    assert set(first) == {
+        "id", "chunk_type", "title", "text", "embedding", "tags", "metadata", "created_at", "updated_at",
+    }  # fmt: skip
+    assert len(first["embedding"]) == 256
+    assert sum(v * v for v in first["embedding"]) == pytest.approx(1, abs=0.02)
+    assert project.update().files_indexed == 0, "what was exported is not indexed"
+
+
+def test_files_of_another_version_of_our_model_are_refused(engine: Engine, root: Path) -> None:
+    value = file_value("data", [chunk("x", "y", "data")], model="local:static@old/48")
+    write_file(root / ".cortex" / "chunks", "code-data.json", value)
+    with pytest.raises(ModelMismatchError):
+        engine.chunks(root).query("x", SearchOptions())
+
+
+def test_a_folder_that_leads_out_of_the_project_is_refused(
+    engine: Engine, root: Path, tmp_path: Path
+) -> None:
+    write_samples(tmp_path / "elsewhere")
+    (root / ".cortex").mkdir()
+    (root / ".cortex" / "chunks").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(ChunkFilesError, match="leaves the project"):
+        engine.chunks(root).query("x", SearchOptions())
+
+
+def test_nothing_is_left_on_disk(served: ProjectChunks, home: Path) -> None:
+    ids(served)
+    assert list((home / "spool").iterdir()) == []
+
+
+def test_paths_that_look_alike_have_different_ids(engine: Engine, root: Path) -> None:
+    (root / "a").mkdir()
+    (root / "a" / "b-c.py").write_text("def one(): pass\n")
+    (root / "a-b").mkdir()
+    (root / "a-b" / "c.py").write_text("def two(): pass\n")
+    engine.project(root).update()
+    found = engine.chunks(root).query("def one two", SearchOptions(100, min_score=-1))
+    names = [result.chunk.id for result in found]
+    assert len(set(names)) == len(names)
+    assert any(name.startswith("code-symbols-a-b-c-py-") for name in names)
