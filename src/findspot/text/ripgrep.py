@@ -14,6 +14,9 @@ MAX_PATTERN_CHARS = 2_000
 SIZE_LIMITS = ("--regex-size-limit=10M", "--dfa-size-limit=10M")
 """A pattern may also grow too large when it is compiled; past this it is refused."""
 
+_NO_TEXT = re.compile("[\0\ud800-\udfff]")
+"""What no argument of a program can hold: NUL, and halves of characters that JSON may carry."""
+
 _GROUP = "(?:"
 _POINTED = re.compile(r"^ {4}(?P<pattern>[^\n]*)\n {4}(?P<blank> *)\^", re.MULTILINE)
 _REASON = re.compile(r"^(?:error|rg): (?!regex parse error)(?P<reason>.+)$", re.MULTILINE)
@@ -38,8 +41,9 @@ def check_pattern(pattern: str) -> None:
     """Refuse what need not be tried."""
     if not pattern.strip():
         raise InvalidArgumentError("Query cannot be empty")
-    if len(pattern) > MAX_PATTERN_CHARS or "\0" in pattern:
-        raise InvalidPatternError(pattern, f"longer than {MAX_PATTERN_CHARS} characters, or holds a NUL")
+    if len(pattern) > MAX_PATTERN_CHARS or _NO_TEXT.search(pattern):
+        detail = f"longer than {MAX_PATTERN_CHARS} characters, or holds a NUL or half a character"
+        raise InvalidPatternError(pattern, detail)
 
 
 def refusal(pattern: str, stderr: str) -> InvalidPatternError:

@@ -105,7 +105,7 @@ def test_a_rare_match_deep_in_the_ranking_is_found(make_project: Callable[..., P
         for n in range(400)
     }
     rare = {
-        "far/away.py": "def unrelated():\n    # one invoice among many other words here\n    return 'tulips'\n"
+        "far/away.py": "def unrelated():\n    # one invoice among many other words\n    return 'tulips'\n"
     }
     project = make_project(crowd | rare)
     project.update()

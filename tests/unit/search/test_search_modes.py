@@ -108,9 +108,8 @@ class TestSimilar:
         assert paths("", similar_to="docs/refunds.md:1-20")[0] == "service/orders/refunds.py"
 
     def test_filters_hold(self) -> None:
-        assert set(paths("", similar_to="worker/backoff.go:14", languages=("python",))) <= {
-            file for file in shop().files("**/*.py")[0]
-        }
+        found = paths("", similar_to="worker/backoff.go:14", languages=("python",))
+        assert set(found) <= set(shop().files("**/*.py")[0])
 
     @pytest.mark.parametrize("place", ["nonsense", "a.py", "a.py:x", ":3", "a.py:3-", "a.py:9-3"])
     def test_what_is_no_place_is_refused(self, place: str) -> None:

@@ -33,7 +33,7 @@ def odd(make_project: MakeProject) -> Project:
             "--help": "needle three\n",
             "dir:colon/x:1:y.py": "needle = 4\n",
             "größe/naïve.py": "needle = 5\n",
-            "crlf.py": "def windows():\r\n    return 1  # needle six\r\n\r\n\r\ndef other():\r\n    return 2\r\n",
+            "crlf.py": "def one():\r\n    return 1  # needle six\r\n\r\n\r\ndef other():\r\n    return 2\r\n",
             "latin.py": "# caf\xe9 needle sept\nx = 1\n".encode("latin-1"),
             "utf16.txt.py": "needle = 'acht'\n".encode("utf-16"),
             "bom.py": b"\xef\xbb\xbfneedle = 9\n",

@@ -1,0 +1,167 @@
+"""Queries that nobody should type, and states of an index that a searcher should hear of."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Callable, Mapping
+
+import numpy as np
+import pytest
+
+from findspot import Project, Query
+from findspot.core.errors import (
+    DocsIndexNotFoundError,
+    IndexNotFoundError,
+    InvalidArgumentError,
+    InvalidPatternError,
+    ModelMismatchError,
+)
+from findspot.core.model import Corpus, IndexState, Mode
+from findspot.embed.protocol import Embedder
+from findspot.embed.registry import open_embedder
+from findspot.search.questions import MAX_QUERY_CHARS
+from shop_project import FILES, paths, shop
+
+MakeProject = Callable[..., Project]
+
+ODD = {
+    "100 kB": "where is the login of customers checked " * 2_600,
+    "control characters": "pass\x00word\x1b[31m hash\x07\u202e",
+    "only punctuation": "?!... ((( *** --- ~~~ ¿§",
+    "unbalanced quotes": "\"password 'hash “stored (",
+    "right to left": "سجل الدخول כניסה למערכת",
+    "a whole file": (FILES / "service/auth/passwords.py").read_text(),
+    "injection": "'; DROP TABLE chunks; -- ${jndi:ldap://x} <script> ../../etc/passwd +must -not f:x^9 [* TO *]",
+    "lone surrogate": "password \ud800 hash",
+    "one letter": "x",
+    "emoji": "🔐 🧺",
+    "only stop words": "how is it that this was",
+    "a number": "42",
+    "a very long word": "a" * 5_000,
+    "newlines": "\n\npassword\n\n\nhash\n\n",
+    "glob": "**/*.py",
+    "null-like": "None",
+}
+
+
+@pytest.mark.parametrize("kind", ODD)
+@pytest.mark.parametrize("mode", [Mode.HYBRID, Mode.SEMANTIC, Mode.KEYWORD])
+@pytest.mark.parametrize("corpus", list(Corpus))
+def test_odd_queries_are_answered(kind: str, mode: Mode, corpus: Corpus) -> None:
+    results = shop().search(Query(ODD[kind], mode=mode, corpus=corpus, explain=True))
+    assert all(0 <= hit.score <= 1 for hit in results.hits)
+
+
+@pytest.mark.parametrize("kind", ODD)
+def test_odd_patterns_are_answered_or_refused(kind: str) -> None:
+    with contextlib.suppress(InvalidPatternError):
+        assert shop().search(Query(ODD[kind], mode=Mode.REGEX)).mode is Mode.REGEX
+
+
+@pytest.mark.parametrize("text", ["", "   ", "\n\t ", "\x00\x01", "\u202e\u200b\ufeff"])
+@pytest.mark.parametrize("mode", [Mode.HYBRID, Mode.SEMANTIC, Mode.KEYWORD])
+def test_an_empty_query_is_refused(text: str, mode: Mode) -> None:
+    with pytest.raises(InvalidArgumentError, match=r"^Query cannot be empty$"):
+        paths(text, mode=mode)
+
+
+def test_a_long_query_is_cut_and_says_so() -> None:
+    results = shop().search(Query(ODD["100 kB"]))
+    assert results.warning == f"The query was cut to its first {MAX_QUERY_CHARS:,} characters."
+    assert results.hits == shop().search(Query(ODD["100 kB"][: MAX_QUERY_CHARS + 50])).hits
+
+
+def test_a_query_without_words_finds_nothing_and_says_so() -> None:
+    results = shop().search(Query(ODD["only punctuation"], mode=Mode.KEYWORD))
+    assert results.hits == ()
+    assert results.warning == "The query has no words to search for."
+
+
+def test_control_characters_do_not_change_the_answer() -> None:
+    clean = paths("password hash")
+    assert paths("password\x1b hash\u202e\x07") == clean
+
+
+@pytest.mark.parametrize(
+    "path", ["service/auth/passwords.py", "worker/backoff.go", "web/src/format/money.ts"]
+)
+def test_a_whole_file_finds_itself(path: str) -> None:
+    assert paths((FILES / path).read_text())[0] == path
+
+
+class TestStates:
+    def test_no_index(self, make_project: MakeProject) -> None:
+        project = make_project({"a.py": "x = 1\n"})
+        for mode in (Mode.HYBRID, Mode.REGEX):
+            with pytest.raises(IndexNotFoundError):
+                project.search(Query("x", mode=mode))
+
+    def test_no_documentation(self, make_project: MakeProject) -> None:
+        project = make_project({"a.py": "x = 1\n"})
+        project.update()
+        for mode in (Mode.HYBRID, Mode.REGEX):
+            with pytest.raises(DocsIndexNotFoundError) as caught:
+                project.search(Query("x", corpus=Corpus.DOCS, mode=mode))
+        assert caught.value.code == "DOCS_INDEX_NOT_FOUND"
+
+    @pytest.mark.parametrize("files", [{}, {"README.md": "# Only words\n\nNothing to run.\n"}])
+    @pytest.mark.parametrize("mode", [Mode.HYBRID, Mode.REGEX])
+    def test_no_code_is_told(self, make_project: MakeProject, files: Mapping[str, str], mode: Mode) -> None:
+        project = make_project(files)
+        project.update()
+        results = project.search(Query("anything", mode=mode))
+        assert (results.hits, results.warning) == ((), "The index holds no code.")
+
+    def test_an_index_still_being_built_says_how_far_it_is(self, make_project: MakeProject) -> None:
+        project = make_project({"a.py": "def alpha():\n    return 1\n"})
+        project.update()
+        with project.store.writer() as writer:
+            writer.set_meta(build="running", done="3", total="8")
+            writer.commit()
+        for query in (Query("alpha"), Query("alpha", mode=Mode.REGEX), Query("alpha", path_filter="b.py")):
+            warning = project.search(query).warning
+            assert warning
+            assert warning.startswith("The index is still being built: 3 of 8 files.")
+        assert project.status(check_disk=False).state is IndexState.INCOMPLETE
+
+    def test_another_model_is_refused(self, make_project: MakeProject) -> None:
+        project = make_project({"a.py": "def alpha():\n    return 1\n"})
+        project.update()
+        other = Project(project.root, embedder=lambda provider: Renamed(open_embedder(provider)))
+        with pytest.raises(ModelMismatchError) as caught:
+            other.search(Query("alpha"))
+        assert "other-model" in caught.value.user_message
+        assert "reindex" in caught.value.hint
+        other.close()
+
+    def test_what_changed_on_disk_is_found_after_an_update_only(self, make_project: MakeProject) -> None:
+        project = make_project({"a.py": "def alpha():\n    return 1\n"})
+        project.update()
+        (project.root / "a.py").write_text("def omega():\n    return 2\n")
+        os.utime(project.root / "a.py", ns=(1, 1))
+        assert project.search(Query("alpha", mode=Mode.KEYWORD)).hits[0].symbols == ("alpha",)
+        project.update()
+        assert project.search(Query("alpha", mode=Mode.KEYWORD)).hits == ()
+        assert project.search(Query("omega", mode=Mode.KEYWORD)).hits[0].symbols == ("omega",)
+
+
+class Renamed:
+    """The real model under another name."""
+
+    def __init__(self, model: Embedder) -> None:
+        self._model = model
+        self.id = "other-model"
+        self.revision = model.revision
+        self.dimensions = model.dimensions
+
+    def embed(self, *args: object) -> np.ndarray:
+        return self._model.embed(*args)  # type: ignore[arg-type]
+
+    def close(self) -> None:
+        self._model.close()
+
+
+def test_answers_can_be_written_as_json() -> None:
+    json.dumps([hit.why for hit in shop().search(Query("order", explain=True)).hits])
