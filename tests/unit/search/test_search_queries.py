@@ -33,7 +33,7 @@ ODD = {
     "unbalanced quotes": "\"password 'hash “stored (",
     "right to left": "سجل الدخول כניסה למערכת",
     "a whole file": (FILES / "service/auth/passwords.py").read_text(),
-    "injection": "'; DROP TABLE chunks; -- ${jndi:ldap://x} <script> ../../etc/passwd +must -not f:x^9 [* TO *]",
+    "injection": "'; DROP TABLE chunks; -- ${jndi:ldap://x} <b> ../../etc/passwd +must -not f:x^9 [* TO *]",
     "lone surrogate": "password \ud800 hash",
     "one letter": "x",
     "emoji": "🔐 🧺",
