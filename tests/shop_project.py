@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from findspot import Project, Query
+from findspot import Engine, Project, Query
 from findspot.core.model import Hit
 
 FILES = Path(__file__).parent / "fixtures" / "shop"
@@ -24,9 +24,10 @@ def shop() -> Project:
     root = shutil.copytree(FILES, folder / "shop")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("FINDSPOT_HOME", str(folder / "home"))
-        project = Project(root)
+        engine = Engine()
+        project = engine.project(root)
         project.update()
-    atexit.register(project.close)
+    atexit.register(engine.close)
     return project
 
 

@@ -136,12 +136,14 @@ class TestStates:
         assert "reindex" in caught.value.hint
         other.close()
 
-    def test_what_changed_on_disk_is_found_after_an_update_only(self, make_project: MakeProject) -> None:
+    def test_a_changed_file_is_found_by_its_new_words_after_an_update(
+        self, make_project: MakeProject
+    ) -> None:
         project = make_project({"a.py": "def alpha():\n    return 1\n"})
         project.update()
+        assert project.search(Query("alpha", mode=Mode.KEYWORD)).hits[0].symbols == ("alpha",)
         (project.root / "a.py").write_text("def omega():\n    return 2\n")
         os.utime(project.root / "a.py", ns=(1, 1))
-        assert project.search(Query("alpha", mode=Mode.KEYWORD)).hits[0].symbols == ("alpha",)
         project.update()
         assert project.search(Query("alpha", mode=Mode.KEYWORD)).hits == ()
         assert project.search(Query("omega", mode=Mode.KEYWORD)).hits[0].symbols == ("omega",)
