@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from findspot.chunkfiles.facets import Facets
 from findspot.chunkfiles.model import SearchOptions, SearchResult
@@ -23,11 +22,9 @@ RESCORED = 32
 
 @dataclass(frozen=True, slots=True)
 class Collection:
-    """The vectors as int8 in memory, the texts and exact vectors in a spool."""
+    """The vectors as int8 to scan, the texts and exact vectors in a spool."""
 
     segment: Segment
-    records: NDArray[np.int64]
-    """Where in the spool each row of the segment is."""
     facets: Facets
     spool: Spool
     head: FileHead
@@ -41,14 +38,14 @@ class Collection:
         query = quantise(vector[None])
         wanted = self.facets.rows(options)
         rows, _ = scan_among([self.segment], query.values[0], wanted, options.limit + RESCORED)
-        scored = sorted(self._scored(self.records[rows].tolist(), vector), key=lambda item: -item[0])
+        scored = sorted(self._scored(rows.tolist(), vector), key=lambda item: -item[0])
         least = scored[: options.limit][-1][0] if scored else 0.0
         near = [(score, data) for score, data in scored if score >= max(least, options.min_score)]
         results = [SearchResult(decoded(data), score) for score, data in near]
         results.sort(key=lambda result: (-result.combined_score, result.chunk.id))
         return results[: options.limit]
 
-    def _scored(self, places: Sequence[int], vector: Vectors) -> list[tuple[float, bytes]]:
+    def _scored(self, rows: Sequence[int], vector: Vectors) -> list[tuple[float, bytes]]:
         dimensions = self.head.dimensions
-        records = [self.spool.read(place, dimensions) for place in places]
+        records = [self.spool.read(row, dimensions) for row in rows]
         return [(round(float(np.clip(known @ vector, -1, 1)), 6), data) for known, data in records]

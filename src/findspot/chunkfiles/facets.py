@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import reduce
 
 import numpy as np
@@ -18,30 +17,40 @@ Rows = NDArray[np.int64]
 class Facets:
     """The rows of each chunk type and of each tag; tags are compared without regard to case."""
 
-    def __init__(self, entries: Iterable[tuple[str, Sequence[str]]]) -> None:
-        types: defaultdict[str, array[int]] = defaultdict(lambda: array("I"))
-        tagged: defaultdict[str, array[int]] = defaultdict(lambda: array("I"))
+    def __init__(self) -> None:
         self.count = 0
-        for row, (chunk_type, tags) in enumerate(entries):
-            types[chunk_type].append(row)
-            for tag in {tag.lower() for tag in tags}:
-                tagged[tag].append(row)
-            self.count = row + 1
-        self._types = {name: np.array(rows, np.uint32) for name, rows in types.items()}
-        self._tags = {name: np.array(rows, np.uint32) for name, rows in tagged.items()}
+        self._types: dict[str, array[int]] = {}
+        self._tags: dict[str, array[int]] = {}
+
+    def add(self, chunk_type: str, tags: Iterable[str]) -> None:
+        """The next row."""
+        self._types.setdefault(chunk_type, array("I")).append(self.count)
+        for tag in {tag.lower() for tag in tags}:
+            self._tags.setdefault(tag, array("I")).append(self.count)
+        self.count += 1
+
+    def truncate(self, count: int) -> None:
+        """Forget the rows from this one on."""
+        self.count = count
+        for rows in (*self._types.values(), *self._tags.values()):
+            while rows and rows[-1] >= count:
+                rows.pop()
 
     @property
     def type_counts(self) -> dict[str, int]:
-        return {name: rows.size for name, rows in sorted(self._types.items())}
+        return {name: len(rows) for name, rows in sorted(self._types.items()) if rows}
 
     def rows(self, options: SearchOptions) -> Rows:
         """The rows that pass, in order."""
-        none = np.empty(0, np.uint32)
-        sets = [self._tags.get(tag.lower(), none) for tag in options.tags]
+        sets = [_rows(self._tags, tag.lower()) for tag in options.tags]
         if options.chunk_types:
-            chosen = [self._types.get(name, none) for name in dict.fromkeys(options.chunk_types)]
+            chosen = [_rows(self._types, name) for name in dict.fromkeys(options.chunk_types)]
             sets.append(np.sort(np.concatenate(chosen)))
         if not sets:
             return np.arange(self.count, dtype=np.int64)
         common = reduce(lambda one, other: np.intersect1d(one, other, assume_unique=True), sets)
         return common.astype(np.int64)
+
+
+def _rows(held: dict[str, array[int]], name: str) -> NDArray[np.uint32]:
+    return np.frombuffer(held[name], np.uint32) if held.get(name) else np.empty(0, np.uint32)

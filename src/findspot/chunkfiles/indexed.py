@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping
+from array import array
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -29,15 +30,11 @@ class _Generation:
     def __init__(self, snapshot: Snapshot) -> None:
         self.number = snapshot.generation
         self.describer = Describer(snapshot.files.files)
-        numbers: list[int] = []
-
-        def entries() -> Iterator[tuple[str, tuple[str, ...]]]:
-            shared: dict[tuple[str, ...], tuple[str, ...]] = {}
-            for number, chunk_type, tags in snapshot.facets():
-                numbers.append(number)
-                yield chunk_type, shared.setdefault(tags, tags)
-
-        self.facets = Facets(entries())
+        self.facets = Facets()
+        numbers = array("q")
+        for number, chunk_type, tags in snapshot.facets():
+            numbers.append(number)
+            self.facets.add(chunk_type, tags)
         self.numbers: Rows = np.array(numbers, np.int64)
 
 

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from array import array
 from pathlib import Path
-
-import numpy as np
 
 from findspot.chunkfiles.collection import Collection
 from findspot.chunkfiles.facets import Facets
@@ -13,13 +10,8 @@ from findspot.chunkfiles.model import ChunkFilesError
 from findspot.chunkfiles.reading import ChunkFile, FileHead, MalformedError
 from findspot.chunkfiles.spool import Spool
 from findspot.core.log import get_logger
-from findspot.embed.batch import quantise
-from findspot.embed.protocol import Vectors
-from findspot.store.vectors import Segment
 
 _log = get_logger("chunkfiles")
-
-_BLOCK_ROWS = 512
 
 Signature = tuple[tuple[str, int, int, int], ...]
 
@@ -73,60 +65,39 @@ class _Loader:
 
     def __init__(self, spool: Spool) -> None:
         self.spool = spool
-        self._rows: list[int] = []
-        self._facets: list[tuple[str, tuple[str, ...]]] = []
-        self._shared: dict[tuple[str, ...], tuple[str, ...]] = {}
-        self._ids: set[str] = set()
-        self._blocks: list[tuple[np.ndarray[tuple[int, int], np.dtype[np.int8]], Vectors]] = []
-        self._written = 0
+        self._facets = Facets()
+        self._ids: set[int] = set()
         self._heads: dict[str, FileHead] = {}
 
     def add(self, path: Path) -> None:
+        before = self._facets.count
         file = ChunkFile(path)
-        rows, facets, ids, blocks = array("Q"), [], set[str](), []
-        block: list[Vectors] = []
-        for chunk, vector in file.chunks():
-            row, self._written = self._written, self._written + 1
-            self.spool.append(chunk, vector)
-            if chunk.id in self._ids or chunk.id in ids:
-                _log.warning("%s: the chunk %s is there already; the first one counts", path.name, chunk.id)
-                continue
-            ids.add(chunk.id)
-            rows.append(row)
-            facets.append((chunk.chunk_type, self._shared.setdefault(chunk.tags, chunk.tags)))
-            block.append(vector)
-            if len(block) == _BLOCK_ROWS:
-                blocks.append(_quantised(block))
-                block = []
-        head = file.head()
-        if block:
-            blocks.append(_quantised(block))
-        self._rows.extend(rows)
-        self._facets.extend(facets)
+        ids: set[int] = set()
+        try:
+            for chunk, vector in file.chunks():
+                identity = hash(chunk.id)  # the ids themselves would take the most memory of all
+                if identity in self._ids or identity in ids:
+                    _log.warning("%s: the chunk %s is there already; the first counts", path.name, chunk.id)
+                    continue
+                ids.add(identity)
+                self.spool.append(chunk, vector)
+                self._facets.add(chunk.chunk_type, chunk.tags)
+            head = file.head()
+        except BaseException:
+            self._facets.truncate(before)
+            self.spool.truncate(before)
+            raise
         self._ids |= ids
-        self._blocks.extend(blocks)
-        if rows:
+        if ids:
             self._heads[path.name] = head
 
     def finish(self, folder: Path, dimensions: int | None, skipped: tuple[str, ...]) -> Collection:
         """The collection, once all files are found to be of one model."""
-        self.spool.flush()
         if not self._heads:
             why = "; ".join(skipped) or "they hold no chunks"
             raise ChunkFilesError(f"There are no usable chunk files in {folder}: {why}.")
         head = _common(self._heads, dimensions)
-        segment = Segment(
-            numbers=np.arange(len(self._rows), dtype=np.int64),
-            scales=np.concatenate([scales for _, scales in self._blocks]),
-            rows=np.concatenate([rows for rows, _ in self._blocks]),
-        )
-        records = np.array(self._rows, np.int64)
-        return Collection(segment, records, Facets(self._facets), self.spool, head, skipped)
-
-
-def _quantised(block: list[Vectors]) -> tuple[np.ndarray[tuple[int, int], np.dtype[np.int8]], Vectors]:
-    found = quantise(np.stack(block))
-    return found.values, found.scales
+        return Collection(self.spool.segment(), self._facets, self.spool, head, skipped)
 
 
 def _common(heads: dict[str, FileHead], dimensions: int | None) -> FileHead:

@@ -14,7 +14,7 @@ import numpy as np
 from findspot.chunkfiles.model import ContextChunk
 from findspot.embed.protocol import Vectors
 
-_READ_CHARS = 1 << 20
+_READ_CHARS = 1 << 16
 MAX_CHUNK_CHARS = 32 << 20
 _BLANK = " \t\r\n"
 _DECODER = json.JSONDecoder()

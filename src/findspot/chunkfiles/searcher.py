@@ -19,6 +19,7 @@ from findspot.embed.registry import PROVIDERS
 from findspot.store.index import IndexStore
 
 DEFAULT_ENDPOINT = "http://localhost:8121"
+IN_THE_BOX = "local:static"
 
 
 class ProjectChunks:
@@ -109,12 +110,19 @@ class ProjectChunks:
         provider = model.partition("@")[0]
         if provider not in PROVIDERS or "@" not in model:
             return HttpEmbedder(settings.cortex.endpoint or DEFAULT_ENDPOINT, dimensions)
+        # A file in a repository must not choose a provider that sends questions elsewhere.
+        if provider not in (IN_THE_BOX, settings.embed.provider):
+            raise _mismatch(model, settings.embed.provider)
         embedder = self._embedder(provider)
         if model_name(embedder) != model:
-            error = ModelMismatchError(model, model_name(embedder))
-            error.hint = "Run `findspot chunks export` again."
-            raise error
+            raise _mismatch(model, model_name(embedder))
         return embedder
+
+
+def _mismatch(model: str, ours: str) -> ModelMismatchError:
+    error = ModelMismatchError(model, ours)
+    error.hint = "Run `findspot chunks export` again, or configure the model that the files were made with."
+    return error
 
 
 def chunks_folder(root: Path, settings: Settings) -> Path:

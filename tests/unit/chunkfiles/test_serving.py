@@ -16,6 +16,7 @@ from e2e.sample import FILES
 from findspot import Engine
 from findspot.chunkfiles import ChunkFilesError, ProjectChunks, SearchOptions, export_chunks
 from findspot.core.errors import IndexNotFoundError, ModelMismatchError, ProviderError
+from findspot.embed.registry import PROVIDERS
 
 PATIENCE_S = 30
 
@@ -224,6 +225,16 @@ def test_files_of_another_version_of_our_model_are_refused(engine: Engine, root:
     value = file_value("data", [chunk("x", "y", "data")], model="local:static@old/48")
     write_file(root / ".cortex" / "chunks", "code-data.json", value)
     with pytest.raises(ModelMismatchError):
+        engine.chunks(root).query("x", SearchOptions())
+
+
+def test_files_cannot_choose_a_provider_that_is_not_configured(
+    engine: Engine, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(PROVIDERS, "api:far", PROVIDERS["local:static"])
+    value = file_value("data", [chunk("x", "y", "data")], model="api:far@1/48")
+    write_file(root / ".cortex" / "chunks", "code-data.json", value)
+    with pytest.raises(ModelMismatchError, match="api:far@1/48, but local:static is configured"):
         engine.chunks(root).query("x", SearchOptions())
 
 

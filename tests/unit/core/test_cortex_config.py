@@ -1,0 +1,93 @@
+"""`.cortex/config.yml`, and what a repository may not decide in it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from findspot.core.config import is_loopback, load_settings
+
+
+def load(root: Path, text: str | None, **environ: str) -> Any:
+    if text is not None:
+        (root / ".cortex").mkdir(exist_ok=True)
+        (root / ".cortex" / "config.yml").write_text(text, encoding="utf-8")
+    return load_settings(root, environ={"FINDSPOT_HOME": str(root / "home"), **environ})
+
+
+def test_defaults(tmp_path: Path) -> None:
+    settings = load(tmp_path, None)
+    assert (settings.cortex.chunks_dir, settings.cortex.endpoint, settings.cortex.dimensions) == (
+        ".cortex/chunks", None, None,
+    )  # fmt: skip
+    assert settings.warnings == ()
+
+
+def test_the_documented_file(tmp_path: Path) -> None:
+    text = (
+        'embedding:\n  endpoint: "http://localhost:8121/embed"\n  dimensions: 384\n\n'
+        'server:\n  chunks_dir: "pieces"\n\npaths:\n  code: ["**/*.go"]\n'
+    )
+    settings = load(tmp_path, text)
+    assert settings.cortex.endpoint == "http://localhost:8121/embed"
+    assert (settings.cortex.dimensions, settings.cortex.chunks_dir) == (384, "pieces")
+    assert settings.warnings == ()
+    assert settings.sources["cortex.dimensions"] == ".cortex/config.yml"
+
+
+def test_the_environment_wins(tmp_path: Path) -> None:
+    text = "embedding: {endpoint: 'http://localhost:1'}\nserver: {chunks_dir: pieces}\n"
+    wanted = {"CORTEX_CHUNKS_DIR": "/elsewhere", "CORTEX_EMBEDDING_ENDPOINT": "https://example.org"}
+    settings = load(tmp_path, text, **wanted)
+    assert (settings.cortex.chunks_dir, settings.cortex.endpoint) == ("/elsewhere", "https://example.org")
+
+
+@pytest.mark.parametrize("text", ["- a\n", "embedding: 5\n", "", "embedding:\n  endpoint:\n"])
+def test_files_that_say_nothing_of_us(tmp_path: Path, text: str) -> None:
+    settings = load(tmp_path, text)
+    assert (settings.warnings, settings.cortex.endpoint) == ((), None)
+
+
+@pytest.mark.parametrize("text", ["a: [", "\t- x", "x" * 100_001, "!!python/object/apply:os.getcwd []"])
+def test_files_that_cannot_be_read(tmp_path: Path, text: str) -> None:
+    settings = load(tmp_path, text)
+    assert ".cortex/config.yml: cannot be read" in settings.warnings[0]
+
+
+def test_a_wrong_value_is_named(tmp_path: Path) -> None:
+    settings = load(tmp_path, "embedding: {dimensions: many}\n")
+    assert "'cortex.dimensions' must be a positive integer" in settings.warnings[0]
+
+
+@pytest.mark.parametrize(
+    "endpoint", ["http://example.org", "https://127.0.0.1.example.org", "http://192.0.2.1:80"]
+)
+def test_a_repository_cannot_name_a_service_elsewhere(tmp_path: Path, endpoint: str) -> None:
+    settings = load(tmp_path, f"embedding: {{endpoint: '{endpoint}'}}\n")
+    assert settings.cortex.endpoint is None
+    assert "CORTEX_EMBEDDING_ENDPOINT" in settings.warnings[0]
+
+
+@pytest.mark.parametrize("folder", ["/etc", "../other", "a/../../b", "..\\\\x"])
+def test_a_repository_cannot_name_a_folder_elsewhere(tmp_path: Path, folder: str) -> None:
+    settings = load(tmp_path, f'server: {{chunks_dir: "{folder}"}}\n')
+    assert settings.cortex.chunks_dir == ".cortex/chunks"
+    assert "CORTEX_CHUNKS_DIR" in settings.warnings[0]
+
+
+@pytest.mark.parametrize(
+    ("address", "here"),
+    [
+        ("http://localhost:8121/embed", True),
+        ("localhost:8121", True),
+        ("http://127.1.2.3", True),
+        ("http://[::1]:80", True),
+        ("http://localhost.example.org", False),
+        ("http://127.0.0.1@example.org", False),
+        ("http://[", False),
+    ],
+)
+def test_what_is_on_this_machine(address: str, here: bool) -> None:
+    assert is_loopback(address) is here
