@@ -54,9 +54,19 @@ class EmbedSettings:
     """Which model turns chunks into vectors."""
 
     provider: str
-    dtype: str | None
-    endpoint: str | None
-    model: str | None
+    dtype: str | None = None
+    endpoint: str | None = None
+    model: str | None = None
+    command: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HubSettings:
+    """Where models that others publish are kept and fetched from; the hub's own variables decide."""
+
+    cache: Path
+    endpoint: str
+    offline: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +84,7 @@ class SyncSettings:
     strategy: str
     lazy_idle_s: int
     integrity_interval_hours: int
+    watch: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,6 +273,8 @@ KEYS: tuple[Key, ...] = (
         "Address of an embedding service.", local_only=True),
     Key("embedding.model", "embed", "model", None, _text,
         "Model name at an embedding service.", local_only=True),
+    Key("embedding.command", "embed", "command", None, _text,
+        "The command that starts the service of `http` when it does not answer.", local_only=True),
     Key("llm.provider", "llm", "provider", "client", _text,
         "Which language model may be asked for expansion and summaries.", local_only=True),
     Key("llm.endpoint", "llm", "endpoint", None, _text,
@@ -276,6 +289,8 @@ KEYS: tuple[Key, ...] = (
         "Where a remote store is.", local_only=True),
     Key("integrityIntervalHours", "sync", "integrity_interval_hours", 24, _positive,
         "Hours between two checks of the whole index against the disk."),
+    Key("watch", "sync", "watch", True, _boolean,
+        "If false, a server does not watch the projects it serves."),
     Key("secretScan", "discover", "secret_scan", "skip", _one_of("skip", "mask", "off"),
         "What happens to files that hold private keys or tokens."),
     Key("roots", "discover", "roots", [], _strings,
@@ -315,6 +330,22 @@ def home_folder(environ: Mapping[str, str] = os.environ) -> Path:
     """Where Findspot keeps everything: `FINDSPOT_HOME`, or `~/.mcp/search`."""
     given = environ.get("FINDSPOT_HOME")
     return Path(given).expanduser().absolute() if given else Path.home() / ".mcp" / "search"
+
+
+def secret(variable: str, environ: Mapping[str, str] = os.environ) -> str | None:
+    """A key from the environment; it is no setting, so that nothing that shows settings can show it."""
+    return environ.get(variable, "").strip() or None
+
+
+def hub_settings(environ: Mapping[str, str] = os.environ) -> HubSettings:
+    """The model hub's cache, address and permission, from the variables that its own tools read."""
+    home = Path(environ.get("HF_HOME") or Path.home() / ".cache" / "huggingface").expanduser()
+    cache = environ.get("HF_HUB_CACHE")
+    return HubSettings(
+        cache=Path(cache).expanduser() if cache else home / "hub",
+        endpoint=environ.get("HF_ENDPOINT") or "https://huggingface.co",
+        offline=environ.get("HF_HUB_OFFLINE", "").upper() in ("1", "ON", "YES", "TRUE"),
+    )
 
 
 def load_settings(

@@ -1,31 +1,101 @@
-"""The table of embedding providers: a name in the settings → what opens it."""
+"""The table of embedding providers: a name in the settings → what opens it and what it costs."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
+from findspot.core.config import EmbedSettings, home_folder, hub_settings, secret
 from findspot.core.errors import InvalidArgumentError
+from findspot.core.log import get_logger
 from findspot.embed.protocol import Embedder
 
+_log = get_logger("embed")
 
-def _static() -> Embedder:
+HTTP_ENDPOINT = "http://localhost:8121"
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """One way to embed."""
+
+    open: Callable[[EmbedSettings], Embedder]
+    in_workers: bool = False
+    """Whether each worker opens its own: only where that is cheap. Others embed where they are indexed."""
+    remote: bool = False
+    """Whether texts leave this machine, or may do so."""
+    dtypes: tuple[str, ...] = ()
+
+
+def _static(_settings: EmbedSettings) -> Embedder:
     from findspot.embed.providers.static import StaticEmbedder
 
     return StaticEmbedder.open()
 
 
-PROVIDERS: dict[str, Callable[[], Embedder]] = {
-    "local:static": _static,
+def _minilm(settings: EmbedSettings) -> Embedder:
+    from findspot.embed.providers.transformer import MINILM, TransformerEmbedder
+
+    return TransformerEmbedder(MINILM, settings.dtype, home_folder(), hub_settings(), _log.warning)
+
+
+def _mdbr_leaf(settings: EmbedSettings) -> Embedder:
+    from findspot.embed.providers.transformer import MDBR_LEAF, TransformerEmbedder
+
+    return TransformerEmbedder(MDBR_LEAF, settings.dtype, home_folder(), hub_settings(), _log.warning)
+
+
+def _http(settings: EmbedSettings) -> Embedder:
+    from findspot.embed.providers.http import INDEXING_TIMEOUT_S, HttpEmbedder
+    from findspot.embed.providers.service import ServiceProgram
+
+    return HttpEmbedder(
+        settings.endpoint or HTTP_ENDPOINT,
+        timeout_s=INDEXING_TIMEOUT_S,
+        hint="Start the embedding service, or set `embedding.endpoint` to where it runs.",
+        program=ServiceProgram(settings.command) if settings.command else None,
+    )
+
+
+def _openai(settings: EmbedSettings) -> Embedder:
+    from findspot.embed.providers.api import OPENAI, ApiEmbedder
+
+    return ApiEmbedder(OPENAI, secret(OPENAI.key_variable), settings.endpoint, settings.model)
+
+
+def _voyage(settings: EmbedSettings) -> Embedder:
+    from findspot.embed.providers.api import VOYAGE, ApiEmbedder
+
+    return ApiEmbedder(VOYAGE, secret(VOYAGE.key_variable), settings.endpoint, settings.model)
+
+
+PROVIDERS: dict[str, Provider] = {
+    "local:static": Provider(_static, in_workers=True),
+    "local:minilm": Provider(_minilm, dtypes=("q8", "fp32")),
+    "local:mdbr-leaf": Provider(_mdbr_leaf, dtypes=("q8", "fp32")),
+    "http": Provider(_http, remote=True),
+    "api:openai": Provider(_openai, remote=True),
+    "api:voyage": Provider(_voyage, remote=True),
 }
 """Adding a provider is one row; its module is imported when it is opened."""
 
 
-def open_embedder(provider: str) -> Embedder:
-    """The provider of that name, ready to embed."""
-    opener = PROVIDERS.get(provider)
-    if opener is None:
+def provider_named(name: str) -> Provider:
+    """The row of a provider."""
+    if name not in PROVIDERS:
         raise InvalidArgumentError(
-            f"There is no embedding provider '{provider}'.",
+            f"There is no embedding provider '{name}'.",
             hint=f"Choose one of: {', '.join(sorted(PROVIDERS))}.",
         )
-    return opener()
+    return PROVIDERS[name]
+
+
+def open_embedder(provider: str, settings: EmbedSettings | None = None) -> Embedder:
+    """The provider of that name, ready to embed; what `settings` say of another provider is not for it."""
+    row = provider_named(provider)
+    if settings is None or settings.provider != provider:
+        settings = EmbedSettings(provider)
+    if settings.dtype is not None and settings.dtype not in row.dtypes:
+        known = f"Choose one of: {', '.join(row.dtypes)}." if row.dtypes else "Leave `embedding.dtype` unset."
+        raise InvalidArgumentError(f"'{settings.dtype}' is no dtype of {provider}.", hint=known)
+    return row.open(settings)

@@ -41,6 +41,7 @@ CASES: dict[str, tuple[Any, Any, list[Any]]] = {
     "embedding.dtype": TEXT,
     "embedding.endpoint": TEXT,
     "embedding.model": TEXT,
+    "embedding.command": TEXT,
     "llm.provider": TEXT,
     "llm.endpoint": TEXT,
     "llm.model": TEXT,

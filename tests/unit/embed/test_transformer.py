@@ -1,0 +1,134 @@
+"""Small transformers: the graph against the same network in numpy, and MiniLM where it is installed."""
+
+from __future__ import annotations
+
+import os
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pytest
+from bert_files import HIDDEN, LAYERS, WORDS, reference, tensors, write_model, write_safetensors
+
+from findspot.core.config import HubSettings
+from findspot.core.errors import InvalidArgumentError, ModelUnavailableError, ProviderError
+from findspot.embed import EmbedMode
+from findspot.embed.providers.transformer import (
+    MINILM,
+    Transformer,
+    TransformerEmbedder,
+    is_installed,
+)
+from findspot.embed.providers.weights import ModelFiles, find_weights, get_weights
+
+pytestmark = pytest.mark.skipif(
+    any(find_spec(name) is None for name in ("onnx", "onnxruntime", "tokenizers")),
+    reason="the extra `minilm` is not installed",
+)
+
+TINY = Transformer("local:tiny", ModelFiles("some/tiny", ("model.safetensors", "tokenizer.json")), HIDDEN)
+SNAPSHOT = "models--some--tiny/snapshots/abc1234"
+
+
+@pytest.fixture
+def hub(tmp_path: Path) -> HubSettings:
+    return HubSettings(tmp_path / "hub", "http://127.0.0.1:1", offline=True)
+
+
+def tell(_message: str) -> None:
+    pass
+
+
+def opened(
+    tmp_path: Path, hub: HubSettings, model: Transformer = TINY, dtype: str = "fp32"
+) -> TransformerEmbedder:
+    return TransformerEmbedder(model, dtype, tmp_path / "home", hub, tell)
+
+
+@pytest.mark.parametrize(("dtype", "at_least"), [("fp32", 0.99999), ("q8", 0.99)])
+def test_the_graph_is_the_network(tmp_path: Path, hub: HubSettings, dtype: str, at_least: float) -> None:
+    write_model(hub.cache / SNAPSHOT)
+    (row,) = opened(tmp_path, hub, dtype=dtype).embed(["a c j b"], EmbedMode.PASSAGE)
+    wanted = reference([WORDS.index(word) for word in ["[CLS]", "a", "c", "j", "b", "[SEP]"]], tensors())
+    assert row @ wanted / np.linalg.norm(wanted) > at_least
+
+
+def test_a_text_has_one_vector_alone_or_among_others(tmp_path: Path, hub: HubSettings) -> None:
+    write_model(hub.cache / SNAPSHOT)
+    embedder = opened(tmp_path, hub, dtype="q8")
+    texts = ["a b", "c " * 100, "", "j"]
+    among = embedder.embed(texts, EmbedMode.PASSAGE)
+    alone = np.concatenate([embedder.embed([text], EmbedMode.PASSAGE) for text in texts])
+    assert np.array_equal(among, alone)
+    assert [bool(row.any()) for row in among] == [True, True, False, True]
+    assert embedder.embed([], EmbedMode.QUERY).shape == (0, HIDDEN)
+
+
+def test_a_last_layer_a_prompt_and_shorter_vectors(tmp_path: Path, hub: HubSettings) -> None:
+    write_model(hub.cache / SNAPSHOT, dense=40, query_prompt="a b ")
+    short = Transformer("local:short", TINY.files, 16)
+    embedder = opened(tmp_path, hub, short)
+    assert embedder.embed(["c"], EmbedMode.PASSAGE).shape == (1, 16)
+    prompted = embedder.embed(["c"], EmbedMode.QUERY)
+    assert np.allclose(prompted, embedder.embed(["a b c"], EmbedMode.PASSAGE))
+    too_long = Transformer("local:long", TINY.files, 64)
+    with pytest.raises(ProviderError, match="40 dimensions, not 64"):
+        opened(tmp_path, hub, too_long).embed(["c"], EmbedMode.PASSAGE)
+
+
+def test_the_graph_is_written_once_and_again_when_it_is_damaged(tmp_path: Path, hub: HubSettings) -> None:
+    write_model(hub.cache / SNAPSHOT)
+    first = opened(tmp_path, hub).embed(["a"], EmbedMode.QUERY)
+    (graph,) = (tmp_path / "home" / "models").iterdir()
+    os.utime(graph, (1, 1))
+    opened(tmp_path, hub)
+    assert graph.stat().st_mtime == 1
+    graph.write_bytes(b"damaged")
+    assert np.array_equal(opened(tmp_path, hub).embed(["a"], EmbedMode.QUERY), first)
+
+
+def test_weights_that_are_no_numbers(tmp_path: Path, hub: HubSettings) -> None:
+    write_model(hub.cache / SNAPSHOT)
+    broken = tensors()
+    broken[f"encoder.layer.{LAYERS - 1}.output.LayerNorm.bias"][:] = np.nan
+    write_safetensors(hub.cache / SNAPSHOT / "model.safetensors", broken)
+    with pytest.raises(ProviderError, match="no numbers"):
+        opened(tmp_path, hub).embed(["a"], EmbedMode.PASSAGE)
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "tokenizer.json"])
+@pytest.mark.parametrize("keep", [0, 4, 1000])
+def test_weights_that_are_cut_short(tmp_path: Path, hub: HubSettings, name: str, keep: int) -> None:
+    write_model(hub.cache / SNAPSHOT)
+    path = hub.cache / SNAPSHOT / name
+    path.write_bytes(path.read_bytes()[: min(keep, path.stat().st_size - 10)])
+    with pytest.raises(ModelUnavailableError, match="Couldn't set up") as caught:
+        opened(tmp_path, hub)
+    assert "cannot be used" in caught.value.developer_message
+    assert not list((tmp_path / "home").rglob("*.part"))
+
+
+def test_missing_weights_and_a_dtype_that_is_none(tmp_path: Path, hub: HubSettings) -> None:
+    with pytest.raises(ModelUnavailableError) as caught:
+        opened(tmp_path, hub)
+    assert caught.value.code == "MODEL_DOWNLOAD_FAILED"
+    assert "local:static" in caught.value.hint
+    assert not is_installed(TINY, hub)
+    with pytest.raises(InvalidArgumentError, match="int4"):
+        opened(tmp_path, hub, dtype="int4")
+
+
+def test_minilm_from_its_installed_package(tmp_path: Path, hub: HubSettings) -> None:
+    if find_weights(MINILM.files, hub) is None:
+        pytest.skip("no package with the weights is installed")
+    assert "site-packages" in str(get_weights(MINILM.files, hub, tell))
+    embedder = TransformerEmbedder(MINILM, None, tmp_path, hub, tell)
+    code = "def read_json(path):\n    return json.load(open(path))"
+    question, near, far = embedder.embed(
+        ["how to read a json file in python", code, "a poem about the sea"], EmbedMode.PASSAGE
+    )
+    assert embedder.dimensions == 384
+    assert question @ near > 0.5
+    assert question @ far < 0.2
+    whole = TransformerEmbedder(MINILM, "fp32", tmp_path, hub, tell).embed([code], EmbedMode.PASSAGE)[0]
+    assert near @ whole > 0.98
