@@ -93,6 +93,7 @@ def talking(_talking: tuple[Connection, Person], person: Person) -> Connection:
 def _rooted(connect: Connect, empty_folder: Path) -> Iterator[tuple[Connection, Folders]]:
     folders = Folders()
     with connect(empty_folder, list_roots_callback=folders) as connection:
+        folders.tell = connection.tell_roots_changed
         yield connection, folders
 
 

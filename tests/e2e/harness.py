@@ -9,6 +9,7 @@ import queue
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,7 +28,8 @@ PATIENCE_S = 60
 
 def environment(home: Path, **settings: str) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("FINDSPOT_")}
-    return kept | {"FINDSPOT_HOME": str(home)} | settings
+    # Whatever a test changes on disk would reach the index by itself; test_freshness wants that.
+    return kept | {"FINDSPOT_HOME": str(home), "FINDSPOT_WATCH": "false"} | settings
 
 
 def parameters(home: Path, cwd: Path, **settings: str) -> StdioServerParameters:
@@ -49,13 +51,25 @@ class Person:
         return types.ElicitResult(action=self.action, content=self.content)  # type: ignore[arg-type]
 
 
-@dataclass
 class Folders:
-    """The roots a client says it has."""
+    """The roots a client says it has; it tells the server when they are others."""
 
-    paths: list[Path] = field(default_factory=list)
+    def __init__(self) -> None:
+        self._paths: list[Path] = []
+        self.listed = 0
+        self.tell: Callable[[], None] = lambda: None
+
+    @property
+    def paths(self) -> list[Path]:
+        return self._paths
+
+    @paths.setter
+    def paths(self, paths: list[Path]) -> None:
+        self._paths = paths
+        self.tell()
 
     async def __call__(self, _context: Any) -> types.ListRootsResult:
+        self.listed += 1
         return types.ListRootsResult(roots=[types.Root(uri=path.as_uri()) for path in self.paths])
 
 
@@ -78,6 +92,9 @@ class Connection:
         assert result.structured_content is not None
         Draft202012Validator(self.tools[name].output_schema).validate(result.structured_content)
         return result
+
+    def tell_roots_changed(self) -> None:
+        self.portal.call(self.client.session.send_notification, types.RootsListChangedNotification())
 
     def values(self, name: str, /, **arguments: Any) -> dict[str, Any]:
         """The structured content of a call that must succeed."""
@@ -149,9 +166,29 @@ class Pipe:
         self.send({"jsonrpc": "2.0", "id": self._id, "method": method, "params": params})
         return self._id
 
-    def ask_tool(self, name: str, arguments: dict[str, Any], token: str | None = None) -> int:
+    def ask_tool(self, name: str, arguments: dict[str, Any], token: str | None = None, **params: Any) -> int:
         meta = {"_meta": {"progressToken": token}} if token else {}
-        return self.ask("tools/call", {"name": name, "arguments": arguments, **meta})
+        return self.ask("tools/call", {"name": name, "arguments": arguments, **meta, **params})
+
+    def result(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        """The result of a request that must succeed."""
+        answer = self.answer(self.ask(method, params))
+        assert "result" in answer, answer
+        result: dict[str, Any] = answer["result"]
+        return result
+
+    def error(self, method: str, params: dict[str, Any]) -> int:
+        """The code of a request that must fail."""
+        answer = self.answer(self.ask(method, params))
+        assert "error" in answer, answer
+        return int(answer["error"]["code"])
+
+    def until(self, method: str) -> dict[str, Any]:
+        """The parameters of the next notification or request of the server of that method."""
+        while (message := self.next()).get("method") != method:
+            pass
+        self.last_id = message.get("id")
+        return dict(message["params"])
 
     def send(self, message: dict[str, Any]) -> None:
         self.send_line(json.dumps(message).encode())

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from findspot.core.config import home_folder
+from findspot.core.errors import FindspotError
 from findspot.core.progress import CancelToken
 from findspot.serve.mcp.client import Client
+from findspot.serve.mcp.tasks import Task
 from findspot.serve.mcp.work import Reporter, Threads, in_long_thread, in_thread
 
 if TYPE_CHECKING:
@@ -28,8 +33,18 @@ class Library:
             if self._engine is None:
                 from findspot.engine import Engine
 
-                self._engine = Engine()
+                self._engine = Engine(watching=True)
             return self._engine
+
+    def watch_here(self) -> None:
+        """Begin to watch the indexed project that the server was started in, if there is one."""
+        from findspot.core.paths import index_folder
+
+        with contextlib.suppress(FindspotError, OSError):
+            here = Path.cwd()
+            home = home_folder()
+            if any(index_folder(home, root).is_dir() for root in (here, *here.parents)):
+                self.open().detect(here)
 
     def close(self) -> None:
         with self._guard:
@@ -41,10 +56,23 @@ class Library:
 class Call:
     """What a tool needs to do its work: the library, the client, and threads."""
 
-    def __init__(self, library: Library, threads: Threads, client: Client) -> None:
+    def __init__(
+        self,
+        library: Library,
+        threads: Threads,
+        client: Client,
+        keep_task: Callable[[Task], None] | None = None,
+    ) -> None:
         self.client = client
         self._library = library
         self._threads = threads
+        self._keep_task = keep_task
+
+    def go_on_as_task(self) -> None:
+        """From here on the client need not wait, if it can do without."""
+        task = self.client.task
+        if task is not None and not task.kept and self._keep_task is not None:
+            self._keep_task(task)
 
     async def quick(self, work: Callable[[Engine], T]) -> T:
         """Run what is over soon."""
@@ -52,4 +80,5 @@ class Call:
 
     async def long(self, work: Callable[[Reporter, CancelToken], T]) -> T:
         """Run what takes long, with progress for the client; stopped when the call is cancelled."""
+        self.go_on_as_task()
         return await in_long_thread(work, self._threads.long, self.client)

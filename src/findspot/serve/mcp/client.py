@@ -1,7 +1,14 @@
-"""The client at the other end of a call: what it can be asked, and what it is told."""
+"""The client at the other end of a call: what it can be asked, and what it is told.
+
+A question travels in one of three ways. Within a request of the versions up to 2025-11-25 it is a
+request to the client. From 2026-07-28 on, the call is answered with the question and comes again
+with the answer. In a task it waits with the task until the client fetches it.
+"""
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Mapping
 from enum import Enum
 from pathlib import Path
 from typing import Any
@@ -12,16 +19,20 @@ import mcp_types as types
 from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 from mcp.shared.message import ServerMessageMetadata
-from pydantic import ValidationError
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic import TypeAdapter, ValidationError
 
 from findspot.core.log import get_logger
+from findspot.serve.mcp.tasks import Task
 
 _log = get_logger("mcp")
 
 _ROOTS_TIMEOUT_S = 5.0
 """A client that does not say its roots in this time is served as if it had none."""
 
+_ROOTS, _ROOTS_AGE = "findspot.roots", "findspot.roots_age"
 _NO_FIELDS: dict[str, Any] = {"type": "object", "properties": {}}
+_RESPONSES: TypeAdapter[dict[str, Any]] = TypeAdapter(types.InputResponses)
 
 
 class Reply(Enum):
@@ -33,24 +44,67 @@ class Reply(Enum):
     """The client cannot be asked."""
 
 
+class InputNeededError(Exception):
+    """The call cannot go on before the client has answered; it comes again with the answer."""
+
+    def __init__(self, result: types.InputRequiredResult) -> None:
+        super().__init__("input required")
+        self.result = result
+
+
 class Client:
     """One request's view of the client."""
 
-    def __init__(self, context: ServerRequestContext[Any, Any]) -> None:
+    def __init__(
+        self,
+        context: ServerRequestContext[Any, Any],
+        heard: Mapping[str, types.InputResponse] | None = None,
+        state: str | None = None,
+    ) -> None:
         self._context = context
         self._session = context.session
+        self._connection = context.session._connection
+        earlier = _RESPONSES.validate_json(state) if state else {}
+        self._heard: dict[str, types.InputResponse] = {**earlier, **(heard or {})}
+        self._roots: list[Path] | None = None
+        self.task: Task | None = None
 
     @property
     def memory(self) -> dict[str, Any]:
         """What is remembered for as long as the client stays connected."""
-        return self._session._connection.state
+        return self._connection.state
+
+    @property
+    def modern(self) -> bool:
+        """Whether the client speaks a version without requests from the server."""
+        return self._context.protocol_version in MODERN_PROTOCOL_VERSIONS
 
     @property
     def wants_progress(self) -> bool:
-        return self._context.meta is not None and "progress_token" in self._context.meta
+        return self._token is not None or self._in_task
+
+    @property
+    def _token(self) -> str | int | None:
+        return (self._context.meta or {}).get("progress_token")
+
+    @property
+    def _in_task(self) -> bool:
+        return self.task is not None and self.task.kept
 
     async def report(self, done: float, total: float | None, message: str) -> None:
-        await self._session.report_progress(done, total, message)
+        """How far the call is; in a task the same token is used, on the connection's own channel."""
+        if self.task is None or not self.task.kept:
+            await self._session.report_progress(done, total, message)
+        elif not self.task.finished:
+            self.task.note(message)
+            if self._token is not None:
+                told = {"progressToken": self._token, "progress": done, "total": total, "message": message}
+                known = {name: value for name, value in told.items() if value is not None}
+                await self._connection.notify("notifications/progress", known)
+
+    async def notify(self, method: str, params: dict[str, Any]) -> None:
+        """Tell the client something that belongs to no request."""
+        await self._connection.notify(method, params)
 
     async def agrees(self, question: str) -> Reply:
         """A question with yes or no for an answer."""
@@ -67,9 +121,22 @@ class Client:
 
     async def roots(self) -> list[Path]:
         """The folders the client works in, as far as they exist here."""
+        if self._roots is None:
+            listed = self.memory.get(_ROOTS) or await self._listed_roots()
+            folders = (_folder(str(root.uri)) for root in listed.roots) if listed else ()
+            self._roots = [folder for folder in folders if folder is not None]
+        return self._roots
+
+    async def _listed_roots(self) -> types.ListRootsResult | None:
         capabilities = self._session.client_capabilities
-        if capabilities is None or capabilities.roots is None or not self._session.can_send_request:
-            return []
+        if capabilities is None or capabilities.roots is None or self._in_task:
+            return None
+        if self.modern:
+            listed = self._answer_to("roots", types.ListRootsRequest())
+            return listed if isinstance(listed, types.ListRootsResult) else None
+        if not self._session.can_send_request:
+            return None
+        age = self.memory.get(_ROOTS_AGE, 0)
         try:
             listed = await self._session.send_request(
                 types.ListRootsRequest(),
@@ -79,25 +146,51 @@ class Client:
             )
         except (MCPError, ValidationError) as error:
             _log.warning("the client declares roots but did not list them: %s", error)
-            return []
-        folders = (_folder(str(root.uri)) for root in listed.roots)
-        return [folder for folder in folders if folder is not None]
+            return None
+        if capabilities.roots.list_changed and self.memory.get(_ROOTS_AGE, 0) == age:
+            self.memory[_ROOTS] = listed
+        return listed
 
     def _can_be_asked(self) -> bool:
         capabilities = self._session.client_capabilities
         offered = capabilities.elicitation if capabilities else None
-        if offered is None or not self._session.can_send_request:
+        if offered is None or not (self.modern or self._in_task or self._session.can_send_request):
             return False
         return offered.form is not None or offered.url is None
 
     async def _elicit(self, question: str, form: dict[str, Any]) -> types.ElicitResult | None:
         if not self._can_be_asked():
             return None
+        asked = types.ElicitRequest(
+            params=types.ElicitRequestFormParams(message=question, requested_schema=form)
+        )
+        key = hashlib.sha256(question.encode("utf-8", "replace")).hexdigest()[:16]
         try:
+            if self.task is not None and self.task.kept:
+                params = asked.params.model_dump(by_alias=True, mode="json", exclude_none=True)
+                return types.ElicitResult.model_validate(await self.task.ask(key, asked.method, params))
+            if self.modern:
+                answer = self._answer_to(key, asked)
+                return answer if isinstance(answer, types.ElicitResult) else None
             return await self._session.elicit_form(question, form, self._context.request_id)
         except (MCPError, ValidationError) as error:
             _log.warning("the client declares elicitation but could not be asked: %s", error)
             return None
+
+    def _answer_to(self, key: str, request: types.InputRequest) -> types.InputResponse:
+        """What the client answered; answers of earlier rounds come back sealed in the request's state."""
+        if key in self._heard:
+            return self._heard[key]
+        state = _RESPONSES.dump_json(self._heard, by_alias=True, exclude_none=True) if self._heard else b""
+        asked = types.InputRequiredResult(input_requests={key: request}, request_state=state.decode() or None)
+        raise InputNeededError(asked)
+
+
+def forget_roots(context: ServerRequestContext[Any, Any]) -> None:
+    """The client's folders are others now; they are asked for when next needed."""
+    memory = context.session._connection.state
+    memory.pop(_ROOTS, None)
+    memory[_ROOTS_AGE] = memory.get(_ROOTS_AGE, 0) + 1
 
 
 def _folder(uri: str) -> Path | None:

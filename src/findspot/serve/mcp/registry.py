@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Literal
 
 from findspot.core.errors import FindspotError
 from findspot.serve.mcp.arguments import Arguments, read_arguments
@@ -17,6 +18,35 @@ Schema = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
+class Link:
+    """A place that an answer points to: a file, or lines of one."""
+
+    uri: str
+    name: str
+    description: str
+    mime_type: str | None = None
+    priority: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Media:
+    """Sound or a picture, passed on as it is."""
+
+    kind: Literal["audio", "image"]
+    data: str
+    """Base64."""
+    mime_type: str
+
+
+class TaskSupport(StrEnum):
+    """Whether a call may, must or cannot go on after its request is answered."""
+
+    FORBIDDEN = "forbidden"
+    OPTIONAL = "optional"
+    REQUIRED = "required"
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """What a tool gives back; without a text of its own, the text is the JSON of the values."""
 
@@ -25,6 +55,8 @@ class Answer:
     hint: str | None = None
     """What to do next, for the reader of an error."""
     is_error: bool = False
+    more: tuple[Link | Media, ...] = ()
+    """What follows the text."""
 
     @property
     def shown(self) -> str:
@@ -55,6 +87,7 @@ class Tool:
     """A required argument → the one that may stand in for it."""
     failure: Callable[[FindspotError], Answer] | None = None
     """How this tool tells its errors, where its specification has a way of its own."""
+    task_support: TaskSupport = TaskSupport.FORBIDDEN
 
     def described(self, *, enhanced: bool) -> str:
         return self.description + self.enhancement if enhanced else self.description

@@ -7,7 +7,7 @@ from findspot.serve.mcp.arguments import Arguments
 from findspot.serve.mcp.call import Call
 from findspot.serve.mcp.flows import agree, from_index, index
 from findspot.serve.mcp.projects import find_project
-from findspot.serve.mcp.registry import Answer, Tool
+from findspot.serve.mcp.registry import Answer, TaskSupport, Tool
 from findspot.serve.mcp.schemas import (
     CONFIRM,
     COUNT,
@@ -64,6 +64,7 @@ REINDEX_PROJECT = Tool(
     annotations=DESTRUCTIVE,
     icon=icons.INDEX,
     handler=_reindex_project,
+    task_support=TaskSupport.OPTIONAL,
 )
 
 REINDEX_FILE = Tool(

@@ -9,7 +9,7 @@ from findspot.serve.mcp.arguments import Arguments
 from findspot.serve.mcp.call import Call
 from findspot.serve.mcp.flows import agree, index
 from findspot.serve.mcp.projects import find_project
-from findspot.serve.mcp.registry import Answer, Tool
+from findspot.serve.mcp.registry import Answer, TaskSupport, Tool
 from findspot.serve.mcp.schemas import (
     CONFIRM,
     COUNT,
@@ -107,4 +107,5 @@ INDEX_CODEBASE = Tool(
     annotations=IDEMPOTENT,
     icon=icons.INDEX,
     handler=_index_codebase,
+    task_support=TaskSupport.OPTIONAL,
 )

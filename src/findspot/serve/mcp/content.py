@@ -1,0 +1,72 @@
+"""Wire types made from plain values: tools as they are listed, answers as they are sent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import mcp_types as types
+
+from findspot.serve.mcp.registry import Answer, Link, Media, TaskSupport, Tool
+
+_FOR_BOTH = types.Annotations(audience=["user", "assistant"], priority=1.0)
+_FOR_ASSISTANT = types.Annotations(audience=["assistant"], priority=0.8)
+
+
+def wire_tool(tool: Tool, *, enhanced: bool) -> types.Tool:
+    runs_long = tool.task_support is not TaskSupport.FORBIDDEN
+    return types.Tool(
+        name=tool.name,
+        title=tool.title,
+        description=tool.described(enhanced=enhanced),
+        input_schema=tool.input_schema,
+        output_schema=tool.output_schema,
+        annotations=types.ToolAnnotations.model_validate(tool.annotations),
+        icons=[types.Icon(src=tool.icon, mime_type="image/svg+xml", sizes=["any"])],
+        execution=types.ToolExecution(task_support=tool.task_support.value) if runs_long else None,
+    )
+
+
+def wire_result(answer: Answer) -> types.CallToolResult:
+    content: list[types.ContentBlock] = [_text(answer.shown, _FOR_BOTH)]
+    if answer.hint is not None:
+        content.append(_text(answer.hint, _FOR_ASSISTANT))
+    content += [_link(part) if isinstance(part, Link) else _media(part) for part in answer.more]
+    return types.CallToolResult(
+        content=content,
+        structured_content=encodable_values(answer.values),
+        is_error=answer.is_error,
+    )
+
+
+def _text(text: str, annotations: types.Annotations) -> types.TextContent:
+    return types.TextContent(text=encodable(text), annotations=annotations)
+
+
+def _link(link: Link) -> types.ResourceLink:
+    """A place to open; meant for people, since an assistant has it in the structured content."""
+    return types.ResourceLink(
+        uri=link.uri,
+        name=encodable(link.name),
+        description=encodable(link.description),
+        mime_type=link.mime_type,
+        annotations=types.Annotations(audience=["user"], priority=link.priority),
+    )
+
+
+def _media(media: Media) -> types.AudioContent | types.ImageContent:
+    if media.kind == "audio":
+        return types.AudioContent(data=media.data, mime_type=media.mime_type)
+    return types.ImageContent(data=media.data, mime_type=media.mime_type)
+
+
+def encodable(text: str) -> str:
+    """File names may hold bytes that are no text; the wire carries only text."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def encodable_values(value: Any) -> Any:
+    if isinstance(value, str):
+        return encodable(value)
+    if isinstance(value, dict):
+        return {name: encodable_values(part) for name, part in value.items()}
+    return [encodable_values(part) for part in value] if isinstance(value, list) else value

@@ -1,0 +1,198 @@
+"""Everything that outlives the request that began it: one registry, whichever way a client asks.
+
+Only ever touched from the event loop, so nothing here needs a lock.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Any
+
+import anyio
+from anyio.abc import TaskGroup
+
+from findspot.core.log import get_logger
+
+_log = get_logger("mcp")
+
+DEFAULT_TTL_MS = 3_600_000
+MAX_TTL_MS = 86_400_000
+"""How long a task is remembered, counted from its creation: an hour unless asked, a day at most."""
+
+POLL_INTERVAL_MS = 500
+MAX_KEPT = 1_000
+"""Tasks remembered at once; more than that is a client that never asks for its results."""
+
+
+class Status(StrEnum):
+    WORKING = "working"
+    INPUT_REQUIRED = "input_required"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+TERMINAL = frozenset({Status.COMPLETED, Status.FAILED, Status.CANCELLED})
+
+
+@dataclass(slots=True, eq=False)
+class Question:
+    """What a running task asks of the client, and the answer once it came."""
+
+    method: str
+    params: dict[str, Any]
+    claimed: bool = False
+    """Somebody is asking the client this moment."""
+    answer: Any = None
+    answered: anyio.Event = field(default_factory=anyio.Event)
+
+
+Tell = Callable[["Task"], Awaitable[None]]
+"""Told of each new status of a task that its client knows."""
+
+
+class Task:
+    """One piece of work, from its beginning until its result is forgotten."""
+
+    def __init__(self, owner: str | None, ttl_ms: int | None, tell: Tell) -> None:
+        self.id = uuid.uuid4().hex
+        self.owner = owner
+        self.ttl_ms = min(ttl_ms or DEFAULT_TTL_MS, MAX_TTL_MS)
+        self.created = self.updated = datetime.now(UTC)
+        self.status = Status.WORKING
+        self.message = ""
+        self.kept = False
+        """Known to the client: the work has gone on after its request was answered."""
+        self.result: Any = None
+        self.error: Exception | None = None
+        self.questions: dict[str, Question] = {}
+        self.scope = anyio.CancelScope()
+        self._tell = tell
+        self._changed = anyio.Event()
+
+    @property
+    def finished(self) -> bool:
+        return self.status in TERMINAL
+
+    @property
+    def expired(self) -> bool:
+        age = datetime.now(UTC) - self.created
+        return age.total_seconds() * 1000 > self.ttl_ms
+
+    async def change(self) -> None:
+        """Wait until something about the task is different."""
+        await self._changed.wait()
+
+    def note(self, message: str) -> None:
+        """How far the work is, for whoever asks."""
+        if not self.finished:
+            self.message, self.updated = message, datetime.now(UTC)
+
+    async def ask(self, key: str, method: str, params: dict[str, Any]) -> Any:
+        """Wait for the client's answer to a question."""
+        question = self.questions[key] = Question(method, params)
+        await self._become(Status.INPUT_REQUIRED, "Waiting for an answer")
+        await question.answered.wait()
+        return question.answer
+
+    async def answer(self, key: str, answer: Any) -> None:
+        """Pass an answer on to the work; one that nobody waits for is ignored."""
+        question = self.questions.pop(key, None)
+        if question is None or self.finished:
+            return
+        question.answer = answer
+        question.answered.set()
+        if not self.questions:
+            await self._become(Status.WORKING, "Working")
+
+    async def end(
+        self, status: Status, message: str, result: Any = None, error: Exception | None = None
+    ) -> None:
+        """The outcome; the first one stays."""
+        if not self.finished:
+            self.result, self.error = result, error
+            self.questions.clear()
+            await self._become(status, message)
+
+    async def cancel(self) -> None:
+        await self.end(Status.CANCELLED, "Cancelled")
+        self.scope.cancel()
+
+    def announce(self) -> None:
+        """Wake whoever waits for a change."""
+        woken, self._changed = self._changed, anyio.Event()
+        woken.set()
+
+    async def _become(self, status: Status, message: str) -> None:
+        self.status, self.message, self.updated = status, message, datetime.now(UTC)
+        self.announce()
+        if self.kept:
+            await self._tell(self)
+
+
+class TooManyTasksError(Exception):
+    """No more tasks can be remembered now."""
+
+
+class Tasks:
+    """The tasks of one server, whoever they belong to."""
+
+    def __init__(self) -> None:
+        self._tasks: dict[str, Task] = {}
+        self._group: TaskGroup | None = None
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """While the server lives; work still under way at its end is stopped and awaited."""
+        async with anyio.create_task_group() as group:
+            self._group = group
+            try:
+                yield
+            finally:
+                group.cancel_scope.cancel()
+
+    def start(self, task: Task, work: Callable[[], Awaitable[None]]) -> None:
+        """Run work that ends its task itself; whatever happens, the task does end."""
+        assert self._group is not None, "the registry is not running"
+        self._group.start_soon(self._run, task, work)
+
+    def keep(self, task: Task) -> None:
+        """Remember a task until its time is over."""
+        self._forget_expired()
+        if len(self._tasks) >= MAX_KEPT:
+            raise TooManyTasksError
+        task.kept = True
+        self._tasks[task.id] = task
+        task.announce()
+
+    def find(self, identity: str, owner: str | None) -> Task | None:
+        self._forget_expired()
+        task = self._tasks.get(identity)
+        return task if task and task.owner == owner else None
+
+    def of(self, owner: str | None) -> list[Task]:
+        """The tasks of one client, oldest first."""
+        self._forget_expired()
+        return [task for task in self._tasks.values() if task.owner == owner]
+
+    async def _run(self, task: Task, work: Callable[[], Awaitable[None]]) -> None:
+        with task.scope:
+            try:
+                await work()
+            except Exception as error:  # noqa: BLE001 - one task's trouble must not end the server
+                _log.exception("a task failed unexpectedly")
+                await task.end(Status.FAILED, "Failed unexpectedly", error=error)
+        if not task.finished:
+            await task.end(Status.CANCELLED, "Cancelled")
+
+    def _forget_expired(self) -> None:
+        for task in [task for task in self._tasks.values() if task.expired]:
+            if task.status is Status.INPUT_REQUIRED:
+                task.scope.cancel()
+            if task.status is not Status.WORKING:  # what still works is told about when it is done
+                del self._tasks[task.id]

@@ -1,0 +1,225 @@
+"""Tasks on the wire: the methods of 2025-11-25, and the extension that 2026-07-28 has instead."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+import mcp_types as types
+from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+from mcp.server.lowlevel import Server
+from mcp.shared.exceptions import MCPError
+from mcp.shared.message import ServerMessageMetadata
+from mcp_types.methods import serialize_server_result
+from mcp_types.version import LATEST_MODERN_VERSION, MODERN_PROTOCOL_VERSIONS
+
+from findspot.core.errors import CancelledError
+from findspot.serve.mcp.content import wire_result
+from findspot.serve.mcp.failures import failed
+from findspot.serve.mcp.tasks import POLL_INTERVAL_MS, Question, Status, Task, Tasks
+
+Context = ServerRequestContext[Any, Any]
+
+TASKS_VERSION = "2025-11-25"
+EXTENSION = "io.modelcontextprotocol/tasks"
+RELATED_TASK = "io.modelcontextprotocol/related-task"
+_CREATED = "findspot/created-task"
+_OWNER = "findspot.owner"
+
+_PAGE = 100
+
+
+class _TaskParams(types.RequestParams):
+    task_id: str
+
+
+class _UpdateParams(_TaskParams):
+    input_responses: dict[str, Any]
+
+
+def owner_of(context: Context) -> str | None:
+    """Whose tasks a request may see: its connection's, or those of nobody where there is none."""
+    if context.protocol_version in MODERN_PROTOCOL_VERSIONS:
+        return None
+    owned = context.session._connection.state
+    return str(owned.setdefault(_OWNER, uuid.uuid4().hex))
+
+
+def declares_extension(context: Context) -> bool:
+    capabilities = context.session.client_capabilities
+    modern = context.protocol_version in MODERN_PROTOCOL_VERSIONS
+    return modern and capabilities is not None and EXTENSION in (capabilities.extensions or {})
+
+
+def missing_extension() -> MCPError:
+    needed: dict[str, Any] = {"requiredCapabilities": {"extensions": {EXTENSION: {}}}}
+    message = f"This needs the client capability {EXTENSION}."
+    return MCPError(types.MISSING_REQUIRED_CLIENT_CAPABILITY, message, needed)
+
+
+def flat(task: Task) -> dict[str, Any]:
+    """A task as 2025-11-25 describes it."""
+    return _described(task) | {"ttl": task.ttl_ms, "pollInterval": POLL_INTERVAL_MS}
+
+
+def extended(task: Task) -> dict[str, Any]:
+    """A task as the extension describes it."""
+    return _described(task) | {"ttlMs": task.ttl_ms, "pollIntervalMs": POLL_INTERVAL_MS}
+
+
+def _described(task: Task) -> dict[str, Any]:
+    described = {
+        "taskId": task.id,
+        "status": str(task.status),
+        "createdAt": task.created.isoformat(),
+        "lastUpdatedAt": task.updated.isoformat(),
+    }
+    return described | ({"statusMessage": task.message} if task.message else {})
+
+
+def created(task: Task, context: Context) -> Any:
+    """The answer to a call that goes on as a task."""
+    if context.protocol_version in MODERN_PROTOCOL_VERSIONS:
+        return {"resultType": "task", **extended(task)}
+    return types.CallToolResult(content=[], _meta={_CREATED: flat(task)})
+
+
+async def shape_results(ctx: Context, call_next: CallNext) -> HandlerResult:
+    """What the SDK's result types have no place for: created tasks, and the capability itself."""
+    result = await call_next(ctx)
+    if not isinstance(result, dict):
+        return result
+    if ctx.method == "initialize" and result.get("protocolVersion") == TASKS_VERSION:
+        offered: dict[str, Any] = {"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}}
+        return result | {"capabilities": result["capabilities"] | {"tasks": offered}}
+    if ctx.method == "tools/call" and _CREATED in (result.get("_meta") or {}):
+        return {"task": result["_meta"][_CREATED]}
+    return result
+
+
+class TaskMethods:
+    """`tasks/*`, by the rules of the version that the client speaks."""
+
+    def __init__(self, tasks: Tasks) -> None:
+        self._tasks = tasks
+
+    def register(self, server: Server[Any]) -> None:
+        server.add_request_handler("tasks/list", types.PaginatedRequestParams, self._list)
+        server.add_request_handler("tasks/get", _TaskParams, self._get)
+        server.add_request_handler("tasks/result", _TaskParams, self._result)
+        server.add_request_handler("tasks/cancel", _TaskParams, self._cancel)
+        server.add_request_handler("tasks/update", _UpdateParams, self._update)
+        server.middleware.append(shape_results)
+        server.extensions[EXTENSION] = {}
+
+    async def _list(self, context: Context, params: types.PaginatedRequestParams) -> dict[str, Any]:
+        _only_in(context, TASKS_VERSION)
+        tasks = self._tasks.of(owner_of(context))
+        ids = [task.id for task in tasks]
+        if params.cursor is not None and params.cursor not in ids:
+            raise MCPError(types.INVALID_PARAMS, "Unknown cursor")
+        start = ids.index(params.cursor) + 1 if params.cursor is not None else 0
+        shown = tasks[start : start + _PAGE]
+        more = {"nextCursor": shown[-1].id} if start + _PAGE < len(tasks) else {}
+        return {"tasks": [flat(task) for task in shown], **more}
+
+    async def _get(self, context: Context, params: _TaskParams) -> dict[str, Any]:
+        task = self._find(context, params)
+        return _detailed(task) if context.protocol_version in MODERN_PROTOCOL_VERSIONS else flat(task)
+
+    async def _result(self, context: Context, params: _TaskParams) -> dict[str, Any]:
+        """Waits for the end, and asks the client meanwhile what the task wants to know."""
+        _only_in(context, TASKS_VERSION)
+        task = self._find(context, params)
+        while not task.finished:
+            waiting = [key for key, question in task.questions.items() if not question.claimed]
+            if waiting:
+                await _ask(context, task, waiting[0])
+            else:
+                await task.change()
+        related = {RELATED_TASK: {"taskId": task.id}}
+        payload = _payload(task)
+        return payload | {"_meta": payload.get("_meta", {}) | related}
+
+    async def _cancel(self, context: Context, params: _TaskParams) -> dict[str, Any]:
+        task = self._find(context, params)
+        if context.protocol_version in MODERN_PROTOCOL_VERSIONS:
+            await task.cancel()
+            return {}
+        if task.finished:
+            raise MCPError(types.INVALID_PARAMS, f"Cannot cancel task: already {task.status}")
+        await task.cancel()
+        return flat(task)
+
+    async def _update(self, context: Context, params: _UpdateParams) -> dict[str, Any]:
+        _only_in(context, *MODERN_PROTOCOL_VERSIONS)
+        task = self._find(context, params)
+        for key, answer in params.input_responses.items():
+            await task.answer(key, answer)
+        return {}
+
+    def _find(self, context: Context, params: _TaskParams) -> Task:
+        _only_in(context, TASKS_VERSION, *MODERN_PROTOCOL_VERSIONS)
+        if context.protocol_version in MODERN_PROTOCOL_VERSIONS and not declares_extension(context):
+            raise missing_extension()
+        task = self._tasks.find(params.task_id, owner_of(context))
+        if task is None:
+            raise MCPError(types.INVALID_PARAMS, "Task not found: it is unknown here or its time is over")
+        return task
+
+
+def _only_in(context: Context, *versions: str) -> None:
+    if context.protocol_version not in versions:
+        raise MCPError(types.METHOD_NOT_FOUND, "Method not found", context.method)
+
+
+async def _ask(context: Context, task: Task, key: str) -> None:
+    """Ask one question of a task within the request that waits for its result."""
+    question: Question = task.questions[key]
+    question.claimed = True
+    params = question.params | {"_meta": {RELATED_TASK: {"taskId": task.id}}}
+    request = types.ElicitRequest(params=types.ElicitRequestFormParams.model_validate(params))
+    try:
+        answer: Any = await context.session.send_request(
+            request,
+            types.ElicitResult,
+            metadata=ServerMessageMetadata(related_request_id=context.request_id),
+        )
+    except MCPError:
+        answer = types.ElicitResult(action="cancel")
+    finally:
+        question.claimed = False
+    await task.answer(key, answer.model_dump(by_alias=True, mode="json", exclude_none=True))
+
+
+def _payload(task: Task) -> dict[str, Any]:
+    """What the call itself would have answered."""
+    if task.status is Status.CANCELLED:
+        return _dumped(wire_result(failed(CancelledError())), TASKS_VERSION)
+    if task.error is not None:
+        raise _protocol_error(task.error)
+    return _dumped(task.result, TASKS_VERSION)
+
+
+def _detailed(task: Task) -> dict[str, Any]:
+    """What a poll of the extension tells: the task, and what its status brings with it."""
+    described = extended(task)
+    if task.status is Status.INPUT_REQUIRED:
+        asked = {key: {"method": q.method, "params": q.params} for key, q in task.questions.items()}
+        return described | {"inputRequests": asked}
+    if task.status is Status.COMPLETED:
+        return described | {"result": _dumped(task.result, LATEST_MODERN_VERSION)}
+    if task.status is Status.FAILED and task.error is not None:
+        error = _protocol_error(task.error).error
+        return described | {"error": error.model_dump(by_alias=True, mode="json", exclude_none=True)}
+    return described
+
+
+def _protocol_error(error: Exception) -> MCPError:
+    return error if isinstance(error, MCPError) else MCPError(types.INTERNAL_ERROR, "Internal error")
+
+
+def _dumped(result: types.CallToolResult, version: str) -> dict[str, Any]:
+    """A result with the fields that a version has for it."""
+    whole = result.model_dump(by_alias=True, mode="json", exclude_none=True)
+    return serialize_server_result("tools/call", version, whole)

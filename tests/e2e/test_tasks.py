@@ -1,0 +1,252 @@
+"""Calls that go on as tasks: in the shapes of 2025-11-25, and as the extension of 2026-07-28."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from e2e.harness import Pipe
+from e2e.sample import FILES, make_large
+from findspot import Project
+
+VERSION = "2025-11-25"
+MODERN = "2026-07-28"
+EXTENSION = "io.modelcontextprotocol/tasks"
+RELATED = "io.modelcontextprotocol/related-task"
+FIELDS = {"taskId", "status", "statusMessage", "createdAt", "lastUpdatedAt", "ttl", "pollInterval"}
+STOPS_WITHIN_S = 1.0
+UNKNOWN, NO_METHOD = -32602, -32601
+MANY = 1500
+
+
+@pytest.fixture
+def talking(pipe: Pipe) -> Iterator[Pipe]:
+    """A client of 2025-11-25 that can be asked."""
+    pipe.initialize(VERSION, elicitation={})
+    return pipe
+
+
+def start(pipe: Pipe, name: str, arguments: dict[str, Any], ttl: int | None = None, token: str = "") -> str:
+    """Begin a task; returns its id."""
+    task = {"ttl": ttl} if ttl is not None else {}
+    number = pipe.ask_tool(name, arguments, token or None, task=task)
+    created = pipe.answer(number)["result"]
+    assert set(created) == {"task"}
+    assert created["task"]["status"] == "working"
+    assert set(created["task"]) <= FIELDS
+    return str(created["task"]["taskId"])
+
+
+def finished(pipe: Pipe, task: str) -> dict[str, Any]:
+    return pipe.result("tasks/result", {"taskId": task})
+
+
+class TestLegacy:
+    def test_it_is_offered(self, pipe: Pipe) -> None:
+        offered = pipe.initialize(VERSION)["capabilities"]
+        assert offered["tasks"] == {"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}}
+        tools = pipe.result("tools/list", {})["tools"]
+        support = {tool["name"]: tool.get("execution", {}).get("taskSupport") for tool in tools}
+        assert support["index_codebase"] == support["reindex_project"] == "optional"
+        assert support["search_code"] is None
+
+    def test_a_result_is_that_of_the_call(self, talking: Pipe, fresh: Path) -> None:
+        task = start(talking, "index_codebase", {"path": str(fresh)})
+        result = finished(talking, task)
+        assert result["structuredContent"]["totalFiles"] == len(FILES)
+        assert result["_meta"] == {RELATED: {"taskId": task}}
+        assert "resultType" not in result
+        assert finished(talking, task) == result
+        now = talking.result("tasks/get", {"taskId": task})
+        assert set(now) == FIELDS
+        assert (now["status"], now["ttl"], now["pollInterval"]) == ("completed", 3_600_000, 500)
+        assert now["createdAt"] <= now["lastUpdatedAt"]
+
+    def test_it_answers_at_once_and_tells_its_progress(self, talking: Pipe, tmp_path: Path) -> None:
+        project = make_large(tmp_path / "project", MANY)
+        began = time.monotonic()
+        task = start(talking, "index_codebase", {"path": str(project)}, token="mine")
+        assert time.monotonic() - began < STOPS_WITHIN_S
+        told = talking.until("notifications/progress")
+        assert told["progressToken"] == "mine"
+        talking.progress_above(told["progress"])
+        assert talking.result("tasks/get", {"taskId": task})["statusMessage"]
+        assert talking.result("ping", {}) == {}
+        talking.result("tasks/cancel", {"taskId": task})
+
+    def test_every_status_is_told(self, talking: Pipe, fresh: Path) -> None:
+        task = start(talking, "index_codebase", {"path": str(fresh)})
+        told = talking.until("notifications/tasks/status")
+        assert set(told) == FIELDS
+        assert (told["taskId"], told["status"]) == (task, "completed")
+
+    def test_a_failed_call_is_a_failed_task(self, talking: Pipe) -> None:
+        task = start(talking, "index_codebase", {"path": "/no/such/folder"})
+        result = finished(talking, task)
+        assert result["isError"] is True
+        assert result["structuredContent"]["code"] == "PATH_NOT_FOUND"
+        now = talking.result("tasks/get", {"taskId": task})
+        assert now["status"] == "failed"
+        assert now["statusMessage"] == "Path does not exist or is not a directory: /no/such/folder"
+
+    def test_cancelling_stops_the_work_and_keeps_the_index_whole(self, talking: Pipe, tmp_path: Path) -> None:
+        project = make_large(tmp_path / "project", MANY)
+        task = start(talking, "index_codebase", {"path": str(project)}, token="t")
+        talking.progress_above(0)
+        began = time.monotonic()
+        cancelled = talking.result("tasks/cancel", {"taskId": task})
+        assert cancelled["status"] == "cancelled"
+        while talking.children():
+            assert time.monotonic() - began < STOPS_WITHIN_S, "still working"
+            talking.result("ping", {})
+        result = finished(talking, task)
+        assert result["structuredContent"]["code"] == "CANCELLED"
+        assert talking.error("tasks/cancel", {"taskId": task}) == UNKNOWN
+        resumed = finished(talking, start(talking, "index_codebase", {"path": str(project)}))
+        assert resumed["structuredContent"]["totalFiles"] == MANY + 1
+
+    def test_listing(self, talking: Pipe, fresh: Path) -> None:
+        assert talking.result("tasks/list", {}) == {"tasks": []}
+        tasks = [start(talking, "index_codebase", {"path": str(fresh)}) for _ in range(3)]
+        for task in tasks:
+            finished(talking, task)
+        listed = talking.result("tasks/list", {})["tasks"]
+        assert [task["taskId"] for task in listed] == tasks
+        assert talking.error("tasks/list", {"cursor": "nonsense"}) == UNKNOWN
+
+    def test_what_is_unknown_or_forbidden(self, talking: Pipe, fresh: Path) -> None:
+        for method in ("tasks/get", "tasks/result", "tasks/cancel"):
+            assert talking.error(method, {"taskId": "no such task"}) == UNKNOWN
+            assert talking.error(method, {}) == UNKNOWN
+        forbidden = {"name": "search_code", "arguments": {"query": "x"}, "task": {}}
+        assert talking.error("tools/call", forbidden) == NO_METHOD
+        negative = {"name": "index_codebase", "arguments": {"path": str(fresh)}, "task": {"ttl": -1}}
+        assert talking.error("tools/call", negative) == UNKNOWN
+        assert talking.error("tools/call", {"name": "index_codebase", "task": 7}) == UNKNOWN
+
+    def test_a_result_is_kept_for_its_time(self, talking: Pipe, fresh: Path) -> None:
+        kept = start(talking, "index_codebase", {"path": str(fresh)}, ttl=10**12)
+        assert talking.result("tasks/get", {"taskId": kept})["ttl"] == 86_400_000
+        finished(talking, kept)
+        short = start(talking, "index_codebase", {"path": str(fresh)}, ttl=1)
+        result = talking.answer(talking.ask("tasks/result", {"taskId": short}))
+        assert result.get("result") or result["error"]["code"] == UNKNOWN
+        deadline = time.monotonic() + STOPS_WITHIN_S
+        while "result" in talking.answer(talking.ask("tasks/get", {"taskId": short})):
+            assert time.monotonic() < deadline, "kept beyond its time"
+
+    def test_a_question_waits_with_the_task(self, talking: Pipe, fresh: Path) -> None:
+        finished(talking, start(talking, "index_codebase", {"path": str(fresh)}))
+        task = start(talking, "reindex_project", {"project": str(fresh)})
+        while (status := talking.until("notifications/tasks/status"))["taskId"] != task:
+            pass
+        assert status["status"] == "input_required"
+        waiting = talking.ask("tasks/result", {"taskId": task})
+        asked = talking.until("elicitation/create")
+        assert asked["message"].startswith("This will rebuild the entire index. Continue?")
+        assert asked["_meta"] == {RELATED: {"taskId": task}}
+        talking.send({"jsonrpc": "2.0", "id": talking.last_id, "result": {"action": "accept", "content": {}}})
+        assert talking.answer(waiting)["result"]["structuredContent"]["status"] == "success"
+
+    def test_a_task_parked_on_a_question_can_be_cancelled(self, talking: Pipe, fresh: Path) -> None:
+        task = start(talking, "reindex_project", {"project": str(fresh)})
+        while talking.result("tasks/get", {"taskId": task})["status"] == "working":
+            pass
+        assert talking.result("tasks/cancel", {"taskId": task})["status"] == "cancelled"
+        assert finished(talking, task)["structuredContent"]["code"] == "CANCELLED"
+
+    def test_older_versions_know_no_tasks(self, pipe: Pipe, fresh: Path) -> None:
+        assert "tasks" not in pipe.initialize("2025-06-18")["capabilities"]
+        call = {"name": "index_codebase", "arguments": {"path": str(fresh)}, "task": {}}
+        assert pipe.result("tools/call", call)["structuredContent"]["status"] == "success"
+        assert pipe.error("tasks/list", {}) == NO_METHOD
+        assert pipe.error("tasks/get", {"taskId": "x"}) == NO_METHOD
+
+
+class TestExtension:
+    """`io.modelcontextprotocol/tasks`: the server decides, the client polls."""
+
+    def meta(self, *, declared: bool = True, **capabilities: Any) -> dict[str, Any]:
+        extensions = {"extensions": {EXTENSION: {}}} if declared else {}
+        return {
+            "io.modelcontextprotocol/protocolVersion": MODERN,
+            "io.modelcontextprotocol/clientInfo": {"name": "pipe", "version": "1"},
+            "io.modelcontextprotocol/clientCapabilities": extensions | capabilities,
+        }
+
+    def call(self, name: str, arguments: dict[str, Any], **capabilities: Any) -> dict[str, Any]:
+        return {"name": name, "arguments": arguments, "_meta": self.meta(**capabilities)}
+
+    def about(self, task: str, **more: Any) -> dict[str, Any]:
+        return {"taskId": task, "_meta": self.meta(), **more}
+
+    def poll(self, pipe: Pipe, task: str, *statuses: str) -> dict[str, Any]:
+        while (now := pipe.result("tasks/get", self.about(task)))["status"] not in statuses:
+            pass
+        return now
+
+    def test_long_work_becomes_a_task(self, pipe: Pipe, fresh: Path) -> None:
+        offered = pipe.result("server/discover", {"_meta": self.meta()})["capabilities"]
+        assert offered["extensions"] == {EXTENSION: {}}
+        assert "tasks" not in offered
+        made = pipe.result("tools/call", self.call("index_codebase", {"path": str(fresh)}))
+        assert made["resultType"] == "task"
+        assert {"taskId", "status", "createdAt", "lastUpdatedAt", "ttlMs", "pollIntervalMs"} <= set(made)
+        done = self.poll(pipe, made["taskId"], "completed")
+        assert done["result"]["structuredContent"]["totalFiles"] == len(FILES)
+        assert RELATED not in done["result"].get("_meta", {})
+        assert pipe.result("tasks/cancel", self.about(made["taskId"]))["resultType"] == "complete"
+        assert pipe.error("tasks/list", {"_meta": self.meta()}) == NO_METHOD
+        assert pipe.error("tasks/result", self.about(made["taskId"])) == NO_METHOD
+        assert pipe.error("tasks/get", self.about("nonsense")) == UNKNOWN
+
+    def test_what_fails_soon_is_answered_at_once(self, pipe: Pipe) -> None:
+        made = pipe.result("tools/call", self.call("index_codebase", {"path": "/no/such/folder"}))
+        assert made["resultType"] == "complete"
+        assert made["structuredContent"]["code"] == "PATH_NOT_FOUND"
+
+    def test_a_question_within_a_task(self, pipe: Pipe, fresh: Path) -> None:
+        (fresh / ".findspot.json").write_text('{"maxFiles": 3}')
+        arguments = {"path": str(fresh)}
+        made = pipe.result("tools/call", self.call("index_codebase", arguments, elicitation={}))
+        parked = self.poll(pipe, made["taskId"], "input_required")
+        ((key, asked),) = parked["inputRequests"].items()
+        assert asked["method"] == "elicitation/create"
+        assert "very large" in asked["params"]["message"]
+        answers = {"inputResponses": {key: {"action": "accept", "content": {}}, "unknown": 1}}
+        assert pipe.result("tasks/update", self.about(made["taskId"], **answers))["resultType"] == "complete"
+        done = self.poll(pipe, made["taskId"], "completed")
+        assert done["result"]["structuredContent"]["status"] == "success"
+
+    def test_cancelling(self, pipe: Pipe, tmp_path: Path) -> None:
+        project = make_large(tmp_path / "project", MANY)
+        made = pipe.result("tools/call", self.call("index_codebase", {"path": str(project)}))
+        pipe.result("tasks/cancel", self.about(made["taskId"]))
+        assert self.poll(pipe, made["taskId"], "cancelled", "completed")["status"] == "cancelled"
+
+    def test_clients_that_do_not_declare_it_wait(self, pipe: Pipe, fresh: Path) -> None:
+        call = self.call("index_codebase", {"path": str(fresh)}, declared=False)
+        assert pipe.result("tools/call", call)["structuredContent"]["status"] == "success"
+        for method, more in (
+            ("tasks/get", {}),
+            ("tasks/cancel", {}),
+            ("tasks/update", {"inputResponses": {}}),
+        ):
+            params = {"taskId": "x", "_meta": self.meta(declared=False), **more}
+            assert pipe.error(method, params) == -32021
+
+
+def test_a_task_ends_with_its_server(tmp_path: Path, home: Path) -> None:
+    project = make_large(tmp_path / "project", MANY)
+    with Pipe(home, project) as pipe:
+        pipe.initialize(VERSION)
+        start(pipe, "index_codebase", {"path": str(project)}, token="t")
+        pipe.progress_above(0)
+        pipe.close_input()
+        assert pipe.ended() == 0
+        assert pipe.errors == []
+    assert Project(project, {}).root == project
