@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 
-from findspot import Project, Query
+from contents import write_files
+from findspot import Engine, Project, Query
 from findspot.core.errors import InvalidArgumentError, InvalidPatternError
 from findspot.core.model import Corpus, Mode, Results, Span
 from findspot.search import regex
@@ -24,23 +26,39 @@ def places(project: Project, pattern: str, **options: object) -> list[tuple[str,
     return [(hit.path, hit.span.start, hit.span.end) for hit in look(project, pattern, **options).hits]
 
 
+ODD = {
+    "a file with spaces.py": "def spaced():\n    return 'needle one'\n",
+    "-leading.py": "def dashed():\n    return 'needle two'\n",
+    "--help": "needle three\n",
+    "dir:colon/x:1:y.py": "needle = 4\n",
+    "größe/naïve.py": "needle = 5\n",
+    "crlf.py": "def one():\r\n    return 1  # needle six\r\n\r\n\r\ndef other():\r\n    return 2\r\n",
+    "latin.py": "# caf\xe9 needle sept\nx = 1\n".encode("latin-1"),
+    "utf16.txt.py": "needle = 'acht'\n".encode("utf-16"),
+    "bom.py": b"\xef\xbb\xbfneedle = 9\n",
+    "many.py": "def many():\n    needle = 1\n    needle = 2\n    return needle\n",
+    "hay.py": "a" * 3_000 + "!\n" + "x" * 3_000 + "\n",
+    "notes.md": "# Notes\n\nA needle in prose.\n",
+}
+
+
+@pytest.fixture(scope="module")
+def odd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
+    """Files that are awkward to hand to another program; tests only look at them."""
+    folder = tmp_path_factory.mktemp("odd")
+    write_files(folder / "project", ODD)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FINDSPOT_HOME", str(folder / "home"))
+        with contextlib.closing(Engine()) as engine:
+            project = engine.project(folder / "project")
+            project.update()
+            yield project
+
+
 @pytest.fixture
-def odd(make_project: MakeProject) -> Project:
-    project = make_project(
-        {
-            "a file with spaces.py": "def spaced():\n    return 'needle one'\n",
-            "-leading.py": "def dashed():\n    return 'needle two'\n",
-            "--help": "needle three\n",
-            "dir:colon/x:1:y.py": "needle = 4\n",
-            "größe/naïve.py": "needle = 5\n",
-            "crlf.py": "def one():\r\n    return 1  # needle six\r\n\r\n\r\ndef other():\r\n    return 2\r\n",
-            "latin.py": "# caf\xe9 needle sept\nx = 1\n".encode("latin-1"),
-            "utf16.txt.py": "needle = 'acht'\n".encode("utf-16"),
-            "bom.py": b"\xef\xbb\xbfneedle = 9\n",
-            "many.py": "def many():\n    needle = 1\n    needle = 2\n    return needle\n",
-            "notes.md": "# Notes\n\nA needle in prose.\n",
-        }
-    )
+def changing(make_project: MakeProject) -> Project:
+    """Two files, indexed, that a test may change."""
+    project = make_project({path: ODD[path] for path in ("many.py", "größe/naïve.py")})
     project.update()
     return project
 
@@ -83,9 +101,9 @@ def test_documents_are_searched_as_documents(odd: Project) -> None:
     assert [path for path, _, _ in places(odd, "needle", corpus=Corpus.DOCS)] == ["notes.md"]
 
 
-def test_a_file_changed_since_shows_the_line_as_it_is(odd: Project) -> None:
-    (odd.root / "many.py").write_text("# new first line\nhaystack = 'fresh needle'\n")
-    (hit,) = look(odd, "fresh").hits
+def test_a_file_changed_since_shows_the_line_as_it_is(changing: Project) -> None:
+    (changing.root / "many.py").write_text("# new first line\nhaystack = 'fresh needle'\n")
+    (hit,) = look(changing, "fresh").hits
     assert (hit.path, hit.span, hit.text, hit.kind) == (
         "many.py",
         Span(2, 2),
@@ -94,22 +112,24 @@ def test_a_file_changed_since_shows_the_line_as_it_is(odd: Project) -> None:
     )
 
 
-def test_a_file_gone_since_is_passed_over(odd: Project) -> None:
-    (odd.root / "many.py").unlink()
-    found = look(odd, "needle", limit=100)
+def test_a_file_gone_since_is_passed_over(changing: Project) -> None:
+    (changing.root / "many.py").unlink()
+    found = look(changing, "needle", limit=100)
     assert found.warning is None
     assert "many.py" not in {hit.path for hit in found.hits}
 
 
-def test_nothing_outside_the_project_is_shown(odd: Project, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_nothing_outside_the_project_is_shown(
+    changing: Project, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     outside = tmp_path_factory.mktemp("outside")
     (outside / "naïve.py").write_text("needle = 'secret'\n")
-    (odd.root / "many.py").unlink()
-    (odd.root / "many.py").symlink_to(outside / "naïve.py")
-    (odd.root / "größe" / "naïve.py").unlink()
-    (odd.root / "größe").rmdir()
-    (odd.root / "größe").symlink_to(outside)
-    assert look(odd, "secret").hits == ()
+    (changing.root / "many.py").unlink()
+    (changing.root / "many.py").symlink_to(outside / "naïve.py")
+    (changing.root / "größe" / "naïve.py").unlink()
+    (changing.root / "größe").rmdir()
+    (changing.root / "größe").symlink_to(outside)
+    assert look(changing, "secret").hits == ()
 
 
 @pytest.mark.parametrize(
@@ -132,11 +152,9 @@ def test_a_pattern_is_never_an_option(pattern: str, odd: Project) -> None:
 
 
 @pytest.mark.parametrize("pattern", ["(a+)+$", "(a|aa)*b", "(.*)*x", "(x+x+)+y", r"^(\w+\s?)*$"])
-def test_no_pattern_hangs(make_project: MakeProject, pattern: str) -> None:
-    project = make_project({"hay.txt.py": "a" * 3_000 + "!\n" + "x" * 3_000 + "\n"})
-    project.update()
+def test_no_pattern_hangs(odd: Project, pattern: str) -> None:
     before = time.monotonic()
-    look(project, pattern)
+    look(odd, pattern)
     assert time.monotonic() - before < regex.TIMEOUT_S
 
 
@@ -149,7 +167,7 @@ def test_more_matches_than_anyone_reads_are_cut_with_a_warning(
     make_project: MakeProject, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(regex, "MAX_MATCHING_LINES", 25)
-    project = make_project({f"{n:03}.py": "x = 1\n" * 10 for n in range(20)})
+    project = make_project({f"{n:03}.py": "x = 1\n" * 10 for n in range(5)})
     project.update()
     results = look(project, "x", limit=100)
     assert results.warning == "Stopped after 25 matching lines."
