@@ -6,10 +6,10 @@ import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-BIAS = -4.0
-COVERAGE = 3.0
-COSINE = 5.0
-DEFINITION = 3.0
+BIAS = -5.5
+COVERAGE = 0.85
+COSINE = 10.6
+DEFINITION = 2.0
 """A logistic fit of "the first answer is right" on a public benchmark, queries without any answer
 among them; `docs/ranking.md` has the reliability table, `benchmarks/calibration.py` makes it."""
 
