@@ -99,6 +99,14 @@ class ServeSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class HttpSettings:
+    """Who may reach the server over HTTP."""
+
+    token: str | None
+    allowed_hosts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class LlmSettings:
     """Which language model may be asked, if any."""
 
@@ -134,6 +142,7 @@ class Settings:
     store: StoreSettings
     sync: SyncSettings
     serve: ServeSettings
+    http: HttpSettings
     llm: LlmSettings
     documents: DocumentsSettings
     cortex: CortexSettings
@@ -281,6 +290,10 @@ KEYS: tuple[Key, ...] = (
         "Address of a language model service.", local_only=True),
     Key("llm.model", "llm", "model", None, _text,
         "Model name at a language model service.", local_only=True),
+    Key("http.token", "http", "token", None, _text,
+        "Bearer token that clients of `serve --http` must bring.", local_only=True),
+    Key("http.allowedHosts", "http", "allowed_hosts", [], _strings,
+        "Further host names under which `serve --http` may be reached.", local_only=True),
     Key("maxTokens", "serve", "max_tokens", 8_000, _positive,
         "How long an answer may be, in tokens (characters / 4)."),
     Key("store", "store", "kind", "default", _one_of("default", "lancedb"),
@@ -320,6 +333,7 @@ _SECTIONS = {
     "store": StoreSettings,
     "sync": SyncSettings,
     "serve": ServeSettings,
+    "http": HttpSettings,
     "llm": LlmSettings,
     "documents": DocumentsSettings,
     "cortex": CortexSettings,

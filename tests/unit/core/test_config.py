@@ -45,6 +45,8 @@ CASES: dict[str, tuple[Any, Any, list[Any]]] = {
     "llm.provider": TEXT,
     "llm.endpoint": TEXT,
     "llm.model": TEXT,
+    "http.token": TEXT,
+    "http.allowedHosts": STRINGS,
     "maxTokens": NUMBER,
     "store": ("lancedb", "lancedb", ["postgres"]),
     "storeUri": TEXT,

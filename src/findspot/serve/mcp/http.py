@@ -1,0 +1,135 @@
+"""Serving over streamable HTTP: many clients and projects in one server.
+
+Loopback unless told otherwise. Requests must name a host that is ours (a page in a browser could
+otherwise reach us under a name of its own), and bring the token where one is set; beyond loopback a
+token is required.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hmac
+import socket
+import sys
+
+import uvicorn
+from mcp.server.transport_security import TransportSecuritySettings
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from findspot.core.config import home_folder, is_loopback
+from findspot.core.errors import InvalidArgumentError
+from findspot.core.log import configure, log_to
+from findspot.serve.mcp.call import Library
+from findspot.serve.mcp.registry import Registry
+from findspot.serve.mcp.server import make_server, settings_here
+from findspot.serve.mcp.tools import all_tools
+
+DEFAULT_ADDRESS = "127.0.0.1:8765"
+PATH = "/mcp"
+MAX_BODY_BYTES = 4 * 1024 * 1024
+MAX_SESSIONS = 1_000
+MAX_CONNECTIONS = 2_000
+_LOOPBACK_NAMES = ("127.0.0.1", "localhost", "[::1]")
+_SHUTDOWN_S = 3
+
+
+class Guarded:
+    """The server behind its token."""
+
+    def __init__(self, app: ASGIApp, token: str) -> None:
+        self._app = app
+        self._expected = f"Bearer {token}".encode()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and not self._admits(scope):
+            challenge = {"WWW-Authenticate": "Bearer"}
+            refusal = JSONResponse({"error": "a valid bearer token is required"}, 401, challenge)
+            await refusal(scope, receive, send)
+            return
+        await self._app(scope, receive, send)
+
+    def _admits(self, scope: Scope) -> bool:
+        given = [value for name, value in scope["headers"] if name == b"authorization"]
+        return len(given) == 1 and hmac.compare_digest(given[0], self._expected)
+
+
+def run(address: str, token: str | None = None) -> None:
+    """Serve until a signal comes; the address goes to standard error once it is bound."""
+    configure()
+    with contextlib.suppress(OSError):  # standard error has to do where no file can be written
+        log_to(home_folder() / "logs")
+    settings = settings_here().http
+    host, port = parse_address(address)
+    token = token or settings.token
+    if not is_loopback(host) and not token:
+        raise InvalidArgumentError(
+            f"Serving on {host} needs a token: other machines could read your code.",
+            hint="Set FINDSPOT_HTTP_TOKEN, or serve on 127.0.0.1.",
+        )
+    library = Library()
+    try:
+        with _listening(host, port) as listener:
+            app = make_app(all_tools(), library, (host, *settings.allowed_hosts), token)
+            shown = host if ":" not in host else f"[{host}]"
+            sys.stderr.write(f"Findspot serves at http://{shown}:{listener.getsockname()[1]}{PATH}\n")
+            sys.stderr.flush()
+            _serve(app, listener)
+    finally:
+        library.close()
+
+
+def make_app(
+    registry: Registry, library: Library, hosts: tuple[str, ...] = (), token: str | None = None
+) -> ASGIApp:
+    """The whole server as an ASGI application."""
+    names = dict.fromkeys((*_LOOPBACK_NAMES, *hosts))
+    security = TransportSecuritySettings(
+        allowed_hosts=[entry for name in names for entry in (name, f"{name}:*")],
+        allowed_origins=[entry for name in names for entry in (f"http://{name}", f"http://{name}:*")],
+    )
+    app = make_server(registry, library).streamable_http_app(
+        streamable_http_path=PATH,
+        max_request_body_size=MAX_BODY_BYTES,
+        max_sessions=MAX_SESSIONS,
+        transport_security=security,
+    )
+    return Guarded(app, token) if token else app
+
+
+def parse_address(address: str) -> tuple[str, int]:
+    """`HOST:PORT`, `HOST`, `PORT` or `[::1]:PORT`; what is missing is the default."""
+    default_host, _, default_port = DEFAULT_ADDRESS.rpartition(":")
+    if address.isdecimal():
+        host, port = default_host, address
+    elif address.startswith("[") or address.count(":") < 2:
+        host, _, port = address.rpartition(":") if not address.endswith("]") else (address, "", "")
+        if ":" not in address:
+            host, port = address, ""
+    else:
+        host, port = address, ""
+    host, port = host.strip("[]") or default_host, port or default_port
+    if not port.isdecimal() or int(port) > 65_535:
+        raise InvalidArgumentError(f"'{address}' is no address: HOST:PORT is wanted.")
+    return host, int(port)
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=512)
+    except OSError as error:
+        raise InvalidArgumentError(f"Cannot listen on {host}:{port}: {error.strerror or error}.") from None
+
+
+def _serve(app: ASGIApp, listener: socket.socket) -> None:
+    config = uvicorn.Config(
+        app,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        limit_concurrency=MAX_CONNECTIONS,
+        timeout_graceful_shutdown=_SHUTDOWN_S,
+        lifespan="on",
+    )
+    uvicorn.Server(config).run(sockets=[listener])

@@ -1,0 +1,181 @@
+"""Streamable HTTP: several clients and projects in one server, and who is not let in."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import signal
+import subprocess
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from anyio.from_thread import BlockingPortal
+from mcp import Client
+from mcp.client.streamable_http import create_mcp_http_client, streamable_http_client
+
+from e2e.harness import COMMAND, PATIENCE_S, Connection, Person, environment
+from e2e.sample import make_sample
+
+TOKEN = "a-secret-of-the-test"
+HELLO = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": {"name": "bare", "version": "1"},
+    },
+}
+
+
+@contextmanager
+def serving(home: Path, cwd: Path, *options: str, **settings: str) -> Iterator[str]:
+    """A server on a free port; gives its address, and checks that it ends cleanly."""
+    command = [*COMMAND, "--http", "127.0.0.1:0", *options]
+    with subprocess.Popen(
+        command, cwd=cwd, env=environment(home, **settings), stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stderr is not None
+        said = process.stderr.readline()
+        assert said.startswith("Findspot serves at "), said
+        try:
+            yield said.split()[-1]
+        finally:
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(PATIENCE_S) in (0, -signal.SIGTERM)
+
+
+@pytest.fixture(scope="module")
+def address(home: Path, empty_folder: Path) -> Iterator[str]:
+    with serving(home, empty_folder) as address:
+        yield address
+
+
+def post(address: str, message: Any = HELLO, **headers: str) -> http.client.HTTPResponse:
+    parts = urlsplit(address)
+    connection = http.client.HTTPConnection(parts.netloc, timeout=PATIENCE_S)
+    sent = {
+        "Content-Type": "application/json",
+        "Accept": "application/json, text/event-stream",
+        **{name.replace("_", "-"): value for name, value in headers.items()},
+    }
+    body = message if isinstance(message, bytes) else json.dumps(message).encode()
+    connection.request("POST", parts.path, body, sent)
+    return connection.getresponse()
+
+
+@contextmanager
+def connected(portal: BlockingPortal, address: str, mode: str, **callbacks: Any) -> Iterator[Connection]:
+    client = Client(address, mode=mode, **callbacks)
+    with portal.wrap_async_context_manager(client):
+        yield Connection(portal, client)
+
+
+@pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
+class TestClients:
+    def test_several_projects_and_clients_at_once(
+        self, portal: BlockingPortal, address: str, tmp_path: Path, mode: str
+    ) -> None:
+        projects = [make_sample(tmp_path / name) for name in ("one", "two")]
+        with connected(portal, address, mode) as one, connected(portal, address, mode) as two:
+            calls = [
+                client.start("index_codebase", path=str(project))
+                for client, project in zip((one, two), projects, strict=True)
+            ]
+            for call, project in zip(calls, projects, strict=True):
+                values = call.result(PATIENCE_S).structured_content
+                assert isinstance(values, dict)
+                assert values["path"] == str(project)
+            found = one.values("search_code", query="check a password", path=str(projects[1]))
+            assert found["results"][0]["path"] == "src/auth/login.py"
+            listed = {project["path"] for project in two.values("list_projects")["projects"]}
+            assert set(map(str, projects)) <= listed
+
+    def test_questions_and_progress(
+        self, portal: BlockingPortal, address: str, fresh: Path, mode: str
+    ) -> None:
+        person = Person()
+        with connected(portal, address, mode, elicitation_callback=person) as talking:
+            progress: list[float] = []
+
+            async def note(done: float, _total: float | None, _message: str | None) -> None:
+                progress.append(done)
+
+            assert not talking.call("index_codebase", note, path=str(fresh)).is_error
+            assert progress == sorted(progress)
+            assert talking.values("delete_index", project=str(fresh))["status"] == "success"
+        assert [asked.message.splitlines()[0] for asked in person.asked] == [
+            "Delete the index for this project? This cannot be undone."
+        ]
+
+
+class TestWhoIsLetIn:
+    def test_names_that_are_not_ours(self, address: str) -> None:
+        assert post(address).status == 200
+        assert post(address, Host="evil.example").status == 421
+        assert post(address, Origin="https://evil.example").status == 403
+        assert post(address, Origin=address.removesuffix("/mcp")).status == 200
+
+    def test_other_paths_and_shapes(self, address: str) -> None:
+        assert post(address.replace("/mcp", "/other")).status == 404
+        assert post(address, b"this is no JSON").status == 400
+        assert post(address, Content_Type="text/plain").status in (400, 415)
+        assert post(address, HELLO | {"id": 2}, Mcp_Session_Id="unknown").status in (400, 404)
+
+    def test_a_body_that_is_too_large(self, address: str) -> None:
+        assert post(address, b"x" * (5 * 1024 * 1024)).status == 413
+        assert post(address).status == 200
+
+    @pytest.mark.parametrize("how", ["flag", "environment"])
+    def test_a_token(self, home: Path, empty_folder: Path, how: str) -> None:
+        options = ("--token", TOKEN) if how == "flag" else ()
+        settings = {"FINDSPOT_HTTP_TOKEN": TOKEN} if how == "environment" else {}
+        with serving(home, empty_folder, *options, **settings) as address:
+            refused = post(address)
+            assert (refused.status, refused.headers["WWW-Authenticate"]) == (401, "Bearer")
+            assert post(address, Authorization="Bearer wrong").status == 401
+            assert post(address, Authorization=f"Bearer {TOKEN}").status == 200
+
+    def test_beyond_loopback_a_token_is_needed(self, home: Path, empty_folder: Path) -> None:
+        done = subprocess.run(
+            [*COMMAND, "--http", "0.0.0.0:0"],
+            cwd=empty_folder,
+            env=environment(home),
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_S,
+            check=False,
+        )
+        assert done.returncode != 0
+        assert "needs a token" in done.stderr
+
+
+def test_a_client_with_a_token(portal: BlockingPortal, home: Path, shop: Path, server: Connection) -> None:
+    with serving(home, shop, "--token", TOKEN) as address:
+        carrier = create_mcp_http_client(headers={"Authorization": f"Bearer {TOKEN}"})
+        client = Client(streamable_http_client(address, http_client=carrier), mode="legacy")
+        with portal.wrap_async_context_manager(client):
+            connection = Connection(portal, client)
+            assert connection.values("search_code", query="login")["results"]
+
+
+def test_many_calls_at_once_get_their_own_answers(
+    portal: BlockingPortal, address: str, server: Connection, shop: Path
+) -> None:
+    words = ["login", "invoice", "session", "retry"] * 10
+    with connected(portal, address, "legacy") as one, connected(portal, address, "2026-07-28") as two:
+
+        def ask(numbered: tuple[int, str]) -> bool:
+            number, word = numbered
+            asked = f"{word} {number}"
+            client = one if number % 2 else two
+            return bool(client.values("search_code", query=asked, path=str(shop))["query"] == asked)
+
+        with ThreadPoolExecutor(8) as pool:
+            assert all(pool.map(ask, enumerate(words)))
