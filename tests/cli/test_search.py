@@ -1,0 +1,301 @@
+"""`findspot search` and `findspot docs`, as the program that people run."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import pty
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import toons
+
+from findspot.search.fit import token_count
+from findspot.serve.answers import MIN_TOKENS
+from findspot.serve.cli.app import run
+from shop_project import FILES
+
+from .conftest import TIMEOUT_S, Outcome, Program
+
+NASTY = "def nasty():\n    return '\x1b[31mred\x1b]0;title\x07 \x9b2J \u202eback needle'\n"
+LONG = "def long():\n    return '" + "x" * 4_000 + " needle'\n"
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Program:
+    """The fixture project and a few nasty files, indexed by the program."""
+    folder = tmp_path_factory.mktemp("shop")
+    root = shutil.copytree(FILES, folder / "shop")
+    (root / ".git").mkdir()
+    (root / "nasty.py").write_text(NASTY)
+    (root / "long.py").write_text(LONG)
+    (root / "spaces.py").write_text("def spaces():\n    return 'needle\u00a0in\u2028hay'\n")
+    program = Program(home=folder / "home", cwd=root)
+    assert program("index").code == 0
+    return program
+
+
+Ask = Callable[..., Outcome]
+
+
+@pytest.fixture
+def ask(shop: Program, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Ask:
+    """The same command line in this process: a tenth of the time, for the many options."""
+    for name in [name for name in os.environ if name.startswith("FINDSPOT_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("FINDSPOT_HOME", str(shop.home))
+    monkeypatch.chdir(shop.cwd)
+    monkeypatch.setattr(sys, "stdin", io.StringIO())
+
+    def run_here(*arguments: str) -> Outcome:
+        code = run(arguments)
+        return Outcome(code, *capfd.readouterr())
+
+    return run_here
+
+
+def paths(ask: Ask, *arguments: str) -> list[str]:
+    done = ask("search", *arguments, "--json")
+    assert done.code == 0, done.err
+    return [result["path"] for result in done.json["results"]]
+
+
+def on_terminal(shop: Program, *arguments: str) -> str:
+    """What a person would see: standard output is a terminal."""
+    master, slave = pty.openpty()
+    with shop.start(*arguments, stdout=slave, start_new_session=True) as process:
+        os.close(slave)
+        shown = b""
+        while True:
+            try:
+                piece = os.read(master, 65_536)
+            except OSError:  # how Linux says that the other end is closed
+                break
+            if not piece:
+                break
+            shown += piece
+        process.communicate(timeout=TIMEOUT_S)
+    os.close(master)
+    return shown.decode()
+
+
+class TestListing:
+    def test_results_are_grouped_by_file_with_line_numbers(self, shop: Program) -> None:
+        done = shop("search", "how", "are", "passwords", "hashed", "-n", "3")
+        assert done.code == 0
+        lines = done.out.split("\n")
+        assert lines[0] == "service/auth/passwords.py"
+        assert lines[1].startswith("  1-")
+        assert "%" in lines[1]
+        source = (FILES / "service/auth/passwords.py").read_text().split("\n")
+        numbered = [line.strip().split("  ", 1) for line in lines[2:8]]
+        for number, *text in numbered:
+            assert source[int(number) - 1].strip() == "".join(text).strip()
+        assert "3 results in " in done.err
+
+    def test_a_pipe_gets_no_escapes(self, shop: Program) -> None:
+        done = shop("search", "order")
+        assert "\x1b" not in done.out + done.err
+
+    def test_a_terminal_gets_colours_and_marked_words(self, shop: Program) -> None:
+        shown = on_terminal(shop, "search", "verify_password", "-n", "1")
+        assert "\x1b[36m\x1b[1mservice/auth/passwords.py\x1b[0m" in shown
+        assert "\x1b[33m\x1b[1mverify\x1b[0m" in shown
+
+    def test_no_color_is_heeded(self, shop: Program) -> None:
+        os.environ["NO_COLOR"] = "1"
+        try:
+            assert "\x1b" not in on_terminal(shop, "search", "verify_password")
+        finally:
+            del os.environ["NO_COLOR"]
+
+    @pytest.mark.parametrize("form", ["human", "compact", "toon", "json"])
+    def test_what_files_hold_never_steers_a_terminal(self, shop: Program, form: str) -> None:
+        os.environ["NO_COLOR"] = "1"
+        try:
+            shown = on_terminal(shop, "search", "nasty", "--format", form, "--full")
+        finally:
+            del os.environ["NO_COLOR"]
+        assert "nasty" in shown
+        assert not any(character in shown for character in "\x1b\x07\x9b\u202e")
+
+    def test_long_passages_show_their_best_lines(self, ask: Ask) -> None:
+        short = ask("search", "SessionStore", "-n", "1").out
+        whole = ask("search", "SessionStore", "-n", "1", "--full").out
+        assert " more line" in short
+        assert " more line" not in whole
+        assert len(whole) > len(short)
+
+    def test_long_lines_are_printed(self, ask: Ask) -> None:
+        assert "needle'" in ask("search", "long", "--path-filter", "long.py").out
+
+    def test_explain(self, ask: Ask) -> None:
+        assert "why: keyword " in ask("search", "order", "--explain", "-n", "1").out
+
+    def test_nothing_found_says_what_to_try(self, ask: Ask) -> None:
+        done = ask("search", "zzqxy", "--mode", "keyword")
+        assert (done.code, done.out) == (0, "")
+        assert "No results." in done.err
+
+    def test_filters_that_leave_nothing_are_a_warning(self, ask: Ask) -> None:
+        done = ask("search", "order", "--languages", "cobol")
+        assert done.code == 0
+        assert "warning: No indexed file passes the filters." in done.err
+
+
+class TestOptions:
+    def test_counts_and_pages(self, ask: Ask) -> None:
+        five = paths(ask, "order", "-n", "5")
+        assert len(five) == 5
+        assert paths(ask, "order", "--top-k", "2") == five[:2]
+        assert paths(ask, "order", "--top-k", "2", "--limit", "3") == five[:3]
+        assert paths(ask, "order", "--offset", "2", "-n", "3") == five[2:]
+        assert len(paths(ask, "order")) == 10
+
+    @pytest.mark.parametrize("endings", ["go,kt", ".go, .kt", "*.go *.kt"])
+    def test_extensions(self, ask: Ask, endings: str) -> None:
+        found = {path.rpartition(".")[2] for path in paths(ask, "order", "--extensions", endings)}
+        assert found == {"go", "kt"}
+
+    def test_languages_globs_and_tests(self, ask: Ask) -> None:
+        assert {p.rpartition(".")[2] for p in paths(ask, "order", "--languages", "go,java")} == {
+            "go",
+            "java",
+        }
+        assert all(p.startswith("web/") for p in paths(ask, "order", "--path-filter", "web"))
+        assert not any(p.startswith("service/") for p in paths(ask, "order", "--exclude", "service/**"))
+        assert "worker/shipping_test.go" in paths(ask, "ship unknown country", "--include-tests", "yes")
+        assert "worker/shipping_test.go" not in paths(ask, "ship unknown country", "--include-tests", "no")
+
+    def test_modes_and_weights(self, ask: Ask) -> None:
+        assert paths(ask, "zzqxy", "--mode", "keyword") == []
+        assert paths(ask, r"def verify_\w+", "--mode", "regex") == ["service/auth/passwords.py"]
+        assert paths(ask, "order", "--semantic-weight", "0") == paths(ask, "order", "--mode", "keyword")
+        assert ask("search", "order", "--mode", "semantic", "--json").json["searchMode"] == "semantic"
+
+    def test_similar_to_needs_no_query(self, ask: Ask) -> None:
+        assert paths(ask, "--similar-to", "docs/refunds.md:1-20")[0] == "service/orders/refunds.py"
+
+    def test_a_folder_inside_the_project_is_a_filter(self, ask: Ask, shop: Program) -> None:
+        found = paths(ask, "order", "--project", str(shop.cwd / "worker"))
+        assert found
+        assert all(path.startswith("worker/") for path in found)
+        assert all(path.startswith("worker/") for path in paths(ask, "order", "--project", "worker"))
+
+    def test_a_query_may_look_like_an_option(self, ask: Ask) -> None:
+        assert ask("search", "--json", "--", "--order").json["query"] == "--order"
+
+
+class TestFormats:
+    def test_json_has_the_shape_of_the_tool(self, ask: Ask) -> None:
+        answer = ask("search", "verify_password", "--explain", "-n", "1", "--json").json
+        assert set(answer) == {"results", "totalResults", "searchTimeMs", "query", "searchMode"}
+        (first,) = answer["results"]
+        assert set(first) == {
+            "path", "text", "score", "startLine", "endLine", "kind", "symbols", "signature", "breadcrumb",
+            "docComment", "language", "relevancePercent", "why",
+        }  # fmt: skip
+
+    def test_format_json_is_snake_case_and_stays_json(self, ask: Ask, shop: Program) -> None:
+        done = ask("search", "needle", "--format", "json", "--extensions", "py")
+        assert done.code == 0
+        found = {result["path"]: result["content"] for result in json.loads(done.out)["results"]}
+        for name in ("spaces.py", "nasty.py"):
+            assert found[name] == (shop.cwd / name).read_text().rstrip("\n")
+        assert "\x1b" not in done.out
+        assert "\x9b" not in done.out
+
+    def test_toon_reads_back(self, ask: Ask) -> None:
+        as_json = ask("search", "needle", "--format", "json", "--extensions", "py")
+        as_toon = ask("search", "needle", "--format", "toon", "--extensions", "py")
+        assert toons.loads(as_toon.out) == json.loads(as_json.out)
+
+    def test_compact_is_a_line_a_result(self, ask: Ask) -> None:
+        lines = ask("search", "order", "--format", "compact", "-n", "4").out.splitlines()
+        assert len(lines) == 4
+        assert all(":" in line and "%" in line for line in lines)
+
+    @pytest.mark.parametrize("form", ["json", "toon", "compact", "human"])
+    def test_max_tokens(self, ask: Ask, form: str) -> None:
+        done = ask("search", "order " * 400, "--format", form, "--max-tokens", "300", "-n", "50")
+        assert done.code == 0
+        assert token_count(done.out.rstrip("\n")) <= 300
+        assert "To fit max_tokens" in done.out
+
+    def test_max_tokens_without_a_format(self, ask: Ask) -> None:
+        done = ask("search", "order", "--max-tokens", str(MIN_TOKENS))
+        assert token_count(done.out.rstrip("\n")) <= MIN_TOKENS
+        as_json = ask("search", "order", "--max-tokens", "400", "--json")
+        assert "To fit max_tokens" in as_json.json["warning"]
+
+    def test_the_configured_format_is_used(self, ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("FINDSPOT_DEFAULT_FORMAT", "json")
+        assert ask("search", "order", "-n", "1").json["result_count"] == 1
+
+
+class TestDocs:
+    def test_docs_find_sections(self, ask: Ask) -> None:
+        done = ask("docs", "connection", "pool")
+        assert done.code == 0
+        assert done.out.startswith("docs/configuration.md\n")
+        assert "Configuration > Database > Connection pool" in done.out
+
+    def test_docs_as_json(self, ask: Ask) -> None:
+        answer = ask("docs", "rolling back", "--json", "-n", "2").json
+        assert answer["results"][0]["path"] == "docs/deployment.md"
+        assert set(answer["results"][0]) == {
+            "path", "text", "score", "startLine", "endLine", "relevancePercent", "breadcrumb",
+        }  # fmt: skip
+
+    def test_docs_take_filters(self, ask: Ask) -> None:
+        assert ask("docs", "order", "--extensions", "rst", "--json").json["results"] == []
+        found = ask("docs", "order", "--path-filter", "docs/*.md", "--json").json["results"]
+        assert found
+        assert all(result["path"].startswith("docs/") for result in found)
+        assert ask("docs", "--similar-to", "service/orders/refunds.py:1-20", "--json").json["results"]
+
+
+class TestFailures:
+    def test_no_index_is_exit_code_3(self, findspot: Program, tmp_path: Path) -> None:
+        (tmp_path / "bare").mkdir()
+        for command in ("search", "docs"):
+            done = findspot(command, "anything", "--project", tmp_path / "bare", "--json")
+            assert done.code == 3
+            assert done.json["code"] == "INDEX_NOT_FOUND"
+            assert "findspot index" in done.err
+
+    def test_no_documentation_is_exit_code_3(self, findspot: Program, tmp_path: Path) -> None:
+        (tmp_path / "code").mkdir()
+        (tmp_path / "code" / "a.py").write_text("x = 1\n")
+        assert findspot("index", tmp_path / "code").code == 0
+        done = findspot("docs", "anything", "--project", tmp_path / "code", "--json")
+        assert (done.code, done.json["code"]) == (3, "DOCS_INDEX_NOT_FOUND")
+
+    @pytest.mark.parametrize(
+        ("arguments", "code"),
+        [
+            ((), "INVALID_ARGUMENT"),
+            (("  ",), "INVALID_ARGUMENT"),
+            (("(", "--mode", "regex"), "INVALID_PATTERN"),
+            (("x", "--path-filter", "["), "INVALID_PATTERN"),
+            (("--similar-to", "nonsense"), "INVALID_ARGUMENT"),
+            (("x", "--limit", "0"), "INVALID_ARGUMENT"),
+            (("x", "--limit", "101"), "INVALID_ARGUMENT"),
+            (("x", "--top-k", "51"), "INVALID_ARGUMENT"),
+            (("x", "--offset", "-1"), "INVALID_ARGUMENT"),
+            (("x", "--semantic-weight", "1.5"), "INVALID_ARGUMENT"),
+            (("x", "--semantic-weight", "nan"), "INVALID_ARGUMENT"),
+            (("x", "--mode", "magic"), "INVALID_ARGUMENT"),
+            (("x", "--format", "xml"), "INVALID_ARGUMENT"),
+            (("x", "--max-tokens", "10"), "INVALID_ARGUMENT"),
+            (("x", "--no-such-option"), "INVALID_ARGUMENT"),
+        ],
+    )
+    def test_wrong_usage_is_exit_code_2(self, ask: Ask, arguments: tuple[str, ...], code: str) -> None:
+        done = ask("search", *arguments, "--json")
+        assert (done.code, done.json["code"]) == (2, code)
+        assert done.err.startswith("error: ")
