@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from findspot.catalogue.build import BuildOptions, Built, Said, build
 from findspot.catalogue.change import with_tools
 from findspot.catalogue.indexfile import INDEX_PATH, IndexFile, parse_index, read_bytes, write_index
-from findspot.catalogue.kept import Written, open_toolset
+from findspot.catalogue.kept import State, Written, open_toolset, state_of
 from findspot.catalogue.memory import recall, remember
 from findspot.catalogue.model import (
     SEPARATOR,
@@ -38,8 +38,6 @@ _log = get_logger("catalogue")
 
 _WRITER_PATIENCE_S = 30.0
 
-State = tuple[tuple[int, int] | None, ...]
-
 
 class Catalogue:
     """The tools known in one place; opened once, it follows its files."""
@@ -53,7 +51,7 @@ class Catalogue:
         self.orchestrator = standard_orchestrator(embedder)
         self._guard = threading.Lock()
         self._tools: ToolSet | None = None
-        self._state: State = ()
+        self._state: tuple[State | None, ...] = ()
         self._warming: threading.Thread | None = None
         self._follower: Follower | None = None
 
@@ -65,7 +63,7 @@ class Catalogue:
 
     def tools(self, written: Written | None = None) -> ToolSet:
         """The tools as the files have them now."""
-        state = tuple(map(_state_of, self.paths))
+        state = tuple(map(state_of, self.paths))
         with self._guard:
             if self._tools is None or state != self._state:
                 self._tools, self._state = open_toolset(self._home, self.paths, written), state
@@ -183,11 +181,3 @@ def _row(tools: ToolSet, name: str) -> int:
     raise UnknownToolError(
         name, [tools.names[row] for row in own[:5]] or get_close_matches(name, tools.names)
     )
-
-
-def _state_of(path: Path) -> tuple[int, int] | None:
-    try:
-        state = path.stat()
-    except OSError:
-        return None
-    return state.st_mtime_ns, state.st_size

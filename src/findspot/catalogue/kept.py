@@ -1,7 +1,7 @@
 """Tool sets kept ready in the home folder, so that a catalogue of ten thousand tools opens at once.
 
-They are derived from the index files and stamped with their content: one that is missing, damaged
-or out of date is made again.
+They are derived from the index files and stamped with their state: one that is missing, damaged or
+out of date is made again.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import hashlib
 import os
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,6 +24,8 @@ from findspot.core.log import get_logger
 
 _log = get_logger("catalogue")
 
+State = tuple[int, int, int, int]
+
 Written = tuple[bytes, IndexFile]
 """The content of an index file with what it says."""
 
@@ -33,38 +35,46 @@ _UNUSABLE = (OSError, ValueError, KeyError, TypeError, IndexError, EOFError)
 
 def open_toolset(home: Path, paths: Sequence[Path], written: Written | None = None) -> ToolSet:
     """The tools of the index files that exist, earlier ones first; what was just written is known."""
-    contents = {path: data for path in paths if (data := read_bytes(path)) is not None}
-    if not contents:
+    states = {path: state for path in paths if (state := state_of(path)) is not None}
+    if not states:
         raise CatalogueNotFoundError(" or ".join(map(str, paths)))
     place = home / "catalogues" / _key(paths)
-    folder = place / _stamp(contents)
+    folder = place / _stamp(states)
     if (folder / "about.json").exists():
         try:
             return ToolSet(folder)
         except _UNUSABLE as error:
             _log.warning("the tool set %s is made again: %s", folder, error)
-    files, broken = _parsed(contents, written)
+    files, broken = _parsed([path for path in paths if path in states], written)
     return _make(place, folder, files, broken)
+
+
+def state_of(path: Path) -> State | None:
+    """What changes whenever a file does; reading it all only to see that would take longer than a search."""
+    try:
+        state = path.stat()
+    except OSError:
+        return None
+    return state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns
 
 
 def _key(paths: Sequence[Path]) -> str:
     return hashlib.sha256("\0".join(map(str, paths)).encode("utf-8", "surrogateescape")).hexdigest()[:32]
 
 
-def _stamp(contents: dict[Path, bytes]) -> str:
-    digest = hashlib.sha256(FORMAT.encode())
-    for path, data in contents.items():
-        digest.update(str(path).encode("utf-8", "surrogateescape") + b"\0" + hashlib.sha256(data).digest())
-    return digest.hexdigest()[:32]
+def _stamp(states: Mapping[Path, State]) -> str:
+    spelled = repr((FORMAT, [(str(path), state) for path, state in states.items()]))
+    return hashlib.sha256(spelled.encode("utf-8", "surrogateescape")).hexdigest()[:32]
 
 
 def _parsed(
-    contents: dict[Path, bytes], written: Written | None
+    paths: Sequence[Path], written: Written | None
 ) -> tuple[list[tuple[str, IndexFile]], list[CatalogueCorruptError]]:
     """The files that can be read; one that cannot is told of, and fatal only where there is no other."""
     files, broken = [], []
-    for path, data in contents.items():
+    for path in paths:
         try:
+            data = read_bytes(path) or b""
             same = written is not None and written[0] == data
             files.append((str(path), written[1] if written and same else parse_index(path, data)))
         except CatalogueCorruptError as error:

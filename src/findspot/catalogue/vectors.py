@@ -12,21 +12,24 @@ from findspot.embed.batch import unit
 from findspot.embed.protocol import Embedder, EmbedMode, Vectors
 
 NAME_WEIGHT = 0.5
-"""A name is a summary in two words: half a description, since names are also short for other things."""
+"""A name is a summary in two words: half a description, since names are also short for other things.
+Without it, mean NDCG@10 over the six tool sets falls from 0.736 to 0.730."""
 
 SERVER_WEIGHT = 0.8
-"""`excel` or `wikipedia` says what all tools of a server are about, often better than any of them."""
+"""`excel` or `wikipedia` says what all tools of a server are about, often better than any of them.
+Without it 0.722, and 0.623 instead of 0.681 where real servers are asked for single steps."""
 
 PARAMETERS_WEIGHT = 0.2
 DETAILS_WEIGHT = 0.3
-"""What goes into a tool hints at what it does; more would let common parameters (`path`, `limit`) speak."""
+"""What goes into a tool hints at what it does; more would let common parameters (`path`, `limit`) speak.
+Meaning alone: 0.669 without the names, 0.664 without what is said of them, 0.673 with both."""
 
 POOLING_REVISION = "tool-fields-1"
 """Part of every fingerprint: raise it when anything here changes a vector."""
 
 
 def embed_tools(embedder: Embedder, servers: Sequence[str], read: Sequence[Fields]) -> Vectors:
-    """One unit row a tool; pooling the fields as units moved mean NDCG@10 over six sets from 0.60 to 0.66."""
+    """One unit row a tool; pooling fields as units moved mean NDCG@10 over six sets from 0.619 to 0.673."""
     places = {name: row for row, name in enumerate(dict.fromkeys(servers))}
     rows = np.fromiter((places[name] for name in servers), dtype=np.intp, count=len(servers))
 
