@@ -13,7 +13,7 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from findspot.core.config import Settings, home_folder, load_settings
+from findspot.core.config import EmbedSettings, Settings, home_folder, load_settings
 from findspot.core.errors import FindspotError, IndexBusyError, ProjectNotDetectedError
 from findspot.core.files import folder_bytes, read_json
 from findspot.core.model import IndexState, IndexStatus
@@ -38,7 +38,7 @@ class Engine:
         self._projects: dict[Path, Project] = {}
         self._catalogues: dict[Path, Catalogue] = {}
         self._guard = threading.Lock()
-        self._models: dict[str, Embedder] = {}
+        self._models: dict[EmbedSettings, Embedder] = {}
         self._models_guard = threading.Lock()
         self._documents: NamedIndexes | None = None
         self._chunks: dict[Path, ProjectChunks] = {}
@@ -56,12 +56,14 @@ class Engine:
                 self._projects[root] = Project(root, self._flags, self.embedder)
             return self._projects[root]
 
-    def embedder(self, provider: str) -> Embedder:
+    def embedder(self, provider: str, settings: EmbedSettings | None = None) -> Embedder:
         """The one open model of that provider."""
         with self._models_guard:
-            if provider not in self._models:
-                self._models[provider] = open_embedder(provider)
-            return self._models[provider]
+            wanted = settings or self.settings.embed
+            key = wanted if wanted.provider == provider else EmbedSettings(provider)
+            if key not in self._models:
+                self._models[key] = open_embedder(provider, key)
+            return self._models[key]
 
     @property
     def documents(self) -> NamedIndexes:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from findspot.core.config import Settings, load_settings, write_starter
+from findspot.core.config import INDEX_FILE, Settings, load_settings, set_value, write_starter
 from findspot.core.errors import (
     CancelledError,
     DocsIndexNotFoundError,
@@ -41,7 +40,7 @@ from findspot.core.paths import index_folder, project_root, relative_path
 from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
 from findspot.discover.walk import classify, walk
 from findspot.embed.protocol import Embedder
-from findspot.embed.registry import open_embedder
+from findspot.embed.registry import OpenEmbedder, open_embedder
 from findspot.indexing import pipeline
 from findspot.indexing.delta import compare
 from findspot.indexing.spare import SparePool
@@ -68,7 +67,7 @@ class Project:
         self,
         root: str | Path,
         flags: dict[str, object] | None = None,
-        embedder: Callable[[str], Embedder] = open_embedder,
+        embedder: OpenEmbedder = open_embedder,
     ) -> None:
         self.root = project_root(root)
         self._flags = flags or {}
@@ -105,6 +104,7 @@ class Project:
             store=self.store,
             settings=settings,
             model=self._model(settings),
+            embedder=self._open(settings),
             force=force,
             allow_large=allow_large,
             progress=progress,
@@ -118,6 +118,7 @@ class Project:
             self._note_failure(error)
             raise
         write_starter(self.store.folder)
+        self._keep_provider()
         self._write_metadata()
         return report
 
@@ -130,7 +131,14 @@ class Project:
         if isinstance(found, Skip):
             self._forget(relative, found)
             raise _not_indexable(relative, found)
-        run = pipeline.Run(self.root, self.store, settings, self._model(settings), workers=self._workers)
+        run = pipeline.Run(
+            self.root,
+            self.store,
+            settings,
+            self._model(settings),
+            self._open(settings),
+            workers=self._workers,
+        )
         chunks = pipeline.apply_one(run, found)
         if run.skips and not chunks:
             raise _not_indexable(relative, run.skips[0])
@@ -159,7 +167,7 @@ class Project:
     def search(self, query: Query) -> Results:
         """Answer a query from one snapshot of the index."""
         settings = self.settings
-        embedder = self._embedder(settings.embed.provider)
+        embedder = self._open(settings)
         with self.store.snapshot() as snapshot:
             meta = snapshot.meta()
             if meta.get("model") not in (None, self._model(settings)):
@@ -211,8 +219,17 @@ class Project:
 
     def _model(self, settings: Settings) -> str:
         """What tells the vectors of one model from another's."""
-        model = self._embedder(settings.embed.provider)
+        model = self._open(settings)
         return f"{model.id}@{model.revision}/{model.dimensions}"
+
+    def _keep_provider(self) -> None:
+        """A provider given for one run becomes the index's own: no other could answer from it."""
+        given = self._flags.get("embedding.provider")
+        if given is not None and given != load_settings(self.root, self.store.folder).embed.provider:
+            set_value(self.store.folder / INDEX_FILE, "embedding.provider", given)
+
+    def _open(self, settings: Settings) -> Embedder:
+        return self._embedder(settings.embed.provider, settings.embed)
 
     def _require_index(self) -> None:
         if not self.store.exists:

@@ -179,7 +179,8 @@ class ModelMismatchError(FindspotError):
         super().__init__(
             f"This index was made with the model {indexed}, but {configured} is configured.",
             f"index has {indexed}, configuration asks for {configured}",
-            hint="Run `findspot reindex` to rebuild with the configured model, or configure the old one.",
+            hint=f"Run `findspot reindex --provider {configured.partition('@')[0]}` to embed it with the "
+            f"configured model, or `findspot config set embedding.provider {indexed.partition('@')[0]}`.",
         )
 
 

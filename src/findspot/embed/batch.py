@@ -44,7 +44,10 @@ def embed_chunks(embedder: Embedder, chunks: Sequence[Chunk]) -> QuantisedVector
     rows = np.fromiter((paths[chunk.path] for chunk in chunks), dtype=np.intp, count=len(chunks))
     pooled = embedder.embed([_body(chunk) for chunk in chunks], EmbedMode.PASSAGE)
     pooled = pooled + PATH_WEIGHT * embedder.embed(list(paths), EmbedMode.PASSAGE)[rows]
-    pooled += NAMES_WEIGHT * embedder.embed([_names(chunk) for chunk in chunks], EmbedMode.PASSAGE)
+    named = [place for place, chunk in enumerate(chunks) if chunk.symbols]
+    if named:  # a slow model would make something of no words at all
+        names = [_names(chunks[place]) for place in named]
+        pooled[named] += NAMES_WEIGHT * embedder.embed(names, EmbedMode.PASSAGE)
     return quantise(unit(pooled))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 from findspot.core.config import EmbedSettings, home_folder, hub_settings, secret
 from findspot.core.errors import InvalidArgumentError
@@ -13,6 +14,12 @@ from findspot.embed.protocol import Embedder
 _log = get_logger("embed")
 
 HTTP_ENDPOINT = "http://localhost:8121"
+
+
+class OpenEmbedder(Protocol):
+    """What gives an open model: this module, or an engine that keeps it open."""
+
+    def __call__(self, provider: str, settings: EmbedSettings | None = None) -> Embedder: ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,8 @@ class Setup:
     provider: str
     strategy: str
     max_file_bytes: int
+    revision: str | None = None
+    """Of a model that embeds in the indexing process; None where each worker opens its own."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,10 @@ from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
 from findspot.discover.policy import Policy
 from findspot.discover.walk import Discovery, walk
 from findspot.embed.batch import POOLING_REVISION
+from findspot.embed.protocol import Embedder
+from findspot.embed.registry import open_embedder, provider_named
 from findspot.indexing.delta import Delta, compare
+from findspot.indexing.embedding import embedded, renew_vectors
 from findspot.indexing.messages import Indexed, Job, Outcome, Setup, Unchanged
 from findspot.indexing.pool import worker_count
 from findspot.indexing.spare import SparePool
@@ -43,6 +46,8 @@ class Run:
     store: IndexStore
     settings: Settings
     model: str
+    embedder: Embedder | None = None
+    """The open model; without it, one is opened where it is needed."""
     force: bool = False
     allow_large: bool = False
     progress: ProgressSink = ignore_progress
@@ -110,19 +115,30 @@ def policy_of(settings: Settings) -> Policy:
 
 
 def _prepare(run: Run, writer: Writer) -> bool:
-    """Whether every file is to be done anew; an index of another model is emptied first."""
+    """Whether every file is to be done anew; an index of another model is embedded anew or emptied."""
     meta = writer.meta()
     stored_model = meta.get("model", run.model)
+    pipeline = _pipeline(run)
+    outdated = meta.get("pipeline", pipeline) != pipeline
     if stored_model != run.model:
         if not run.force:
             raise ModelMismatchError(stored_model, run.model)
+        if not outdated and meta.get("build") == "complete":
+            _change_model(run, writer)
+            return False
         writer.clear()
         writer.set_meta(build="incomplete", model=run.model)
-    pipeline = _pipeline(run)
-    outdated = meta.get("pipeline", pipeline) != pipeline
     # Until the run is finished the index holds files of both revisions, and belongs to neither.
     writer.set_meta(pipeline="mixed" if outdated else pipeline)
     return run.force or outdated
+
+
+def _change_model(run: Run, writer: Writer) -> None:
+    """Embed what is stored with another model: one commit, so that the two never meet."""
+    run.chunks = renew_vectors(writer, _embedder(run), run.progress, run.cancel)
+    writer.set_meta(model=run.model, updated_at=_now(), last_error="")
+    writer.commit()
+    _log.info("%d chunks embedded anew with %s", run.chunks, run.model)
 
 
 def _pipeline(run: Run) -> str:
@@ -171,15 +187,24 @@ def _index_changed(run: Run, writer: Writer, delta: Delta, force: bool) -> None:
 def _outcomes(run: Run, writer: Writer, delta: Delta, force: bool) -> Generator[Outcome, None, None]:
     if not delta.changed:
         return
+    embedder = None if provider_named(run.settings.embed.provider).in_workers else _embedder(run)
     setup = Setup(
         root=str(run.root),
         provider=run.settings.embed.provider,
         strategy=run.settings.chunk.strategy,
         max_file_bytes=run.settings.discover.max_file_bytes,
+        revision=None if embedder is None else embedder.revision,
     )
     size = worker_count(len(delta.changed), sum(file.size for file, _ in delta.changed))
     with run.workers.lend(setup, size) as pool:
-        yield from pool.run((_job(writer, f, known, force) for f, known in delta.changed), run.cancel)
+        outcomes = pool.run((_job(writer, f, known, force) for f, known in delta.changed), run.cancel)
+        yield from outcomes if embedder is None else embedded(outcomes, embedder, run.cancel)
+
+
+def _embedder(run: Run) -> Embedder:
+    if run.embedder is None:
+        run.embedder = open_embedder(run.settings.embed.provider, run.settings.embed)
+    return run.embedder
 
 
 def _job(writer: Writer, file: SourceFile, known: StoredFile | None, force: bool) -> Job:

@@ -54,7 +54,8 @@ class WorkerPool:
                 waiting = self._fill(batches, retry)
             if not any(worker.jobs for worker in self.workers) and not waiting:
                 return
-            self._end_hanging()
+            if self._answers.empty():  # else it is this process that is behind, embedding perhaps
+                self._end_hanging()
             try:
                 worker, outcome = self._answers.get(timeout=_TICK_S)
             except queue.Empty:

@@ -20,6 +20,7 @@ from findspot.core.model import Chunk, ChunkType, Skip, SkipReason
 from findspot.discover.content import content_skip, decode
 from findspot.discover.reading import read_file
 from findspot.embed.batch import chunk_key, embed_chunks
+from findspot.embed.later import LaterEmbedder
 from findspot.embed.protocol import Embedder
 from findspot.embed.registry import open_embedder
 from findspot.indexing.messages import READY, Indexed, Job, Outcome, Rejected, Setup, Unchanged
@@ -72,7 +73,8 @@ def _keywords(chunk: Chunk) -> str:
 def serve(source: BinaryIO, sink: BinaryIO) -> None:
     """Answer each job with its outcome, in order, until the input ends."""
     setup: Setup = pickle.load(source)
-    embedder = open_embedder(setup.provider)
+    later = setup.revision is not None
+    embedder = LaterEmbedder(setup.provider, setup.revision or "") if later else open_embedder(setup.provider)
     sink.write(b"\n" + READY)
     sink.flush()
     while True:

@@ -18,7 +18,14 @@ from findspot.core.errors import (
 )
 from findspot.core.files import disk_full
 from findspot.core.model import ChunkType, Skip, SkipReason, SourceFile
-from findspot.store.records import ChunkRecord, Definition, FileRecord, StoredChunk, StoredFile
+from findspot.store.records import (
+    ChunkRecord,
+    Definition,
+    EmbeddedFields,
+    FileRecord,
+    StoredChunk,
+    StoredFile,
+)
 from findspot.store.schema import (
     FORMAT_VERSION,
     MIGRATIONS,
@@ -234,6 +241,20 @@ def file_vectors(db: sqlite3.Connection, file_id: int) -> dict[bytes, tuple[floa
 
 def all_vectors(db: sqlite3.Connection) -> Iterator[tuple[int, float, bytes]]:
     yield from db.execute("SELECT id, scale, vector FROM chunks ORDER BY id")
+
+
+def fields_after(db: sqlite3.Connection, number: int, limit: int) -> list[EmbeddedFields]:
+    """What a model reads of the next chunks, by number."""
+    found = db.execute(
+        "SELECT chunks.id, path, symbols, text, context FROM chunks "
+        "JOIN files ON files.id = chunks.id >> ? WHERE chunks.id > ? ORDER BY chunks.id LIMIT ?",
+        (ORDINAL_BITS, number, limit),
+    )
+    return [EmbeddedFields(n, path, _lines(names), text, context) for n, path, names, text, context in found]
+
+
+def put_vectors(db: sqlite3.Connection, vectors: Iterable[tuple[int, bytes, float, bytes]]) -> None:
+    db.executemany("UPDATE chunks SET key = ?2, scale = ?3, vector = ?4 WHERE id = ?1", vectors)
 
 
 def all_keywords(db: sqlite3.Connection, corpus: str) -> Iterator[tuple[int, str]]:

@@ -58,6 +58,16 @@ class KnownFiles:
     """Path → size and time of writing when it was read. Of an indexed file only a part is left out."""
 
 
+class EmbeddedFields(NamedTuple):
+    """All of a stored chunk that a model reads."""
+
+    number: int
+    path: str
+    names: tuple[str, ...]
+    text: str
+    context: str
+
+
 class Definition(NamedTuple):
     """A name and the chunk that defines it."""
 

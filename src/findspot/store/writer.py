@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +14,8 @@ from findspot.core.model import ChunkType, Skip, SkipReason, SourceFile
 from findspot.store import database as rows
 from findspot.store import keywords, vectors
 from findspot.store.derived import KEYWORDS, VECTORS, mask_of, segment_of
-from findspot.store.records import FileRecord, KnownFiles, StoredFile
+from findspot.store.records import EmbeddedFields, FileRecord, KnownFiles, StoredFile
+from findspot.store.schema import ORDINAL_BITS
 
 _MAX_DEAD_SHARE = 0.25
 """Segments are merged whole once this share of their rows belongs to replaced files."""
@@ -99,6 +100,25 @@ class Writer:
         """Forget every Skip of one kind, so that its files are looked at again."""
         self._begin()
         rows.delete_skips(self._db, reason)
+
+    def embedded_fields(self, size: int) -> Iterator[list[EmbeddedFields]]:
+        """What a model reads of every chunk, so many at a time."""
+        last = 0
+        while batch := rows.fields_after(self._db, last, size):
+            yield batch
+            last = batch[-1].number
+
+    def forget_vectors(self) -> None:
+        """Let go of every segment: each chunk is given a new vector before the commit."""
+        self._begin()
+        self._segment_names, self._new = [], {}
+
+    def set_vectors(self, vectors: Iterable[tuple[int, bytes, float, bytes]]) -> None:
+        """Number, key, scale and vector of chunks that are stored already."""
+        given = list(vectors)
+        rows.put_vectors(self._db, given)
+        for number, _, scale, vector in given:
+            self._new.setdefault(number >> ORDINAL_BITS, []).append((number, scale, vector))
 
     def counts(self) -> tuple[int, int]:
         """How many files and chunks there are, of both kinds."""

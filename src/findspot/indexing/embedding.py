@@ -1,0 +1,95 @@
+"""Embedding in the indexing process: for models that are too slow, or too far away, for each worker.
+
+Workers cut files and leave the vectors out; here they are filled in, many chunks at a time. The
+chunks of an index that changes its model are read back from the store: nothing is cut again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from findspot.core.model import Chunk, ChunkType, Progress, Span, Symbol
+from findspot.core.progress import CancelToken, ProgressSink
+from findspot.embed.batch import chunk_key, embed_chunks
+from findspot.embed.protocol import Embedder
+from findspot.indexing.messages import Indexed, Outcome
+from findspot.store.records import ChunkRecord, EmbeddedFields
+from findspot.store.writer import Writer
+
+BATCH_CHUNKS = 64
+"""Enough for services to fill their requests, few enough to stop within seconds on request."""
+
+
+def embedded(outcomes: Iterable[Outcome], embedder: Embedder, cancel: CancelToken) -> Iterator[Outcome]:
+    """The same outcomes, with the vectors that their chunks lack; whole files only."""
+    waiting: list[Indexed] = []
+    missing = 0
+    for outcome in outcomes:
+        if not isinstance(outcome, Indexed):
+            yield outcome
+            continue
+        waiting.append(outcome)
+        missing += sum(map(_lacks_vector, outcome.record.chunks))
+        if missing >= BATCH_CHUNKS:
+            yield from _filled(waiting, embedder, cancel)
+            waiting, missing = [], 0
+    yield from _filled(waiting, embedder, cancel)
+
+
+def renew_vectors(writer: Writer, embedder: Embedder, progress: ProgressSink, cancel: CancelToken) -> int:
+    """Embed every stored chunk anew; nothing counts until the writer commits. Returns how many."""
+    _, total = writer.counts()
+    done = 0
+    writer.forget_vectors()
+    for batch in writer.embedded_fields(BATCH_CHUNKS):
+        cancel.check()
+        progress(Progress(done, total, "embedding"))
+        chunks = [_chunk(fields) for fields in batch]
+        vectors = embed_chunks(embedder, chunks)
+        writer.set_vectors(
+            (fields.number, chunk_key(embedder, chunk), float(scale), values.tobytes())
+            for fields, chunk, scale, values in zip(
+                batch, chunks, vectors.scales, vectors.values, strict=True
+            )
+        )
+        done += len(batch)
+    return done
+
+
+def _lacks_vector(record: ChunkRecord) -> bool:
+    """None stands for a vector that the store has, no bytes for one that nobody has yet."""
+    return record.vector == b""
+
+
+def _filled(waiting: list[Indexed], embedder: Embedder, cancel: CancelToken) -> Iterator[Outcome]:
+    lacking = [item.chunk for each in waiting for item in each.record.chunks if _lacks_vector(item)]
+    made: list[tuple[float, bytes]] = []
+    for first in range(0, len(lacking), BATCH_CHUNKS):
+        cancel.check()
+        vectors = embed_chunks(embedder, lacking[first : first + BATCH_CHUNKS])
+        made += zip(vectors.scales.tolist(), map(bytes, vectors.values), strict=True)
+    rows = iter(made)
+    for each in waiting:
+        chunks = tuple(
+            _with_vector(item, *next(rows)) if _lacks_vector(item) else item for item in each.record.chunks
+        )
+        yield replace(each, record=replace(each.record, chunks=chunks))
+
+
+def _with_vector(record: ChunkRecord, scale: float, vector: bytes) -> ChunkRecord:
+    return replace(record, scale=scale, vector=vector)
+
+
+def _chunk(fields: EmbeddedFields) -> Chunk:
+    """As much of a chunk as a model reads."""
+    return Chunk(
+        path=fields.path,
+        span=Span(1, 1),
+        text=fields.text,
+        chunk_type=ChunkType.DEFINITIONS,
+        kind="",
+        language="",
+        symbols=tuple(Symbol(name, "", 0) for name in fields.names),
+        context=fields.context,
+    )

@@ -1,0 +1,203 @@
+"""Indexing with a service, and changing an index from one model to another."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from loopback import DIMENSIONS, Loopback, Reply, Request, embeddings_api, vector
+
+from findspot import Engine, Query
+from findspot.core.errors import InvalidArgumentError, ModelMismatchError, ProviderError
+from findspot.core.model import IndexState, Mode
+from findspot.project import Project
+
+FILES = {
+    "pyproject.toml": "[project]\nname = 'small'\n",
+    "src/area.py": "def area(radius):\n    return 3.14 * radius ** 2\n",
+    "src/empty_names.py": "print('nothing is defined here')\n",
+    "docs/guide.md": "# Guide\n\nHow areas are worked out.\n",
+}
+
+
+def embed_service(request: Request) -> Reply:
+    if request.method == "GET":
+        return Reply(body={"status": "ok"})
+    return Reply(body={"embeddings": [vector(text) for text in request.body["texts"]]})
+
+
+@pytest.fixture
+def service() -> Iterator[Loopback]:
+    server = Loopback(embed_service)
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("FINDSPOT_HOME", str(tmp_path / "home"))
+    for path, text in FILES.items():
+        (tmp_path / "project" / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "project" / path).write_text(text)
+    return tmp_path / "project"
+
+
+@pytest.fixture
+def engine() -> Iterator[Engine]:
+    opened = Engine()
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def by_http(service: Loopback, monkeypatch: pytest.MonkeyPatch) -> Loopback:
+    monkeypatch.setenv("FINDSPOT_EMBEDDING_PROVIDER", "http")
+    monkeypatch.setenv("FINDSPOT_EMBEDDING_ENDPOINT", service.url)
+    return service
+
+
+def contents(project: Project) -> str:
+    """Everything of the stored chunks but their vectors."""
+    with project.store.snapshot() as snapshot:
+        found = [snapshot.chunks_of(path) for path in sorted(FILES)]
+    return hashlib.sha256(repr(found).encode()).hexdigest()
+
+
+def test_a_service_embeds_what_workers_cut(by_http: Loopback, engine: Engine, root: Path) -> None:
+    project = engine.project(root)
+    report = project.update()
+    assert report.total_files == len(FILES)
+    sent = [text for asked in by_http.requests if asked.method == "POST" for text in asked.body["texts"]]
+    assert "src/area.py" in sent
+    assert "" not in sent
+    assert {
+        asked.body["mode"] for asked in by_http.requests if asked.body and len(asked.body["texts"]) > 1
+    } == {"passage"}
+    results = project.search(Query("area of a circle", mode=Mode.SEMANTIC))
+    assert by_http.requests[-1].body == {"texts": ["area of a circle"], "mode": "query"}
+    assert {hit.path for hit in results.hits} == {"pyproject.toml", "src/area.py", "src/empty_names.py"}
+    before = len(by_http.requests)
+    (root / "src/area.py").write_text("def area(radius):\n    return 3.14 * radius * radius\n")
+    project.update()
+    again = [text for asked in by_http.requests[before:] for text in asked.body["texts"]]
+    assert not any("nothing is defined" in text for text in again)
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        Reply(500, "no"),
+        Reply(401, "no"),
+        Reply(200, {"embeddings": [[1.0]]}),
+        Reply(200, {"embeddings": [[float("nan")] * DIMENSIONS]}),
+        Reply(200, b'{"embeddings"', promised=100),
+    ],
+)
+def test_a_service_that_fails_leaves_nothing_half_indexed(
+    by_http: Loopback, engine: Engine, root: Path, broken: Reply
+) -> None:
+    project = engine.project(root)
+
+    def fail_on_chunks(request: Request) -> Reply:
+        whole = request.method == "GET" or request.body["mode"] == "query"
+        return embed_service(request) if whole else broken
+
+    by_http.answer = fail_on_chunks
+    with pytest.raises(ProviderError):
+        project.update()
+    status = project.status()
+    assert status.state is IndexState.INCOMPLETE
+    assert status.total_chunks == 0
+    assert "provider failed" in (status.last_error or "")
+    by_http.answer = embed_service
+    assert project.update().total_files == len(FILES)
+    assert project.status().state is IndexState.READY
+
+
+def test_nobody_there_makes_no_index(engine: Engine, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FINDSPOT_EMBEDDING_PROVIDER", "http")
+    monkeypatch.setenv("FINDSPOT_EMBEDDING_ENDPOINT", "http://127.0.0.1:1")
+    project = engine.project(root)
+    with pytest.raises(ProviderError, match="refused") as caught:
+        project.update()
+    assert "embedding.endpoint" in caught.value.hint
+    assert not project.store.exists
+
+
+def test_another_model_is_refused_and_the_command_that_helps_is_named(
+    engine: Engine, root: Path, service: Loopback, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = engine.project(root)
+    project.update()
+    monkeypatch.setenv("FINDSPOT_EMBEDDING_PROVIDER", "http")
+    monkeypatch.setenv("FINDSPOT_EMBEDDING_ENDPOINT", service.url)
+    for ask in (lambda: project.search(Query("area")), project.update):
+        with pytest.raises(ModelMismatchError) as caught:
+            ask()
+        assert "findspot reindex --provider http" in caught.value.hint
+        assert "config set embedding.provider local:static" in caught.value.hint
+
+
+def test_changing_the_model_embeds_stored_chunks_and_cuts_nothing(
+    engine: Engine, root: Path, service: Loopback, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = engine.project(root)
+    project.update()
+    before, model = contents(project), project.status().model
+    static = project.search(Query("area of a circle")).hits
+    monkeypatch.setenv("FINDSPOT_EMBEDDING_PROVIDER", "http")
+    monkeypatch.setenv("FINDSPOT_EMBEDDING_ENDPOINT", service.url)
+    phases = []
+    report = project.update(force=True, progress=lambda step: phases.append(step.phase))
+    assert (report.files_indexed, report.files_unchanged) == (0, len(FILES))
+    assert report.chunks_created == project.status().total_chunks
+    assert "embedding" in phases
+    assert contents(project) == before
+    assert project.status().model == f"http@{service.url}/embed/{DIMENSIONS}"
+    assert project.search(Query("area of a circle", mode=Mode.SEMANTIC)).hits
+    monkeypatch.delenv("FINDSPOT_EMBEDDING_PROVIDER")
+    project.update(force=True)
+    assert project.status().model == model
+    assert project.search(Query("area of a circle")).hits == static
+
+
+def test_a_change_of_model_that_fails_changes_nothing(
+    engine: Engine, root: Path, by_http: Loopback, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("FINDSPOT_EMBEDDING_PROVIDER")
+    project = engine.project(root)
+    project.update()
+    before = project.search(Query("area of a circle")).hits
+    by_http.answer = lambda asked: (
+        embed_service(asked) if asked.body and asked.body["mode"] == "query" else Reply(503, "busy")
+    )
+    monkeypatch.setenv("FINDSPOT_EMBEDDING_PROVIDER", "http")
+    with pytest.raises(ProviderError):
+        project.update(force=True)
+    monkeypatch.delenv("FINDSPOT_EMBEDDING_PROVIDER")
+    assert project.search(Query("area of a circle")).hits == before
+
+
+def test_a_provider_given_for_one_run_becomes_the_index_s_own(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    api = Loopback(embeddings_api)
+    monkeypatch.setenv("FINDSPOT_EMBEDDING_ENDPOINT", api.url)
+    engine = Engine({"embedding.provider": "api:openai"})
+    engine.project(root).update()
+    engine.close()
+    later = Engine()
+    assert later.project(root).search(Query("area", mode=Mode.SEMANTIC)).hits
+    assert later.project(root).settings.embed.provider == "api:openai"
+    later.close()
+    api.close()
+
+
+def test_a_dtype_that_a_provider_does_not_have(
+    engine: Engine, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FINDSPOT_EMBEDDING_DTYPE", "fp32")
+    with pytest.raises(InvalidArgumentError, match="no dtype of local:static"):
+        engine.project(root).update()
