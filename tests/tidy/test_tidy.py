@@ -1,0 +1,180 @@
+"""What the product says about itself is true, and stays small, light and tidy."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+import click
+import pytest
+
+import findspot
+from findspot.core import errors
+from findspot.core.config import KEYS
+from findspot.core.model import SkipReason
+from findspot.serve.cli.app import COMMANDS
+from findspot.serve.cli.app import findspot as program
+
+ROOT = Path(__file__).parents[2]
+SOURCE = ROOT / "src" / "findspot"
+PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]
+
+MOST_LINES = 500
+LONGER = {"core/config.py": 650}
+"""Modules that may be longer, each for a reason: one table of every key of the configuration."""
+
+COMMAND = re.compile(r"(?<!from )(?<![\w/.-])findspot ((?:[a-z]+\b|--?[a-z])[^`\n|&;)]*)")
+VARIABLE = re.compile(r"\b(?:FINDSPOT|CORTEX)_[A-Z0-9_]*[A-Z0-9]\b")
+OTHER_VARIABLES = {"FINDSPOT_HOME"}
+
+
+@cache
+def tracked() -> list[Path]:
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True, text=True)
+    return [ROOT / name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file()]
+
+
+@cache
+def error_codes() -> set[str]:
+    classes = [value for value in vars(errors).values() if isinstance(value, type)]
+    return {kind.code for kind in classes if issubclass(kind, errors.FindspotError)}
+
+
+class TestSurface:
+    def test_every_public_name_is_there_and_described(self) -> None:
+        for name in findspot.__all__:
+            value = getattr(findspot, name)
+            assert isinstance(value, str) or value.__doc__, name
+        assert findspot.__doc__
+
+    def test_nothing_else_is_public(self) -> None:
+        assert set(findspot._HOMES) | {"__version__"} == set(findspot.__all__)
+        with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
+            findspot.Nothing  # noqa: B018
+
+    def test_the_library_page_names_what_it_exports(self) -> None:
+        readme = (ROOT / "README.md").read_text()
+        for name in ("Engine", "Query", "FindspotError"):
+            assert name in readme
+
+    def test_every_module_says_what_it_is(self) -> None:
+        for path in SOURCE.rglob("*.py"):
+            text = path.read_text()
+            assert not text.strip() or text.startswith('"""'), path
+
+    @pytest.mark.parametrize("name", COMMANDS)
+    def test_every_command_has_help(self, name: str) -> None:
+        command = program.get_command(click.Context(program), name)
+        assert command is not None
+        assert command.help
+
+
+def spoken_commands() -> list[tuple[str, str]]:
+    """Every command line that a page shows, with the page."""
+    found = []
+    for page in PAGES:
+        for line in COMMAND.findall(page.read_text()):
+            found.append((page.name, line.strip()))
+    return found
+
+
+class TestPages:
+    @pytest.mark.parametrize(("page", "line"), spoken_commands())
+    def test_commands_and_options_exist(self, page: str, line: str) -> None:
+        command: click.Command = program
+        context = click.Context(program)
+        for word in line.split():
+            if isinstance(command, click.Group) and not word.startswith("-") and word.isidentifier():
+                inner = command.get_command(context, word)
+                assert inner is not None, f"{page}: `findspot {line}`: no command {word}"
+                command = inner
+        options = {
+            name for parameter in command.params for name in (*parameter.opts, *parameter.secondary_opts)
+        }
+        options |= {"--help", "-h"}
+        for word in re.findall(r"(?<=\s)--[a-z][a-z-]*", " " + line):
+            assert word in options, f"{page}: `findspot {line}`: no option {word}"
+
+    def test_environment_variables_exist(self) -> None:
+        known = {key.variable for key in KEYS} | OTHER_VARIABLES
+        for page in PAGES:
+            assert set(VARIABLE.findall(page.read_text())) <= known, page.name
+
+    def test_error_codes_exist(self) -> None:
+        """A code is what stands beside the word, or is spelled like one of ours."""
+        for page in PAGES:
+            for code in re.findall(r"`([A-Z]+(?:_[A-Z]+)+)`", page.read_text()):
+                if code.endswith(
+                    ("_NOT_FOUND", "_MISMATCH", "_CORRUPT", "_BUSY", "_ERROR", "_FAILED", "_FULL")
+                ):
+                    assert code in error_codes(), f"{page.name}: {code}"
+
+    @pytest.mark.parametrize("name", ["errors.md", "troubleshooting.md"])
+    def test_a_page_of_errors_names_them_all(self, name: str) -> None:
+        page = ROOT / "docs" / name
+        if not page.exists():
+            pytest.skip("no such page")
+        text = page.read_text()
+        missing = [code for code in error_codes() if code not in text]
+        missing += [reason for reason in SkipReason if reason not in text]
+        assert not missing
+
+    def test_links_between_pages_lead_somewhere(self) -> None:
+        for page in PAGES:
+            for target in re.findall(r"\]\((?!https?:|mailto:)([^)#\s]+)", page.read_text()):
+                assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+    def test_the_changelog_has_a_place_for_what_comes_next(self) -> None:
+        assert re.search(r"^## Unreleased$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+
+
+class TestTree:
+    def test_no_module_is_too_long(self) -> None:
+        for path in SOURCE.rglob("*.py"):
+            name = path.relative_to(SOURCE).as_posix()
+            lines = path.read_text().count("\n")
+            assert lines <= LONGER.get(name, MOST_LINES), f"{name}: {lines} lines"
+
+    def test_no_paths_or_hosts_of_one_machine(self) -> None:
+        elsewhere = re.compile(
+            r"/work/(?!project|other)|/root/|/Users/[a-z]|(?:extra-)?index-url|artifactory|\bregistry\.[a-z-]+\.[a-z]{2,}"
+        )
+        for path in tracked():
+            if path.suffix in (".txt", ".bin", ".zst", ".gz", ".sqlite") or path == Path(__file__):
+                continue
+            found = elsewhere.search(path.read_text("utf-8", "ignore"))
+            assert not found, f"{path.relative_to(ROOT)}: {found[0] if found else ''}"
+
+    def test_no_leftovers(self) -> None:
+        left = re.compile(r"\b(?:FIXME|XXX)\b|\bbreakpoint\(\)")
+        for path in SOURCE.rglob("*.py"):
+            assert not left.search(path.read_text()), path
+
+
+def loaded_after(statement: str) -> set[str]:
+    """The packages that a fresh interpreter has imported after a statement."""
+    code = f"import sys\n{statement}\nprint(*{{name.partition('.')[0] for name in sys.modules}})"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
+    return set(done.stdout.split("\n")[-2].split())
+
+
+class TestWeight:
+    def test_import_findspot_is_light(self) -> None:
+        assert not loaded_after("import findspot") & {"numpy", "mcp", "click", "rich", "tantivy", "sqlite3"}
+
+    def test_the_engine_needs_no_protocol_nor_parsers(self) -> None:
+        loaded = loaded_after("import findspot.engine")
+        assert not loaded & {"mcp", "click", "rich", "tree_sitter", "pydantic", "toons"}
+
+    def test_help_is_light(self) -> None:
+        statement = "from findspot.serve.cli.app import run\nrun(['--help'])"
+        assert not loaded_after(statement) & {"numpy", "mcp", "tantivy", "tree_sitter", "pydantic"}
+
+    @pytest.mark.parametrize("name", ["findspot.core.model", "findspot.rank.signals", "findspot.text.tokens"])
+    def test_the_inner_layers_need_nothing(self, name: str) -> None:
+        importlib.import_module(name)
+        assert not loaded_after(f"import {name}") & {"numpy", "mcp", "click", "tantivy", "tree_sitter"}
