@@ -7,7 +7,6 @@ import json
 import os
 from collections.abc import Callable, Mapping
 
-import numpy as np
 import pytest
 
 from findspot import Project, Query
@@ -19,8 +18,6 @@ from findspot.core.errors import (
     ModelMismatchError,
 )
 from findspot.core.model import Corpus, IndexState, Mode
-from findspot.embed.protocol import Embedder
-from findspot.embed.registry import open_embedder
 from findspot.search.questions import MAX_QUERY_CHARS
 from shop_project import FILES, paths, shop
 
@@ -129,12 +126,14 @@ class TestStates:
     def test_another_model_is_refused(self, make_project: MakeProject) -> None:
         project = make_project({"a.py": "def alpha():\n    return 1\n"})
         project.update()
-        other = Project(project.root, embedder=lambda provider: Renamed(open_embedder(provider)))
-        with pytest.raises(ModelMismatchError) as caught:
-            other.search(Query("alpha"))
-        assert "other-model" in caught.value.user_message
+        with project.store.writer() as writer:
+            writer.set_meta(model="other-model@1/64")
+            writer.commit()
+        for mode in Mode:
+            with pytest.raises(ModelMismatchError) as caught:
+                project.search(Query("alpha", mode=mode))
+        assert "other-model@1/64" in caught.value.user_message
         assert "reindex" in caught.value.hint
-        other.close()
 
     def test_a_changed_file_is_found_by_its_new_words_after_an_update(
         self, make_project: MakeProject
@@ -147,22 +146,6 @@ class TestStates:
         project.update()
         assert project.search(Query("alpha", mode=Mode.KEYWORD)).hits == ()
         assert project.search(Query("omega", mode=Mode.KEYWORD)).hits[0].symbols == ("omega",)
-
-
-class Renamed:
-    """The real model under another name."""
-
-    def __init__(self, model: Embedder) -> None:
-        self._model = model
-        self.id = "other-model"
-        self.revision = model.revision
-        self.dimensions = model.dimensions
-
-    def embed(self, *args: object) -> np.ndarray:
-        return self._model.embed(*args)  # type: ignore[arg-type]
-
-    def close(self) -> None:
-        self._model.close()
 
 
 def test_answers_can_be_written_as_json() -> None:
