@@ -5,6 +5,7 @@ Matching is ripgrep's, whose time is linear in the text: no pattern can hang the
 
 from __future__ import annotations
 
+import re
 import subprocess
 
 import numpy as np
@@ -20,6 +21,8 @@ TIMEOUT_S = 10.0
 _OPTIONS = ("--no-config", "--ignore-case", "--text", "--line-number", "--no-filename", "--max-columns=1",
             "--no-heading", "--color=never")  # fmt: skip
 """The numbers of the matching lines are wanted, not the lines, which `--max-columns` leaves out."""
+
+_AFTER_NUMBER = re.compile(rb":[^\n]*")
 
 
 class RegexStrategy:
@@ -66,5 +69,5 @@ def _matching_lines(pattern: str, tools: ToolSet) -> NDArray[np.int64]:
         error.hint = ""
         error.args = (error.user_message,)
         raise error
-    numbers = [int(line.partition(b":")[0]) for line in done.stdout.splitlines()]
-    return np.array(numbers, dtype=np.int64) - 1
+    numbers = _AFTER_NUMBER.sub(b"", done.stdout).decode("ascii")
+    return np.fromstring(numbers, dtype=np.int64, sep="\n") - 1
