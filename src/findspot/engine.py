@@ -33,8 +33,10 @@ if TYPE_CHECKING:
 class Engine:
     """Everything one process needs; its projects are opened once and kept."""
 
-    def __init__(self, flags: dict[str, object] | None = None) -> None:
+    def __init__(self, flags: dict[str, object] | None = None, *, watching: bool = False) -> None:
+        """With `watching`, each project that is opened is kept fresh, unless its settings say no."""
         self._flags = flags or {}
+        self._watching = watching
         self._projects: dict[Path, Project] = {}
         self._catalogues: dict[Path, Catalogue] = {}
         self._guard = threading.Lock()
@@ -54,6 +56,8 @@ class Engine:
         with self._guard:
             if root not in self._projects:
                 self._projects[root] = Project(root, self._flags, self.embedder)
+                if self._watching and self._projects[root].settings.sync.watch:
+                    self._projects[root].watch()
             return self._projects[root]
 
     def embedder(self, provider: str, settings: EmbedSettings | None = None) -> Embedder:

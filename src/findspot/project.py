@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,6 +25,7 @@ from findspot.core.errors import (
 )
 from findspot.core.files import folder_bytes, write_json
 from findspot.core.globs import compile_glob
+from findspot.core.locks import is_locked
 from findspot.core.log import get_logger
 from findspot.core.model import (
     Corpus,
@@ -44,17 +47,24 @@ from findspot.embed.registry import OpenEmbedder, open_embedder
 from findspot.indexing import pipeline
 from findspot.indexing.delta import compare
 from findspot.indexing.spare import SparePool
+from findspot.search.freshness import Disk, check
 from findspot.search.hybrid import search
 from findspot.search.regex import search_regex
 from findspot.store.index import IndexStore
 from findspot.store.records import DerivedDamagedError
 from findspot.store.snapshot import Snapshot
+from findspot.sync.dirty import read_dirty
+from findspot.sync.lazy import Lazy
+from findspot.sync.supervisor import LOCK_NAME, MANY, Standing, Supervisor
 
 _log = get_logger("project")
 
 MAX_PATH_RESULTS = 100_000
 """Paths a glob may give back, whatever the limit asked for."""
 
+
+_MOST_ASKED = 200
+"""How many results are looked at, at most, to fill a page that deleted files left gaps in."""
 
 _NO_FAILURE = (CancelledError, FileLimitError, IndexBusyError, IndexFormatError)
 """Stopped on request, asked first, or not ours to write to."""
@@ -73,6 +83,8 @@ class Project:
         self._flags = flags or {}
         self._embedder = embedder
         self._workers = SparePool()
+        self._supervisor: Supervisor | None = None
+        self._guard = threading.Lock()
         home = load_settings(flags=self._flags).home
         self.store = IndexStore(index_folder(home, self.root), str(self.root))
 
@@ -93,6 +105,12 @@ class Project:
 
         `force` does every file anew. `allow_large` agrees to a project of more than `maxFiles`.
         """
+        with self._alone():
+            return self._update(force, allow_large, progress, cancel or CancelToken())
+
+    def _update(
+        self, force: bool, allow_large: bool, progress: ProgressSink, cancel: CancelToken
+    ) -> IndexReport:
         settings = self.settings
         if settings.store.kind != "default":
             raise InvalidArgumentError(
@@ -108,7 +126,7 @@ class Project:
             force=force,
             allow_large=allow_large,
             progress=progress,
-            cancel=cancel or CancelToken(),
+            cancel=cancel,
             workers=self._workers,
         )
         try:
@@ -126,6 +144,10 @@ class Project:
         """Index one file anew, whatever the index thinks of it; returns its number of chunks."""
         relative = relative_path(self.root, path)
         self._require_index()
+        with self._alone():
+            return self._reindex_file(relative)
+
+    def _reindex_file(self, relative: str) -> int:
         settings = self.settings
         found = classify(self.root, relative, pipeline.policy_of(settings))
         if isinstance(found, Skip):
@@ -149,14 +171,39 @@ class Project:
         """Remove the index; False when there was none."""
         if not self.store.folder.exists():
             return False
-        self.store.delete()
+        with self._alone():
+            self.store.delete()
         return True
+
+    def refresh(self, paths: frozenset[str] | None, cancel: CancelToken) -> None:
+        """What a watcher does: bring paths, or everything, up to date; nobody is asked."""
+        if paths is not None and self._refresh_paths(paths, cancel):
+            return
+        limit = self.settings.discover.max_files
+        held = sum(files for files, _ in self.store.figures()[1].values()) if self.store.exists else 0
+        self._update(False, held > limit, ignore_progress, cancel)
+
+    def watch(self) -> Supervisor:
+        """Keep the index fresh from now on, in this process or whichever watches already."""
+        with self._guard:
+            if self._supervisor is None:
+                self._supervisor = Supervisor(self)
+            return self._supervisor
+
+    def unwatch(self) -> None:
+        """Stop watching in this process."""
+        with self._guard:
+            supervisor, self._supervisor = self._supervisor, None
+        if supervisor:
+            supervisor.stop()
 
     def files(self, pattern: str = "**", limit: int = MAX_PATH_RESULTS) -> tuple[list[str], int]:
         """Indexed paths that match a glob, in order, and how many there are before the limit."""
         matches = compile_glob(pattern).match
         with self.store.snapshot() as snapshot:
             found = [file.path for file in snapshot.files.files if matches(file.path)]
+        if self.root.is_dir():  # what was deleted a moment ago is not there any more
+            found = [path for path in found if not path.isascii() or os.path.lexists(self.root / path)]
         return found[: min(limit, MAX_PATH_RESULTS)], len(found)
 
     def skipped(self, reason: str | None = None) -> list[Skip]:
@@ -167,6 +214,8 @@ class Project:
     def search(self, query: Query) -> Results:
         """Answer a query from one snapshot of the index."""
         settings = self.settings
+        if settings.sync.strategy == Lazy.name:
+            self._catch_up()
         embedder = self._open(settings)
         with self.store.snapshot() as snapshot:
             meta = snapshot.meta()
@@ -174,10 +223,7 @@ class Project:
                 raise ModelMismatchError(meta["model"], self._model(settings))
             if query.corpus is Corpus.DOCS and Corpus.DOCS not in snapshot.counts():
                 raise DocsIndexNotFoundError(str(self.root), str(self.store.folder))
-            if query.mode is Mode.REGEX:
-                results = search_regex(snapshot, self.root, query)
-            else:
-                results = search(snapshot, embedder, query)
+            results = self._fresh(snapshot, embedder, query, settings)
         if meta.get("build") != "complete":
             building = f"The index is still being built: {meta.get('done')} of {meta.get('total')} files."
             return replace(results, warning=" ".join(filter(None, (building, results.warning))))
@@ -200,8 +246,65 @@ class Project:
 
     def close(self) -> None:
         """Close files and end workers; the project can still be used and opens them again."""
+        self.unwatch()
         self._workers.close()
         self.store.close()
+
+    def _fresh(self, snapshot: Snapshot, embedder: Embedder, query: Query, settings: Settings) -> Results:
+        """Results whose files are as the results say; a page that loses some is filled up."""
+        disk = Disk(self.root, settings.discover.max_file_bytes, settings.discover.secret_scan)
+        results = self._ask(snapshot, embedder, query)
+        checked = check(results.hits, snapshot.file, disk)
+        if checked.dropped and results.total > query.offset + len(results.hits):
+            more = self._ask(snapshot, embedder, replace(query, limit=max(_MOST_ASKED, query.limit)))
+            checked = check(more.hits, snapshot.file, disk)
+        if checked.stale and self._supervisor:
+            self._supervisor.note(checked.stale)
+        return replace(
+            results,
+            hits=checked.hits[: query.limit],
+            total=max(results.total - checked.dropped, 0),
+            warning=" ".join(filter(None, (results.warning, checked.warning))) or None,
+        )
+
+    def _ask(self, snapshot: Snapshot, embedder: Embedder, query: Query) -> Results:
+        if query.mode is Mode.REGEX:
+            return search_regex(snapshot, self.root, query)
+        return search(snapshot, embedder, query)
+
+    def _catch_up(self) -> None:
+        """`lazy`: a search is what the waiting changes wait for; many are left to the watcher."""
+        waiting = read_dirty(self.store.folder)
+        if waiting and len(waiting) <= MANY and "" not in waiting:
+            with contextlib.suppress(FindspotError):  # the answer says itself what is stale
+                self._refresh_paths(frozenset(waiting), CancelToken())
+
+    def _refresh_paths(self, paths: frozenset[str], cancel: CancelToken) -> bool:
+        settings = self.settings
+        root = project_root(self.root)
+        run = pipeline.Run(
+            root,
+            self.store,
+            settings,
+            self._model(settings),
+            self._open(settings),
+            cancel=cancel,
+            workers=self._workers,
+        )
+        try:
+            if not pipeline.apply_paths(run, paths):
+                return False
+        except IndexFormatError:
+            raise
+        except IndexCorruptError:  # the way over the whole project knows what to do
+            return False
+        self._write_metadata()
+        return True
+
+    def _alone(self) -> contextlib.AbstractContextManager[None]:
+        """With this process's watcher keeping off."""
+        supervisor = self._supervisor
+        return supervisor.giving_way() if supervisor else contextlib.nullcontext()
 
     def _apply(self, run: pipeline.Run) -> IndexReport:
         try:
@@ -269,15 +372,20 @@ class Project:
             last_updated=meta.get("updated_at") or meta.get("created_at"),
             created_at=meta.get("created_at"),
             query_ready=files + docs > 0,
-            pending_changes=self._pending(snapshot, settings) if check_disk and not writing else 0,
+            pending_changes=self._pending(snapshot, settings) if check_disk else 0,
+            watcher_active=is_locked(self.store.folder / LOCK_NAME),
             progress=None if complete and not writing else Progress(done, total, "indexing"),
-            last_error=meta.get("last_error") or None,
+            last_error=meta.get("last_error") or self._standing.last_error or None,
             model=meta.get("model"),
             strategy=settings.sync.strategy,
             languages=snapshot.languages(),
             skipped=snapshot.skip_counts(),
             notes=tuple(filter(None, meta.get("notes", "").split("\n"))),
         )
+
+    @property
+    def _standing(self) -> Standing:
+        return self._supervisor.standing if self._supervisor else Standing(watching=False)
 
     def _pending(self, snapshot: Snapshot, settings: Settings) -> int:
         """Files whose size or time of writing says that the index is behind."""

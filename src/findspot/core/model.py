@@ -39,6 +39,7 @@ class SkipReason(StrEnum):
     TOO_DEEP = "too_deep"
     UNSAFE_NAME = "unsafe_name"
     LFS_POINTER = "lfs_pointer"
+    SECRET = "secret"
     MINIFIED = "minified"
     EMPTY = "empty"
     UNREADABLE = "unreadable"

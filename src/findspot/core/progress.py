@@ -25,6 +25,10 @@ class CancelToken:
     def cancel(self) -> None:
         self._event.set()
 
+    def wait(self, timeout_s: float) -> bool:
+        """Wait to be cancelled; False when the time is over before."""
+        return self._event.wait(timeout_s)
+
     @property
     def cancelled(self) -> bool:
         return self._event.is_set()

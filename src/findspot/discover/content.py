@@ -6,6 +6,7 @@ import codecs
 import re
 
 from findspot.core.model import Skip, SkipReason
+from findspot.discover.secrets import find_secrets, masked
 
 SNIFF_BYTES = 8 * 1024
 """How far a NUL is looked for: as git and S0's policy do."""
@@ -111,6 +112,20 @@ def decode(data: bytes) -> str:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError:
         return data.decode("latin-1")
+
+
+def readable_text(path: str, data: bytes, secret_scan: str) -> str | Skip:
+    """The text of a file as it may be indexed and shown, or why it may not."""
+    unfit = content_skip(path, data)
+    if unfit:
+        return unfit
+    text = decode(data)
+    if secret_scan == "off":
+        return text
+    if secret_scan == "mask":
+        return masked(text)
+    found = find_secrets(text)
+    return Skip(path, SkipReason.SECRET, f"it holds a {found[0].kind}") if found else text
 
 
 def _is_binary(data: bytes) -> bool:

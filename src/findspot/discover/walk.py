@@ -25,6 +25,8 @@ class Discovery:
     files: list[SourceFile] = field(default_factory=list)
     skips: list[Skip] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    folders: list[str] = field(default_factory=list)
+    """Every folder that was entered, with a trailing slash; the root is empty."""
 
 
 def walk(root: Path, policy: Policy, check: Callable[[], None] | None = None) -> Discovery:
@@ -40,12 +42,23 @@ def walk(root: Path, policy: Policy, check: Callable[[], None] | None = None) ->
 
 def classify(root: Path, path: str, policy: Policy) -> SourceFile | Skip:
     """The answer `walk` gives for one path: the file, its Skip, or the Skip of a folder it is in."""
+    found = look(root, path, policy, into_folders=False)
+    return found.files[0] if found.files else found.skips[0]
+
+
+def look(root: Path, path: str, policy: Policy, *, into_folders: bool = True) -> Discovery:
+    """What `walk` finds at one path: the file, or all that is below the folder."""
     parts = nfc(path).split("/")
     if any(part in ("", ".", "..") or "\0" in part for part in parts):
-        return Skip(path, SkipReason.UNSAFE_NAME, "not a path inside the project")
+        return Discovery(skips=[Skip(path, SkipReason.UNSAFE_NAME, "not a path inside the project")])
     with Folder.open_root(root) as top:
         walker = _Walker(top, policy, None)
-        return walker.classify(top, "", parts, walker.no_ignores)
+        verdict = walker.classify(top, "", parts, walker.no_ignores, into_folders=into_folders)
+    if isinstance(verdict, SourceFile):
+        walker.found.files.append(verdict)
+    elif verdict:
+        walker.found.skips.append(verdict)
+    return walker.found
 
 
 class _Walker:
@@ -64,6 +77,7 @@ class _Walker:
         """Judge every entry of a folder, and go on into its folders."""
         if self._check:
             self._check()
+        self.found.folders.append(prefix)
         try:
             entries = folder.scan()
         except OSError as error:
@@ -92,8 +106,10 @@ class _Walker:
             else:
                 self.found.skips.append(verdict)
 
-    def classify(self, folder: Folder, prefix: str, parts: list[str], ignores: Ignores) -> SourceFile | Skip:
-        """The same for the one entry that `parts` leads to."""
+    def classify(
+        self, folder: Folder, prefix: str, parts: list[str], ignores: Ignores, *, into_folders: bool
+    ) -> SourceFile | Skip | None:
+        """The same for the one entry that `parts` leads to; None for a folder that was entered."""
         path = prefix + parts[0]
         try:
             names = [entry.name for entry in folder.scan()]
@@ -105,7 +121,7 @@ class _Walker:
             verdict = self._judge(prefix, name, folder.lstat(name), ignores.inside(prefix))
             if verdict is not None:
                 return verdict if len(parts) == 1 or isinstance(verdict, Skip) else _vanished(path, parts)
-            if len(parts) == 1:
+            if len(parts) == 1 and not into_folders:
                 return Skip(path, SkipReason.NOT_REGULAR, "a folder")
             inner = folder.enter(name)
         except FileNotFoundError:
@@ -113,7 +129,10 @@ class _Walker:
         except OSError as error:
             return _failure(path + "/" if len(parts) > 1 else path, error)
         with inner:
-            return self.classify(inner, path + "/", parts[1:], ignores)
+            if len(parts) == 1:
+                self.enter(inner, path + "/", ignores)
+                return None
+            return self.classify(inner, path + "/", parts[1:], ignores, into_folders=into_folders)
 
     def _enter_child(self, folder: Folder, prefix: str, name: str, ignores: Ignores) -> None:
         path = f"{prefix}{nfc(name)}/"

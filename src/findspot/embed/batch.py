@@ -51,6 +51,13 @@ def embed_chunks(embedder: Embedder, chunks: Sequence[Chunk]) -> QuantisedVector
     return quantise(unit(pooled))
 
 
+def joined(first: QuantisedVectors, second: QuantisedVectors) -> QuantisedVectors:
+    """The rows of both."""
+    return QuantisedVectors(
+        np.concatenate((first.values, second.values)), np.concatenate((first.scales, second.scales))
+    )
+
+
 def chunk_key(embedder: Embedder, chunk: Chunk) -> bytes:
     """Equal keys mean equal vectors: the model and everything of the chunk that is embedded."""
     digest = hashlib.sha256()

@@ -45,6 +45,16 @@ def compare(found: Iterable[SourceFile], known: KnownFiles, indexed_at_ns: int, 
     return delta
 
 
+def outermost(paths: Iterable[str]) -> tuple[str, ...]:
+    """The paths that are not below another one of them."""
+    kept: set[str] = set()
+    for path in sorted(set(paths), key=lambda path: path.count("/")):
+        parts = path.split("/")
+        if not any("/".join(parts[:depth]) in kept for depth in range(1, len(parts))):
+            kept.add(path)
+    return tuple(sorted(kept))
+
+
 def _same(file: SourceFile, stored: StoredFile) -> bool:
     return (
         file.size == stored.size

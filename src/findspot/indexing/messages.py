@@ -24,6 +24,7 @@ class Setup:
     max_file_bytes: int
     revision: str | None = None
     """Of a model that embeds in the indexing process; None where each worker opens its own."""
+    secret_scan: str = "skip"
 
 
 @dataclass(frozen=True, slots=True)

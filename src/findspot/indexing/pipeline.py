@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,11 +15,11 @@ from findspot.core.log import get_logger
 from findspot.core.model import IndexReport, Progress, Skip, SkipReason, SourceFile
 from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
 from findspot.discover.policy import Policy
-from findspot.discover.walk import Discovery, walk
+from findspot.discover.walk import Discovery, look, walk
 from findspot.embed.batch import POOLING_REVISION
 from findspot.embed.protocol import Embedder
 from findspot.embed.registry import open_embedder, provider_named
-from findspot.indexing.delta import Delta, compare
+from findspot.indexing.delta import Delta, compare, outermost
 from findspot.indexing.embedding import embedded, renew_vectors
 from findspot.indexing.messages import Indexed, Job, Outcome, Setup, Unchanged
 from findspot.indexing.pool import worker_count
@@ -32,6 +32,9 @@ _log = get_logger("indexing")
 
 PIPELINE_REVISION = "2"
 """Raised when the same file would give other chunks: an index of another revision is redone."""
+
+WAIT_S = 1.0
+"""How long another writer is waited for: saved files are stored in less than that."""
 
 COMMIT_S = 2.0
 _COMMIT_CHUNKS = 8_000
@@ -70,7 +73,7 @@ def apply(run: Run) -> IndexReport:
     """Bring the index of a project up to date with its files."""
     run.progress(Progress(0, 0, "scanning"))
     found = discover(run)
-    with run.store.writer() as writer:
+    with run.store.writer(WAIT_S) as writer:
         run.created = not writer.meta().get("created_at")
         force = _prepare(run, writer)
         # Permissions change without a trace in a file's time of writing: such files are tried again.
@@ -84,13 +87,51 @@ def apply(run: Run) -> IndexReport:
 
 def apply_one(run: Run, file: SourceFile) -> int:
     """Index one file anew; returns its number of chunks."""
-    with run.store.writer() as writer:
+    with run.store.writer(WAIT_S) as writer:
         _prepare(run, writer)
         delta = Delta(changed=[(file, None)])
         _index_changed(run, writer, delta, force=True)
         writer.set_meta(updated_at=_now())
         writer.commit()
     return run.chunks
+
+
+def apply_paths(run: Run, paths: Iterable[str]) -> bool:
+    """Bring some files and folders up to date; False when that is not enough.
+
+    It is not where the index is unfinished, or was made by another model or another revision.
+    """
+    places = outermost(paths)
+    policy = policy_of(run.settings)
+    found = Discovery()
+    for place in places:
+        run.cancel.check()
+        here = look(run.root, place, policy)
+        found.files += here.files
+        found.skips += [skip for skip in here.skips if skip.reason is not SkipReason.VANISHED]
+    with run.store.writer(WAIT_S) as writer:
+        meta = writer.meta()
+        wanted = {"build": "complete", "pipeline": _pipeline(run), "model": run.model}
+        if any(meta.get(name) != value for name, value in wanted.items()):
+            return False
+        _apply_found(run, writer, found, places)
+        return True
+
+
+def _apply_found(run: Run, writer: Writer, found: Discovery, places: tuple[str, ...]) -> None:
+    """Store what was found at some places; without a commit where all is as the index has it."""
+    # Someone said that these files changed: their times of writing prove nothing.
+    delta = compare(found.files, writer.known_files(places), 0, force=False)
+    gone = (*delta.removed, *delta.forgotten)
+    for path in gone:
+        writer.remove(path)
+    left_out = writer.renew_walk_skips(places, found.skips)
+    _index_changed(run, writer, delta, force=False)
+    written = any(known is None or known.mtime_ns != file.mtime_ns for file, known in delta.changed)
+    if gone or left_out or written or run.indexed or run.skips:
+        writer.set_meta(updated_at=_now(), last_error="")
+        writer.commit()
+        _log.info("%d files indexed, %d unchanged, %d removed", run.indexed, run.unchanged, len(gone))
 
 
 def discover(run: Run) -> Discovery:
@@ -142,7 +183,8 @@ def _change_model(run: Run, writer: Writer) -> None:
 
 
 def _pipeline(run: Run) -> str:
-    return f"{PIPELINE_REVISION}:{POOLING_REVISION}:{run.settings.chunk.strategy}"
+    settings = run.settings
+    return f"{PIPELINE_REVISION}:{POOLING_REVISION}:{settings.chunk.strategy}:{settings.discover.secret_scan}"
 
 
 def _indexed_at(writer: Writer) -> int:
@@ -194,6 +236,7 @@ def _outcomes(run: Run, writer: Writer, delta: Delta, force: bool) -> Generator[
         strategy=run.settings.chunk.strategy,
         max_file_bytes=run.settings.discover.max_file_bytes,
         revision=None if embedder is None else embedder.revision,
+        secret_scan=run.settings.discover.secret_scan,
     )
     size = worker_count(len(delta.changed), sum(file.size for file, _ in delta.changed))
     with run.workers.lend(setup, size) as pool:

@@ -17,15 +17,18 @@ from typing import BinaryIO
 from findspot.chunk.dispatch import chunk_file
 from findspot.core.files import content_hash
 from findspot.core.model import Chunk, ChunkType, Skip, SkipReason
-from findspot.discover.content import content_skip, decode
+from findspot.discover.content import readable_text
 from findspot.discover.reading import read_file
-from findspot.embed.batch import chunk_key, embed_chunks
+from findspot.embed.batch import QuantisedVectors, chunk_key, embed_chunks, joined
 from findspot.embed.later import LaterEmbedder
 from findspot.embed.protocol import Embedder
 from findspot.embed.registry import open_embedder
 from findspot.indexing.messages import READY, Indexed, Job, Outcome, Rejected, Setup, Unchanged
 from findspot.store.records import ChunkRecord, FileRecord
 from findspot.text.document import keyword_text
+
+_NICE = 10
+"""Whatever the user does at the machine meanwhile goes first."""
 
 
 def process(job: Job, setup: Setup, embedder: Embedder) -> Outcome:
@@ -37,9 +40,10 @@ def process(job: Job, setup: Setup, embedder: Embedder) -> Outcome:
     file = replace(job.file, size=len(data))
     if sha256 == job.known_sha256:
         return Unchanged(file)
-    if unfit := content_skip(file.path, data):
-        return Rejected(unfit, file)
-    chunked = chunk_file(file, decode(data), setup.strategy)
+    text = readable_text(file.path, data, setup.secret_scan)
+    if isinstance(text, Skip):
+        return Rejected(text, file)
+    chunked = chunk_file(file, text, setup.strategy)
     if not chunked.chunks:
         return Rejected(Skip(file.path, SkipReason.EMPTY), file)
     records = _records(chunked.chunks, job.known_keys, embedder)
@@ -51,7 +55,7 @@ def _records(
 ) -> tuple[ChunkRecord, ...]:
     keys = [chunk_key(embedder, chunk) for chunk in chunks]
     fresh = [chunk for chunk, key in zip(chunks, keys, strict=True) if key not in known]
-    vectors = embed_chunks(embedder, fresh) if fresh else None
+    vectors = _embedded(embedder, fresh) if fresh else None
     records = []
     row = 0
     for chunk, key in zip(chunks, keys, strict=True):
@@ -61,6 +65,17 @@ def _records(
             row += 1
         records.append(record)
     return tuple(records)
+
+
+def _embedded(embedder: Embedder, chunks: list[Chunk]) -> QuantisedVectors:
+    """All at once, or where memory does not allow that, by halves."""
+    try:
+        return embed_chunks(embedder, chunks)
+    except MemoryError:
+        if len(chunks) == 1:
+            raise
+        middle = len(chunks) // 2
+        return joined(_embedded(embedder, chunks[:middle]), _embedded(embedder, chunks[middle:]))
 
 
 def _keywords(chunk: Chunk) -> str:
@@ -91,12 +106,17 @@ def _outcome(job: Job, setup: Setup, embedder: Embedder) -> Outcome:
     """One bad file never fails a run: it is told apart from a crash only by being cheaper."""
     try:
         return process(job, setup, embedder)
+    except MemoryError:
+        skip = Skip(job.file.path, SkipReason.WORKER_CRASHED, "there is not enough memory for this file")
+        return Rejected(skip, job.file)
     except Exception as error:  # noqa: BLE001  the boundary of one file of a run
         skip = Skip(job.file.path, SkipReason.WORKER_CRASHED, f"it could not be cut: {type(error).__name__}")
         return Rejected(skip, job.file)
 
 
 def main() -> None:
+    if hasattr(os, "nice"):
+        os.nice(_NICE)
     # Ctrl-C reaches every process of the terminal; the indexing process decides what it means.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     sink = os.fdopen(os.dup(sys.stdout.fileno()), "wb")

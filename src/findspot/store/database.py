@@ -160,6 +160,27 @@ def find_file(db: sqlite3.Connection, path: str) -> StoredFile | None:
     return StoredFile._make(row) if row else None
 
 
+_AT = "(path = ?1 OR (path >= ?1 || '/' AND path < ?1 || '0'))"
+"""A path and all that is below it, by the index of paths; `0` is the character after the slash."""
+
+
+def files_at(db: sqlite3.Connection, path: str) -> list[StoredFile]:
+    """The file of that path, or those below the folder."""
+    return list(map(StoredFile._make, db.execute(f"SELECT {_FILE_COLUMNS} FROM files WHERE {_AT}", (path,))))
+
+
+def files_left_out_at(db: sqlite3.Connection, path: str) -> dict[str, tuple[int, int]]:
+    """The same of the files that were read and have a Skip."""
+    rows = db.execute(f"SELECT path, size, mtime_ns FROM skips WHERE mtime_ns IS NOT NULL AND {_AT}", (path,))
+    return {path: (size, mtime_ns) for path, size, mtime_ns in rows}
+
+
+def walk_skips_at(db: sqlite3.Connection, path: str) -> list[Skip]:
+    """The same of what the walk left out."""
+    rows = db.execute(f"SELECT path, reason, detail FROM skips WHERE mtime_ns IS NULL AND {_AT}", (path,))
+    return [Skip(path, SkipReason(why), detail) for path, why, detail in rows]
+
+
 def last_file_id(db: sqlite3.Connection) -> int:
     row = db.execute("SELECT seq FROM sqlite_sequence WHERE name = 'files'").fetchone()
     return int(row[0]) if row else 0

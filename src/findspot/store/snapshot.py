@@ -12,7 +12,7 @@ from findspot.core.model import Corpus, Skip
 from findspot.store import database as rows
 from findspot.store import keywords, vectors
 from findspot.store.derived import Derived, FileTable
-from findspot.store.records import Definition, KnownFiles, StoredChunk
+from findspot.store.records import Definition, KnownFiles, StoredChunk, StoredFile
 
 
 class Snapshot:
@@ -47,6 +47,9 @@ class Snapshot:
 
     def known_files(self) -> KnownFiles:
         return KnownFiles({file.path: file for file in self.files.files}, rows.files_left_out(self._db))
+
+    def file(self, path: str) -> StoredFile | None:
+        return rows.find_file(self._db, path)
 
     def chunks(self, numbers: Sequence[int]) -> dict[int, StoredChunk]:
         return rows.chunks_by_number(self._db, numbers)

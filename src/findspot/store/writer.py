@@ -39,8 +39,15 @@ class Writer:
     def files(self) -> list[StoredFile]:
         return rows.all_files(self._db)
 
-    def known_files(self) -> KnownFiles:
-        return KnownFiles({file.path: file for file in self.files()}, rows.files_left_out(self._db))
+    def known_files(self, places: Sequence[str] | None = None) -> KnownFiles:
+        """All files; with `places`, those that are or lie below one of these paths."""
+        if places is None:
+            return KnownFiles({file.path: file for file in self.files()}, rows.files_left_out(self._db))
+        indexed = {file.path: file for place in places for file in rows.files_at(self._db, place)}
+        left_out: dict[str, tuple[int, int]] = {}
+        for place in places:
+            left_out |= rows.files_left_out_at(self._db, place)
+        return KnownFiles(indexed, left_out)
 
     def meta(self) -> dict[str, str]:
         return rows.read_meta(self._db)
@@ -90,6 +97,17 @@ class Writer:
         """Renew what the walk left out."""
         self._begin()
         rows.replace_walk_skips(self._db, skips)
+
+    def renew_walk_skips(self, places: Sequence[str], skips: Sequence[Skip]) -> bool:
+        """The same for what lies at some paths; False when nothing of it is new."""
+        before = {skip for place in places for skip in rows.walk_skips_at(self._db, place)}
+        if before == set(skips):
+            return False
+        self._begin()
+        for skip in before:
+            rows.delete_skip(self._db, skip.path)
+        rows.put_skips(self._db, skips, None)
+        return True
 
     def add_skips(self, skips: Iterable[Skip], file: SourceFile | None = None) -> None:
         """Note what was left out; with the file that was read, so that it is not read again."""

@@ -22,6 +22,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "docs": ("searching", "Search a project's documentation."),
     "status": ("inspect", "Show what the index holds and whether it is current."),
     "files": ("inspect", "List indexed files that match a glob."),
+    "watch": ("watch", "Keep a project's index up to date until stopped."),
     "projects": ("inspect", "List every indexed project."),
     "reindex": ("indexing", "Rebuild the index from scratch."),
     "delete": ("removal", "Delete a project's index."),

@@ -38,6 +38,12 @@ def emit(value: Any) -> None:
     click.echo(json.dumps(value, indent=2))
 
 
+def emit_line(value: Any) -> None:
+    """One of several JSON objects, a line each, at once: somebody follows them."""
+    click.echo(json.dumps(value))
+    sys.stdout.flush()
+
+
 def line(text: str = "", **style: Any) -> None:
     """One line of the result."""
     click.echo(paint(clean(text), sys.stdout, **style), color=True)

@@ -33,7 +33,7 @@ class Library:
             if self._engine is None:
                 from findspot.engine import Engine
 
-                self._engine = Engine()
+                self._engine = Engine(watching=True)
             return self._engine
 
     def watch_here(self) -> None:

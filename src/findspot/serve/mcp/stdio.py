@@ -26,6 +26,7 @@ from findspot.serve.mcp.tools import all_tools
 from findspot.serve.mcp.tools.cortex import require_chunks
 
 _WAITING_LINES = 256
+_FIRST_ANSWERS_S = 0.5
 _STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
@@ -68,11 +69,20 @@ def run() -> None:
     try:
         if settings_here().serve.toolsets == ("cortex",):
             require_chunks(library)
+        else:
+            _watch_soon(library)
         anyio.run(_serve, lines, library)
     except* (BrokenPipeError, ConnectionResetError):
         pass  # the client is gone, and nobody waits for the rest
     finally:
         library.close()
+
+
+def _watch_soon(library: Library) -> None:
+    """Watch the project we are in once the client has been answered: loading the engine takes a moment."""
+    timer = threading.Timer(_FIRST_ANSWERS_S, library.watch_here)
+    timer.daemon = True
+    timer.start()
 
 
 async def _serve(lines: Lines, library: Library) -> None:

@@ -1,0 +1,139 @@
+"""Answers that do not lie: before they go out, the files of hits are compared with the disk."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from findspot.core.files import content_hash
+from findspot.core.model import Corpus, Hit, Skip, SourceFile, Span
+from findspot.discover.content import readable_text
+from findspot.discover.reading import read_file
+from findspot.store.records import StoredFile
+
+_MIN_ANCHOR_CHARS = 4
+"""A line shorter than this, such as a bracket, does not tell a place."""
+
+_MOST_NAMED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """Hits as the disk has them now, and the files that the index is behind with."""
+
+    hits: tuple[Hit, ...]
+    dropped: int
+    stale: frozenset[str]
+
+    @property
+    def warning(self) -> str | None:
+        shown = sorted({hit.path for hit in self.hits} & self.stale)
+        if not shown:
+            return None
+        more = f" and {len(shown) - _MOST_NAMED} more" if len(shown) > _MOST_NAMED else ""
+        return f"Changed since indexed, so shown as they are now: {', '.join(shown[:_MOST_NAMED])}{more}."
+
+
+class Disk:
+    """The files of one project as they may be shown, each looked at once a search."""
+
+    def __init__(self, root: Path, max_bytes: int, secret_scan: str) -> None:
+        self._root = root
+        self._max_bytes = max_bytes
+        self._secret_scan = secret_scan
+
+    def lines_if_changed(self, file: StoredFile) -> list[str] | Skip | None:
+        """None for a file that is as indexed; else its lines, or why it has none."""
+        if self._looks_the_same(file):
+            return None
+        data = self._read(file)
+        if isinstance(data, Skip):
+            return data
+        return None if content_hash(data) == file.sha256 else self._lines(file, data)
+
+    def masked_lines(self, file: StoredFile) -> list[str] | Skip | None:
+        """The lines of a file whose secrets are struck out, where they are."""
+        if self._secret_scan != "mask":
+            return None
+        data = self._read(file)
+        return data if isinstance(data, Skip) else self._lines(file, data)
+
+    def _read(self, file: StoredFile) -> bytes | Skip:
+        wanted = SourceFile(file.path, Corpus(file.corpus), file.language, file.size, file.mtime_ns)
+        return read_file(self._root, wanted, self._max_bytes)
+
+    def _lines(self, file: StoredFile, data: bytes) -> list[str] | Skip:
+        text = readable_text(file.path, data, self._secret_scan)
+        return text if isinstance(text, Skip) else text.split("\n")
+
+    def _looks_the_same(self, file: StoredFile) -> bool:
+        try:
+            info = os.lstat(self._root / file.path)
+        except (OSError, ValueError):
+            return False
+        return stat.S_ISREG(info.st_mode) and (info.st_size, info.st_mtime_ns) == (file.size, file.mtime_ns)
+
+
+def check(hits: Iterable[Hit], find: Callable[[str], StoredFile | None], disk: Disk) -> Checked:
+    """Hits of deleted files left out, those of changed files read again where they are now."""
+    now: dict[str, list[str] | Skip | None] = {}
+    kept: list[Hit] = []
+    dropped = 0
+    for hit in hits:
+        file = find(hit.path)
+        if file and hit.path not in now:
+            now[hit.path] = disk.lines_if_changed(file)
+        lines = now.get(hit.path)
+        if file and lines is None and hit.kind == "line":  # read from the disk, secrets and all
+            current = _at_its_place(hit, disk.masked_lines(file))
+        else:
+            current = hit if lines is None else None if isinstance(lines, Skip) else located(hit, lines)
+        if current is None:
+            dropped += 1
+        else:
+            kept.append(current)
+    return Checked(tuple(kept), dropped, frozenset(path for path, lines in now.items() if lines is not None))
+
+
+def located(hit: Hit, lines: list[str]) -> Hit | None:
+    """The hit where its text, or at least its best line, is now; None when neither is there."""
+    before = hit.text.split("\n")
+    size, first = len(before), hit.span.start - 1
+    same = [at for at in _places(lines, before[0]) if lines[at : at + size] == before]
+    if same:
+        return _moved(hit, min(same, key=lambda at: abs(at - first)), lines, size)
+    offset = (hit.focus - hit.span.start) if hit.focus else 0
+    anchor = before[offset] if 0 <= offset < size else before[0]
+    if len(anchor.strip()) < _MIN_ANCHOR_CHARS:
+        offset, anchor = max(enumerate(before), key=lambda line: len(line[1].strip()))
+    near = _places(lines, anchor) if anchor.strip() else []
+    if not near:
+        return None
+    at = min(near, key=lambda at: abs(at - offset - first))
+    return _moved(hit, max(0, at - offset), lines, size)
+
+
+def _at_its_place(hit: Hit, lines: list[str] | Skip | None) -> Hit | None:
+    if lines is None:
+        return hit
+    if isinstance(lines, Skip) or hit.span.start > len(lines):
+        return None
+    return replace(hit, text=lines[hit.span.start - 1])
+
+
+def _places(lines: list[str], line: str) -> list[int]:
+    return [at for at, other in enumerate(lines) if other == line]
+
+
+def _moved(hit: Hit, at: int, lines: list[str], size: int) -> Hit:
+    text = lines[at : at + size]
+    by = at + 1 - hit.span.start
+    return replace(
+        hit,
+        span=Span(at + 1, at + len(text)),
+        text="\n".join(text),
+        focus=min(hit.focus + by, at + len(text)) if hit.focus else hit.focus,
+    )

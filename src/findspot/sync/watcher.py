@@ -1,0 +1,174 @@
+"""Seeing changes below a project: by the system's notifications, or by looking every few seconds."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Callable, Generator, Iterable
+from pathlib import Path
+
+from findspot.core.log import get_logger
+from findspot.discover.policy import Policy
+from findspot.discover.walk import walk
+from findspot.sync.events import EVERYTHING, changed_path
+
+_log = get_logger("sync")
+
+_STEP_MS = 50
+_GATHER_MS = 400
+"""A burst of changes is handed on at least this often."""
+
+TICK_MS = 100
+"""A batch comes at least this often, if only an empty one."""
+
+POLL_S = 2.0
+"""How often a project is looked at where nothing tells of changes."""
+
+_BY_FOLDER = sys.platform == "linux"
+"""inotify takes a watch for each folder: those that are left out anyway need none. Elsewhere one
+watch covers a whole tree."""
+
+_REMOTE = frozenset(
+    {"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "lustre", "vboxsf", "davfs", "drvfs"}
+)
+"""File systems that do not tell what other machines do; FUSE is judged by what is behind it."""
+_REMOTE_FUSE = ("fuse.sshfs", "fuse.rclone", "fuse.s3fs", "fuse.gcsfuse", "fuse.glusterfs")
+
+Batches = Generator[frozenset[str], None, None]
+"""Paths that have to be looked at; empty ones come so that whoever waits can do other things."""
+
+FindPolicy = Callable[[], Policy]
+
+
+class Watcher:
+    """The changes of one project. `message` says why it polls, where it does."""
+
+    def __init__(
+        self, root: Path, policy: FindPolicy, stop: threading.Event, *, polling: bool = False
+    ) -> None:
+        self._root = root
+        self._policy = policy
+        self._stop = stop
+        self.message = ""
+        if polling:
+            self.message = "Notifications are switched off"
+        elif (kind := remote_kind(root)) is not None:
+            self.message = f"The project is on a file system ({kind}) that does not notify of all changes"
+
+    @property
+    def polling(self) -> bool:
+        return bool(self.message)
+
+    def batches(self) -> Batches:
+        """Batches until stopped; what happens after the first one was handed out is never missed."""
+        if not self.polling:
+            try:
+                yield from self._notified()
+                return
+            except OSError as error:
+                if not self._root.is_dir():
+                    raise
+                self.message = f"The system refuses to watch more folders ({error})"
+        _log.warning("%s; looking every %.0f s instead.", self.message, POLL_S)
+        yield from self._polled()
+
+    def _notified(self) -> Batches:
+        folders = self._folders()
+        source = self._open(folders)
+        try:
+            while not self._stop.is_set():
+                try:
+                    reported = next(source)
+                except StopIteration:
+                    return
+                paths = self._paths(reported)
+                if _BY_FOLDER and self._may_hold_new_folders(paths):
+                    folders, source, late = self._extended(folders, source)
+                    paths |= late
+                yield frozenset(paths)
+        finally:
+            source.close()
+
+    def _extended(
+        self, before: frozenset[str], old: Generator[set[str], None, None]
+    ) -> tuple[frozenset[str], Generator[set[str], None, None], set[str]]:
+        """Watches for the folders that there are now, begun before the old ones end."""
+        folders = self._folders()
+        if folders == before:
+            return before, old, set()
+        new = self._open(folders)
+        late = self._paths(next(new, set())) | self._paths(next(old, set()))
+        old.close()
+        # Files may have come into a new folder before it was watched.
+        late |= {os.path.relpath(folder, self._root).replace(os.sep, "/") for folder in folders - before}
+        return folders, new, late
+
+    def _open(self, folders: Iterable[str]) -> Generator[set[str], None, None]:
+        from watchfiles import watch
+        from watchfiles._rust_notify import WatchfilesRustInternalError
+
+        source = watch(
+            *folders,
+            watch_filter=None,
+            debounce=_GATHER_MS,
+            step=_STEP_MS,
+            stop_event=self._stop,
+            rust_timeout=TICK_MS,
+            yield_on_timeout=True,
+            raise_interrupt=False,
+            force_polling=False,
+            recursive=not _BY_FOLDER,
+            ignore_permission_denied=True,
+        )
+        try:
+            for changes in source:
+                yield {path for _, path in changes}
+        except WatchfilesRustInternalError as error:
+            raise OSError(str(error)) from error
+        finally:
+            source.close()
+
+    def _folders(self) -> frozenset[str]:
+        if not _BY_FOLDER:
+            return frozenset({str(self._root)})
+        return frozenset(str(self._root / folder) for folder in walk(self._root, self._policy()).folders)
+
+    def _paths(self, reported: Iterable[str]) -> set[str]:
+        found = {changed_path(self._root, path) for path in reported}
+        return {path for path in found if path is not None}
+
+    def _may_hold_new_folders(self, paths: set[str]) -> bool:
+        return any(path == EVERYTHING or (self._root / path).is_dir() for path in paths)
+
+    def _polled(self) -> Batches:
+        """Compare sizes and times of writing with those of the last look."""
+        before = self._look()
+        while not self._stop.is_set():
+            for _ in range(round(POLL_S * 1000 / TICK_MS)):
+                yield frozenset()
+                if self._stop.wait(TICK_MS / 1000):
+                    return
+            now = self._look()
+            changed = {path for path, _ in before.items() ^ now.items()}
+            yield frozenset(changed)
+            before = now
+
+    def _look(self) -> dict[str, tuple[int, int]]:
+        found = walk(self._root, self._policy())
+        return {file.path: (file.size, file.mtime_ns) for file in found.files}
+
+
+def remote_kind(path: Path, table: str = "/proc/self/mounts") -> str | None:
+    """The kind of file system a path is on, where that is a remote one; known on Linux only."""
+    try:
+        with open(table, encoding="utf-8", errors="replace") as mounts:  # noqa: PTH123
+            rows = [line.split(" ") for line in mounts]
+    except OSError:
+        return None
+    best, kind = "", ""
+    for _, spelled, its_kind, *_ in rows:
+        place = spelled.replace("\\040", " ")
+        if path.is_relative_to(place) and len(place) >= len(best):
+            best, kind = place, its_kind
+    return kind if kind in _REMOTE or kind.startswith(_REMOTE_FUSE) else None

@@ -1,0 +1,199 @@
+"""When each strategy says that changes are due, with a clock that the test turns."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from findspot.core.errors import IndexBusyError
+from findspot.sync.dirty import MAX_PATHS, DirtyFiles, read_dirty
+from findspot.sync.events import EVERYTHING
+from findspot.sync.lazy import Lazy
+from findspot.sync.on_commit import OnCommit
+from findspot.sync.realtime import PATIENCE_S, STABLE_S, Realtime
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Index:
+    """Takes paths as the index would, or is busy."""
+
+    def __init__(self) -> None:
+        self.applied: list[frozenset[str]] = []
+        self.busy = False
+
+    def __call__(self, paths: frozenset[str]) -> None:
+        if self.busy:
+            raise IndexBusyError("a test")
+        self.applied.append(paths)
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def index() -> Index:
+    return Index()
+
+
+def test_realtime_waits_until_a_file_is_left_alone(tmp_path: Path, clock: Clock, index: Index) -> None:
+    strategy = Realtime(DirtyFiles(tmp_path, keep=False), index, clock)
+    strategy.start()
+    strategy.on_event({"a.py"})
+    clock.now += STABLE_S - 0.1
+    strategy.on_event({"a.py", "b.py"})
+    assert not strategy.run_due()
+    clock.now += STABLE_S
+    assert strategy.run_due()
+    assert index.applied == [{"a.py", "b.py"}]
+    assert not strategy.run_due()
+    assert strategy.stats().pending == 0
+    assert read_dirty(tmp_path) == set()
+
+
+def test_realtime_does_not_wait_for_ever(tmp_path: Path, clock: Clock, index: Index) -> None:
+    strategy = Realtime(DirtyFiles(tmp_path, keep=False), index, clock)
+    strategy.start()
+    began = clock.now
+    while not strategy.run_due():
+        strategy.on_event({"growing.py"})
+        clock.now += STABLE_S / 2
+    assert PATIENCE_S <= clock.now - began < PATIENCE_S + 2 * STABLE_S
+
+
+def test_what_could_not_be_indexed_waits_on(tmp_path: Path, clock: Clock, index: Index) -> None:
+    strategy = Realtime(DirtyFiles(tmp_path, keep=False), index, clock)
+    strategy.start()
+    strategy.on_event({"a.py"})
+    clock.now += STABLE_S
+    index.busy = True
+    with pytest.raises(IndexBusyError):
+        strategy.run_due()
+    assert strategy.waiting == {"a.py"}
+    index.busy = False
+    clock.now += STABLE_S
+    assert strategy.run_due()
+    assert index.applied == [{"a.py"}]
+
+
+def test_a_change_while_its_file_is_indexed_is_not_lost(tmp_path: Path, clock: Clock) -> None:
+    applied: list[frozenset[str]] = []
+
+    def apply(paths: frozenset[str]) -> None:
+        applied.append(paths)
+        if len(applied) == 1:
+            strategy.on_event({"a.py"})
+
+    strategy = Realtime(DirtyFiles(tmp_path, keep=False), apply, clock)
+    strategy.start()
+    strategy.on_event({"a.py"})
+    strategy.flush()
+    assert strategy.waiting == {"a.py"}
+    clock.now += STABLE_S
+    assert strategy.run_due()
+    assert applied == [{"a.py"}, {"a.py"}]
+
+
+def test_lazy_waits_for_rest_and_survives_a_restart(tmp_path: Path, clock: Clock, index: Index) -> None:
+    strategy = Lazy(DirtyFiles(tmp_path, keep=True), index, 30, clock)
+    strategy.start()
+    strategy.on_event({"a.py"})
+    clock.now += 29
+    strategy.on_event({"b.py"})
+    clock.now += 29
+    assert not strategy.run_due()
+    assert read_dirty(tmp_path) == {"a.py", "b.py"}
+
+    again = Lazy(DirtyFiles(tmp_path, keep=True), index, 30, clock)
+    again.start()
+    assert again.stats().pending == 2
+    clock.now += 30
+    assert again.run_due()
+    assert index.applied == [{"a.py", "b.py"}]
+    assert not (tmp_path / "dirty-files.json").exists()
+
+
+def test_a_strategy_that_is_stopped_takes_no_events(tmp_path: Path, clock: Clock, index: Index) -> None:
+    strategy = Lazy(DirtyFiles(tmp_path, keep=True), index, 30, clock)
+    strategy.start()
+    assert strategy.is_active
+    strategy.stop()
+    strategy.on_event({"a.py"})
+    assert not strategy.is_active
+    assert strategy.waiting == frozenset()
+
+
+@pytest.fixture
+def git(tmp_path: Path) -> Callable[..., None]:
+    def run(*arguments: str) -> None:
+        identity = ("-c", "user.name=T", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false")
+        subprocess.run(["git", "-C", str(tmp_path), *identity, *arguments], check=True, capture_output=True)
+
+    run("init", "-b", "main")
+    return run
+
+
+def test_git_waits_for_a_commit(tmp_path: Path, clock: Clock, index: Index, git: Callable[..., None]) -> None:
+    (tmp_path / "a.py").write_text("x = 1\n")
+    git("add", ".")
+    git("commit", "-m", "first")
+    strategy = OnCommit(DirtyFiles(tmp_path, keep=True), index, tmp_path, clock)
+    strategy.start()
+
+    def pass_time() -> bool:
+        done = []
+        for _ in range(4):
+            clock.now += STABLE_S
+            done.append(strategy.run_due())
+        return any(done)
+
+    (tmp_path / "a.py").write_text("x = 2\n")
+    strategy.on_event({"a.py"})
+    assert not pass_time()
+    git("commit", "-am", "second")
+    assert pass_time()
+    assert index.applied == [{"a.py"}]
+    strategy.on_event({"b.py"})
+    assert not pass_time()
+    git("checkout", "-b", "other")
+    assert pass_time()
+    assert index.applied[1:] == [{"b.py"}]
+
+
+def test_git_sees_the_commits_of_a_linked_worktree(
+    tmp_path: Path, clock: Clock, index: Index, git: Callable[..., None]
+) -> None:
+    git("commit", "--allow-empty", "-m", "first")
+    linked = tmp_path / "linked"
+    git("worktree", "add", str(linked), "-b", "side")
+    strategy = OnCommit(DirtyFiles(tmp_path, keep=True), index, linked, clock)
+    strategy.start()
+    strategy.on_event({"a.py"})
+    git("-C", str(linked), "commit", "--allow-empty", "-m", "second")
+    clock.now += STABLE_S
+    strategy.due()
+    clock.now += STABLE_S
+    assert strategy.due() == {"a.py"}
+
+
+def test_more_changes_than_can_be_listed_mean_everything(tmp_path: Path) -> None:
+    dirty = DirtyFiles(tmp_path, keep=True)
+    dirty.add(f"f{number}.py" for number in range(MAX_PATHS + 1))
+    assert dirty.paths == {EVERYTHING}
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"files": 3}', '{"files": [1, null]}', "\0"])
+def test_a_damaged_list_is_an_empty_one(tmp_path: Path, text: str) -> None:
+    (tmp_path / "dirty-files.json").write_text(text)
+    assert DirtyFiles(tmp_path, keep=True).paths == frozenset()

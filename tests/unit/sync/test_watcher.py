@@ -1,0 +1,99 @@
+"""What a watcher sees of real changes, by notifications and by looking."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from contents import write_files
+from findspot.discover.policy import Policy
+from findspot.sync.watcher import Batches, Watcher, remote_kind
+
+PATIENCE_S = 20.0
+
+
+class Seen:
+    """The batches of one watcher."""
+
+    def __init__(self, batches: Batches) -> None:
+        self._batches = batches
+        next(batches)  # from here on nothing is missed
+
+    def until(self, enough: Callable[[set[str]], bool]) -> set[str]:
+        """All paths up to the batch that makes them enough."""
+        seen: set[str] = set()
+        deadline = time.monotonic() + PATIENCE_S
+        for paths in self._batches:
+            seen |= paths
+            if enough(seen):
+                return seen
+            assert time.monotonic() < deadline, seen
+        raise AssertionError(f"the watcher ended after {seen}")
+
+
+@pytest.fixture
+def watch(tmp_path: Path) -> Iterator[Callable[..., Seen]]:
+    stop = threading.Event()
+    opened: list[Batches] = []
+
+    def begin(*, polling: bool = False) -> Seen:
+        opened.append(Watcher(tmp_path, Policy, stop, polling=polling).batches())
+        return Seen(opened[-1])
+
+    yield begin
+    stop.set()
+    for batches in opened:
+        batches.close()
+
+
+@pytest.mark.parametrize("polling", [False, True])
+def test_files_that_come_change_and_go(tmp_path: Path, watch: Callable[..., Seen], polling: bool) -> None:
+    write_files(tmp_path, {"a.py": "a = 1\n", "b.py": "b = 1\n", "src/c.py": "c = 1\n"})
+    seen = watch(polling=polling)
+    write_files(tmp_path, {"a.py": "a = 22\n", "src/new.py": "n = 1\n", "node_modules/x.js": "x\n"})
+    (tmp_path / "b.py").unlink()
+    found = seen.until({"a.py", "b.py", "src/new.py"}.issubset)
+    assert not any(path.startswith("node_modules") for path in found)
+
+
+def test_folders_made_moved_and_removed(tmp_path: Path, watch: Callable[..., Seen]) -> None:
+    write_files(tmp_path, {"a.py": "a = 1\n"})
+    seen = watch()
+    write_files(tmp_path, {"one/two/three.py": "x = 1\n"})
+    seen.until(lambda paths: any(path.startswith("one") for path in paths))
+    write_files(tmp_path, {"one/two/later.py": "x = 1\n"})
+    seen.until(lambda paths: bool({"one/two/later.py", "one/two", "one"} & paths))
+    (tmp_path / "one").rename(tmp_path / "uno")
+    seen.until({"one", "uno"}.issubset)
+    write_files(tmp_path, {"uno/two/last.py": "x = 1\n"})
+    seen.until(lambda paths: bool({"uno/two/last.py", "uno/two", "uno"} & paths))
+    shutil.rmtree(tmp_path / "uno")
+    seen.until(lambda paths: "uno" in paths)
+
+
+def test_editors_that_write_beside_and_rename(tmp_path: Path, watch: Callable[..., Seen]) -> None:
+    write_files(tmp_path, {"a.py": "a = 1\n"})
+    seen = watch()
+    write_files(tmp_path, {".a.py.swp": "swap", "4913": "", "a.py___jb_tmp___": "a = 3\n"})
+    (tmp_path / "4913").unlink()
+    (tmp_path / "a.py___jb_tmp___").replace(tmp_path / "a.py")
+    found = seen.until(lambda paths: "a.py" in paths)
+    assert ".a.py.swp" not in found
+
+
+def test_remote_file_systems_are_known(tmp_path: Path) -> None:
+    table = tmp_path / "mounts"
+    table.write_text(
+        "/dev/sda1 / ext4 rw 0 0\n"
+        "server:/x /mnt/far nfs4 rw 0 0\n"
+        "me@host: /mnt/my\\040host fuse.sshfs rw 0 0\n"
+    )
+    assert remote_kind(Path("/home/me"), str(table)) is None
+    assert remote_kind(Path("/mnt/far/project"), str(table)) == "nfs4"
+    assert remote_kind(Path("/mnt/my host/p"), str(table)) == "fuse.sshfs"
+    assert remote_kind(Path("/home/me"), str(tmp_path / "none")) is None
