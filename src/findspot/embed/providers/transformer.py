@@ -73,7 +73,7 @@ MDBR_LEAF = Transformer(
 
 def is_installed(model: Transformer, hub: HubSettings) -> bool:
     """Whether the model can be opened without fetching anything."""
-    return _runtime_there() and find_weights(model.files, hub) is not None
+    return runtime_there() and find_weights(model.files, hub) is not None
 
 
 class TransformerEmbedder:
@@ -88,7 +88,7 @@ class TransformerEmbedder:
             raise InvalidArgumentError(
                 f"'{dtype}' is no dtype of {model.id}.", hint=f"Choose one of: {', '.join(DTYPES)}."
             )
-        if not _runtime_there():
+        if not runtime_there():
             raise ModelUnavailableError("onnxruntime, onnx and tokenizers are not installed", hint=_INSTALL)
         folder = get_weights(model.files, hub, tell)
         try:
@@ -136,7 +136,8 @@ class TransformerEmbedder:
         return row
 
 
-def _runtime_there() -> bool:
+def runtime_there() -> bool:
+    """Whether the extra `minilm` is installed."""
     from importlib.util import find_spec
 
     return all(find_spec(name) is not None for name in ("onnxruntime", "onnx", "tokenizers"))

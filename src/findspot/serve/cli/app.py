@@ -30,6 +30,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "chunks": ("chunks", "Write a project's chunks as files, or search them by type and tag."),
     "documents": ("documents", "Keep and search named full-text indexes."),
     "tools": ("tools", "Index the tools of MCP servers, and find one."),
+    "models": ("models", "List the embedding providers and how they stand on this machine."),
     "config": ("configure", "Show or change the configuration."),
 }
 """Command → its module and its line in the help; in the order in which the help lists them."""
