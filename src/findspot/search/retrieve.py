@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from findspot.core.model import Corpus
+from findspot.rank.roles import Role, role_of
+from findspot.rank.signals import definition_worth
 from findspot.search.filters import is_filtered
 from findspot.search.questions import Question
 from findspot.store.derived import Selection
@@ -17,12 +19,17 @@ from findspot.store.snapshot import Snapshot
 POOL = 200
 """Candidates of each kind; fixed, so that asking for more results never changes their order."""
 
+DEEP = 2_000
+"""How far down the files of a definition are looked through for its keyword score."""
+
 MAX_NAMES = 20
 MAX_NAMESAKES = 3
 """A file name that fits more files than this points at none of them."""
 
+LISTED_DEFINITIONS = 2_000
 MAX_DEFINITIONS = 50
-"""A name defined in more places than this tells nothing; `main`, `init` and the like."""
+"""A name defined in more places than this tells nothing; of `Model`, fields and tests are left out
+first, and only `main`, `init` and the like remain too many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +55,7 @@ def candidates(snapshot: Snapshot, question: Question, files: Selection) -> Foun
     keyword = _by_keywords(snapshot, question, files) if question.weight < 1 else {}
     semantic = _by_meaning(snapshot, question, files) if question.weight > 0 else {}
     defining = _by_definition(snapshot, question) if question.weight < 1 else {}
+    keyword |= _keyword_scores(snapshot, question, defining.keys() - keyword.keys())
 
     def fits(number: int) -> bool:
         return number >> ORDINAL_BITS in files and number not in question.except_chunks
@@ -75,6 +83,15 @@ def _by_keywords(snapshot: Snapshot, question: Question, files: Selection) -> di
     return dict(reader.search(question.terms, POOL, only))
 
 
+def _keyword_scores(snapshot: Snapshot, question: Question, numbers: set[int]) -> dict[int, float]:
+    """What keywords say of chunks below the pool; a definition must not lose for being one of many."""
+    reader = snapshot.keywords(question.query.corpus)
+    if reader is None or not numbers or not question.terms:
+        return {}
+    only = sorted({number >> ORDINAL_BITS for number in numbers})
+    return {n: score for n, score in reader.search(question.terms, DEEP, only) if n in numbers}
+
+
 def _by_meaning(snapshot: Snapshot, question: Question, files: Selection) -> dict[int, float]:
     if not question.vector.any():
         return {}
@@ -87,12 +104,22 @@ def _by_definition(snapshot: Snapshot, question: Question) -> dict[int, tuple[De
     if question.query.corpus is not Corpus.CODE:
         return {}
     defining: dict[int, tuple[Definition, ...]] = {}
-    for name in dict.fromkeys(name.lower() for name in question.reading.names[:MAX_NAMES]):
-        found = snapshot.definitions([name], MAX_DEFINITIONS + 1)
+    names = question.reading.names[:MAX_NAMES]
+    for name in dict.fromkeys(name.lower() for name in names):
+        found = snapshot.definitions([name], LISTED_DEFINITIONS)
+        if len(found) > MAX_DEFINITIONS:
+            found = [definition for definition in found if _is_main(snapshot, definition, names)]
         if len(found) <= MAX_DEFINITIONS:
             for definition in found:
                 defining[definition.number] = (*defining.get(definition.number, ()), definition)
     return defining
+
+
+def _is_main(snapshot: Snapshot, definition: Definition, names: Sequence[str]) -> bool:
+    """Whether it is the type or function of that very spelling, in plain source."""
+    file = snapshot.files.by_id.get(definition.number >> ORDINAL_BITS)
+    worth = definition_worth(definition.kind, definition.display, names)
+    return worth == 1.0 and file is not None and role_of(file.path) is Role.SOURCE
 
 
 def _by_mention(
