@@ -12,6 +12,7 @@ import pytest
 
 from e2e.harness import COMMAND, environment
 from e2e.sample import FILES
+from e2e.test_http import serving
 from e2e.test_listing import ORDER, in_order
 
 SOURCES = Path(__file__).parent / "ts"
@@ -73,8 +74,31 @@ def test_every_tool_in_success_and_in_error(program: Path, fresh: Path, tmp_path
         assert result["structuredContent"]["code"] == code
 
 
-def _run(program: Path, cwd: Path, home: Path, calls: list[tuple[str, dict[str, Any]]]) -> dict[str, Any]:
+def test_over_http(program: Path, fresh: Path, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    calls: list[tuple[str, dict[str, Any]]] = [
+        ("create_index", {"project": str(fresh)}),
+        ("search_code", {"query": "check a password", "path": str(fresh)}),
+        ("search_code", {"query": ""}),
+    ]
+    with serving(home, fresh) as address:
+        told = _run(program, fresh, home, calls, url=address)
+    made, found, refused = told["results"]
+    assert made["structuredContent"]["status"] == "success"
+    assert told["asked"] == [f"Index this project?\n{fresh}"]
+    assert found["structuredContent"]["results"][0]["path"] == "src/auth/login.py"
+    assert refused["structuredContent"]["code"] == "INVALID_ARGUMENT"
+
+
+def _run(
+    program: Path,
+    cwd: Path,
+    home: Path,
+    calls: list[tuple[str, dict[str, Any]]],
+    url: str | None = None,
+) -> dict[str, Any]:
     asked = {
+        "url": url,
         "command": COMMAND[0],
         "args": COMMAND[1:],
         "cwd": str(cwd),

@@ -3,9 +3,10 @@
 // content against each tool's output schema, on errors too, and throws where it does not fit.
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { ElicitRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 
-const { command, args, cwd, env, calls } = JSON.parse(process.argv[2]);
+const { command, args, cwd, env, url, calls } = JSON.parse(process.argv[2]);
 const client = new Client({ name: "typescript", version: "1" }, { capabilities: { elicitation: {} } });
 const asked = [];
 client.setRequestHandler(ElicitRequestSchema, async (request) => {
@@ -13,7 +14,10 @@ client.setRequestHandler(ElicitRequestSchema, async (request) => {
   return { action: "accept", content: {} };
 });
 
-await client.connect(new StdioClientTransport({ command, args, cwd, env }));
+const transport = url
+  ? new StreamableHTTPClientTransport(new URL(url))
+  : new StdioClientTransport({ command, args, cwd, env });
+await client.connect(transport);
 const { tools } = await client.listTools();
 const results = [];
 const progress = [];

@@ -43,11 +43,11 @@ class Calls:
         if tool.task_support is not TaskSupport.FORBIDDEN and taskwire.declares_extension(context):
             return await self._once_long(context, tool, client, given)
         try:
-            return wire_result(await answered(tool, self._call(client), given))
+            return wire_result(await answered(tool, self.call(client), given))
         except InputNeededError as needed:
             return needed.result
 
-    def _call(self, client: Client) -> Call:
+    def call(self, client: Client) -> Call:
         return Call(self._library, self._threads, client, self._keep)
 
     def _keep(self, task: Task) -> None:
@@ -105,7 +105,7 @@ class Calls:
     ) -> None:
         """The call itself; how it ended is the task's outcome."""
         try:
-            answer = await answered(tool, self._call(client), given)
+            answer = await answered(tool, self.call(client), given)
         except (MCPError, InputNeededError) as error:
             await task.end(Status.FAILED, str(error), error=error)
             return

@@ -113,10 +113,12 @@ class Client:
             return Reply.UNASKED
         return Reply.YES if result.action == "accept" else Reply.NO
 
-    async def fill_in(self, question: str, fields: dict[str, Any], required: list[str]) -> dict[str, Any]:
+    async def fill_in(
+        self, question: str, fields: dict[str, Any], required: list[str], key: str | None = None
+    ) -> dict[str, Any]:
         """A question with fields to fill in; empty when it was not asked or not answered."""
         form = {"type": "object", "properties": fields, "required": required}
-        result = await self._elicit(question, form)
+        result = await self._elicit(question, form, key)
         return dict(result.content or {}) if result and result.action == "accept" else {}
 
     async def roots(self) -> list[Path]:
@@ -132,7 +134,7 @@ class Client:
         if capabilities is None or capabilities.roots is None or self._in_task:
             return None
         if self.modern:
-            listed = self._answer_to("roots", types.ListRootsRequest())
+            listed = self._answer_to("client_roots", types.ListRootsRequest())
             return listed if isinstance(listed, types.ListRootsResult) else None
         if not self._session.can_send_request:
             return None
@@ -158,13 +160,15 @@ class Client:
             return False
         return offered.form is not None or offered.url is None
 
-    async def _elicit(self, question: str, form: dict[str, Any]) -> types.ElicitResult | None:
+    async def _elicit(
+        self, question: str, form: dict[str, Any], key: str | None = None
+    ) -> types.ElicitResult | None:
         if not self._can_be_asked():
             return None
         asked = types.ElicitRequest(
             params=types.ElicitRequestFormParams(message=question, requested_schema=form)
         )
-        key = hashlib.sha256(question.encode("utf-8", "replace")).hexdigest()[:16]
+        key = key or hashlib.sha256(question.encode("utf-8", "replace")).hexdigest()[:16]
         try:
             if self.task is not None and self.task.kept:
                 params = asked.params.model_dump(by_alias=True, mode="json", exclude_none=True)
@@ -181,8 +185,8 @@ class Client:
         """What the client answered; answers of earlier rounds come back sealed in the request's state."""
         if key in self._heard:
             return self._heard[key]
-        state = _RESPONSES.dump_json(self._heard, by_alias=True, exclude_none=True) if self._heard else b""
-        asked = types.InputRequiredResult(input_requests={key: request}, request_state=state.decode() or None)
+        state = _RESPONSES.dump_json(self._heard, by_alias=True, exclude_none=True)
+        asked = types.InputRequiredResult(input_requests={key: request}, request_state=state.decode())
         raise InputNeededError(asked)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import mcp_types as types
 
-from findspot.serve.mcp.registry import Answer, Link, Media, TaskSupport, Tool
+from findspot.serve.mcp.registry import Answer, Carried, Link, Media, TaskSupport, Tool
 
 _FOR_BOTH = types.Annotations(audience=["user", "assistant"], priority=1.0)
 _FOR_ASSISTANT = types.Annotations(audience=["assistant"], priority=0.8)
@@ -27,10 +27,10 @@ def wire_tool(tool: Tool, *, enhanced: bool) -> types.Tool:
 
 
 def wire_result(answer: Answer) -> types.CallToolResult:
-    content: list[types.ContentBlock] = [_text(answer.shown, _FOR_BOTH)]
+    content: list[types.ContentBlock] = [_text(answer.shown, _FOR_BOTH)] if answer.shown else []
     if answer.hint is not None:
         content.append(_text(answer.hint, _FOR_ASSISTANT))
-    content += [_link(part) if isinstance(part, Link) else _media(part) for part in answer.more]
+    content += [_more(part) for part in answer.more]
     return types.CallToolResult(
         content=content,
         structured_content=encodable_values(answer.values),
@@ -40,6 +40,15 @@ def wire_result(answer: Answer) -> types.CallToolResult:
 
 def _text(text: str, annotations: types.Annotations) -> types.TextContent:
     return types.TextContent(text=encodable(text), annotations=annotations)
+
+
+def _more(part: Link | Media | Carried) -> types.ContentBlock:
+    if isinstance(part, Link):
+        return _link(part)
+    if isinstance(part, Media):
+        return wire_media(part)
+    text = types.TextResourceContents(uri=part.uri, mime_type=part.mime_type, text=encodable(part.text))
+    return types.EmbeddedResource(resource=text)
 
 
 def _link(link: Link) -> types.ResourceLink:
@@ -53,7 +62,7 @@ def _link(link: Link) -> types.ResourceLink:
     )
 
 
-def _media(media: Media) -> types.AudioContent | types.ImageContent:
+def wire_media(media: Media) -> types.AudioContent | types.ImageContent:
     if media.kind == "audio":
         return types.AudioContent(data=media.data, mime_type=media.mime_type)
     return types.ImageContent(data=media.data, mime_type=media.mime_type)

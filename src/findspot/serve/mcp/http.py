@@ -21,8 +21,9 @@ from findspot.core.config import home_folder, is_loopback
 from findspot.core.errors import InvalidArgumentError
 from findspot.core.log import configure, log_to
 from findspot.serve.mcp.call import Library
+from findspot.serve.mcp.offers import Offers
 from findspot.serve.mcp.registry import Registry
-from findspot.serve.mcp.server import make_server, settings_here
+from findspot.serve.mcp.server import OFFERS, make_server, settings_here
 from findspot.serve.mcp.tools import all_tools
 
 DEFAULT_ADDRESS = "127.0.0.1:8765"
@@ -80,7 +81,11 @@ def run(address: str, token: str | None = None) -> None:
 
 
 def make_app(
-    registry: Registry, library: Library, hosts: tuple[str, ...] = (), token: str | None = None
+    registry: Registry,
+    library: Library,
+    hosts: tuple[str, ...] = (),
+    token: str | None = None,
+    offers: Offers = OFFERS,
 ) -> ASGIApp:
     """The whole server as an ASGI application."""
     names = dict.fromkeys((*_LOOPBACK_NAMES, *hosts))
@@ -88,7 +93,7 @@ def make_app(
         allowed_hosts=[entry for name in names for entry in (name, f"{name}:*")],
         allowed_origins=[entry for name in names for entry in (f"http://{name}", f"http://{name}:*")],
     )
-    app = make_server(registry, library).streamable_http_app(
+    app = make_server(registry, library, offers).streamable_http_app(
         streamable_http_path=PATH,
         max_request_body_size=MAX_BODY_BYTES,
         max_sessions=MAX_SESSIONS,

@@ -11,7 +11,7 @@ _SVG = (
 
 
 def _drawn(path: str) -> str:
-    return "data:image/svg+xml," + quote(_SVG.format(path), safe="/:='()., ")
+    return "data:image/svg+xml," + quote(_SVG.format(path), safe="/:='(),")
 
 
 SEARCH = _drawn("M10 3a7 7 0 1 0 0 14 7 7 0 0 0 0-14zM15 15l6 6")

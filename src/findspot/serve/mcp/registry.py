@@ -38,6 +38,15 @@ class Media:
     mime_type: str
 
 
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """A resource that travels with the answer."""
+
+    uri: str
+    text: str
+    mime_type: str
+
+
 class TaskSupport(StrEnum):
     """Whether a call may, must or cannot go on after its request is answered."""
 
@@ -55,7 +64,7 @@ class Answer:
     hint: str | None = None
     """What to do next, for the reader of an error."""
     is_error: bool = False
-    more: tuple[Link | Media, ...] = ()
+    more: tuple[Link | Media | Carried, ...] = ()
     """What follows the text."""
 
     @property

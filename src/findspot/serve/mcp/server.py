@@ -17,13 +17,18 @@ from findspot.core.config import Settings, home_folder, load_settings
 from findspot.core.errors import ProjectNotDetectedError
 from findspot.core.paths import index_folder
 from findspot.discover.root import find_root
+from findspot.serve.mcp import resources
 from findspot.serve.mcp.call import Library
 from findspot.serve.mcp.calling import Calls
 from findspot.serve.mcp.client import forget_roots
 from findspot.serve.mcp.content import wire_tool
 from findspot.serve.mcp.instructions import INSTRUCTIONS
+from findspot.serve.mcp.offering import Offering
+from findspot.serve.mcp.offers import Offers
 from findspot.serve.mcp.projects import working_folder
+from findspot.serve.mcp.prompts import PROMPTS
 from findspot.serve.mcp.registry import Registry
+from findspot.serve.mcp.resources import PLACES
 from findspot.serve.mcp.tasks import Tasks
 from findspot.serve.mcp.taskwire import TaskMethods
 
@@ -32,7 +37,10 @@ NAME = "findspot"
 Context = ServerRequestContext[Any, Any]
 
 
-def make_server(registry: Registry, library: Library) -> Server[Any]:
+OFFERS = Offers(PLACES, resources.read, PROMPTS, resources.complete)
+
+
+def make_server(registry: Registry, library: Library, offers: Offers = OFFERS) -> Server[Any]:
     """A server of these tools; how it is reached is the transport's matter."""
     tasks = Tasks()
     calls = Calls(library, tasks)
@@ -72,6 +80,7 @@ def make_server(registry: Registry, library: Library) -> Server[Any]:
     server.add_notification_handler(changed, types.NotificationParams, roots_changed)
     server.middleware.append(RequestStateBoundary(RequestStateSecurity.ephemeral(), default_audience=NAME))
     TaskMethods(tasks).register(server)
+    Offering(offers, calls.call).register(server)
     return server
 
 

@@ -162,10 +162,19 @@ class TaskMethods:
         _only_in(context, TASKS_VERSION, *MODERN_PROTOCOL_VERSIONS)
         if context.protocol_version in MODERN_PROTOCOL_VERSIONS and not declares_extension(context):
             raise missing_extension()
+        _check_header(context, params)
         task = self._tasks.find(params.task_id, owner_of(context))
         if task is None:
             raise MCPError(types.INVALID_PARAMS, "Task not found: it is unknown here or its time is over")
         return task
+
+
+def _check_header(context: Context, params: _TaskParams) -> None:
+    """Over HTTP the newest version names the task in a header too, for whoever routes requests."""
+    headers = getattr(context.request, "headers", None)
+    modern = context.protocol_version in MODERN_PROTOCOL_VERSIONS
+    if modern and headers is not None and headers.get("mcp-name") != params.task_id:
+        raise MCPError(types.HEADER_MISMATCH, "The header Mcp-Name must be the task's id")
 
 
 def _only_in(context: Context, *versions: str) -> None:

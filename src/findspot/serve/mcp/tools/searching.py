@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from mimetypes import guess_type
 from typing import TYPE_CHECKING, Any
 
-from findspot.core.model import Corpus, IncludeTests, Mode, Query, Results
+from findspot.core.model import Corpus, Hit, IncludeTests, Mode, Query, Results
 from findspot.serve.mcp import icons
 from findspot.serve.mcp.arguments import Arguments
 from findspot.serve.mcp.call import Call
 from findspot.serve.mcp.flows import from_index
 from findspot.serve.mcp.projects import Target, find_project
-from findspot.serve.mcp.registry import Answer, Tool
+from findspot.serve.mcp.registry import Answer, Link, Tool
 from findspot.serve.mcp.schemas import (
     COUNT,
     NUMBER,
@@ -34,6 +35,8 @@ MIN_TOKENS = 200
 """Enough for an answer that says what it leaves out."""
 
 _SHOWN_QUERY_CHARS = 1_000
+_LINKS = 5
+"""Results that a person may want to open; the structured answer has them all."""
 
 NO_EXPANSION = "This version has no query expansion by a language model; the query was searched as it is."
 NO_SYNTHESIS = "This version has no synthesis by a language model; these are the results alone."
@@ -194,7 +197,19 @@ def _rendered(project: Project, results: Results, arguments: Arguments, corpus: 
     form = arguments["format"] or wanted.default_format
     slim = wanted.structured_results == "slim"
     values: dict[str, Any] = fitted_values(results, corpus, limit, slim=slim)
-    return Answer(values, fitted_text(results, corpus, form, limit))
+    links = tuple(_link(project, hit) for hit in results.hits[:_LINKS])
+    return Answer(values, fitted_text(results, corpus, form, limit), more=links)
+
+
+def _link(project: Project, hit: Hit) -> Link:
+    """The lines of a hit, for a client that can open them."""
+    return Link(
+        uri=f"{(project.root / hit.path).as_uri()}#L{hit.span.start}-L{hit.span.end}",
+        name=f"{hit.path}:{hit.span.start}-{hit.span.end}",
+        description=hit.breadcrumb or hit.signature or hit.kind,
+        mime_type=guess_type(hit.path)[0] or "text/plain",
+        priority=hit.score,
+    )
 
 
 def _echo(query: str, max_tokens: int) -> str:

@@ -1,0 +1,128 @@
+"""Resources, prompts and completions on the wire."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import mcp_types as types
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel import Server
+from mcp.shared.exceptions import MCPError
+
+from findspot.serve.mcp.call import Call
+from findspot.serve.mcp.client import Client, InputNeededError
+from findspot.serve.mcp.content import encodable, wire_media
+from findspot.serve.mcp.offers import Contents, Embedded, Message, Offers, Place, Prompt
+from findspot.serve.mcp.registry import Media
+
+Context = ServerRequestContext[Any, Any]
+MakeCall = Callable[[Client], Call]
+
+
+class Offering:
+    """Answers what clients ask about the offers."""
+
+    def __init__(self, offers: Offers, make_call: MakeCall) -> None:
+        self._offers = offers
+        self._make_call = make_call
+
+    def register(self, server: Server[Any]) -> None:
+        paginated = types.PaginatedRequestParams
+        server.add_request_handler("resources/list", paginated, self._resources)
+        server.add_request_handler("resources/templates/list", paginated, self._templates)
+        server.add_request_handler("resources/read", types.ReadResourceRequestParams, self._read)
+        server.add_request_handler("prompts/list", paginated, self._prompts)
+        server.add_request_handler("prompts/get", types.GetPromptRequestParams, self._prompt)
+        server.add_request_handler("completion/complete", types.CompleteRequestParams, self._complete)
+
+    async def _resources(self, _: Context, __: types.PaginatedRequestParams) -> types.ListResourcesResult:
+        listed = [place for place in self._offers.places if not place.is_template]
+        return types.ListResourcesResult(
+            resources=[types.Resource(uri=place.uri, **_about(place)) for place in listed]
+        )
+
+    async def _templates(
+        self, _: Context, __: types.PaginatedRequestParams
+    ) -> types.ListResourceTemplatesResult:
+        listed = [place for place in self._offers.places if place.is_template]
+        return types.ListResourceTemplatesResult(
+            resource_templates=[
+                types.ResourceTemplate(uri_template=place.uri, **_about(place)) for place in listed
+            ]
+        )
+
+    async def _read(self, context: Context, params: types.ReadResourceRequestParams) -> Any:
+        uri = str(params.uri)
+        client = Client(context, params.input_responses, params.request_state)
+        try:
+            found = await self._offers.read(self._make_call(client), uri)
+        except InputNeededError as needed:
+            return needed.result
+        if found is None:
+            raise MCPError(types.INVALID_PARAMS, "Resource not found", {"uri": uri})
+        return types.ReadResourceResult(contents=[_contents(uri, found)])
+
+    async def _prompts(self, _: Context, __: types.PaginatedRequestParams) -> types.ListPromptsResult:
+        return types.ListPromptsResult(prompts=[_wire_prompt(prompt) for prompt in self._offers.prompts])
+
+    async def _prompt(self, _: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
+        prompt = next((prompt for prompt in self._offers.prompts if prompt.name == params.name), None)
+        if prompt is None:
+            raise MCPError(types.INVALID_PARAMS, f"Unknown prompt: {params.name}")
+        given = params.arguments or {}
+        for argument in prompt.arguments:
+            if argument.required and not given.get(argument.name, "").strip():
+                raise MCPError(types.INVALID_PARAMS, f"Missing required argument: {argument.name}")
+        return types.GetPromptResult(
+            description=prompt.description,
+            messages=[types.PromptMessage(role="user", content=_said(said)) for said in prompt.render(given)],
+        )
+
+    async def _complete(self, context: Context, params: types.CompleteRequestParams) -> types.CompleteResult:
+        about = params.ref.uri if isinstance(params.ref, types.ResourceTemplateReference) else params.ref.name
+        asked = params.argument
+        call = self._make_call(Client(context))
+        try:
+            values = await self._offers.complete(call, str(about), asked.name, asked.value)
+        except InputNeededError:  # completing must not ask
+            values = []
+        shown = [encodable(value) for value in values]
+        return types.CompleteResult(
+            completion=types.Completion(values=shown, total=len(shown), has_more=False)
+        )
+
+
+def _about(place: Place) -> dict[str, Any]:
+    return {
+        "name": place.name,
+        "title": place.title,
+        "description": place.description,
+        "mime_type": place.mime_type,
+    }
+
+
+def _wire_prompt(prompt: Prompt) -> types.Prompt:
+    return types.Prompt(
+        name=prompt.name,
+        title=prompt.title,
+        description=prompt.description,
+        arguments=[
+            types.PromptArgument(name=a.name, description=a.description, required=a.required)
+            for a in prompt.arguments
+        ],
+    )
+
+
+def _contents(uri: str, found: Contents) -> types.TextResourceContents | types.BlobResourceContents:
+    if found.blob is not None:
+        return types.BlobResourceContents(uri=uri, mime_type=found.mime_type, blob=found.blob)
+    return types.TextResourceContents(uri=uri, mime_type=found.mime_type, text=encodable(found.text or ""))
+
+
+def _said(said: Message) -> types.ContentBlock:
+    if isinstance(said, Media):
+        return wire_media(said)
+    if isinstance(said, Embedded):
+        return types.EmbeddedResource(resource=_contents(said.uri, said.contents))
+    return types.TextContent(text=said)
