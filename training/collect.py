@@ -3,6 +3,7 @@
 collect.py download                      packages of sources.txt → .cache/
 collect.py extract --guard EVALUATION    .cache/ → .cache/pairs/*.jsonl
 collect.py select                        .cache/pairs/ → .cache/pairs.jsonl, sources.tsv
+collect.py check --guard EVALUATION      .cache/pairs.jsonl against the guard → .cache/refused.jsonl
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import json
 import os
 import re
 import subprocess
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -116,7 +118,7 @@ def extract_package(guard: Guard, package: Package) -> None:
     rows = [
         json.dumps({"kind": pair.kind, "language": pair.language, "query": pair.query, "text": pair.text})
         for pair in kept
-        if not guard.refuses_text(pair.text, pair.raw)
+        if not guard.refuses_text(pair.text, pair.raw) and not guard.refuses_sentences(pair.query)
     ]
     target.write_text("\n".join([json.dumps({**about, "pairs": len(rows)}), *rows]) + "\n", "utf-8")
 
@@ -184,12 +186,29 @@ def select() -> None:
     (CACHE / "counts.json").write_text(json.dumps(kinds, indent=1), "utf-8")
 
 
+def check(guard: Guard) -> None:
+    """Hold the selected pairs against the guard once more, and write down those that it refuses."""
+    refused: Counter[str] = Counter()
+    total = 0
+    with (CACHE / "pairs.jsonl").open(encoding="utf-8") as pairs, (CACHE / "refused.jsonl").open("w") as out:
+        for line in pairs:
+            pair = json.loads(line)
+            total += 1
+            if guard.refuses_text(pair["text"]) or guard.refuses_sentences(pair["query"]):
+                refused[pair["package"]] += 1
+                out.write(line)
+    sys.stdout.write(f"{refused.total():,} of {total:,} pairs are refused\n")
+    for package, count in refused.most_common(20):
+        sys.stdout.write(f"{count:8,}  {package}\n")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("stage", choices=["download", "extract", "select"])
+    parser.add_argument("stage", choices=["download", "extract", "select", "check"])
     parser.add_argument("--guard", type=Path, help="the evaluation folder that nothing may come from")
+    parser.add_argument("--mirrors", type=Path, help="git directories of the evaluation's repositories")
     parser.add_argument("--jobs", type=int, default=1)
     options = parser.parse_args()
     if options.stage == "select":
@@ -197,9 +216,11 @@ def main() -> None:
         return
     if options.guard is None:
         parser.error("--guard is needed: what is evaluated must be known to be left out")
-    guard = Guard.load(options.guard)
+    guard = Guard.load(options.guard, options.mirrors)
     if options.stage == "download":
         download(guard, options.jobs)
+    elif options.stage == "check":
+        check(guard)
     else:
         extract(guard, options.jobs)
 

@@ -1,8 +1,10 @@
 """The leakage guard: nothing that a model is measured on may be in what it learns from.
 
-Two nets. By name: a repository of the evaluation is refused in any packaging, and copies of it
+Three nets. By name: a repository of the evaluation is refused in any packaging, and copies of it
 inside other packages by their folders. By content: a pair whose code shares a few consecutive
-lines with an evaluation file is dropped, whatever it is called.
+lines with an evaluation file is dropped, whatever it is called; with mirrors of the evaluation's
+repositories, with any of their files. By sentence: a pair that holds a sentence of a tool's
+description is dropped.
 """
 
 from __future__ import annotations
@@ -13,6 +15,8 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from mirrors import mirror_of, texts_of
 
 FILE_SHINGLE_LINES = 5
 FUNCTION_SHINGLE_LINES = 3
@@ -87,6 +91,19 @@ def without_docstrings(text: str) -> str:
     return _DOCSTRING.sub("", text)
 
 
+MIN_SENTENCE_WORDS = 6
+"""Shorter sentences (`Returns the current user.`) are anybody's."""
+
+_SENTENCE_END = re.compile(r"[.!?:;]\s|\n")
+_WORD = re.compile(r"[a-z0-9]+")
+
+
+def sentences(text: str) -> set[str]:
+    """The sentences and lines that say enough to be recognised, by their words alone."""
+    found = (_WORD.findall(part) for part in _SENTENCE_END.split(text.lower()))
+    return {" ".join(words) for words in found if len(words) >= MIN_SENTENCE_WORDS}
+
+
 @dataclass
 class Guard:
     """What must not be learned from."""
@@ -94,16 +111,29 @@ class Guard:
     repositories: set[str] = field(default_factory=set)
     file_shingles: set[bytes] = field(default_factory=set)
     function_shingles: set[bytes] = field(default_factory=set)
+    descriptions: set[str] = field(default_factory=set)
+    commits: dict[str, set[str]] = field(default_factory=dict)
+    """Repository → the commits that questions are asked about."""
 
     @classmethod
-    def load(cls, folder: Path) -> Guard:
-        """From an evaluation folder: excluded-from-training.txt, queries/*.jsonl, corpora/*.jsonl."""
+    def load(cls, folder: Path, mirrors: Path | None = None) -> Guard:
+        """From an evaluation folder: what is excluded, queries, corpora and catalogues of tools.
+
+        With `mirrors`, a folder of git directories, also every file of the repositories asked about.
+        """
         guard = cls()
         guard.refuse((folder / "excluded-from-training.txt").read_text("utf-8").split())
         for queries in sorted((folder / "queries").glob("*.jsonl")):
             for line in queries.read_text("utf-8").splitlines():
                 row = json.loads(line)
                 guard.refuse(row[key] for key in ("repo", "source_repo") if row.get(key))
+                if row.get("repo") and row.get("commit"):
+                    guard.commits.setdefault(row["repo"], set()).add(row["commit"])
+        for catalogue in sorted((folder / "catalogues").glob("*.jsonl")):
+            for line in catalogue.read_text("utf-8").splitlines():
+                guard.descriptions |= sentences(json.loads(line).get("description") or "")
+        if mirrors is not None:
+            guard.watch_mirrors(mirrors)
         for corpus in sorted((folder / "corpora").glob("*.jsonl")):
             for line in corpus.read_text("utf-8").splitlines():
                 guard.watch(json.loads(line)["text"], function=corpus.stem in FUNCTION_SETS)
@@ -119,6 +149,13 @@ class Guard:
                 self.function_shingles |= shingles(form, FUNCTION_SHINGLE_LINES)
             else:
                 self.file_shingles |= shingles(form, FILE_SHINGLE_LINES)
+
+    def watch_mirrors(self, mirrors: Path) -> None:
+        """Remember every file of the repositories that there is a mirror of."""
+        for repository, commits in sorted(self.commits.items()):
+            mirror = mirror_of(repository, mirrors)
+            for text in texts_of(mirror, commits) if mirror else ():
+                self.watch(text, function=False)
 
     def refuses_package(self, package: str) -> bool:
         """Whether a package is, or is a part of, an evaluation repository."""
@@ -143,9 +180,14 @@ class Guard:
         return any(f"/{repository.lower()}/" in lowered for repository in self.repositories)
 
     def refuses_text(self, *texts: str) -> bool:
-        """Whether any form of a piece shares lines with an evaluation file."""
+        """Whether any form of a piece shares lines with an evaluation file, or a tool's description."""
         return any(
-            shingles(text, FILE_SHINGLE_LINES) & self.file_shingles
-            or shingles(text, FUNCTION_SHINGLE_LINES) & self.function_shingles
+            not self.file_shingles.isdisjoint(shingles(text, FILE_SHINGLE_LINES))
+            or not self.function_shingles.isdisjoint(shingles(text, FUNCTION_SHINGLE_LINES))
+            or self.refuses_sentences(text)
             for text in texts
         )
+
+    def refuses_sentences(self, text: str) -> bool:
+        """Whether a text holds a sentence of a tool's description."""
+        return not self.descriptions.isdisjoint(sentences(text))

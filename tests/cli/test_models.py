@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+
 from loopback import Loopback, Reply, Request, embeddings_api, vector
 
 from .conftest import Program

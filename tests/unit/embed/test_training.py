@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 from pathlib import Path
 
@@ -216,3 +217,39 @@ def test_sampling_keeps_weak_kinds_in_their_share_and_is_stable() -> None:
     assert len(kept) == 100
     assert sum(pair.kind == "name" for pair in kept) <= 20
     assert kept == collect.sample(list(reversed(pairs)), limit=100)
+
+
+def test_a_sentence_of_a_tool_s_description_is_refused(tmp_path: Path, guard: Guard) -> None:
+    del guard  # made the evaluation folder
+    (tmp_path / "catalogues").mkdir()
+    description = "Draws a triangle. Retrieve the area and perimeter of a triangle from its three sides."
+    tool = json.dumps({"name": "triangle", "description": description})
+    (tmp_path / "catalogues" / "tools.jsonl").write_text(tool + "\n", "utf-8")
+    watching = Guard.load(tmp_path)
+    said = "# Retrieve the area, and perimeter of a triangle from its three sides\ndef triangle(a, b, c): ..."
+    assert watching.refuses_text(said)
+    assert watching.refuses_sentences(
+        "Useful: retrieve the area and perimeter of a triangle from its three sides"
+    )
+    assert not watching.refuses_sentences("Draws a triangle.")
+    assert not watching.refuses_text("def triangle(a, b, c):\n    return a + b + c\n")
+
+
+def test_every_file_of_a_mirrored_repository_is_refused(tmp_path: Path, guard: Guard) -> None:
+    del guard
+    work = tmp_path / "work"
+    work.mkdir()
+    source = "\n".join(f"let value{n} = compute({n});" for n in range(8))
+    (work / "lib.js").write_text(source)
+    (work / "image.bin").write_bytes(b"\0\1\2")
+    identity = ["-c", "user.name=a", "-c", "user.email=a@b.invalid"]
+    for command in (["init", "-q"], ["add", "."], [*identity, "commit", "-qm", "one"]):
+        subprocess.run(["git", *command], cwd=work, check=True)
+    commit = subprocess.check_output(["git", "rev-parse", "HEAD"], cwd=work, text=True).strip()
+    mirror = tmp_path / "mirrors" / "some+thing" / "repo"
+    subprocess.run(["git", "clone", "-q", "--bare", str(work), str(mirror)], check=True)
+    query = {"repo": "some/thing", "commit": commit, "query": "?"}
+    (tmp_path / "queries" / "code_y.jsonl").write_text(json.dumps(query) + "\n", "utf-8")
+    copied = "// elsewhere\n" + "\n".join(source.splitlines()[2:7])
+    assert not Guard.load(tmp_path).refuses_text(copied)
+    assert Guard.load(tmp_path, tmp_path / "mirrors").refuses_text(copied)
