@@ -90,4 +90,5 @@ class Reporter:
 def _message(progress: Progress) -> str:
     if not progress.total:
         return "Looking for files"
-    return f"{progress.phase.capitalize()}: {progress.done} of {progress.total} files"
+    what = "chunks" if progress.phase == "embedding" else "files"
+    return f"{progress.phase.capitalize()}: {progress.done} of {progress.total} {what}"
