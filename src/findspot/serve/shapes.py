@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from findspot.core.model import IndexReport, IndexStatus
+from findspot.core.model import IndexReport, IndexStatus, Skip
 
 if TYPE_CHECKING:
     from findspot.catalogue.build import Built
@@ -89,6 +89,10 @@ def project_object(identity: str, status: IndexStatus) -> dict[str, Any]:
         "lastUpdated": status.last_updated,
     }
     return {name: value for name, value in values.items() if value is not None}
+
+
+def skip_object(skip: Skip) -> dict[str, str]:
+    return {"path": skip.path, "reason": str(skip.reason), "detail": skip.detail}
 
 
 def found_tools_object(found: ToolResults) -> dict[str, Any]:

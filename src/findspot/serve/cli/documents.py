@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from findspot.core.errors import FileNotIndexedError, InvalidArgumentError
+from findspot.serve import shapes
 from findspot.serve.cli import output
 from findspot.serve.cli.ask import confirm
 from findspot.serve.cli.choose import open_engine
@@ -119,7 +120,7 @@ def list_(manner: Manner) -> None:
         ]
         output.emit({"indexes": listed, "total": len(listed)})
     elif found:
-        rows = [(i.name, f"{i.documents:,}", output.size(i.storage_bytes)) for i in found]
+        rows = [(i.name, f"{i.documents:,}", shapes.size(i.storage_bytes)) for i in found]
         output.table(rows, ("index", "documents", "size"), numbers=(1, 2))
     else:
         output.line("There is no index yet. Create one with `findspot documents create NAME`.")

@@ -10,12 +10,13 @@ import click
 
 from findspot.core.errors import FileLimitError, IndexNotFoundError
 from findspot.core.model import IndexReport, IndexStatus
+from findspot.serve import shapes
 from findspot.serve.cli import output
 from findspot.serve.cli.ask import can_ask, confirm
 from findspot.serve.cli.choose import open_project
 from findspot.serve.cli.options import Command, Manner, common, path_or_project, yes_option
 from findspot.serve.cli.progress import shown_progress, stoppable
-from findspot.serve.cli.shapes import report_object
+from findspot.serve.shapes import report_object
 
 if TYPE_CHECKING:
     from findspot.project import Project
@@ -148,7 +149,7 @@ def _summarise(report: IndexReport, status: IndexStatus) -> None:
             ("holds", ", ".join(holds)),
             ("languages", output.ranking(status.languages, _MOST_LANGUAGES)),
             ("skipped", output.ranking(status.skipped)),
-            ("index", f"{status.index_path} ({output.size(status.storage_bytes)})"),
+            ("index", f"{status.index_path} ({shapes.size(status.storage_bytes)})"),
             ("next", _next(status)),
         ]
     )
@@ -161,7 +162,7 @@ def _summarise(report: IndexReport, status: IndexStatus) -> None:
 
 
 def _headline(report: IndexReport) -> str:
-    seconds = output.duration(report.seconds)
+    seconds = shapes.duration(report.seconds)
     if not report.created and not (report.files_indexed or report.files_removed):
         unchanged = output.count(report.files_unchanged, "file")
         return f"{report.project_path} is up to date: {unchanged} unchanged ({seconds})"

@@ -5,12 +5,13 @@ from __future__ import annotations
 import click
 
 from findspot.core.model import IndexState, IndexStatus, Skip, SkipReason
+from findspot.serve import shapes
 from findspot.serve.cli import output
 from findspot.serve.cli.choose import open_engine, open_project
 from findspot.serve.cli.failure import NO_INDEX
 from findspot.serve.cli.indexing import offer_index
 from findspot.serve.cli.options import Manner, common, path_or_project, project_option
-from findspot.serve.cli.shapes import project_object, skip_object, status_object
+from findspot.serve.shapes import project_object, skip_object, status_object
 
 _EVERY_REASON = "all"
 _STATE_COLOURS = {IndexState.READY: "green", IndexState.FAILED: "red"}
@@ -85,7 +86,7 @@ def projects(manner: Manner) -> None:
         output.line("No project is indexed yet. Run `findspot index` in one.")
     else:
         rows = [
-            (str(s.state), f"{s.total_files:,}", f"{s.total_chunks:,}", output.size(s.storage_bytes),
+            (str(s.state), f"{s.total_files:,}", f"{s.total_chunks:,}", shapes.size(s.storage_bytes),
              (s.last_updated or "")[:10], s.project_path)
             for _, s in found
         ]  # fmt: skip
@@ -112,7 +113,7 @@ def _show_status(found: IndexStatus) -> None:
             ("updated", output.moment(found.last_updated)),
             ("model", found.model or ""),
             ("strategy", found.strategy),
-            ("index", f"{found.index_path} ({output.size(found.storage_bytes)})"),
+            ("index", f"{found.index_path} ({shapes.size(found.storage_bytes)})"),
         ]
     )
     for text in found.notes:

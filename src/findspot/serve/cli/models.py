@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from findspot.serve import shapes
 from findspot.serve.cli import output
 from findspot.serve.cli.choose import open_engine
 from findspot.serve.cli.options import Manner, common
@@ -41,7 +42,7 @@ def _row(standing: Standing) -> tuple[str, ...]:
         "*" if standing.chosen else "",
         standing.provider,
         "yes" if standing.installed else "no",
-        output.size(standing.size_bytes) if standing.size_bytes is not None else "-",
+        shapes.size(standing.size_bytes) if standing.size_bytes is not None else "-",
         str(standing.dimensions or "-"),
         "-" if speed is None else f"{speed:,.0f}",
         standing.sends_to or "this machine only",

@@ -102,24 +102,6 @@ def ranking(counts: dict[str, int], most: int | None = None) -> str:
     return f"{shown} and {rest} more" if rest else shown
 
 
-def size(number_of_bytes: int) -> str:
-    """`812B`, `45MB`: as the tools' answers spell it."""
-    amount = float(number_of_bytes)
-    for unit in ("B", "KB", "MB"):
-        if amount < 1024:
-            return f"{amount:.1f}{unit}" if amount < 10 and unit != "B" else f"{amount:.0f}{unit}"
-        amount /= 1024
-    return f"{amount:.1f}GB"
-
-
-def duration(seconds: float) -> str:
-    """`0.4s`, `45s`, `3m 20s`."""
-    if seconds < 10:
-        return f"{seconds:.1f}s"
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes}m {rest}s" if minutes else f"{rest}s"
-
-
 def moment(timestamp: str | None) -> str:
     """A stored time as `2026-01-15 14:30 UTC (3 hours ago)`."""
     if not timestamp:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from findspot.serve import shapes
 from findspot.serve.cli import output
 from findspot.serve.cli.ask import confirm
 from findspot.serve.cli.choose import open_engine, open_project
@@ -50,13 +51,13 @@ def clean(manner: Manner, yes: bool, dry_run: bool) -> None:
     with open_engine() as engine:
         found = engine.orphans()
         if found and not manner.json:
-            output.table([(output.size(size), str(folder)) for folder, size in found], numbers=(0,))
+            output.table([(shapes.size(size), str(folder)) for folder, size in found], numbers=(0,))
         if found and not dry_run:
             confirm(f"Delete {output.count(len(found), 'orphaned index')}?", yes, manner)
             found = engine.clean()
-    freed = output.size(sum(size for _, size in found))
+    freed = shapes.size(sum(size for _, size in found))
     if manner.json:
-        listed = [{"path": str(folder), "storageSize": output.size(size)} for folder, size in found]
+        listed = [{"path": str(folder), "storageSize": shapes.size(size)} for folder, size in found]
         state = "dry_run" if dry_run else "success"
         output.emit({"status": state, "removed": listed, "total": len(found), "storageSize": freed})
     elif not found:
