@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help try test test-all check format bench-speed bench-quality clean
+.PHONY: help try test test-all check format bench-speed bench-quality soak clean
 
 help:  ## Show the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -41,6 +41,9 @@ bench-speed: $(STAMP)  ## Measure speed and memory (PROJECT=folder of a large pr
 
 bench-quality: $(STAMP)  ## Measure answers (SETS=folder of query sets, MIRRORS=folder of git mirrors)
 	$(BIN)/python -m benchmarks.quality --sets $(SETS) $(if $(MIRRORS),--mirrors $(MIRRORS))
+
+soak: $(STAMP)  ## Measure reliability (REPOSITORY=a git repository with a history)
+	$(BIN)/python -m benchmarks.soak $(if $(REPOSITORY),--repository $(REPOSITORY))
 
 clean:  ## Remove what was built
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache dist

@@ -238,6 +238,29 @@ def test_answers_are_as_the_disk_is(project: Project, mode: Mode) -> None:
     assert project.search(Query(text, mode=mode)).warning is None
 
 
+def test_what_an_index_holds_is_its_owners_alone(project: Project, home: Path) -> None:
+    folder = project.store.folder
+    while folder != home.parent:
+        assert folder.stat().st_mode & 0o077 == 0, folder
+        folder = folder.parent
+
+
+def test_secrets_in_files_are_not_in_the_index(make_project: MakeProject) -> None:
+    token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" * 2
+    secret = f"def login():\n    return '{token}'\n"
+    skipping = make_project({**FILES, "login.py": secret})
+    skipping.update()
+    assert [(skip.path, skip.reason) for skip in skipping.skipped()] == [("login.py", "secret")]
+    masking = Project(skipping.root, {"secretScan": "mask"})
+    masking.update()
+    assert holds(masking, "login.py", "def login")
+    assert not holds(masking, "login.py", token)
+    for text in ("return", "ghp_\\w+"):
+        found = masking.search(Query(text, mode=Mode.REGEX, path_filter="login.py")).hits
+        assert not any(token in hit.text for hit in found)
+    masking.close()
+
+
 def test_a_page_is_filled_up_when_its_files_are_gone(project: Project) -> None:
     first = project.search(Query("class Thing method", limit=2)).hits
     for hit in first:

@@ -25,9 +25,11 @@ def content_hash(data: bytes) -> str:
 
 
 def make_private_dir(path: Path) -> None:
-    """Make a folder that only its owner can enter; an index holds source text."""
+    """Make a folder, and those above it that are missing, that only its owner can enter."""
     with translated_os_errors(path):
-        path.mkdir(mode=PRIVATE_DIR_MODE, parents=True, exist_ok=True)
+        if not path.parent.exists():
+            make_private_dir(path.parent)
+        path.mkdir(mode=PRIVATE_DIR_MODE, exist_ok=True)
 
 
 def write_atomic(path: Path, data: bytes) -> None:

@@ -31,7 +31,7 @@ def configure(level: str = "WARNING") -> None:
 
 def log_to(folder: Path) -> logging.Handler:
     """Also write to `folder/findspot.log`, rotated; returns the handler for removal."""
-    folder.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     handler = logging.handlers.RotatingFileHandler(
         folder / "findspot.log", maxBytes=_MAX_BYTES, backupCount=_BACKUPS, encoding="utf-8", delay=True
     )

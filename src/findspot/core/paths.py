@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import unicodedata
@@ -35,7 +36,9 @@ def relative_path(root: Path, given: str) -> str:
     """
     if not given or "\0" in given:
         raise InvalidArgumentError("The path is empty or holds a NUL character.", repr(given))
-    native = Path(given).expanduser() if given.startswith("~") else Path(given)
+    native = Path(given)
+    with contextlib.suppress(RuntimeError):  # `~nobody` is the name of a file, too
+        native = native.expanduser()
     if native.is_absolute():
         lexical = os.path.normpath(native)
         try:

@@ -1,0 +1,154 @@
+"""Random names, contents, globs, queries, settings and damaged stores: nothing crashes, hangs or leaks."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import random
+import shutil
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from findspot import FindspotError, Project, Query
+from findspot.core.config import load_settings
+from findspot.core.globs import compile_glob
+from findspot.core.model import Mode, Skip
+from findspot.core.paths import relative_path
+from findspot.discover.content import readable_text
+from findspot.discover.policy import Policy
+from findspot.discover.walk import classify
+from findspot.sync.events import changed_path
+
+SLOW_S = 10.0
+"""What takes longer than this hangs."""
+
+_PIECES = (
+    "a", "src", "..", ".", "/", "//", "\\", "*", "**", "?", "[", "]", "{", "}", "!", ",", "é", "e\u0301",
+    "\u202e", "\0", "\n", "\x1b[31m", " ", "node_modules", ".git", ".env", "x" * 300, "-", "~", "CON", "a.py",
+    "$(id)", "'", '"',
+)  # fmt: skip
+_BYTES = (b"def f():\n", b"\0", b"\xff\xfe", b"\xef\xbb\xbf", b"\r", b"-----BEGIN RSA PRIVATE KEY-----",
+          b"ghp_", b"(" * 50, b"\xc3", b"class A:\n    pass\n", b"# T\n", b"{",
+          b'"', b"\x1b]0;x\x07")  # fmt: skip
+
+Case = Callable[["Fuzz"], object]
+
+
+class Fuzz:
+    """One project, one source of chance, and everything opened outside the project counted."""
+
+    def __init__(self, place: Path, seed: int) -> None:
+        self.chance = random.Random(seed)
+        self.place = place
+        self.outside = place / "outside"
+        self.outside.mkdir()
+        (self.outside / "secret.py").write_text("secret = 1\n")
+        self.root = place / "project"
+        (self.root / "src").mkdir(parents=True)
+        for number in range(8):
+            (self.root / "src" / f"m{number}.py").write_text(
+                f"def function_{number}():\n    return {number}\n"
+            )
+        (self.root / "link").symlink_to(self.outside)
+        self.project = Project(self.root)
+        self.project.update()
+        self.opened_outside = 0
+        sys.addaudithook(self._audit)
+
+    def text(self, most: int = 6) -> str:
+        return "".join(self.chance.choice(_PIECES) for _ in range(self.chance.randrange(1, most + 1)))
+
+    def data(self) -> bytes:
+        return b"".join(self.chance.choice(_BYTES) for _ in range(self.chance.randrange(0, 30)))
+
+    def _audit(self, event: str, arguments: tuple[Any, ...]) -> None:
+        if event == "open" and str(self.outside) in str(arguments[0]):
+            self.opened_outside += 1
+
+
+def names(fuzz: Fuzz) -> None:
+    changed_path(fuzz.root, f"{fuzz.root}/{fuzz.text()}")
+    with contextlib.suppress(ValueError):
+        classify(fuzz.root, relative_path(fuzz.root, fuzz.text()), Policy())
+
+
+def contents(fuzz: Fuzz) -> None:
+    read = readable_text("a.py", fuzz.data(), fuzz.chance.choice(("skip", "mask", "off")))
+    assert isinstance(read, str | Skip)
+
+
+def globs(fuzz: Fuzz) -> None:
+    compile_glob(fuzz.text()).match(fuzz.text())
+
+
+def queries(fuzz: Fuzz) -> None:
+    mode = fuzz.chance.choice((Mode.HYBRID, Mode.KEYWORD, Mode.SEMANTIC))
+    fuzz.project.search(
+        Query(fuzz.text(12), mode=mode, path_filter=fuzz.text() if fuzz.chance.random() < 0.2 else None)
+    )
+
+
+def settings(fuzz: Fuzz) -> None:
+    keys = ("include", "maxFiles", "indexingStrategy", "secretScan", "toolsets", fuzz.text(1))
+    values: tuple[Any, ...] = (None, -1, 1e9, True, fuzz.text(), [fuzz.text()], {}, {"a": [1]})
+    given = {fuzz.chance.choice(keys): fuzz.chance.choice(values) for _ in range(3)}
+    file = fuzz.place / "given" / "config.json"
+    file.parent.mkdir(exist_ok=True)
+    text = json.dumps(given)
+    file.write_text(text[: fuzz.chance.randrange(len(text) + 1)] if fuzz.chance.random() < 0.3 else text)
+    load_settings(fuzz.root, file.parent)
+
+
+def damage(fuzz: Fuzz) -> None:
+    """Truncate or flip a file of the index; it answers, says it is damaged, or is built anew."""
+    fuzz.project.close()
+    files = [
+        path for path in fuzz.project.store.folder.rglob("*") if path.is_file() and path.suffix != ".lock"
+    ]
+    path = fuzz.chance.choice(files)
+    data = bytearray(path.read_bytes())
+    if data and fuzz.chance.random() < 0.5:
+        data[fuzz.chance.randrange(len(data))] ^= 1 << fuzz.chance.randrange(8)
+    else:
+        del data[fuzz.chance.randrange(len(data) + 1) :]
+    path.write_bytes(data)
+    with contextlib.suppress(FindspotError):
+        fuzz.project.search(Query("function"))
+    fuzz.project.status()
+    shutil.rmtree(fuzz.project.store.folder)
+    fuzz.project.update()
+
+
+CASES: tuple[tuple[Case, int], ...] = (
+    (names, 3_000), (contents, 3_000), (globs, 2_500), (queries, 800), (settings, 695), (damage, 5),
+)  # fmt: skip
+"""Each kind and how many of ten thousand cases are of it."""
+
+
+def run(place: Path, count: int, seed: int) -> dict[str, Any]:
+    """Any FindspotError is an answer; anything else is a crash."""
+    fuzz = Fuzz(place, seed)
+    kinds = [case for case, _ in CASES]
+    weights = [weight for _, weight in CASES]
+    done: dict[str, int] = {case.__name__: 0 for case in kinds}
+    crashes: list[str] = []
+    hangs = 0
+    for _ in range(count):
+        case = fuzz.chance.choices(kinds, weights)[0]
+        started = time.monotonic()
+        try:
+            case(fuzz)
+        except FindspotError:
+            pass
+        except Exception as error:  # noqa: BLE001 - what is looked for
+            crashes.append(f"{case.__name__}: {error!r}")
+        hangs += time.monotonic() - started > SLOW_S
+        done[case.__name__] += 1
+    fuzz.project.close()
+    return {
+        "cases": count, **done, "crashes": len(crashes), "first": crashes[:3], "hangs": hangs,
+        "opened_outside": fuzz.opened_outside,
+    }  # fmt: skip

@@ -1,0 +1,88 @@
+"""`kill -9` at random instants while a process edits and indexes."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from benchmarks.soaking.answers import held, rebuilt
+from findspot import Project
+from findspot.core.model import IndexState
+
+FILES = 40
+_LONGEST_LIFE_S = 0.8
+
+EDITOR = """
+import random, sys
+from pathlib import Path
+from findspot import Project
+root, seed, files = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
+chance, project = random.Random(seed), Project(root)
+print("ready", flush=True)
+for turn in range(10_000):
+    name = f"mod{chance.randrange(files)}.py"
+    mark = f"edit_{seed}_{turn}"
+    functions = range(chance.randrange(1, 9))
+    body = "".join(f"def {mark}_{n}(x):\\n    return x + {n}\\n\\n\\n" for n in functions)
+    (root / name).write_text(body)
+    if turn % 2:
+        project.reindex_file(name)
+    else:
+        project.update()
+    print(f"{name} {mark}", flush=True)
+"""
+
+
+def run(place: Path, count: int, seed: int) -> dict[str, Any]:
+    """Kill `count` processes; every reopen is clean and no acknowledged edit is lost."""
+    root = place / "project"
+    root.mkdir()
+    for number in range(FILES):
+        (root / f"mod{number}.py").write_text(f"def first_{number}():\n    return {number}\n")
+    chance = random.Random(seed)
+    project = Project(root)
+    acknowledged = unclean = lost = 0
+    for turn in range(count):
+        said = _live_and_die(root, seed * 100_000 + turn, chance.uniform(0, _LONGEST_LIFE_S))
+        acknowledged += len(said)
+        unclean += project.status().state not in (
+            IndexState.READY,
+            IndexState.INCOMPLETE,
+            IndexState.NOT_FOUND,
+        )
+        lost += _lost(project, said)
+    project.update()
+    same = held(project) == rebuilt(root)
+    project.close()
+    return {"kills": count, "acknowledged": acknowledged, "unclean": unclean, "lost": lost, "same": same}
+
+
+def _live_and_die(root: Path, seed: int, life_s: float) -> dict[str, str]:
+    """The last acknowledged edit of each file that a process made before it was killed."""
+    with subprocess.Popen(
+        [sys.executable, "-c", EDITOR, str(root), str(seed), str(FILES)], stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        time.sleep(life_s)
+        process.kill()
+        lines = [line.split() for line in process.stdout.read().splitlines()]
+    return {words[0]: words[1] for words in lines if len(words) == 2}
+
+
+def _lost(project: Project, said: dict[str, str]) -> int:
+    """Acknowledged edits that the index does not have; a later one of the file may be there instead."""
+    if not said:
+        return 0
+    lost = 0
+    with project.store.snapshot() as snapshot:
+        for name, mark in said.items():
+            texts = "\n".join(chunk.text for chunk in snapshot.chunks_of(name))
+            seed, turn = mark.split("_")[1:]
+            found = [word.split("_") for word in texts.split() if word.startswith("edit_")]
+            lost += not any(word[1] == seed and int(word[2]) >= int(turn) for word in found)
+    return lost
