@@ -20,7 +20,7 @@ RELATED = "io.modelcontextprotocol/related-task"
 FIELDS = {"taskId", "status", "statusMessage", "createdAt", "lastUpdatedAt", "ttl", "pollInterval"}
 STOPS_WITHIN_S = 1.0
 UNKNOWN, NO_METHOD = -32602, -32601
-MANY = 800
+MANY = 400
 """Files enough for indexing to be under way when a test interferes."""
 
 
