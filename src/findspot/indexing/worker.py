@@ -27,7 +27,7 @@ from findspot.indexing.messages import READY, Indexed, Job, Outcome, Rejected, S
 from findspot.store.records import ChunkRecord, FileRecord
 from findspot.text.document import keyword_text
 
-_NICE = 10
+_NICE = 5
 """Whatever the user does at the machine meanwhile goes first."""
 
 

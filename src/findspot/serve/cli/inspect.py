@@ -108,7 +108,8 @@ def _show_status(found: IndexStatus) -> None:
             ("docs", f"{output.count(docs, 'file')}, {output.count(doc_chunks, 'chunk')}"),
             ("languages", output.ranking(found.languages)),
             ("skipped", output.ranking(found.skipped)),
-            ("pending", f"{pending} on disk; run `findspot index`" if found.pending_changes else ""),
+            ("pending", f"{pending} on disk; {_remedy(found)}" if found.pending_changes else ""),
+            ("watched", "yes" if found.watcher_active else ""),
             ("error", found.last_error or ""),
             ("updated", output.moment(found.last_updated)),
             ("model", found.model or ""),
@@ -118,6 +119,10 @@ def _show_status(found: IndexStatus) -> None:
     )
     for text in found.notes:
         output.note(f"note: {text}")
+
+
+def _remedy(found: IndexStatus) -> str:
+    return "they will be indexed" if found.watcher_active else "run `findspot index`"
 
 
 def _headline(found: IndexStatus) -> str:
