@@ -35,6 +35,7 @@ CASES: dict[str, tuple[Any, Any, list[Any]]] = {
     "enhancedToolDescriptions": (True, True, ["maybe", 3]),
     "indexingStrategy": ("lazy", "lazy", ["never", 5]),
     "lazyIdleThreshold": NUMBER,
+    "watch": SWITCH,
     "toolsets": (["project"], ("project",), [["everything"], [], 5]),
     "chunkingStrategy": ("character", "character", ["words"]),
     "embedding.provider": TEXT,
