@@ -9,12 +9,12 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from loopback import DIMENSIONS, Loopback, Reply, Request, embeddings_api, vector
 
 from findspot.core.config import EmbedSettings
 from findspot.core.errors import ProviderError
 from findspot.embed import EmbedMode, open_embedder
 from findspot.embed.providers.api import BATCH_CHARS, BATCH_TEXTS, MAX_TRIES, OPENAI, VOYAGE, ApiEmbedder
+from loopback import DIMENSIONS, Loopback, Reply, Request, embeddings_api, vector
 
 KEY = "sk-a-secret-that-must-not-be-seen"
 

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from loopback import DIMENSIONS, Loopback, Reply, Request, embeddings_api, vector
 
 from findspot import Engine, Query
 from findspot.core.errors import InvalidArgumentError, ModelMismatchError, ProviderError
 from findspot.core.model import IndexState, Mode
 from findspot.project import Project
+from loopback import DIMENSIONS, Loopback, Reply, Request, embeddings_api, vector
 
 FILES = {
     "pyproject.toml": "[project]\nname = 'small'\n",

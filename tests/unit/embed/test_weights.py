@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from loopback import Loopback, Reply, Request
 
 from findspot.core.config import HubSettings, hub_settings
 from findspot.core.errors import ModelUnavailableError
 from findspot.embed.providers.weights import ModelFiles, find_weights, get_weights
+from loopback import Loopback, Reply, Request
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 MODEL = ModelFiles("some/model", ("weights.bin", "sub/extra.json"), ("optional.json",))
