@@ -30,6 +30,7 @@ def held(project: Project) -> Held:
     """
     with project.store.writer(_PATIENCE_S):
         shutil.rmtree(project.store.folder / "keywords", ignore_errors=True)
+    project.store.close()  # what is open is of the old keywords
     with project.store.snapshot() as snapshot:
         files = [
             (

@@ -14,7 +14,7 @@ from findspot import Project
 from findspot.core.model import IndexState
 
 FILES = 40
-_LONGEST_LIFE_S = 0.8
+_LONGEST_LIFE_S = 3.0
 
 EDITOR = """
 import random, sys
