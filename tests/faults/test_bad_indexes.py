@@ -145,7 +145,7 @@ def test_interrupted_while_changing_models_it_is_not_ready(make_project: MakePro
     project = make_project(FILES)
     with project.store.writer() as writer:
         writer.set_meta(model="other:model@1/64", pipeline="older", created_at="2020-01-01T00:00:00Z")
-            writer.set_meta(build="complete")
+        writer.set_meta(build="complete")
         writer.commit()
     cancel = CancelToken()
     with pytest.raises(CancelledError):
