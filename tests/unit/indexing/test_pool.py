@@ -62,9 +62,9 @@ def _nothing_left() -> Iterator[None]:
 
 def children_now() -> set[int]:
     """The processes this one has started; those of other tests may come and go meanwhile."""
-    listed = subprocess.run(["ps", "-o", "pid=,ppid="], capture_output=True, text=True, check=True).stdout
-    pairs = (line.split() for line in listed.splitlines())
-    return {int(pid) for pid, parent in pairs if int(parent) == os.getpid()}
+    with subprocess.Popen(["ps", "-A", "-o", "pid=,ppid="], stdout=subprocess.PIPE, text=True) as ps:
+        pairs = [tuple(map(int, line.split())) for line in ps.communicate()[0].splitlines()]
+    return {pid for pid, parent in pairs if parent == os.getpid() and pid != ps.pid}
 
 
 def jobs(root: Path, *names: str, keys: int = 0) -> list[Job]:
