@@ -52,11 +52,12 @@ HEADING_MATCH = 0.4
 DOCS_PATH_MATCH = 0.15
 """Names of documents are vaguer than names of source files."""
 
-COHERENCE = 0.25
+COHERENCE = 0.1
 """A file of which several chunks match is about the subject; its best chunk gains from the rest."""
 
-SAME_FILE_DECAY = 0.5
-"""Each further chunk of a file counts half: ten results should show several files."""
+SAME_FILE_DECAY = 0.8
+"""Each further chunk of a file counts a fifth less: ten results should show several files, and the
+neighbours of a good answer too."""
 
 ROLE_FACTOR = {
     Role.SOURCE: 1.0,

@@ -134,8 +134,9 @@ class TestFiles:
             one(1, fused=0.5), one(2, fused=0.9), one(3, fused=0.7), one(9, 2, "b.py", fused=0.6)
         )
         signals.spread_files(candidates)
-        assert [candidates.by_number[n].repeat for n in (2, 3, 1, 9)] == [1, 0.5, 0.25, 1]
-        assert [c.number for c in candidates.ranked()][:2] == [2, 9]
+        decay = signals.SAME_FILE_DECAY
+        assert [candidates.by_number[n].repeat for n in (2, 3, 1, 9)] == [1, decay, decay**2, 1]
+        assert [c.number for c in candidates.ranked()] == [2, 9, 3, 1]
 
     def test_ties_break_by_path_then_place(self) -> None:
         candidates = pool(one(7, 2, "b.py"), one(3, 1, "a.py"), one(2, 1, "a.py"))
