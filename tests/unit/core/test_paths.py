@@ -11,7 +11,7 @@ import pytest
 from findspot.core.errors import InvalidArgumentError, PathNotFoundError, PermissionDeniedError
 from findspot.core.paths import index_folder, index_key, project_root, relative_path
 
-ROOT = Path("/work/project")
+ROOT = Path("/srv/project")
 
 
 def test_a_root_is_absolute_and_free_of_links(tmp_path: Path) -> None:
@@ -44,8 +44,8 @@ def test_a_root_must_be_readable(tmp_path: Path) -> None:
         ("./src/./a.py", "src/a.py"),
         ("src/../b.py", "b.py"),
         ("src\\a.py", "src/a.py"),
-        ("/work/project/src/a.py", "src/a.py"),
-        ("/work/other/../project/a.py", "a.py"),
+        ("/srv/project/src/a.py", "src/a.py"),
+        ("/srv/other/../project/a.py", "a.py"),
         (unicodedata.normalize("NFD", "café.py"), unicodedata.normalize("NFC", "café.py")),
     ],
 )
@@ -55,7 +55,7 @@ def test_a_path_is_spelled_as_the_index_spells_it(given: str, relative: str) -> 
 
 @pytest.mark.parametrize(
     "given",
-    ["../a.py", "src/../../a.py", "/etc/passwd", "/work/project/../other/a.py", "/work/project2/a.py",
+    ["../a.py", "src/../../a.py", "/etc/passwd", "/srv/project/../other/a.py", "/srv/project2/a.py",
      "..\\a.py", "~/a.py", "", "a\0b"],
 )  # fmt: skip
 def test_a_path_outside_is_refused(given: str) -> None:
