@@ -39,16 +39,15 @@ class QuantisedVectors:
 
 
 def embed_chunks(embedder: Embedder, chunks: Sequence[Chunk]) -> QuantisedVectors:
-    """The pooled vector of each chunk, in order; each path is embedded once, and all in one call."""
+    """The pooled vector of each chunk, in order; each path is embedded once."""
     paths = {path: row for row, path in enumerate(dict.fromkeys(chunk.path for chunk in chunks))}
     rows = np.fromiter((paths[chunk.path] for chunk in chunks), dtype=np.intp, count=len(chunks))
+    pooled = embedder.embed([_body(chunk) for chunk in chunks], EmbedMode.PASSAGE)
+    pooled = pooled + PATH_WEIGHT * embedder.embed(list(paths), EmbedMode.PASSAGE)[rows]
     named = [place for place, chunk in enumerate(chunks) if chunk.symbols]
-    texts = [*map(_body, chunks), *paths, *(_names(chunks[place]) for place in named)]
-    vectors = embedder.embed(texts, EmbedMode.PASSAGE)
-    of_paths, of_names = vectors[len(chunks) : len(chunks) + len(paths)], vectors[len(chunks) + len(paths) :]
-    pooled = vectors[: len(chunks)] + PATH_WEIGHT * of_paths[rows]
     if named:  # a slow model would make something of no words at all
-        pooled[named] += NAMES_WEIGHT * of_names
+        names = [_names(chunks[place]) for place in named]
+        pooled[named] += NAMES_WEIGHT * embedder.embed(names, EmbedMode.PASSAGE)
     return quantise(unit(pooled))
 
 
