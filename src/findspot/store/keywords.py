@@ -69,6 +69,8 @@ class KeywordReader:
         self._folder = folder
         with _translated(folder):
             self._index = tantivy.Index.open(str(folder))
+            # By hand: the default keeps a thread that watches the folder and touches files in it.
+            self._index.config_reader(reload_policy="manual")
             self._schema = self._index.schema
             self._searcher = self._index.searcher()
 
