@@ -35,6 +35,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=300.0)
     parser.add_argument("--files", type=int, default=3_000)
     parser.add_argument("--cases", type=int, default=100_000)
+    parser.add_argument("--first", type=int, default=0, help="replay fuzzed cases from this number on")
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
     makers: dict[str, Callable[[Path], dict[str, Any]]] = {
@@ -42,7 +43,7 @@ def main() -> None:
         "edits": lambda place: edits.run(place, given.repository, given.edits),
         "clients": lambda place: clients.run(_unpacked(given.repository, place), given.seconds),
         "switch": lambda place: switch.run(place, given.files),
-        "fuzz": lambda place: fuzz.run(place, given.cases, given.seed),
+        "fuzz": lambda place: fuzz.run(place, given.cases, given.seed, given.first),
     }
     for part in given.parts:
         if part in ("edits", "clients") and given.repository is None:

@@ -40,8 +40,9 @@ Case = Callable[["Fuzz"], object]
 class Fuzz:
     """One project, one source of chance, and everything opened outside the project counted."""
 
-    def __init__(self, place: Path, seed: int) -> None:
-        self.chance = random.Random(seed)
+    def __init__(self, place: Path) -> None:
+        self.chance = random.Random()
+        self.doing = ""
         self.place = place
         self.outside = place / "outside"
         self.outside.mkdir()
@@ -108,18 +109,27 @@ def damage(fuzz: Fuzz) -> None:
     files = [
         path for path in fuzz.project.store.folder.rglob("*") if path.is_file() and path.suffix != ".lock"
     ]
-    path = fuzz.chance.choice(files)
+    path = fuzz.chance.choice(sorted(files))
     data = bytearray(path.read_bytes())
     if data and fuzz.chance.random() < 0.5:
         data[fuzz.chance.randrange(len(data))] ^= 1 << fuzz.chance.randrange(8)
     else:
         del data[fuzz.chance.randrange(len(data) + 1) :]
     path.write_bytes(data)
-    with contextlib.suppress(FindspotError):
-        fuzz.project.search(Query("function"))
-    fuzz.project.status()
-    shutil.rmtree(fuzz.project.store.folder)
-    fuzz.project.update()
+    steps: tuple[tuple[str, Callable[[], object]], ...] = (
+        (f"searching with {path.name} damaged", lambda: fuzz.project.search(Query("function"))),
+        (f"status with {path.name} damaged", fuzz.project.status),
+        (f"updating with {path.name} damaged", fuzz.project.update),
+        ("removing", lambda: shutil.rmtree(fuzz.project.store.folder)),
+        ("building anew", fuzz.project.update),
+    )
+    spent = []
+    for name, step in steps:
+        started = time.monotonic()
+        with contextlib.suppress(FindspotError):
+            step()
+        spent.append(f"{name} {time.monotonic() - started:.1f} s")
+    fuzz.doing = ", ".join(spent)
 
 
 CASES: tuple[tuple[Case, int], ...] = (
@@ -128,15 +138,17 @@ CASES: tuple[tuple[Case, int], ...] = (
 """Each kind and how many of ten thousand cases are of it."""
 
 
-def run(place: Path, count: int, seed: int) -> dict[str, Any]:
-    """Any FindspotError is an answer; anything else is a crash."""
-    fuzz = Fuzz(place, seed)
+def run(place: Path, count: int, seed: int, first: int = 0) -> dict[str, Any]:
+    """Any FindspotError is an answer; anything else is a crash. `first` replays a case by its number."""
+    fuzz = Fuzz(place)
     kinds = [case for case, _ in CASES]
     weights = [weight for _, weight in CASES]
     done: dict[str, int] = {case.__name__: 0 for case in kinds}
+    slowest: dict[str, float] = dict.fromkeys(done, 0.0)
     crashes: list[str] = []
-    hangs = 0
-    for _ in range(count):
+    hangs: list[str] = []
+    for number in range(first, first + count):
+        fuzz.chance.seed(f"{seed}:{number}")  # a case depends on its number alone, and can be replayed
         case = fuzz.chance.choices(kinds, weights)[0]
         started = time.monotonic()
         try:
@@ -144,11 +156,14 @@ def run(place: Path, count: int, seed: int) -> dict[str, Any]:
         except FindspotError:
             pass
         except Exception as error:  # noqa: BLE001 - what is looked for
-            crashes.append(f"{case.__name__}: {error!r}")
-        hangs += time.monotonic() - started > SLOW_S
+            crashes.append(f"{number} {case.__name__}: {error!r}")
+        took_s = time.monotonic() - started
+        if took_s > SLOW_S:
+            hangs.append(f"{number} {case.__name__}: {took_s:.1f} s {fuzz.doing}")
+        slowest[case.__name__] = max(slowest[case.__name__], round(took_s, 3))
         done[case.__name__] += 1
     fuzz.project.close()
     return {
-        "cases": count, **done, "crashes": len(crashes), "first": crashes[:3], "hangs": hangs,
-        "opened_outside": fuzz.opened_outside,
+        "cases": count, **done, "crashes": len(crashes), "hangs": len(hangs), "first": (crashes + hangs)[:5],
+        "slowest_s": slowest, "opened_outside": fuzz.opened_outside,
     }  # fmt: skip
