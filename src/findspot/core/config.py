@@ -25,6 +25,7 @@ INDEX_FILE = "config.json"
 
 TOOLSETS = ("project", "cortex", "documents", "catalogue")
 STRATEGIES = ("realtime", "lazy", "git")
+LLM_PROVIDERS = ("client", "openai", "anthropic", "none")
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,8 +285,10 @@ KEYS: tuple[Key, ...] = (
         "Model name at an embedding service.", local_only=True),
     Key("embedding.command", "embed", "command", None, _text,
         "The command that starts the service of `http` when it does not answer.", local_only=True),
-    Key("llm.provider", "llm", "provider", "client", _text,
-        "Which language model may be asked for expansion and summaries.", local_only=True),
+    Key("llm.provider", "llm", "provider", "client", _one_of(*LLM_PROVIDERS),
+        "Which language model may be asked for expansion and summaries: 'client' (the assistant's own, "
+        "where it offers that), 'openai' or 'anthropic' (a service, where the client offers none), 'none'.",
+        local_only=True),
     Key("llm.endpoint", "llm", "endpoint", None, _text,
         "Address of a language model service.", local_only=True),
     Key("llm.model", "llm", "model", None, _text,

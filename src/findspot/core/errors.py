@@ -18,6 +18,7 @@
     ├── ModelMismatchError        MODEL_MISMATCH         the index was made with another model
     ├── ModelUnavailableError     MODEL_DOWNLOAD_FAILED  weights missing or broken
     ├── ProviderError             PROVIDER_ERROR         an embedding provider failed
+    │   └── LanguageModelError    PROVIDER_ERROR         … or a language model did
     └── CancelledError            CANCELLED              stopped on request
 
 Each carries a message for the user, one for a developer, and where it helps a hint: what to
@@ -200,6 +201,13 @@ class ProviderError(FindspotError):
 
     def __init__(self, detail: str, *, hint: str = "") -> None:
         super().__init__(f"The embedding provider failed: {detail}", detail, hint=hint)
+
+
+class LanguageModelError(ProviderError):
+    def __init__(self, detail: str, *, hint: str = "") -> None:
+        super().__init__(detail, hint=hint)
+        self.user_message = f"The language model failed: {detail}"
+        self.args = (self.user_message,)
 
 
 class CancelledError(FindspotError):

@@ -112,8 +112,8 @@ def _find_key(name: str, endpoint: str | None) -> tuple[bool, str, int | None]:
 def _destination(name: str, settings: EmbedSettings) -> str | None:
     if not PROVIDERS[name].remote:
         return None
+    from findspot.core.wire import Address
     from findspot.embed.providers.api import OPENAI, VOYAGE
-    from findspot.embed.providers.wire import Address
 
     usual = {"http": HTTP_ENDPOINT, OPENAI.id: OPENAI.base, VOYAGE.id: VOYAGE.base}
     try:

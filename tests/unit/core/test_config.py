@@ -43,7 +43,7 @@ CASES: dict[str, tuple[Any, Any, list[Any]]] = {
     "embedding.endpoint": TEXT,
     "embedding.model": TEXT,
     "embedding.command": TEXT,
-    "llm.provider": TEXT,
+    "llm.provider": ("openai", "openai", ["oracle", 5]),
     "llm.endpoint": TEXT,
     "llm.model": TEXT,
     "http.token": TEXT,

@@ -29,6 +29,7 @@ EXAMPLES: dict[type[FindspotError], FindspotError] = {
         errors.ModelMismatchError("a", "b"),
         errors.ModelUnavailableError("no weights"),
         errors.ProviderError("refused"),
+        errors.LanguageModelError("refused"),
         errors.CancelledError(),
     )
 }

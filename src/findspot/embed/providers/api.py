@@ -16,10 +16,10 @@ import numpy as np
 
 from findspot.core.errors import ProviderError
 from findspot.core.log import get_logger
+from findspot.core.wire import Address, Answer, WireError
 from findspot.embed.batch import unit
 from findspot.embed.protocol import EmbedMode, Vectors
 from findspot.embed.providers.answers import read_vectors
-from findspot.embed.providers.wire import Address, Answer, WireError
 
 _log = get_logger("api")
 

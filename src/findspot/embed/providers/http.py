@@ -11,11 +11,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from findspot.core.errors import ProviderError
+from findspot.core.wire import Address, WireError
 from findspot.embed.batch import unit
 from findspot.embed.protocol import EmbedMode, Vectors
 from findspot.embed.providers.answers import read_vectors
 from findspot.embed.providers.service import ServiceProgram
-from findspot.embed.providers.wire import Address, WireError
 
 TIMEOUT_S = 5.0
 """For a request in all: a question waits no longer, whatever the service does."""

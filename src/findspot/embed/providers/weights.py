@@ -15,7 +15,7 @@ from pathlib import Path
 from findspot.core.config import HubSettings
 from findspot.core.errors import FindspotError, ModelUnavailableError
 from findspot.core.files import translated_os_errors, write_atomic
-from findspot.embed.providers.wire import Address, Answer, WireError
+from findspot.core.wire import Address, Answer, WireError
 
 TIMEOUT_S = 600.0
 """For one file; 90 MB take a slow line some minutes."""

@@ -1,0 +1,21 @@
+"""Which language model is asked: the client's where it offers one, else a configured service, else none."""
+
+from __future__ import annotations
+
+from findspot.core.config import LlmSettings, secret
+from findspot.llm.protocol import ClientModel, LanguageModel, Sample
+from findspot.llm.services import DIALECTS, ServiceModel
+
+NONE = "none"
+
+
+def choose_model(settings: LlmSettings, client: Sample | None = None) -> LanguageModel | None:
+    """The first that there is; with the provider `none`, not even the client's."""
+    if settings.provider == NONE:
+        return None
+    if client is not None:
+        return ClientModel(client)
+    dialect = DIALECTS.get(settings.provider)
+    if dialect is None:
+        return None
+    return ServiceModel(dialect, secret(dialect.key_variable), settings.endpoint, settings.model)

@@ -1,0 +1,153 @@
+"""Language models behind HTTP: OpenAI's chat completions, which many servers speak, and Anthropic's messages.
+
+The key goes into one header of the request and nowhere else.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from findspot.core.errors import LanguageModelError, ProviderError
+from findspot.core.wire import Address, Answer, WireError
+from findspot.llm.protocol import Prompt
+
+TIMEOUT_S = 30.0
+"""Somebody waits for the answer, and there is one without the model."""
+
+MAX_ANSWER_BYTES = 4 << 20
+
+_HINT = "Check `llm.endpoint` and `llm.model`, or set `llm.provider` to none."
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """How one kind of service wants to be asked, and where its answer has the text."""
+
+    id: str
+    base: str
+    path: str
+    model: str
+    key_variable: str
+    body: Callable[[str, Prompt], dict[str, Any]]
+    headers: Callable[[str | None], dict[str, str]]
+    text: Callable[[Any], Any]
+
+
+def _openai_body(model: str, prompt: Prompt) -> dict[str, Any]:
+    messages = [{"role": "system", "content": prompt.rules}, {"role": "user", "content": prompt.text}]
+    return {"model": model, "messages": messages, "max_tokens": prompt.max_tokens, "temperature": 0}
+
+
+def _openai_headers(key: str | None) -> dict[str, str]:
+    return {"Authorization": f"Bearer {key}"} if key else {}
+
+
+def _anthropic_body(model: str, prompt: Prompt) -> dict[str, Any]:
+    messages = [{"role": "user", "content": prompt.text}]
+    return {"model": model, "system": prompt.rules, "messages": messages, "max_tokens": prompt.max_tokens}
+
+
+def _anthropic_headers(key: str | None) -> dict[str, str]:
+    return {"anthropic-version": "2023-06-01"} | ({"x-api-key": key} if key else {})
+
+
+def _anthropic_text(answer: Any) -> str:
+    return "".join(part["text"] for part in answer["content"] if part["type"] == "text")
+
+
+OPENAI = Dialect(
+    "openai",
+    "https://api.openai.com/v1",
+    "/chat/completions",
+    "gpt-4o-mini",
+    "OPENAI_API_KEY",
+    _openai_body,
+    _openai_headers,
+    lambda answer: answer["choices"][0]["message"]["content"],
+)
+ANTHROPIC = Dialect(
+    "anthropic",
+    "https://api.anthropic.com/v1",
+    "/messages",
+    "claude-3-5-haiku-latest",
+    "ANTHROPIC_API_KEY",
+    _anthropic_body,
+    _anthropic_headers,
+    _anthropic_text,
+)
+DIALECTS = {dialect.id: dialect for dialect in (OPENAI, ANTHROPIC)}
+
+
+class ServiceModel:
+    """A model at an address; safe to use from several threads."""
+
+    def __init__(
+        self,
+        dialect: Dialect,
+        key: str | None,
+        endpoint: str | None = None,
+        model: str | None = None,
+        *,
+        timeout_s: float = TIMEOUT_S,
+    ) -> None:
+        self._dialect = dialect
+        self._key = key
+        self._endpoint = (endpoint or dialect.base).rstrip("/").removesuffix(dialect.path)
+        self._needs_key = endpoint is None  # a server of one's own may want none
+        self._model = model or dialect.model
+        self._timeout_s = timeout_s
+
+    @property
+    def name(self) -> str:
+        return f"{self._dialect.id}:{self._model}"
+
+    def complete(self, prompt: Prompt) -> str:
+        """One request, not made again: the answer without a model is better than a long wait."""
+        if self._needs_key and not self._key:
+            raise self._failure(
+                "it needs a key", f"Set the environment variable {self._dialect.key_variable}."
+            )
+        answer = self._ask(json.dumps(self._dialect.body(self._model, prompt)).encode())
+        if answer.status != 200:
+            raise self._refused(answer.status)
+        try:
+            text = self._dialect.text(json.loads(answer.data))
+        except (ValueError, TypeError, KeyError, IndexError, RecursionError) as error:
+            raise self._failure("its answer holds no text") from error
+        if not isinstance(text, str) or not text.strip():
+            raise self._failure("its answer holds no text")
+        return text
+
+    def _ask(self, body: bytes) -> Answer:
+        headers = {"Content-Type": "application/json", **self._dialect.headers(self._key)}
+        try:
+            address = Address(self._endpoint)
+            return address.ask(
+                "POST",
+                self._dialect.path,
+                body,
+                headers,
+                timeout_s=self._timeout_s,
+                max_bytes=MAX_ANSWER_BYTES,
+            )
+        except ProviderError as error:
+            raise self._failure(error.developer_message.partition(": ")[2]) from None
+        except (WireError, ValueError) as error:
+            # A key that cannot stand in a header is named by the error's text: that is not passed on.
+            raise self._failure(
+                str(error) if isinstance(error, WireError) else "the key cannot be sent"
+            ) from None
+
+    def _refused(self, status: int) -> LanguageModelError:
+        if status in (401, 403):
+            hint = f"Check the environment variable {self._dialect.key_variable}."
+            return self._failure(f"it refused the key (HTTP status {status})", hint)
+        if status == 404:
+            return self._failure(f"it knows no model '{self._model}' (HTTP status 404)")
+        return self._failure(f"it answered with HTTP status {status}")
+
+    def _failure(self, detail: str, hint: str = _HINT) -> LanguageModelError:
+        return LanguageModelError(f"{self.name}: {detail}", hint=hint)

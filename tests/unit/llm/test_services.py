@@ -1,0 +1,149 @@
+"""Language models against a real server on loopback that speaks the two protocols."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import traceback
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from findspot.core.config import LlmSettings
+from findspot.core.errors import LanguageModelError
+from findspot.llm import Prompt, choose_model
+from findspot.llm.services import ANTHROPIC, OPENAI, ServiceModel
+from loopback import Loopback, Reply, Request
+
+KEY = "sk-a-secret-that-must-not-be-seen"
+PROMPT = Prompt("Be brief.", "What is it?", 50)
+
+
+def speak(request: Request) -> Reply:
+    """What either service answers."""
+    if request.path.endswith("/messages"):
+        parts = [{"type": "text", "text": "A "}, {"type": "tool_use"}, {"type": "text", "text": "spade."}]
+        return Reply(body={"content": parts})
+    return Reply(body={"choices": [{"message": {"role": "assistant", "content": "A spade."}}]})
+
+
+@pytest.fixture
+def service() -> Iterator[Loopback]:
+    server = Loopback(speak)
+    yield server
+    server.close()
+
+
+@pytest.mark.parametrize("end", ["/v1", "/v1/", "/v1/chat/completions"])
+def test_openai_is_asked_as_it_expects(service: Loopback, end: str) -> None:
+    model = ServiceModel(OPENAI, KEY, service.url + end, "small")
+    assert model.complete(PROMPT) == "A spade."
+    (asked,) = service.requests
+    assert (asked.method, asked.path) == ("POST", "/v1/chat/completions")
+    assert asked.headers["authorization"] == f"Bearer {KEY}"
+    assert asked.body == {
+        "model": "small",
+        "messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "What is it?"}],
+        "max_tokens": 50,
+        "temperature": 0,
+    }
+    assert model.name == "openai:small"
+
+
+def test_anthropic_is_asked_as_it_expects(service: Loopback) -> None:
+    model = ServiceModel(ANTHROPIC, KEY, f"{service.url}/v1", "small")
+    assert model.complete(PROMPT) == "A spade."
+    (asked,) = service.requests
+    assert asked.path == "/v1/messages"
+    assert asked.headers["x-api-key"] == KEY
+    assert asked.headers["anthropic-version"] == "2023-06-01"
+    assert asked.body == {
+        "model": "small",
+        "system": "Be brief.",
+        "messages": [{"role": "user", "content": "What is it?"}],
+        "max_tokens": 50,
+    }
+
+
+@pytest.mark.parametrize(
+    ("reply", "said"),
+    [
+        (Reply(401, "no"), "it refused the key (HTTP status 401)"),
+        (Reply(404, "no"), "it knows no model 'small' (HTTP status 404)"),
+        (Reply(500, "no"), "it answered with HTTP status 500"),
+        (Reply(200, b"not json"), "its answer holds no text"),
+        (Reply(200, {"choices": []}), "its answer holds no text"),
+        (Reply(200, {"choices": [{"message": {"content": None}}]}), "its answer holds no text"),
+        (Reply(200, {"choices": [{"message": {"content": " \n"}}]}), "its answer holds no text"),
+        (Reply(200, {}, promised=100), "its answer was cut short by 98 bytes"),
+    ],
+)
+def test_a_failure_is_told_without_the_key(
+    service: Loopback, reply: Reply, said: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    service.answer = lambda _: reply
+    with pytest.raises(LanguageModelError) as caught:
+        ServiceModel(OPENAI, KEY, service.url, "small").complete(PROMPT)
+    assert caught.value.user_message == f"The language model failed: openai:small: {said}"
+    assert caught.value.code == "PROVIDER_ERROR"
+    told = "".join(traceback.format_exception(caught.value)) + caplog.text + caught.value.hint
+    assert KEY not in told
+
+
+def test_a_service_that_does_not_answer_is_not_waited_for(service: Loopback) -> None:
+    ended = threading.Event()
+
+    def never(_: Request) -> Reply:
+        ended.wait(10)
+        return Reply(200, {})
+
+    service.answer = never
+    with pytest.raises(LanguageModelError, match=r"no answer within 0.2 seconds"):
+        ServiceModel(OPENAI, KEY, service.url, timeout_s=0.2).complete(PROMPT)
+    ended.set()
+
+
+@pytest.mark.parametrize("endpoint", ["ftp://somewhere", "http:///v1", "http://host:port"])
+def test_an_address_that_is_none_is_named(endpoint: str) -> None:
+    with pytest.raises(LanguageModelError, match="is no address of a service"):
+        ServiceModel(OPENAI, KEY, endpoint).complete(PROMPT)
+
+
+def test_a_key_that_cannot_be_sent_is_not_shown() -> None:
+    with pytest.raises(LanguageModelError, match="the key cannot be sent") as caught:
+        ServiceModel(OPENAI, f"{KEY}\n", "http://127.0.0.1:9").complete(PROMPT)
+    assert KEY not in "".join(traceback.format_exception(caught.value))
+
+
+class TestChoice:
+    def settings(self, provider: str, **more: Any) -> LlmSettings:
+        return LlmSettings(provider, more.get("endpoint"), more.get("model"))
+
+    def test_the_client_comes_first(self) -> None:
+        for provider in ("client", "openai", "anthropic"):
+            model = choose_model(self.settings(provider), lambda prompt: f"heard {prompt.text}")
+            assert model is not None
+            assert model.name == "client"
+            assert model.complete(PROMPT) == "heard What is it?"
+
+    def test_then_a_service(self, service: Loopback, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("OPENAI_API_KEY", KEY)
+        model = choose_model(self.settings("openai", endpoint=service.url, model="m"))
+        assert model is not None
+        assert (model.name, model.complete(PROMPT)) == ("openai:m", "A spade.")
+        assert service.requests[0].headers["authorization"] == f"Bearer {KEY}"
+
+    def test_then_none(self) -> None:
+        assert choose_model(self.settings("client")) is None
+        assert choose_model(self.settings("none"), lambda _: "never asked") is None
+
+    @pytest.mark.parametrize("provider", ["openai", "anthropic"])
+    def test_without_a_key_nothing_is_sent(self, provider: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.delenv(f"{provider.upper()}_API_KEY", raising=False)
+        model = choose_model(self.settings(provider))
+        assert model is not None
+        with pytest.raises(LanguageModelError, match="it needs a key") as caught:
+            model.complete(PROMPT)
+        assert f"{provider.upper()}_API_KEY" in caught.value.hint
