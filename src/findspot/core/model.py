@@ -7,6 +7,8 @@ import uuid
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from findspot.core.synthesis import Expansion, Synthesis
+
 
 class Corpus(StrEnum):
     """The two bodies of text of one project; one pipeline serves both."""
@@ -165,6 +167,8 @@ class Query:
     similar_to: str | None = None
     include_tests: IncludeTests = IncludeTests.AUTO
     explain: bool = False
+    also: tuple[str, ...] = ()
+    """Words that mean alike: looked for too, and counting less than the text's own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,6 +204,8 @@ class Results:
     total: int
     elapsed_ms: float
     warning: str | None = None
+    expansion: Expansion | None = None
+    synthesis: Synthesis | None = None
 
 
 class IndexState(StrEnum):
