@@ -45,7 +45,7 @@ def renew_vectors(writer: Writer, embedder: Embedder, progress: ProgressSink, ca
     for batch in writer.embedded_fields(BATCH_CHUNKS):
         cancel.check()
         progress(Progress(done, total, "embedding"))
-        chunks = [_chunk(fields) for fields in batch]
+        chunks = [embeddable(fields) for fields in batch]
         vectors = embed_chunks(embedder, chunks)
         writer.set_vectors(
             (fields.number, chunk_key(embedder, chunk), float(scale), values.tobytes())
@@ -81,7 +81,7 @@ def _with_vector(record: ChunkRecord, scale: float, vector: bytes) -> ChunkRecor
     return replace(record, scale=scale, vector=vector)
 
 
-def _chunk(fields: EmbeddedFields) -> Chunk:
+def embeddable(fields: EmbeddedFields) -> Chunk:
     """As much of a chunk as a model reads."""
     return Chunk(
         path=fields.path,

@@ -271,7 +271,28 @@ def fields_after(db: sqlite3.Connection, number: int, limit: int) -> list[Embedd
         "JOIN files ON files.id = chunks.id >> ? WHERE chunks.id > ? ORDER BY chunks.id LIMIT ?",
         (ORDINAL_BITS, number, limit),
     )
-    return [EmbeddedFields(n, path, _lines(names), text, context) for n, path, names, text, context in found]
+    return [_embedded_fields(row) for row in found]
+
+
+def _embedded_fields(row: tuple[Any, ...]) -> EmbeddedFields:
+    number, path, names, text, context = row
+    return EmbeddedFields(number, path, _lines(names), text, context)
+
+
+def embedding_keys(db: sqlite3.Connection, numbers: Sequence[int] | None) -> list[tuple[int, bytes]]:
+    """Number and key of these chunks, or of all; the key tells what was embedded."""
+    statement = "SELECT id, key FROM chunks"
+    found = db.execute(statement) if numbers is None else _rows_in(db, f"{statement} WHERE id IN", numbers)
+    return [(number, key) for number, key in found]
+
+
+def fields_of(db: sqlite3.Connection, numbers: Sequence[int]) -> list[EmbeddedFields]:
+    """What a model reads of these chunks."""
+    statement = (
+        "SELECT chunks.id, path, symbols, text, context FROM chunks "
+        f"JOIN files ON files.id = chunks.id >> {ORDINAL_BITS} WHERE chunks.id IN"
+    )
+    return [_embedded_fields(row) for row in _rows_in(db, statement, numbers)]
 
 
 def put_vectors(db: sqlite3.Connection, vectors: Iterable[tuple[int, bytes, float, bytes]]) -> None:

@@ -12,7 +12,7 @@ from findspot.core.model import Corpus, Skip
 from findspot.store import database as rows
 from findspot.store import keywords, vectors
 from findspot.store.derived import Derived, FileTable
-from findspot.store.records import Definition, KnownFiles, StoredChunk, StoredFile
+from findspot.store.records import Definition, EmbeddedFields, KnownFiles, StoredChunk, StoredFile
 
 
 class Snapshot:
@@ -93,3 +93,11 @@ class Snapshot:
 
     def breadcrumbs(self, numbers: Sequence[int]) -> dict[int, str]:
         return rows.breadcrumbs(self._db, numbers)
+
+    def embedding_keys(self, numbers: Sequence[int] | None = None) -> list[tuple[int, bytes]]:
+        """Number and key of these chunks, or of all; equal keys mean equal vectors."""
+        return rows.embedding_keys(self._db, numbers)
+
+    def embedded_fields(self, numbers: Sequence[int]) -> list[EmbeddedFields]:
+        """What a model reads of these chunks."""
+        return rows.fields_of(self._db, numbers)

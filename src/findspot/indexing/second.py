@@ -1,0 +1,61 @@
+"""The second reading: a slower model reads what the fast one has indexed, in the background.
+
+Searches answer from the fast model's vectors at once. What the slower one has read is kept batch
+by batch, so that stopping at any time loses seconds at most.
+"""
+
+from __future__ import annotations
+
+from findspot.core.model import Progress
+from findspot.core.progress import CancelToken, ProgressSink
+from findspot.embed.batch import embed_chunks
+from findspot.embed.protocol import Embedder
+from findspot.indexing.embedding import embeddable
+from findspot.store.index import IndexStore
+from findspot.store.second import SecondVectors
+
+BATCH_CHUNKS = 16
+"""About a second of a small transformer's work: what is lost when it is stopped."""
+
+PHASE = "second reading"
+
+
+def read_again(
+    store: IndexStore, second: SecondVectors, embedder: Embedder, progress: ProgressSink, cancel: CancelToken
+) -> int:
+    """Embed every chunk that the slower model has not read yet; returns how many those were."""
+    wanted, kept = _wanted(store), second.keys()
+    second.drop(kept - wanted.keys())
+    missing = [number for key, number in wanted.items() if key not in kept]
+    for first in range(0, len(missing), BATCH_CHUNKS):
+        cancel.check()
+        progress(Progress(len(wanted) - len(missing) + first, len(wanted), PHASE))
+        _read(store, second, embedder, missing[first : first + BATCH_CHUNKS])
+    progress(Progress(len(wanted), len(wanted), PHASE))
+    return len(missing)
+
+
+def how_far(store: IndexStore, second: SecondVectors) -> Progress:
+    """Of the chunks of an index, those that the slower model has read."""
+    wanted = _wanted(store)
+    return Progress(len(wanted.keys() & second.keys()), len(wanted), PHASE)
+
+
+def _wanted(store: IndexStore) -> dict[bytes, int]:
+    """What there is to embed, and a chunk that holds it; in the order of the files."""
+    with store.snapshot() as snapshot:
+        return {key: number for number, key in snapshot.embedding_keys()}
+
+
+def _read(store: IndexStore, second: SecondVectors, embedder: Embedder, numbers: list[int]) -> None:
+    """One batch; chunks that have gone since are passed by."""
+    with store.snapshot() as snapshot:
+        keys = dict(snapshot.embedding_keys(numbers))
+        fields = snapshot.embedded_fields(numbers)
+    if not fields:
+        return
+    vectors = embed_chunks(embedder, [embeddable(item) for item in fields])
+    second.put(
+        (keys[item.number], float(scale), values.tobytes())
+        for item, scale, values in zip(fields, vectors.scales, vectors.values, strict=True)
+    )

@@ -1,0 +1,33 @@
+"""What a second, slower model says of the candidates, as far as it has read them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+import numpy as np
+
+from findspot.embed.protocol import Embedder, EmbedMode
+from findspot.store.second import SecondVectors
+from findspot.store.snapshot import Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class SecondReader:
+    """A slower model and the vectors it has made so far."""
+
+    embedder: Embedder
+    vectors: SecondVectors
+
+    def likeness(self, snapshot: Snapshot, text: str, numbers: Collection[int]) -> dict[int, float]:
+        """The cosine of each candidate that the model has read."""
+        keys = dict(snapshot.embedding_keys(sorted(numbers)))
+        known = self.vectors.of(list(set(keys.values())))
+        read = [number for number, key in keys.items() if key in known]
+        if not read:
+            return {}
+        query = self.embedder.embed([text], EmbedMode.QUERY)[0]
+        rows = np.stack([np.frombuffer(known[keys[number]][1], np.int8) for number in read])
+        scales = np.array([known[keys[number]][0] for number in read], np.float32)
+        cosines = (rows.astype(np.float32) @ query) * scales
+        return dict(zip(read, cosines.tolist(), strict=True))

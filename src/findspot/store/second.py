@@ -1,0 +1,112 @@
+"""Vectors of a second, slower model beside an index, by what was embedded.
+
+They are derived: a lost or damaged file costs their making and nothing else. They live apart from
+the index, so that the slow model never holds its writer's lock and works beside any store.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from findspot.core.log import get_logger
+from findspot.store.database import translated
+
+_log = get_logger("second")
+
+FILE_NAME = "second.sqlite"
+_TABLES = """
+CREATE TABLE IF NOT EXISTS model (id TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, scale REAL NOT NULL, vector BLOB NOT NULL)
+    WITHOUT ROWID;
+"""
+
+_LOOK_UP = "SELECT scale, vector FROM vectors WHERE key = ?"
+
+Row = tuple[bytes, float, bytes]
+"""Key, scale, vector."""
+
+
+class SecondVectors:
+    """The vectors of one model, safe to use from several threads and processes."""
+
+    def __init__(self, folder: Path, model: str) -> None:
+        self.model = model
+        self._path = folder / FILE_NAME
+        self._guard = threading.Lock()
+        self._db: sqlite3.Connection | None = None
+
+    def of(self, keys: Sequence[bytes]) -> dict[bytes, tuple[float, bytes]]:
+        """Scale and vector of those of the keys that are there."""
+        if not self._path.exists():
+            return {}
+        with self._guard, translated(self._path):
+            look_up = self._opened().execute
+            found = ((key, look_up(_LOOK_UP, (key,)).fetchone()) for key in keys)
+            return {key: row for key, row in found if row is not None}
+
+    def keys(self) -> set[bytes]:
+        """Everything that has a vector."""
+        if not self._path.exists():
+            return set()
+        with self._guard, translated(self._path):
+            return {key for (key,) in self._opened().execute("SELECT key FROM vectors")}
+
+    def put(self, rows: Iterable[Row]) -> None:
+        """Keep some vectors; they count at once."""
+        self._change("INSERT OR REPLACE INTO vectors VALUES (?,?,?)", rows)
+
+    def drop(self, keys: Iterable[bytes]) -> None:
+        """Forget what no chunk needs any more."""
+        self._change("DELETE FROM vectors WHERE key = ?", ((key,) for key in keys))
+
+    def close(self) -> None:
+        with self._guard:
+            if self._db is not None:
+                self._db.close()
+                self._db = None
+
+    def _change(self, statement: str, rows: Iterable[tuple[object, ...]]) -> None:
+        with self._guard, translated(self._path), _transaction(self._opened()) as db:
+            db.executemany(statement, rows)
+
+    def _opened(self) -> sqlite3.Connection:
+        if self._db is None or not self._path.exists():  # the index may have been deleted meanwhile
+            try:
+                self._db = self._connect()
+            except sqlite3.DatabaseError as error:
+                _log.warning("%s is damaged and made anew: %s", FILE_NAME, error)
+                self._path.unlink(missing_ok=True)
+                self._db = self._connect()
+        return self._db
+
+    def _connect(self) -> sqlite3.Connection:
+        db = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False)
+        try:
+            self._path.chmod(0o600)
+            db.execute("PRAGMA journal_mode = WAL")
+            db.execute("PRAGMA synchronous = NORMAL")
+            db.executescript(_TABLES)
+            if db.execute("SELECT id FROM model").fetchall() != [(self.model,)]:
+                with _transaction(db):
+                    db.execute("DELETE FROM model")
+                    db.execute("DELETE FROM vectors")  # vectors of different models never meet
+                    db.execute("INSERT INTO model VALUES (?)", (self.model,))
+        except BaseException:
+            db.close()
+            raise
+        return db
+
+
+@contextlib.contextmanager
+def _transaction(db: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        yield db
+    except BaseException:
+        db.execute("ROLLBACK")
+        raise
+    db.execute("COMMIT")
