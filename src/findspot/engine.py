@@ -20,8 +20,8 @@ from findspot.core.model import IndexState, IndexStatus
 from findspot.core.paths import index_folder, project_root
 from findspot.discover.root import find_root
 from findspot.documents.named import NamedIndexes
+from findspot.embed.opened import OpenModels
 from findspot.embed.protocol import Embedder
-from findspot.embed.registry import open_embedder
 from findspot.project import Project
 from findspot.store.index import IndexStore
 
@@ -40,8 +40,7 @@ class Engine:
         self._projects: dict[Path, Project] = {}
         self._catalogues: dict[Path, Catalogue] = {}
         self._guard = threading.Lock()
-        self._models: dict[EmbedSettings, Embedder] = {}
-        self._models_guard = threading.Lock()
+        self._models = OpenModels()
         self._documents: NamedIndexes | None = None
         self._chunks: dict[Path, ProjectChunks] = {}
 
@@ -62,12 +61,7 @@ class Engine:
 
     def embedder(self, provider: str, settings: EmbedSettings | None = None) -> Embedder:
         """The one open model of that provider."""
-        with self._models_guard:
-            wanted = settings or self.settings.embed
-            key = wanted if wanted.provider == provider else EmbedSettings(provider)
-            if key not in self._models:
-                self._models[key] = open_embedder(provider, key)
-            return self._models[key]
+        return self._models(provider, settings or self.settings.embed)
 
     @property
     def documents(self) -> NamedIndexes:
@@ -162,10 +156,7 @@ class Engine:
             if self._documents is not None:
                 self._documents.close()
                 self._documents = None
-        with self._models_guard:
-            for model in self._models.values():
-                model.close()
-            self._models.clear()
+        self._models.close()
 
     def _status(self, folder: Path, root: Path) -> IndexStatus:
         """A project opened for this only is closed again: there may be hundreds."""

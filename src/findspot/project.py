@@ -29,6 +29,7 @@ from findspot.core.locks import is_locked
 from findspot.core.log import get_logger
 from findspot.core.model import (
     Corpus,
+    Hit,
     IndexReport,
     IndexState,
     IndexStatus,
@@ -41,14 +42,21 @@ from findspot.core.model import (
 )
 from findspot.core.paths import index_folder, project_root, relative_path
 from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
+from findspot.core.synthesis import Expansion
+from findspot.core.remembered import RememberedSettings
 from findspot.discover.walk import classify, walk
+from findspot.embed.opened import OpenModels
 from findspot.embed.protocol import Embedder
-from findspot.embed.registry import OpenEmbedder, open_embedder
+from findspot.embed.registry import OpenEmbedder
 from findspot.indexing import pipeline
 from findspot.indexing.delta import compare
 from findspot.indexing.spare import SparePool
+from findspot.llm import Sample, choose_model
+from findspot.research.assisted import Assistance, assisted
+from findspot.research.expansion import expand_from_index
 from findspot.search.freshness import Disk, check
 from findspot.search.hybrid import search
+from findspot.search.questions import asks_model
 from findspot.search.regex import search_regex
 from findspot.store.index import IndexStore
 from findspot.store.records import DerivedDamagedError
@@ -77,21 +85,24 @@ class Project:
         self,
         root: str | Path,
         flags: dict[str, object] | None = None,
-        embedder: OpenEmbedder = open_embedder,
+        embedder: OpenEmbedder | None = None,
     ) -> None:
         self.root = project_root(root)
         self._flags = flags or {}
-        self._embedder = embedder
+        self._models = OpenModels()
+        """Of a project that stands alone; an engine's projects share the engine's."""
+        self._embedder = embedder or self._models
         self._workers = SparePool()
         self._supervisor: Supervisor | None = None
         self._guard = threading.Lock()
         home = load_settings(flags=self._flags).home
         self.store = IndexStore(index_folder(home, self.root), str(self.root))
+        self._settings = RememberedSettings(self.root, self.store.folder, self._flags)
 
     @property
     def settings(self) -> Settings:
-        """The configuration in force now; files are read anew, so edits count at once."""
-        return load_settings(self.root, self.store.folder, self._flags)
+        """The configuration in force now; edits to its files count at once."""
+        return self._settings.now()
 
     def update(
         self,
@@ -216,10 +227,10 @@ class Project:
         settings = self.settings
         if settings.sync.strategy == Lazy.name:
             self._catch_up()
-        embedder = self._open(settings)
+        embedder = self._open(settings) if asks_model(query) else None
         with self.store.snapshot() as snapshot:
             meta = snapshot.meta()
-            if meta.get("model") not in (None, self._model(settings)):
+            if embedder and meta.get("model") not in (None, self._model(settings)):
                 raise ModelMismatchError(meta["model"], self._model(settings))
             if query.corpus is Corpus.DOCS and Corpus.DOCS not in snapshot.counts():
                 raise DocsIndexNotFoundError(str(self.root), str(self.store.folder))
@@ -228,6 +239,17 @@ class Project:
             building = f"The index is still being built: {meta.get('done')} of {meta.get('total')} files."
             return replace(results, warning=" ".join(filter(None, (building, results.warning))))
         return results
+
+    def answer(self, query: Query, wanted: Assistance, client: Sample | None = None) -> Results:
+        """A search with its query expanded or its results told, as far as `wanted`.
+
+        `client` asks the language model of whoever is asking; without it, and without a configured
+        service, both are done from the index itself.
+        """
+        if not wanted:
+            return self.search(query)
+        model = choose_model(self.settings.llm, client)
+        return assisted(self.search, self._expansion, query, wanted, model)
 
     def status(self, *, check_disk: bool = True) -> IndexStatus:
         """What the index holds and, with `check_disk`, how it stands to the files on disk."""
@@ -249,8 +271,11 @@ class Project:
         self.unwatch()
         self._workers.close()
         self.store.close()
+        self._models.close()
 
-    def _fresh(self, snapshot: Snapshot, embedder: Embedder, query: Query, settings: Settings) -> Results:
+    def _fresh(
+        self, snapshot: Snapshot, embedder: Embedder | None, query: Query, settings: Settings
+    ) -> Results:
         """Results whose files are as the results say; a page that loses some is filled up."""
         disk = Disk(self.root, settings.discover.max_file_bytes, settings.discover.secret_scan)
         results = self._ask(snapshot, embedder, query)
@@ -267,7 +292,12 @@ class Project:
             warning=" ".join(filter(None, (results.warning, checked.warning))) or None,
         )
 
-    def _ask(self, snapshot: Snapshot, embedder: Embedder, query: Query) -> Results:
+    def _expansion(self, query: Query, hits: tuple[Hit, ...]) -> Expansion:
+        embedder = self._open(self.settings) if asks_model(query) else None
+        with self.store.snapshot() as snapshot:
+            return expand_from_index(snapshot, embedder, query, hits)
+
+    def _ask(self, snapshot: Snapshot, embedder: Embedder | None, query: Query) -> Results:
         if query.mode is Mode.REGEX:
             return search_regex(snapshot, self.root, query)
         return search(snapshot, embedder, query)

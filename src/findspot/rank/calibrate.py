@@ -13,6 +13,10 @@ DEFINITION = 2.0
 """A logistic fit of "the first answer is right" on a public benchmark, queries without any answer
 among them; `docs/ranking.md` has the reliability table, `benchmarks/calibration.py` makes it."""
 
+UNASKED_COSINE = 0.44
+"""Stands for the likeness that a keyword search does not ask a model for: a passage with every word
+of the query is right as often as not."""
+
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
@@ -20,17 +24,20 @@ class Evidence:
 
     coverage: float
     """The share of the query's terms, by weight, that stand in the text."""
-    cosine: float
+    cosine: float | None
+    """None where no model was asked."""
     definition: float
 
     @property
     def sure(self) -> float:
         """The probability that the chunk is a right answer."""
-        z = BIAS + COVERAGE * self.coverage + COSINE * self.cosine + DEFINITION * self.definition
+        cosine = UNASKED_COSINE * self.coverage if self.cosine is None else self.cosine
+        z = BIAS + COVERAGE * self.coverage + COSINE * cosine + DEFINITION * self.definition
         return 1 / (1 + math.exp(-z))
 
     def why(self) -> dict[str, float]:
-        return {"coverage": round(self.coverage, 4), "cosine": round(self.cosine, 4)}
+        asked = {} if self.cosine is None else {"cosine": round(self.cosine, 4)}
+        return {"coverage": round(self.coverage, 4), **asked}
 
 
 def coverage(weights: Mapping[str, float], held: Collection[str]) -> float:

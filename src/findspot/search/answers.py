@@ -93,7 +93,7 @@ def joined(chunks: Sequence[StoredChunk]) -> str:
 def to_hits(
     snapshot: Snapshot,
     found: Sequence[Passage],
-    cosines: Mapping[int, float],
+    cosines: Mapping[int, float] | None,
     weights: Mapping[str, float],
     query: Query,
 ) -> list[Hit]:
@@ -105,7 +105,7 @@ def to_hits(
     def evidence(passage: Passage) -> Evidence:
         chunks = [stored[number] for number in passage.numbers]
         held = set(tokens(" ".join([joined(chunks), chunks[0].path, chunks[0].breadcrumb or ""])))
-        cosine = cosines.get(passage.leader.number, 0.0)
+        cosine = None if cosines is None else cosines.get(passage.leader.number, 0.0)
         return Evidence(coverage(weights, held), cosine, passage.leader.defines)
 
     best = found[0].leader.score if found else 0.0

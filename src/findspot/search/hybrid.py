@@ -21,7 +21,7 @@ from findspot.store.snapshot import Snapshot
 from findspot.text.tokens import parts
 
 
-def search(snapshot: Snapshot, embedder: Embedder, query: Query) -> Results:
+def search(snapshot: Snapshot, embedder: Embedder | None, query: Query) -> Results:
     """intent → retrieve → fuse → boost → penalise → diversify → cut → explain."""
     started = time.perf_counter()
     question = understand(snapshot, embedder, query)
@@ -39,7 +39,8 @@ def search(snapshot: Snapshot, embedder: Embedder, query: Query) -> Results:
         boost_paths(pool, question, signals.DOCS_PATH_MATCH)
     signals.spread_files(pool)
     shown = passages(pool.ranked(), snapshot.files.by_id)
-    hits = to_hits(snapshot, shown, found.semantic, question.term_weights, query)
+    cosines = found.semantic if question.vector.any() else None
+    hits = to_hits(snapshot, shown, cosines, question.term_weights, query)
     return Results(
         query=query.text,
         mode=query.mode,

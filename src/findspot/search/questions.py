@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,10 +31,15 @@ MAX_TERMS = 48
 TITLE_WEIGHT = 2.0
 """A report's first line says what it is about; what follows holds logs and templates too."""
 
+ALSO_WEIGHT = 0.3
+"""Words that an expansion adds are guesses: a few together may outweigh one of the query, none alone."""
+
 DOCS_WEIGHT = 0.5
 """Prose shares words with questions about it; meaning and words count alike."""
 
 MODE_WEIGHT = {Mode.SEMANTIC: 1.0, Mode.KEYWORD: 0.0}
+
+_NO_VECTOR = QuantisedVectors(np.empty((1, 0), np.int8), np.zeros(1, np.float32))
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]+")
 _PLACE = re.compile(r"^(?P<path>.+?):(?P<start>\d{1,9})(?:-(?P<end>\d{1,9}))?$")
@@ -60,8 +66,14 @@ class Question:
     warning: str | None = None
 
 
-def understand(snapshot: Snapshot, embedder: Embedder, query: Query) -> Question:
-    """Read a query against the corpus it asks."""
+def asks_model(query: Query) -> bool:
+    """Whether a model has to read the query: not for words, patterns, or a place whose vectors are stored."""
+    by_words = query.mode is Mode.KEYWORD or (query.mode is Mode.HYBRID and query.semantic_weight == 0)
+    return not by_words and query.mode is not Mode.REGEX and query.similar_to is None
+
+
+def understand(snapshot: Snapshot, embedder: Embedder | None, query: Query) -> Question:
+    """Read a query against the corpus it asks; without a model, by its words alone."""
     if query.similar_to is not None:
         return _like_place(snapshot, query)
     text = _CONTROL.sub(" ", query.text).strip()
@@ -71,7 +83,7 @@ def understand(snapshot: Snapshot, embedder: Embedder, query: Query) -> Question
     if len(text) > MAX_QUERY_CHARS:
         text = text[:MAX_QUERY_CHARS]
         warning = f"The query was cut to its first {MAX_QUERY_CHARS:,} characters."
-    vector = quantise(embedder.embed([text], EmbedMode.QUERY))
+    vector = _embedded(embedder, text, query.also) if embedder else _NO_VECTOR
     return _question(snapshot, query, text, vector, warning=warning)
 
 
@@ -99,7 +111,7 @@ def _question(
         text=text,
         reading=reading,
         weight=_weight(query, reading.intent),
-        terms={term: weights[term] for term in known[:MAX_TERMS]},
+        terms=_also_terms(query, telling) | {term: weights[term] for term in known[:MAX_TERMS]},
         term_weights={term: rarity[term][0] for term in telling},
         vector=vector.values[0],
         scale=float(vector.scales[0]),
@@ -107,6 +119,19 @@ def _question(
         except_chunks=except_chunks,
         warning=warning,
     )
+
+
+def _embedded(embedder: Embedder, text: str, also: tuple[str, ...]) -> QuantisedVectors:
+    """The meaning of a query, drawn a little towards the words it was expanded with."""
+    if not also:
+        return quantise(embedder.embed([text], EmbedMode.QUERY))
+    rows = embedder.embed([text, " ".join(also)], EmbedMode.QUERY)
+    return quantise(unit((rows[:1] + ALSO_WEIGHT * rows[1:]).astype(np.float32)))
+
+
+def _also_terms(query: Query, telling: Collection[str]) -> dict[str, float]:
+    added = tokens(" ".join(query.also))
+    return {term: ALSO_WEIGHT for term in added if term not in telling and term not in STOP_WORDS}
 
 
 def _topic(text: str) -> tuple[str, ...]:

@@ -65,6 +65,38 @@ def contents(project: Project) -> str:
     return hashlib.sha256(repr(found).encode()).hexdigest()
 
 
+def test_words_and_patterns_ask_no_service(by_http: Loopback, engine: Engine, root: Path) -> None:
+    engine.project(root).update()
+    engine.close()
+    asked = len(by_http.requests)
+    fresh = Engine()
+    queries = (
+        Query("area radius", mode=Mode.KEYWORD),
+        Query("area radius", semantic_weight=0.0),
+        Query(r"def \w+", mode=Mode.REGEX),
+        Query("", similar_to="src/area.py:1-2"),
+    )
+    for query in queries:
+        results = fresh.project(root).search(query)
+        assert results.hits
+    keyword = fresh.project(root).search(queries[0]).hits[0]
+    assert (keyword.path, keyword.score > 0.3) == ("src/area.py", True)
+    assert fresh.project(root).status().query_ready
+    assert len(by_http.requests) == asked
+    fresh.close()
+
+
+def test_words_are_found_while_the_model_is_out_of_reach(
+    by_http: Loopback, engine: Engine, root: Path
+) -> None:
+    engine.project(root).update()
+    engine.close()
+    by_http.close()
+    assert engine.project(root).search(Query("radius", mode=Mode.KEYWORD)).hits[0].path == "src/area.py"
+    with pytest.raises(ProviderError):
+        engine.project(root).search(Query("radius"))
+
+
 def test_a_service_embeds_what_workers_cut(by_http: Loopback, engine: Engine, root: Path) -> None:
     project = engine.project(root)
     report = project.update()

@@ -129,11 +129,13 @@ class TestStates:
         with project.store.writer() as writer:
             writer.set_meta(model="other-model@1/64")
             writer.commit()
-        for mode in Mode:
+        for mode in (Mode.HYBRID, Mode.SEMANTIC):
             with pytest.raises(ModelMismatchError) as caught:
                 project.search(Query("alpha", mode=mode))
         assert "other-model@1/64" in caught.value.user_message
         assert "reindex" in caught.value.hint
+        for mode in (Mode.KEYWORD, Mode.REGEX):  # vectors have no part in them
+            assert project.search(Query("alpha", mode=mode)).hits[0].path == "a.py"
 
     def test_a_changed_file_is_found_by_its_new_words_after_an_update(
         self, make_project: MakeProject
