@@ -365,6 +365,12 @@ def hub_settings(environ: Mapping[str, str] = os.environ) -> HubSettings:
     )
 
 
+def settings_files(root: Path, index: Path, environ: Mapping[str, str] = os.environ) -> tuple[Path, ...]:
+    """The files that a project's configuration comes from, whether they are there or not."""
+    home = home_folder(environ) / INDEX_FILE
+    return home, root / PROJECT_FILE, root / CORTEX_FILE, index / INDEX_FILE
+
+
 def load_settings(
     root: Path | None = None,
     index: Path | None = None,

@@ -12,6 +12,7 @@ from typing import Any
 
 from findspot.core.model import Corpus, Hit, Results
 from findspot.search.fit import Fitted, fit, token_count
+from findspot.serve.telling import shortened, told, told_flat, told_lines
 
 FORMATS = ("json", "toon", "human", "compact")
 
@@ -40,6 +41,7 @@ def structured(
         "searchTimeMs": round(results.elapsed_ms, 1),
         "query": results.query,
         "searchMode": results.mode.value,
+        **told(results),
     }
     return answer | ({"warning": results.warning} if results.warning else {})
 
@@ -77,7 +79,7 @@ def flat(results: Results, hits: Sequence[Hit], corpus: Corpus) -> dict[str, Any
     shape = _flat_code_result if corpus is Corpus.CODE else _flat_docs_result
     listed = [shape(hit) for hit in hits]
     answer: dict[str, Any] = {"query": results.query, "result_count": len(listed), "results": listed}
-    return answer | ({"warning": results.warning} if results.warning else {})
+    return answer | told_flat(results) | ({"warning": results.warning} if results.warning else {})
 
 
 def _flat_docs_result(hit: Hit) -> dict[str, Any]:
@@ -127,31 +129,55 @@ def compact_line(hit: Hit) -> str:
 def _listing(results: Results, blocks: Sequence[str]) -> str:
     if not results.hits:
         blocks = ["No results."]
-    return "\n".join(filter(None, (*blocks, results.warning))).rstrip("\n")
+    return "\n".join(filter(None, (*told_lines(results), *blocks, results.warning))).rstrip("\n")
 
 
 def fitted_text(results: Results, corpus: Corpus, form: str | None, max_tokens: int) -> str:
     """The text of the answer within the limit; the answer says what was left out."""
-    return _fitted(results, max_tokens, lambda answer, hits: as_text(answer, hits, corpus, form), form)
+
+    def rendered(answer: Results, hits: Sequence[Hit]) -> str:
+        return as_text(answer, hits, corpus, form)
+
+    return _fitted(results, max_tokens, rendered, shows_text=form != "compact")
 
 
 def fitted_values(results: Results, corpus: Corpus, max_tokens: int, *, slim: bool = False) -> dict[str, Any]:
     """The structured answer within the limit, measured as the JSON that carries it."""
+    return _fitted_json(results, corpus, max_tokens, slim=slim)[1]
+
+
+def fitted_both(
+    results: Results, corpus: Corpus, form: str | None, max_tokens: int, *, slim: bool = False
+) -> tuple[str, dict[str, Any]]:
+    """The text and the structured answer, each within the limit on its own."""
+    text, values = _fitted_json(results, corpus, max_tokens, slim=slim)
+    if form is not None or slim:
+        text = fitted_text(results, corpus, form, max_tokens)
+    return text, values
+
+
+def _fitted_json(
+    results: Results, corpus: Corpus, max_tokens: int, *, slim: bool
+) -> tuple[str, dict[str, Any]]:
+    values: dict[str, Any] = {}
 
     def rendered(answer: Results, hits: Sequence[Hit]) -> str:
-        return json.dumps(structured(answer, hits, corpus, slim=slim), ensure_ascii=False)
+        nonlocal values
+        values = structured(answer, hits, corpus, slim=slim)
+        return json.dumps(values, ensure_ascii=False)
 
-    values: dict[str, Any] = json.loads(_fitted(results, max_tokens, rendered))
-    return values
+    text = _fitted(results, max_tokens, rendered)
+    return text, values
 
 
-def _fitted(results: Results, max_tokens: int, render: Render, form: str | None = None) -> str:
-    results = replace(results, query=_echo(results.query, max_tokens))
+def _fitted(results: Results, max_tokens: int, render: Render, *, shows_text: bool = True) -> str:
+    """What `render` gives for as much as fits; that is its last call."""
+    results = shortened(replace(results, query=_echo(results.query, max_tokens)), max_tokens)
     whole = render(results, results.hits)
     if token_count(whole) <= max_tokens:
         return whole
     room = _with_note(results, Fitted((), 999, 999))  # so that saying what is left out fits too
-    kept = fit(results.hits, max_tokens, lambda hits: render(room, hits), shows_text=form != "compact")
+    kept = fit(results.hits, max_tokens, lambda hits: render(room, hits), shows_text=shows_text)
     return render(_with_note(results, kept), kept.hits)
 
 

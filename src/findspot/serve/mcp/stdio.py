@@ -7,13 +7,11 @@ asked to stop and awaited, and the process ends with code 0.
 from __future__ import annotations
 
 import contextlib
-import io
 import os
-import queue
 import signal
 import threading
 from types import FrameType
-from typing import TextIO, cast
+from typing import cast
 
 import anyio
 from mcp.server.stdio import stdio_server
@@ -21,41 +19,13 @@ from mcp.server.stdio import stdio_server
 from findspot.core.config import home_folder
 from findspot.core.log import configure, log_to
 from findspot.serve.mcp.call import Library
+from findspot.serve.mcp.pipes import Lines, Writer
 from findspot.serve.mcp.server import make_server, settings_here
 from findspot.serve.mcp.tools import all_tools
 from findspot.serve.mcp.tools.cortex import require_chunks
 
-_WAITING_LINES = 256
 _FIRST_ANSWERS_S = 0.5
 _STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
-
-
-class Lines(io.TextIOBase):
-    """Lines of standard input, read by a thread of their own so that waiting for one can be ended."""
-
-    def __init__(self, descriptor: int) -> None:
-        self._descriptor = descriptor
-        self._lines: queue.Queue[str] = queue.Queue(_WAITING_LINES)
-        self._ended = False
-        # A daemon: nothing can interrupt a read, and the process must not wait for it.
-        threading.Thread(target=self._read, name="stdin", daemon=True).start()
-
-    def readline(self, size: int | None = -1, /) -> str:  # type: ignore[override]
-        """The next line; empty once the input is over."""
-        line = "" if self._ended else self._lines.get()
-        return "" if self._ended else line
-
-    def end(self) -> None:
-        """As if the input had been closed."""
-        self._ended = True
-        with contextlib.suppress(queue.Full):  # whoever reads next sees the end
-            self._lines.put_nowait("")
-
-    def _read(self) -> None:
-        with os.fdopen(self._descriptor, "rb", closefd=False) as stream:
-            for line in stream:
-                self._lines.put(line.decode("utf-8", "replace"))
-        self._lines.put("")
 
 
 def run() -> None:
@@ -63,7 +33,7 @@ def run() -> None:
     configure()
     with contextlib.suppress(OSError):  # standard error has to do where no file can be written
         log_to(home_folder() / "logs")
-    lines = Lines(_take_stdin())
+    lines, writer = Lines(_take_stdin()), Writer(_take_stdout())
     _end_on_signal(lines)
     library = Library()
     try:
@@ -71,10 +41,11 @@ def run() -> None:
             require_chunks(library)
         else:
             _watch_soon(library)
-        anyio.run(_serve, lines, library)
+        anyio.run(_serve, lines, writer, library)
     except* (BrokenPipeError, ConnectionResetError):
         pass  # the client is gone, and nobody waits for the rest
     finally:
+        writer.close()
         library.close()
 
 
@@ -85,9 +56,10 @@ def _watch_soon(library: Library) -> None:
     timer.start()
 
 
-async def _serve(lines: Lines, library: Library) -> None:
+async def _serve(lines: Lines, writer: Writer, library: Library) -> None:
     server = make_server(all_tools(), library)
-    async with stdio_server(stdin=anyio.wrap_file(cast(TextIO, lines))) as (incoming, outgoing):
+    pipes = cast(anyio.AsyncFile[str], lines), cast(anyio.AsyncFile[str], writer)
+    async with stdio_server(*pipes) as (incoming, outgoing):
         await server.run(incoming, outgoing, server.create_initialization_options())
 
 
@@ -97,6 +69,18 @@ def _take_stdin() -> int:
     empty = os.open(os.devnull, os.O_RDONLY)
     os.dup2(empty, 0)
     os.close(empty)
+    return private
+
+
+def _take_stdout() -> int:
+    """Keep the output to ourselves: what others print goes to standard error."""
+    private = os.dup(1)
+    try:
+        os.dup2(2, 1)
+    except OSError:  # there is no standard error
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, 1)
+        os.close(nowhere)
     return private
 
 

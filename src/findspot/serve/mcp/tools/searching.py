@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from mimetypes import guess_type
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from findspot.core.model import Corpus, Hit, IncludeTests, Mode, Query, Results
+from findspot.serve.answers import MIN_TOKENS, fitted_both
 from findspot.serve.mcp import icons
 from findspot.serve.mcp.arguments import Arguments
 from findspot.serve.mcp.call import Call
@@ -31,10 +32,6 @@ if TYPE_CHECKING:
     from findspot.project import Project
 
 DEFAULT_COUNT = 10
-MIN_TOKENS = 200
-"""Enough for an answer that says what it leaves out."""
-
-_SHOWN_QUERY_CHARS = 1_000
 _LINKS = 5
 """Results that a person may want to open; the structured answer has them all."""
 
@@ -189,16 +186,11 @@ def _warned(results: Results, arguments: Arguments, target: Target) -> Results:
 
 def _rendered(project: Project, results: Results, arguments: Arguments, corpus: Corpus) -> Answer:
     """The two renderings, each within the limit on its own."""
-    from findspot.serve.answers import fitted_text, fitted_values
-
     wanted = project.settings.serve
     limit = arguments["max_tokens"] or max(wanted.max_tokens, MIN_TOKENS)
-    results = replace(results, query=_echo(results.query, limit))
     form = arguments["format"] or wanted.default_format
-    slim = wanted.structured_results == "slim"
-    values: dict[str, Any] = fitted_values(results, corpus, limit, slim=slim)
-    links = tuple(_link(project, hit) for hit in results.hits[:_LINKS])
-    return Answer(values, fitted_text(results, corpus, form, limit), more=links)
+    text, values = fitted_both(results, corpus, form, limit, slim=wanted.structured_results == "slim")
+    return Answer(values, text, more=tuple(_link(project, hit) for hit in results.hits[:_LINKS]))
 
 
 def _link(project: Project, hit: Hit) -> Link:
@@ -210,12 +202,6 @@ def _link(project: Project, hit: Hit) -> Link:
         mime_type=guess_type(hit.path)[0] or "text/plain",
         priority=hit.score,
     )
-
-
-def _echo(query: str, max_tokens: int) -> str:
-    """The query as the answer repeats it: a pasted file must not fill the answer."""
-    most = min(_SHOWN_QUERY_CHARS, max_tokens)
-    return query if len(query) <= most else query[: most - 1] + "…"
 
 
 SEARCH_CODE = Tool(

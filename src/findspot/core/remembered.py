@@ -1,0 +1,51 @@
+"""Settings that are read again only when something they come from has changed."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from findspot.core.config import KEYS, Settings, load_settings, settings_files
+
+_SETTLED_NS = 2_000_000_000
+"""A file written less than this ago may be written again without a new time: it is read each time."""
+
+_VARIABLES = ("FINDSPOT_HOME", *(key.variable for key in KEYS))
+
+_Stamp = tuple[int, int, int] | None
+
+
+class RememberedSettings:
+    """The configuration of one project; edits to its files and the environment count at once."""
+
+    def __init__(self, root: Path, index: Path, flags: Mapping[str, Any]) -> None:
+        self._root = root
+        self._index = index
+        self._flags = flags
+        self._guard = threading.Lock()
+        self._kept: tuple[tuple[Any, ...], Settings] | None = None
+
+    def now(self) -> Settings:
+        environment = tuple(map(os.environ.get, _VARIABLES))
+        stamps = tuple(map(_stamp, settings_files(self._root, self._index)))
+        with self._guard:
+            if self._kept is not None and self._kept[0] == (environment, stamps):
+                return self._kept[1]
+        settings = load_settings(self._root, self._index, self._flags)
+        settled_before = time.time_ns() - _SETTLED_NS
+        with self._guard:
+            if all(stamp is None or stamp[0] < settled_before for stamp in stamps):
+                self._kept = (environment, stamps), settings
+        return settings
+
+
+def _stamp(path: Path) -> _Stamp:
+    try:
+        info = os.stat(path)  # noqa: PTH116 - a path's own method costs several times that
+    except OSError:
+        return None
+    return info.st_mtime_ns, info.st_size, info.st_ino
