@@ -186,12 +186,21 @@ def last_file_id(db: sqlite3.Connection) -> int:
     return int(row[0]) if row else 0
 
 
-def insert_file(db: sqlite3.Connection, record: FileRecord) -> int:
-    """Add a file revision with its chunks and symbols; its number is returned."""
+def insert_file(db: sqlite3.Connection, record: FileRecord, number: int | None = None) -> int:
+    """Add a file revision with its chunks and symbols; its number, a new one unless given, is returned."""
     file = record.file
     cursor = db.execute(
-        "INSERT INTO files (path, corpus, language, size, mtime_ns, sha256, chunks) VALUES (?,?,?,?,?,?,?)",
-        (file.path, file.corpus, file.language, file.size, file.mtime_ns, record.sha256, len(record.chunks)),
+        f"INSERT INTO files ({_FILE_COLUMNS}) VALUES (?,?,?,?,?,?,?,?)",
+        (
+            number,
+            file.path,
+            file.corpus,
+            file.language,
+            file.size,
+            file.mtime_ns,
+            record.sha256,
+            len(record.chunks),
+        ),
     )
     file_id = int(cursor.lastrowid or 0)
     numbered = number_chunks(file_id, record)

@@ -12,8 +12,9 @@ import shutil
 import sqlite3
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TypeVar
 
 from findspot.core.errors import IndexBusyError, IndexNotFoundError, PermissionDeniedError
 from findspot.core.files import make_private_dir
@@ -25,6 +26,8 @@ from findspot.store.schema import FORMAT_VERSION
 from findspot.store.snapshot import Snapshot
 from findspot.store.writer import Writer
 
+W = TypeVar("W", bound=Writer)
+
 LOCK_NAME = "writer.lock"
 _SNAPSHOT_TRIES = 20
 _REPAIR_WAIT_S = 5.0
@@ -34,6 +37,8 @@ _MAX_IDLE = 4
 
 class IndexStore:
     """The default store: SQLite, tantivy and vector segments in one folder."""
+
+    kind = "default"
 
     def __init__(self, folder: Path, project_path: str) -> None:
         self.folder = folder
@@ -81,16 +86,22 @@ class IndexStore:
         with rows.translated(self.database), contextlib.closing(rows.connect(self.database)) as db:
             return rows.read_meta(db), rows.counts(db)
 
-    @contextlib.contextmanager
-    def writer(self, wait_s: float = 0.0) -> Iterator[Writer]:
+    def writer(self, wait_s: float = 0.0) -> contextlib.AbstractContextManager[Writer]:
         """The index's only writer; `IndexBusyError` when another process has it."""
+        return self.writer_of(Writer, wait_s)
+
+    @contextlib.contextmanager
+    def writer_of(
+        self, kind: Callable[[Path, sqlite3.Connection, set[str]], W], wait_s: float
+    ) -> Iterator[W]:
+        """The same of another kind, for a store that is built on this one."""
         make_private_dir(self.folder)
         with writer_lock(self._lock, wait_s), rows.translated(self.database):
             db = rows.connect(self.database, create=True)
             try:
                 rows.migrate(db)
                 ensure_derived(self.folder, db, self._checked)
-                writer = Writer(self.folder, db, self._checked)
+                writer = kind(self.folder, db, self._checked)
                 try:
                     yield writer
                 finally:

@@ -56,15 +56,18 @@ class Writer:
         """What is already embedded of a file."""
         return frozenset(rows.file_vectors(self._db, file.id)) if file else frozenset()
 
-    def put(self, record: FileRecord) -> None:
-        """Add a file, replacing its earlier revision; known chunks keep their vectors."""
+    def put(self, record: FileRecord, revision: int | None = None) -> None:
+        """Add a file, replacing its earlier revision; known chunks keep their vectors.
+
+        A revision that another store has numbered keeps its number.
+        """
         self._begin()
         rows.delete_skip(self._db, record.file.path)
         old = rows.find_file(self._db, record.file.path)
         if old:
             record = _with_known_vectors(record, rows.file_vectors(self._db, old.id))
             self._forget(old)
-        file_id = rows.insert_file(self._db, record)
+        file_id = rows.insert_file(self._db, record, revision)
         numbered = rows.number_chunks(file_id, record)
         self._new[file_id] = [(number, item.scale, item.vector or b"") for number, item in numbered]
         for number, item in numbered:
@@ -160,6 +163,7 @@ class Writer:
         self.set_meta(
             generation=str(rows.generation_of(self._db) + 1), segments=json.dumps(self._segment_names)
         )
+        self._publish()
         self._db.execute("COMMIT")
         self._dead, self._replaced = self._replaced, []
         vectors.remove_unlisted(self._folder / VECTORS, set(self._segment_names))
@@ -177,6 +181,9 @@ class Writer:
                 writer.commit()
         for writer in self._keywords.values():
             writer.close()
+
+    def _publish(self) -> None:
+        """Where a store whose truth is elsewhere brings it there: what fails here is not committed."""
 
     def _begin(self) -> None:
         if not self._db.in_transaction:
