@@ -42,7 +42,7 @@ from findspot.core.model import (
 )
 from findspot.core.paths import index_folder, project_root, relative_path
 from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
-from findspot.core.synthesis import Expansion
+from findspot.core.synthesis import Assistance, Expansion
 from findspot.core.remembered import RememberedSettings
 from findspot.discover.walk import classify, walk
 from findspot.embed.opened import OpenModels
@@ -52,7 +52,7 @@ from findspot.indexing import pipeline
 from findspot.indexing.delta import compare
 from findspot.indexing.spare import SparePool
 from findspot.llm import Sample, choose_model
-from findspot.research.assisted import Assistance, assisted
+from findspot.research.assisted import assisted
 from findspot.research.expansion import expand_from_index
 from findspot.search.freshness import Disk, check
 from findspot.search.hybrid import search

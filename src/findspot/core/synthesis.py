@@ -9,6 +9,17 @@ FROM_INDEX = "index"
 
 
 @dataclass(frozen=True, slots=True)
+class Assistance:
+    """What a search wants beside its results."""
+
+    expand: bool = False
+    synthesize: bool = False
+
+    def __bool__(self) -> bool:
+        return self.expand or self.synthesize
+
+
+@dataclass(frozen=True, slots=True)
 class Expansion:
     """Words that were searched for beside those of the query."""
 

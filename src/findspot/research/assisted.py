@@ -3,25 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from findspot.core.errors import LanguageModelError
 from findspot.core.model import Hit, Mode, Query, Results
-from findspot.core.synthesis import Expansion, Synthesis
+from findspot.core.synthesis import Assistance, Expansion, Synthesis
 from findspot.llm import LanguageModel
 from findspot.research.expansion import expand_by_model
 from findspot.research.synthesis import synthesize_by_model, synthesize_from_hits
-
-
-@dataclass(frozen=True, slots=True)
-class Assistance:
-    """What a search wants beside its results."""
-
-    expand: bool = False
-    synthesize: bool = False
-
-    def __bool__(self) -> bool:
-        return self.expand or self.synthesize
 
 
 Search = Callable[[Query], Results]

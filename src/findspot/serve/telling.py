@@ -1,0 +1,115 @@
+"""How an expansion and a synthesis look in answers, and how they are kept short."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from findspot.core.model import Results
+from findspot.core.synthesis import CodeReference, Synthesis
+
+_SHARE = 0.4
+"""Of an answer's room: a summary that leaves no room for results summarises nothing."""
+
+_CHARS_PER_TOKEN = 4
+_SHORT_SUMMARY_CHARS = 300
+_SHOWN_QUERY_CHARS = 120
+"""Of a long query before the words that were added; the answer has it at full length already."""
+
+
+def told(results: Results) -> dict[str, Any]:
+    """Beside the results, in camel case."""
+    values: dict[str, Any] = {}
+    if results.expansion is not None:
+        values["expandedQuery"] = expanded_query(results)
+        values["expandedBy"] = results.expansion.made_by
+    if results.synthesis is not None:
+        values["synthesis"] = _synthesis_object(results.synthesis)
+        values["followUps"] = list(results.synthesis.follow_ups)
+    return values
+
+
+def told_flat(results: Results) -> dict[str, Any]:
+    """The same in snake case."""
+    values = {_snake(name): value for name, value in told(results).items()}
+    if "synthesis" in values:
+        values["synthesis"] = {_snake(name): value for name, value in values["synthesis"].items()}
+    return values
+
+
+def told_lines(results: Results) -> Iterator[str]:
+    """The same for people."""
+    if results.expansion is not None and results.expansion.terms:
+        yield f"Also searched for: {', '.join(results.expansion.terms)} (by {results.expansion.made_by})"
+    synthesis = results.synthesis
+    if synthesis is None:
+        return
+    yield f"{synthesis.summary} (by {synthesis.made_by}, confidence {synthesis.confidence:g})"
+    yield from (f"- {insight}" for insight in synthesis.key_insights)
+    yield from (f"  {place.path}:{place.line}  {place.text}" for place in synthesis.code_references)
+    if synthesis.follow_ups:
+        yield f"Ask next: {'; '.join(synthesis.follow_ups)}"
+
+
+def expanded_query(results: Results) -> str:
+    """The query with the words that were searched for beside its own."""
+    terms = results.expansion.terms if results.expansion else ()
+    return " ".join((cut(results.query, _SHOWN_QUERY_CHARS), *terms))
+
+
+def cut(text: str, most: int) -> str:
+    """The beginning of a text, with a mark where something is missing."""
+    return text if len(text) <= most else text[: max(most - 1, 0)] + "…"
+
+
+def shortened(results: Results, max_tokens: int) -> Results:
+    """With an expansion and a synthesis that leave room for results."""
+    room = int(max_tokens * _CHARS_PER_TOKEN * _SHARE)
+    expansion, synthesis = results.expansion, results.synthesis
+    if expansion is not None:
+        while expansion.terms and len(" ".join(expansion.terms)) > max_tokens // 2:
+            expansion = replace(expansion, terms=expansion.terms[:-1])
+    if synthesis is not None:
+        synthesis = next((form for form in _forms(synthesis, room) if _size(form) <= room), None)
+    return replace(results, expansion=expansion, synthesis=synthesis)
+
+
+def _forms(synthesis: Synthesis, room: int) -> Iterator[Synthesis]:
+    """Shorter and shorter."""
+    yield synthesis
+    less = replace(
+        synthesis,
+        key_insights=synthesis.key_insights[:2],
+        code_references=synthesis.code_references[:2],
+        follow_ups=synthesis.follow_ups[:1],
+    )
+    yield less
+    for most in (_SHORT_SUMMARY_CHARS, room // 3):
+        short = cut(synthesis.summary, most)
+        yield replace(less, summary=short, key_insights=(), code_references=(), follow_ups=())
+
+
+def _size(synthesis: Synthesis) -> int:
+    return len(json.dumps([_synthesis_object(synthesis), list(synthesis.follow_ups)], ensure_ascii=False))
+
+
+def _synthesis_object(synthesis: Synthesis) -> dict[str, Any]:
+    return {
+        "summary": synthesis.summary,
+        "keyInsights": list(synthesis.key_insights),
+        "codeReferences": [_reference(place) for place in synthesis.code_references],
+        "confidence": synthesis.confidence,
+        "followUps": list(synthesis.follow_ups),
+        "madeBy": synthesis.made_by,
+    }
+
+
+def _reference(place: CodeReference) -> dict[str, Any]:
+    named = {"symbol": place.symbol} if place.symbol else {}
+    return {"path": place.path, "line": place.line, "text": place.text, **named}
+
+
+def _snake(name: str) -> str:
+    return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name)
