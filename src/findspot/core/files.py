@@ -18,6 +18,9 @@ from findspot.core.errors import DiskFullError, PermissionDeniedError
 PRIVATE_DIR_MODE = 0o700
 MAX_JSON_BYTES = 10 * 1024 * 1024
 
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""A full disk, a quota that is used up, and a limit on the size of files."""
+
 
 def content_hash(data: bytes) -> str:
     """SHA-256 in hex: what tells one version of a file from another."""
@@ -77,7 +80,7 @@ def translated_os_errors(path: Path, needed_bytes: int = 0) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        if error.errno in NO_ROOM:
             raise disk_full(path, needed_bytes) from error
         if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
             raise PermissionDeniedError(str(error.filename or path)) from error

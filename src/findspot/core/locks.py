@@ -8,6 +8,7 @@ tells others who holds it.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import sys
 import threading
@@ -16,7 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
-from findspot.core.errors import IndexBusyError
+from findspot.core.errors import FindspotError, IndexBusyError
 from findspot.core.files import make_private_dir, translated_os_errors
 
 if sys.platform == "win32":  # pragma: no cover - exercised on Windows only
@@ -41,20 +42,17 @@ _held: set[Path] = set()
 _held_guard = threading.Lock()
 
 
+_HELD_BY_ANOTHER = frozenset({errno.EAGAIN, errno.EWOULDBLOCK, errno.EACCES, errno.EDEADLK})
+"""What the system says of a lock that is taken; anything else is trouble of its own."""
+
+
 @contextlib.contextmanager
 def writer_lock(path: Path, wait_s: float = 0.0) -> Iterator[None]:
     """Hold the lock at `path`; `IndexBusyError`, naming the owner, if it is not free in time."""
     deadline = time.monotonic() + wait_s
     _claim(path, deadline)
     try:
-        make_private_dir(path.parent)
-        with translated_os_errors(path), path.open("a+", encoding="utf-8") as file:
-            tries = 0
-            while not _try_lock(file):
-                tries += 1
-                if tries >= _MIN_TRIES and time.monotonic() >= deadline:
-                    raise IndexBusyError(owner(path) or "another process")
-                time.sleep(_RETRY_S)
+        with translated_os_errors(path), _locked_file(path, deadline) as file:
             file.seek(0)
             file.truncate()
             file.write(f"{os.getpid()}\n")
@@ -63,6 +61,43 @@ def writer_lock(path: Path, wait_s: float = 0.0) -> Iterator[None]:
     finally:
         with _held_guard:
             _held.discard(path)
+
+
+def _locked_file(path: Path, deadline: float) -> IO[str]:
+    """The file at `path`, open and locked; one that was deleted while it was waited for is no lock."""
+    tries = 0
+    while (file := _try_file(path)) is None:
+        tries += 1
+        if tries >= _MIN_TRIES and time.monotonic() >= deadline:
+            raise IndexBusyError(owner(path) or "another process")
+        time.sleep(_RETRY_S)
+    return file
+
+
+def _try_file(path: Path) -> IO[str] | None:
+    make_private_dir(path.parent)
+    try:
+        file = path.open("a+", encoding="utf-8")
+    except FileNotFoundError:  # the folder went this moment
+        return None
+    try:
+        locked = _try_lock(file, path) and _is_at(path, file)
+    except BaseException:
+        file.close()
+        raise
+    if locked:
+        return file
+    file.close()
+    return None
+
+
+def _is_at(path: Path, file: IO[str]) -> bool:
+    """Whether the path still names this open file: whoever deletes an index deletes its lock too."""
+    try:
+        there = path.stat()
+    except OSError:
+        return False
+    return os.path.samestat(there, os.fstat(file.fileno()))
 
 
 def _claim(path: Path, deadline: float) -> None:
@@ -77,11 +112,17 @@ def _claim(path: Path, deadline: float) -> None:
         time.sleep(_RETRY_S)
 
 
-def _try_lock(file: IO[str]) -> bool:
+def _try_lock(file: IO[str], path: Path) -> bool:
     try:
         _lock(file)
-    except OSError:
-        return False
+    except OSError as error:
+        if error.errno in _HELD_BY_ANOTHER:
+            return False
+        raise FindspotError(
+            "The folder of the index is on a file system without locks. Nothing was changed.",
+            f"{path}: {error}",
+            hint="Set FINDSPOT_HOME to a folder on a local disk.",
+        ) from error
     return True
 
 
@@ -100,10 +141,15 @@ def is_locked(path: Path) -> bool:
         if path in _held:
             return True
     try:
-        with path.open("r+", encoding="utf-8") as file:
-            _lock(file, shared=True)
-    except FileNotFoundError:
-        return False
+        with path.open(encoding="utf-8") as file:  # to read: it may be on a disk that nobody can write to
+            return not _can_share(file)
     except OSError:
-        return True
-    return False
+        return False
+
+
+def _can_share(file: IO[str]) -> bool:
+    try:
+        _lock(file, shared=True)
+    except OSError as error:
+        return error.errno not in _HELD_BY_ANOTHER
+    return True

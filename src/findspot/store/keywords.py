@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from findspot.core.files import disk_full
+from findspot.core.files import NO_ROOM, disk_full
 from findspot.store.records import DerivedDamagedError
 
 if TYPE_CHECKING:
@@ -46,7 +46,8 @@ def _translated(folder: Path) -> Iterator[None]:
     try:
         yield
     except (ValueError, OSError) as error:
-        if "os error 28" in str(error) or _free_bytes(folder) < _MIN_FREE_BYTES:
+        no_room = any(f"os error {number})" in str(error) for number in NO_ROOM)
+        if no_room or _free_bytes(folder) < _MIN_FREE_BYTES:
             raise disk_full(folder) from error
         raise DerivedDamagedError(f"keyword index: {error}") from error
     except BaseException as error:

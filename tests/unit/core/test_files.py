@@ -80,6 +80,7 @@ def test_folder_bytes_counts_files_and_follows_no_link(tmp_path: Path) -> None:
     [
         (errno.ENOSPC, DiskFullError),
         (errno.EDQUOT, DiskFullError),
+        (errno.EFBIG, DiskFullError),
         (errno.EACCES, PermissionDeniedError),
         (errno.EPERM, PermissionDeniedError),
         (errno.EROFS, PermissionDeniedError),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -12,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from findspot.core.errors import IndexBusyError
+from findspot.core.errors import FindspotError, IndexBusyError
 from findspot.core.locks import is_locked, owner, writer_lock
 
 HOLD = """
@@ -105,3 +107,65 @@ def test_looking_does_not_make_or_take_it(lock: Path) -> None:
         pass
     assert not is_locked(lock)
     assert not is_locked(lock)
+
+
+def test_a_lock_that_was_deleted_while_it_was_waited_for_is_none(lock: Path) -> None:
+    """Whoever deletes an index deletes its lock: one who waited must not win what is gone."""
+    inside, done = threading.Event(), threading.Event()
+
+    def wait() -> None:
+        with writer_lock(lock, wait_s=30):
+            inside.set()
+            done.wait(30)
+
+    with other_process(lock) as holder:
+        waiting = threading.Thread(target=wait)
+        waiting.start()
+        shutil.rmtree(lock.parent)
+        assert inside.wait(30), "the one who waits makes the lock anew"
+        assert holder.poll() is None
+        third = subprocess.run(
+            [sys.executable, "-c", HOLD, str(lock)], capture_output=True, text=True, check=False, input=""
+        )
+        assert "IndexBusyError" in third.stderr, "and the others see that it is held"
+        done.set()
+        waiting.join()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="modes of POSIX")
+def test_one_that_can_only_be_read_can_be_looked_at(lock: Path) -> None:
+    with other_process(lock) as holder:
+        lock.chmod(0o400)
+        assert subprocess.run([sys.executable, "-c", LOOK, str(lock)], check=False).returncode == 1
+        holder.communicate("")
+        assert subprocess.run([sys.executable, "-c", LOOK, str(lock)], check=False).returncode == 0
+
+
+LOOK = """
+import os, sys
+from pathlib import Path
+from findspot.core.locks import is_locked
+path = Path(sys.argv[1])
+if os.getuid() == 0:
+    os.chown(path, 65534, 65534)
+    os.chown(path.parent, 65534, 65534)
+    for above in path.parents[1:4]:
+        os.chmod(above, 0o755)
+    os.setuid(65534)
+try:
+    path.open("r+")
+    sys.exit("it can be written to")
+except PermissionError:
+    pass
+sys.exit(is_locked(path))
+"""
+
+
+def test_a_file_system_without_locks_is_not_a_busy_index(lock: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_arguments: object, **_options: object) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr("findspot.core.locks._lock", refuse)
+    with pytest.raises(FindspotError, match="without locks") as caught, writer_lock(lock):
+        pass
+    assert "FINDSPOT_HOME" in caught.value.hint
