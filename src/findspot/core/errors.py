@@ -18,7 +18,8 @@
     ├── ModelMismatchError        MODEL_MISMATCH         the index was made with another model
     ├── ModelUnavailableError     MODEL_DOWNLOAD_FAILED  weights missing or broken
     ├── ProviderError             PROVIDER_ERROR         an embedding provider failed
-    │   └── LanguageModelError    PROVIDER_ERROR         … or a language model did
+    │   ├── LanguageModelError    PROVIDER_ERROR         … or a language model did
+    │   └── StoreUnavailableError  PROVIDER_ERROR        … or an object store is away
     └── CancelledError            CANCELLED              stopped on request
 
 Each carries a message for the user, one for a developer, and where it helps a hint: what to
@@ -207,6 +208,13 @@ class LanguageModelError(ProviderError):
     def __init__(self, detail: str, *, hint: str = "") -> None:
         super().__init__(detail, hint=hint)
         self.user_message = f"The language model failed: {detail}"
+        self.args = (self.user_message,)
+
+
+class StoreUnavailableError(ProviderError):
+    def __init__(self, detail: str) -> None:
+        super().__init__(detail, hint="Check `storeUri`, AWS_ENDPOINT_URL and the network, then try again.")
+        self.user_message = "The store of this index cannot be reached."
         self.args = (self.user_message,)
 
 

@@ -30,6 +30,7 @@ EXAMPLES: dict[type[FindspotError], FindspotError] = {
         errors.ModelUnavailableError("no weights"),
         errors.ProviderError("refused"),
         errors.LanguageModelError("refused"),
+        errors.StoreUnavailableError("refused"),
         errors.CancelledError(),
     )
 }
