@@ -16,6 +16,7 @@ from findspot.serve.cli.failure import exit_code, report, report_bug, report_usa
 from findspot.serve.cli.options import Manner
 
 COMMANDS: dict[str, tuple[str, str]] = {
+    "setup": ("setup", "Connect the assistants on this machine to Findspot, or take that back."),
     "serve": ("serve", "Serve the tools to an assistant, over MCP on standard input and output."),
     "index": ("indexing", "Index a project, or bring its index up to date."),
     "search": ("searching", "Search a project's code."),

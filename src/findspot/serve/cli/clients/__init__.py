@@ -1,0 +1,1 @@
+"""The assistants on this machine: where each keeps its configuration, and how it is written."""

@@ -1,0 +1,66 @@
+"""How Findspot was installed, and therefore which command starts it, from anywhere and for long.
+
+Clients with windows do not see a shell's PATH, so the command is a full path wherever there is one.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import sysconfig
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+_UV_CACHE = {"archive-v0", "environments-v2", "builds-v0"}
+"""Folders of uv's cache in which `uvx` makes an environment for one run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Python:
+    """The interpreter that runs Findspot, as far as it tells how it came here."""
+
+    prefix: Path = field(default_factory=lambda: Path(sys.prefix))
+    base_prefix: Path = field(default_factory=lambda: Path(sys.base_prefix))
+    executable: str = sys.executable
+    scripts: Path = field(default_factory=lambda: Path(sysconfig.get_path("scripts")))
+    environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
+
+    def find(self, program: str) -> str | None:
+        return shutil.which(program, path=self.environ.get("PATH", ""))
+
+
+def manner(python: Python) -> str:
+    """`uvx`, `pipx run`, `uv tool`, `pipx`, `venv` or `python`."""
+    parts = set(python.prefix.parts)
+    if parts & _UV_CACHE:
+        return "uvx"
+    if (python.prefix / "uv-receipt.toml").is_file():
+        return "uv tool"
+    if "pipx" in parts and parts & {".cache", "Cache", "Caches", ".pipx-cache"}:
+        return "pipx run"
+    if (python.prefix / "pipx_metadata.json").is_file():
+        return "pipx"
+    return "venv" if python.prefix != python.base_prefix else "python"
+
+
+def serve_command(python: Python) -> list[str]:
+    """The command, with its arguments, that starts the server."""
+    how = manner(python)
+    if how == "uvx":
+        return [python.find("uvx") or "uvx", "findspot", "serve"]
+    if how == "pipx run":
+        return [python.find("pipx") or "pipx", "run", "findspot", "serve"]
+    launcher = _launcher(python, lasting=how in ("uv tool", "pipx"))
+    return [launcher, "serve"] if launcher else [python.executable, "-m", "findspot", "serve"]
+
+
+def _launcher(python: Python, *, lasting: bool) -> str | None:
+    """The installed script; of a tool the one on the PATH, which outlives the tool's environment."""
+    own = [python.scripts / name for name in ("findspot", "findspot.exe")]
+    script = next((path for path in own if path.is_file()), None)
+    public = python.find("findspot") if lasting else None
+    if public and script and Path(public).resolve() == script.resolve():
+        return str(Path(public).absolute())
+    return str(script) if script else None

@@ -1,0 +1,251 @@
+"""JSON with comments and trailing commas, changed where it must be and nowhere else.
+
+A file is read into a tree that knows where each member stands in the text; a change replaces or
+inserts a few characters there, so comments, order, spacing and line ends stay as they were.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from findspot.serve.cli.clients.text import MalformedError, line_of, merged
+
+_BLANK = re.compile(r"(?:[ \t\r\n]+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
+_REMARKS = re.compile(r"(?:[ \t]*(?://[^\r\n]*|/\*[^\r\n]*?\*/))*")
+"""Comments that follow on the same line: they belong to what stands before them."""
+_INDENT = re.compile(r'^([ \t]+)["{\[]', re.MULTILINE)
+_DEFAULT_INDENT = "  "
+_STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"')
+_SCALAR = re.compile(r"-?\d[\d.eE+-]*|true|false|null")
+_MAX_DEPTH = 200
+"""Deeper than any configuration, and well within what Python can follow."""
+
+
+@dataclass(slots=True)
+class Node:
+    """A value and where it stands; an object also knows its members."""
+
+    start: int
+    end: int
+    value: Any
+    members: dict[str, Member] = field(default_factory=dict)
+    trailing_comma: int | None = None
+    """Where the comma after the last member or element is, if there is one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A member of an object: where its name begins, and its value."""
+
+    start: int
+    node: Node
+
+
+def parse(text: str) -> Node | None:
+    """The one value of a text; None where there is nothing but space and comments."""
+    start = _after_blank(text, 0)
+    if start == len(text):
+        return None
+    node = _value(text, start, 0)
+    rest = _after_blank(text, node.end)
+    if rest != len(text):
+        raise MalformedError("something follows after the end", line_of(text, rest))
+    return node
+
+
+def _after_blank(text: str, at: int) -> int:
+    found = _BLANK.match(text, at)
+    end = found.end() if found else at
+    if text.startswith("/*", end):
+        raise MalformedError("a comment is not closed", line_of(text, end))
+    return end
+
+
+def _value(text: str, at: int, depth: int) -> Node:
+    if depth > _MAX_DEPTH:
+        raise MalformedError("nested too deep", line_of(text, at))
+    if text[at : at + 1] == "{":
+        return _object(text, at, depth)
+    if text[at : at + 1] == "[":
+        return _array(text, at, depth)
+    found = _STRING.match(text, at) or _SCALAR.match(text, at)
+    if not found:
+        shown = f"`{text[at]}` stands where a value should" if at < len(text) else "it ends too early"
+        raise MalformedError(shown, line_of(text, at))
+    return Node(at, found.end(), _scalar(found[0], text, at))
+
+
+def _scalar(spelled: str, text: str, at: int) -> Any:
+    try:
+        return json.loads(spelled)
+    except ValueError:
+        raise MalformedError(f"`{spelled[:40]}` is no value", line_of(text, at)) from None
+
+
+def _object(text: str, at: int, depth: int) -> Node:
+    node = Node(at, at, {})
+    place = _after_blank(text, at + 1)
+    while text[place : place + 1] != "}":
+        name = _STRING.match(text, place)
+        if not name:
+            raise MalformedError("a name in quotes or a `}` is missing", line_of(text, place))
+        colon = _after_blank(text, name.end())
+        if text[colon : colon + 1] != ":":
+            raise MalformedError("a `:` is missing", line_of(text, colon))
+        inner = _value(text, _after_blank(text, colon + 1), depth + 1)
+        key = _scalar(name[0], text, place)
+        node.members[key] = Member(place, inner)
+        node.value[key] = inner.value
+        place, node.trailing_comma = _separator(text, inner.end, "}")
+    node.end = place + 1
+    return node
+
+
+def _array(text: str, at: int, depth: int) -> Node:
+    node = Node(at, at, [])
+    place = _after_blank(text, at + 1)
+    while text[place : place + 1] != "]":
+        inner = _value(text, place, depth + 1)
+        node.value.append(inner.value)
+        place, node.trailing_comma = _separator(text, inner.end, "]")
+    node.end = place + 1
+    return node
+
+
+def _separator(text: str, at: int, closing: str) -> tuple[int, int | None]:
+    """The place of what follows an element, and of the comma before it, if any."""
+    comma = _after_blank(text, at)
+    if text[comma : comma + 1] == ",":
+        return _after_blank(text, comma + 1), comma
+    if text[comma : comma + 1] != closing:
+        raise MalformedError(f"a `,` or a `{closing}` is missing", line_of(text, comma))
+    return comma, None
+
+
+def put(text: str, keys: tuple[str, ...], entry: dict[str, Any], newline: str) -> str:
+    """The text with an object at the end of `keys` that holds the entry's members.
+
+    What is there already is kept: other members of the object, and values that are as they should be.
+    """
+    root = parse(text)
+    if root is None:
+        spelled = json.dumps(_nested(keys, entry), indent=_DEFAULT_INDENT, ensure_ascii=False) + "\n"
+        comments = text.rstrip()
+        return (comments + newline if comments else "") + spelled.replace("\n", newline)
+    changed = _put_in(text, root, keys, entry, newline)
+    node = parse(changed)
+    if node is None or node.value != merged(root.value, keys, entry):
+        raise MalformedError("it is written in a way that cannot be changed safely")
+    return changed
+
+
+def _put_in(text: str, root: Node, keys: tuple[str, ...], entry: dict[str, Any], newline: str) -> str:
+    node = root
+    for depth, key in enumerate(keys):
+        _require_object(node, ".".join(keys[:depth]) or "the file")
+        if key not in node.members:
+            return _insert(text, node, key, _nested(keys[depth + 1 :], entry), newline)
+        node = node.members[key].node
+    _require_object(node, ".".join(keys))
+    for name, value in entry.items():
+        if name not in node.members:
+            text = _insert(text, node, name, value, newline)
+        elif node.members[name].node.value != value:
+            old = node.members[name].node
+            text = text[: old.start] + json.dumps(value, ensure_ascii=False) + text[old.end :]
+        else:
+            continue
+        again = parse(text)  # places have moved: read it again for the next one
+        assert again is not None
+        return _put_in(text, again, keys, entry, newline)
+    return text
+
+
+def _require_object(node: Node, where: str) -> None:
+    if not isinstance(node.value, dict):
+        raise MalformedError(f"{where} holds no object")
+
+
+def _nested(keys: tuple[str, ...], value: Any) -> Any:
+    for key in reversed(keys):
+        value = {key: value}
+    return value
+
+
+def _insert(text: str, node: Node, key: str, value: Any, newline: str) -> str:
+    """A new last member, in the manner of those that are there."""
+    name = json.dumps(key, ensure_ascii=False) + ": "
+    last = max((member.node.end for member in node.members.values()), default=None)
+    if last is not None and "\n" not in text[node.start : last]:
+        at = last if node.trailing_comma is None else node.trailing_comma
+        return text[:at] + ", " + name + json.dumps(value, ensure_ascii=False) + text[at:]
+    step, outer = _step(text), _indent_at(text, node.start)
+    inner = _indent_at(text, _first(node)) if node.members else outer + step
+    spelled = json.dumps(value, indent=step, ensure_ascii=False).replace("\n", newline + inner)
+    line = newline + inner + name + spelled
+    if last is None:
+        return text[: _content_end(text, node)] + line + newline + outer + text[node.end - 1 :]
+    if node.trailing_comma is not None:
+        end = _after_remarks(text, node.trailing_comma + 1)
+        return text[:end] + line + "," + text[end:]
+    end = _after_remarks(text, last)
+    return text[:last] + "," + text[last:end] + line + text[end:]
+
+
+def _step(text: str) -> str:
+    """One step of the text's indentation."""
+    found = _INDENT.search(text)
+    return found[1] if found else _DEFAULT_INDENT
+
+
+def _first(node: Node) -> int:
+    return min(member.start for member in node.members.values())
+
+
+def _after_remarks(text: str, at: int) -> int:
+    found = _REMARKS.match(text, at)
+    return found.end() if found else at
+
+
+def _content_end(text: str, node: Node) -> int:
+    """Where the comments of an object without members end."""
+    inside = text[node.start + 1 : node.end - 1]
+    return node.start + 1 + len(inside.rstrip(" \t\r\n"))
+
+
+def _indent_at(text: str, at: int) -> str:
+    """The indentation of the line that a place is on."""
+    line = text[text.rfind("\n", 0, at) + 1 : at]
+    return line[: len(line) - len(line.lstrip(" \t"))]
+
+
+def take_out(text: str, keys: tuple[str, ...]) -> str:
+    """The text without the member at the end of `keys`, and without the comma that parted it."""
+    node = parse(text)
+    for key in keys[:-1]:
+        if node is None or key not in node.members:
+            return text
+        node = node.members[key].node
+    if node is None or keys[-1] not in node.members:
+        return text
+    member = node.members[keys[-1]]
+    after = _after_blank(text, member.node.end)
+    if text[after : after + 1] == ",":
+        return _without(text, member.start, after + 1)
+    text = _without(text, member.start, member.node.end)
+    before = max((m.node.end for m in node.members.values() if m.node.end <= member.start), default=None)
+    if before is None:
+        return text
+    comma = _after_blank(text, before)
+    return text[:comma] + text[comma + 1 :]
+
+
+def _without(text: str, start: int, end: int) -> str:
+    """Cut out a member with its line, where it has lines of its own."""
+    begin = len(text[:start].rstrip(" \t"))
+    if text[:begin].endswith("\n"):
+        begin -= 2 if text[:begin].endswith("\r\n") else 1
+    return text[:begin] + text[end:]

@@ -1,0 +1,123 @@
+"""Each client: where its configuration is on each system, in which format, and what it calls a server.
+
+The places are those that the clients' own documentation names.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+SERVER = "findspot"
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """What decides where programs keep their files."""
+
+    platform: str = sys.platform
+    home: Path = field(default_factory=Path.home)
+    environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
+
+    def folder(self, variable: str, *otherwise: str) -> Path:
+        """The folder that a variable names, else one below the home."""
+        given = self.environ.get(variable)
+        return Path(given).expanduser() if given else self.home.joinpath(*otherwise)
+
+    @property
+    def applications(self) -> Path:
+        """Where programs with windows keep their data."""
+        if self.platform == "win32":
+            return self.folder("APPDATA", "AppData", "Roaming")
+        if self.platform == "darwin":
+            return self.home / "Library" / "Application Support"
+        return self.folder("XDG_CONFIG_HOME", ".config")
+
+    def has_program(self, name: str) -> bool:
+        return shutil.which(name, path=self.environ.get("PATH", "")) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """One assistant."""
+
+    name: str
+    title: str
+    places: Callable[[Machine], list[Path]]
+    """Its configuration files, the likeliest first; the client is there when the folder of one is."""
+    keys: tuple[str, ...] = ("mcpServers",)
+    """The way to the table of servers in its configuration."""
+    format: str = "json"
+    typed: bool = False
+    """Whether an entry says that it is spoken to over standard input and output."""
+    program: str = ""
+    """Its command, which tells that it is installed before it has run."""
+    then: str = "Restart it."
+
+    def entry(self, command: list[str]) -> dict[str, Any]:
+        """What the client has to know about Findspot."""
+        kind = {"type": "stdio"} if self.typed else {}
+        return {**kind, "command": command[0], "args": command[1:]}
+
+    def found(self, machine: Machine) -> list[Path]:
+        """The configuration files to write, there or not; none where the client is not installed."""
+        here = [path for path in self.places(machine) if path.is_file() or _is_own(path.parent, machine)]
+        if not here and self.program and machine.has_program(self.program):
+            return self.places(machine)[:1]
+        return here
+
+
+def _is_own(folder: Path, machine: Machine) -> bool:
+    """Whether a folder tells of a client: the home folder is there anyway."""
+    return folder != machine.home and folder.is_dir()
+
+
+def _claude_code(machine: Machine) -> list[Path]:
+    return [machine.folder("CLAUDE_CONFIG_DIR") / ".claude.json"]
+
+
+def _claude_desktop(machine: Machine) -> list[Path]:
+    name = "claude_desktop_config.json"
+    packaged: list[Path] = []
+    if machine.platform == "win32":
+        # As a package it reads a folder of its own instead of the documented one.
+        packages = machine.folder("LOCALAPPDATA", "AppData", "Local") / "Packages"
+        packaged = sorted(packages.glob("Claude_*/LocalCache/Roaming/Claude"))
+    return [folder / name for folder in packaged or [machine.applications / "Claude"]]
+
+
+def _vscode(machine: Machine) -> list[Path]:
+    editions = ("Code", "Code - Insiders", "VSCodium")
+    return [machine.applications / edition / "User" / "mcp.json" for edition in editions]
+
+
+def _zed(machine: Machine) -> list[Path]:
+    if machine.platform == "win32":
+        return [machine.applications / "Zed" / "settings.json"]
+    base = machine.home / ".config" if machine.platform == "darwin" else machine.applications
+    return [base / "zed" / "settings.json"]
+
+
+CLIENTS = (
+    Client("claude-code", "Claude Code", _claude_code, typed=True, program="claude",
+           then="Start a new session; /mcp lists it."),
+    Client("claude-desktop", "Claude Desktop", _claude_desktop),
+    Client("cursor", "Cursor", lambda m: [m.home / ".cursor" / "mcp.json"],
+           then="Switch it on under Settings, MCP."),
+    Client("windsurf", "Windsurf", lambda m: [m.home / ".codeium" / "windsurf" / "mcp_config.json"],
+           then="Press the refresh button of its MCP servers."),
+    Client("vscode", "VS Code", _vscode, keys=("servers",), typed=True,
+           then="Run `MCP: List Servers` and start it."),
+    Client("codex", "Codex", lambda m: [m.folder("CODEX_HOME", ".codex") / "config.toml"],
+           keys=("mcp_servers",), format="toml", program="codex", then="Start a new session; /mcp lists it."),
+    Client("gemini", "Gemini CLI", lambda m: [m.home / ".gemini" / "settings.json"], program="gemini",
+           then="Start a new session; /mcp lists it."),
+    Client("zed", "Zed", _zed, keys=("context_servers",), then="It starts at once."),
+)  # fmt: skip
+
+BY_NAME = {client.name: client for client in CLIENTS}

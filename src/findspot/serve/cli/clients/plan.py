@@ -1,0 +1,92 @@
+"""From a client or a project to the change that sets it up, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from findspot.serve.cli.clients import instructions, jsontext, tomltext
+from findspot.serve.cli.clients.change import Change, ConfigUnreadableError, Journal, Record, read
+from findspot.serve.cli.clients.known import BY_NAME, SERVER, Client
+from findspot.serve.cli.clients.text import MalformedError, decode
+
+INSTRUCTIONS = "instructions"
+"""The owner of what is written to a project's page for assistants."""
+
+_PUT: dict[str, Callable[[str, tuple[str, ...], dict[str, Any], str], str]] = {
+    "json": jsontext.put,
+    "toml": tomltext.put,
+}
+_TAKE_OUT: dict[str, Callable[[str, tuple[str, ...]], str]] = {
+    "json": jsontext.take_out,
+    "toml": tomltext.take_out,
+}
+
+
+def with_server(client: Client, path: Path, command: list[str]) -> Change:
+    """The client's configuration with Findspot in it."""
+    before = read(path)
+    try:
+        written = decode(before or b"")
+        keys = (*client.keys, SERVER)
+        text = _PUT[client.format](written.text, keys, client.entry(command), written.newline)
+    except MalformedError as error:
+        raise ConfigUnreadableError(path, error) from None
+    return Change(path, before, written.with_text(text).data)
+
+
+def with_instructions(path: Path) -> Change:
+    """A project's page for assistants with a paragraph on when to search."""
+    before = read(path)
+    try:
+        written = decode(before or b"")
+        text = instructions.put(written.text, written.newline)
+    except MalformedError as error:
+        raise ConfigUnreadableError(path, error) from None
+    return Change(path, before, written.with_text(text).data)
+
+
+def undone(record: Record, journal: Journal) -> Change:
+    """A file as it was; where others have changed it since, only what is ours is taken out."""
+    now = read(record.path)
+    if record.is_ours(now):
+        return Change(record.path, now, journal.original(record))
+    if now is None:
+        return Change(record.path, None, None)
+    try:
+        written = decode(now)
+        text = _taken_out(record.owner, written.text)
+    except MalformedError as error:
+        raise ConfigUnreadableError(record.path, error) from None
+    return Change(record.path, now, written.with_text(text).data)
+
+
+def _taken_out(owner: str, text: str) -> str:
+    if owner == INSTRUCTIONS:
+        return instructions.take_out(text)
+    client = BY_NAME[owner]
+    return _TAKE_OUT[client.format](text, (*client.keys, SERVER))
+
+
+def server_in(client: Client, path: Path) -> dict[str, Any] | None:
+    """What a client's configuration says about Findspot; None where it says nothing."""
+    data = read(path)
+    try:
+        text = decode(data or b"").text
+        there: Any = tomltext.parse(text) if client.format == "toml" else _json_value(text)
+    except MalformedError as error:
+        raise ConfigUnreadableError(path, error) from None
+    for key in (*client.keys, SERVER):
+        there = there.get(key) if isinstance(there, dict) else None
+    return there if isinstance(there, dict) else None
+
+
+def _json_value(text: str) -> Any:
+    node = jsontext.parse(text)
+    return node.value if node else None
+
+
+def snippet(client: Client, command: list[str]) -> str:
+    """What to copy into a configuration that holds nothing else."""
+    return _PUT[client.format]("", (*client.keys, SERVER), client.entry(command), "\n")

@@ -1,0 +1,155 @@
+"""TOML changed where it must be and nowhere else: a table is appended, or the lines of a key replaced.
+
+The result is read back and compared with what was meant; a file written in a way that this cannot
+change safely (the servers as one inline table, say) is refused.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from typing import Any
+
+from findspot.serve.cli.clients.text import MalformedError, merged
+
+_HEADER = re.compile(r"^[ \t]*\[")
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+_LINE = re.compile(r"\(at line (\d+)")
+_CANNOT = "it is written in a way that cannot be changed safely"
+
+
+def parse(text: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        found = _LINE.search(str(error))
+        reason = str(error).partition(" (at ")[0]
+        raise MalformedError(reason, int(found[1]) if found else 0) from None
+
+
+def put(text: str, keys: tuple[str, ...], entry: dict[str, Any], newline: str) -> str:
+    """The text with a table named by `keys` that holds the entry; what else is there is kept."""
+    values = parse(text)
+    there = _at(values, keys)
+    if there is None:
+        changed = _appended(text, keys, entry, newline)
+    else:
+        changed = text
+        for name, value in entry.items():
+            if there.get(name) != value:
+                changed = _replaced(changed, keys, name, value, newline)
+    _confirm(changed, merged(values, keys, entry))
+    return changed
+
+
+def take_out(text: str, keys: tuple[str, ...]) -> str:
+    """The text without that table and those below it."""
+    values = parse(text)
+    if _at(values, keys) is None:
+        return text
+    lines = text.splitlines(keepends=True)
+    prefix = _parts(keys)
+    kept: list[str] = []
+    inside = False
+    for line in lines:
+        if _HEADER.match(line):
+            inside = _header(line)[: len(prefix)] == prefix
+        if not inside:
+            kept.append(line)
+    _confirm("".join(kept), _without(values, keys))
+    return "".join(kept)
+
+
+def _at(values: dict[str, Any], keys: tuple[str, ...]) -> dict[str, Any] | None:
+    there: Any = values
+    for key in keys:
+        if not isinstance(there, dict):
+            raise MalformedError(_CANNOT)
+        there = there.get(key)
+        if there is None:
+            return None
+    if not isinstance(there, dict):
+        raise MalformedError(_CANNOT)
+    return there
+
+
+def _without(values: dict[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
+    """The values without those at the end of `keys`, nor a table that held nothing else."""
+    key, rest = keys[0], keys[1:]
+    inner = _without(values[key], rest) if rest else {}
+    others = {name: value for name, value in values.items() if name != key}
+    return others | ({key: inner} if inner else {})
+
+
+def _confirm(text: str, wanted: dict[str, Any]) -> None:
+    try:
+        same = tomllib.loads(text) == wanted
+    except tomllib.TOMLDecodeError:
+        same = False
+    if not same:
+        raise MalformedError(_CANNOT)
+
+
+def _appended(text: str, keys: tuple[str, ...], entry: dict[str, Any], newline: str) -> str:
+    lines = [f"[{'.'.join(_parts(keys))}]"]
+    lines += [f"{name} = {_spelled(value)}" for name, value in entry.items()]
+    gap = "" if not text or text.endswith("\n") else newline
+    return text + gap + (newline if text.strip() else "") + "".join(line + newline for line in lines)
+
+
+def _replaced(text: str, keys: tuple[str, ...], name: str, value: Any, newline: str) -> str:
+    """One key of a table that has a header of its own."""
+    lines = text.splitlines(keepends=True)
+    start = next((n for n, line in enumerate(lines) if _header(line) == _parts(keys)), None)
+    if start is None:
+        raise MalformedError(_CANNOT)
+    new = f"{name} = {_spelled(value)}{newline}"
+    at = start + 1
+    while at < len(lines) and not _HEADER.match(lines[at]):
+        length = _length(lines, at)
+        if re.match(rf'[ \t]*"?{re.escape(name)}"?[ \t]*=', lines[at]):
+            return "".join([*lines[:at], new, *lines[at + length :]])
+        at += length
+    head = lines[start] if lines[start].endswith("\n") else lines[start] + newline
+    return "".join([*lines[:start], head, new, *lines[start + 1 :]])
+
+
+def _length(lines: list[str], at: int) -> int:
+    """How many lines the statement at a line takes: as many as make it whole."""
+    for end in range(at + 1, len(lines) + 1):
+        try:
+            tomllib.loads("".join(lines[at:end]))
+        except tomllib.TOMLDecodeError:
+            continue
+        return end - at
+    return 1
+
+
+def _header(line: str) -> tuple[str, ...]:
+    """The parts of a table's name, spelled as here; of any other line, none."""
+    if not _HEADER.match(line) or line.lstrip().startswith("[["):
+        return ()
+    try:
+        inner: Any = tomllib.loads(line)
+    except tomllib.TOMLDecodeError:
+        return ()
+    names: list[str] = []
+    while inner:
+        ((name, inner),) = inner.items()
+        names.append(name)
+    return _parts(tuple(names))
+
+
+def _parts(keys: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(key if _BARE.fullmatch(key) else json.dumps(key) for key in keys)
+
+
+def _spelled(value: Any) -> str:
+    """A string or a list of strings; a literal string where it holds backslashes, as paths on Windows do."""
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_spelled, value)) + "]"
+    text = str(value)
+    if "\\" in text and "'" not in text and text.isprintable():
+        return f"'{text}'"
+    return json.dumps(text, ensure_ascii=False)

@@ -1,0 +1,263 @@
+"""`findspot setup`: telling the assistants on this machine about Findspot, and taking it back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from findspot.core.config import home_folder
+from findspot.core.errors import InvalidArgumentError, ProjectNotDetectedError
+from findspot.serve.cli import output
+from findspot.serve.cli.ask import can_ask, confirm, prompt
+from findspot.serve.cli.choose import open_project
+from findspot.serve.cli.clients import instructions, plan
+from findspot.serve.cli.clients.change import Change, ConfigUnreadableError, Journal
+from findspot.serve.cli.clients.installed import Python, serve_command
+from findspot.serve.cli.clients.known import BY_NAME, CLIENTS, Client, Machine
+from findspot.serve.cli.options import Manner, common, path_or_project, yes_option
+
+_INSTRUCTIONS_TITLE = "Instructions for assistants"
+_TAB = 4
+_MOST_CHARS = 300
+_DIFF_COLOURS = {"+": "green", "-": "red", "@": "cyan"}
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What is to be done for one owner: a client, or the project's page for assistants."""
+
+    owner: str
+    title: str
+    path: Path
+    change: Change
+    problem: ConfigUnreadableError | None = None
+    then: str = ""
+
+    @property
+    def state(self) -> str:
+        if self.problem:
+            return "unreadable"
+        if not self.change.needed:
+            return "unchanged"
+        if self.change.after is None:
+            return "remove"
+        return "create" if self.change.before is None else "change"
+
+
+@click.command()
+@path_or_project
+@click.option("--client", "names", multiple=True, type=click.Choice(list(BY_NAME)), help="Only this one.")
+@click.option("--dry-run", is_flag=True, help="Show what would be written, and write nothing.")
+@click.option("--undo", is_flag=True, help="Take back what set-up wrote; files become what they were.")
+@click.option("--print", "show", is_flag=True, help="Print what to copy into each configuration by hand.")
+@click.option(
+    "--instructions/--no-instructions",
+    "instruct",
+    default=None,
+    help="Tell assistants in the project's AGENTS.md or CLAUDE.md when to search. Default: ask.",
+)
+@click.option("--index/--no-index", "index_now", default=None, help="Index the project then. Default: ask.")
+@yes_option
+@common
+def setup(
+    manner: Manner,
+    *,
+    project: str | None,
+    names: tuple[str, ...],
+    dry_run: bool,
+    undo: bool,
+    show: bool,
+    instruct: bool | None,
+    index_now: bool | None,
+    yes: bool,
+) -> None:
+    """Connect the assistants on this machine to Findspot.
+
+    Finds Claude Code, Claude Desktop, Cursor, Windsurf, VS Code, Codex, Gemini CLI and Zed, shows
+    what it would write into the configuration of each, asks, and writes it. Nothing else in those
+    files is touched, and each is kept as it was for --undo.
+    """
+    machine, journal = Machine(), Journal(home_folder())
+    if show:
+        _print(names, machine, manner)
+    elif undo:
+        _undo(names, journal, manner, dry_run=dry_run, yes=yes)
+    else:
+        root = None if (manner.json or dry_run) and not instruct else _project_root(project)
+        steps = _steps(names, machine)
+        if instruct:
+            steps += _instructions(root, required=True)
+        failed = _carry_out(steps, journal, manner, dry_run=dry_run, yes=yes)
+        if not dry_run and not manner.json:
+            if instruct is None and not yes:
+                _offer_instructions(root, journal)
+            _offer_index(root, index_now)
+        if failed:
+            raise click.exceptions.Exit(1)
+
+
+def _steps(names: tuple[str, ...], machine: Machine) -> list[Step]:
+    """One for each configuration file of the clients that are there, or that were named."""
+    command = serve_command(Python())
+    chosen = [BY_NAME[name] for name in names] or list(CLIENTS)
+    steps = []
+    for client in chosen:
+        found = client.found(machine) or (client.places(machine)[:1] if names else [])
+        steps += [_step(client, path, command) for path in found]
+    return steps
+
+
+def _step(client: Client, path: Path, command: list[str]) -> Step:
+    try:
+        change = plan.with_server(client, path, command)
+    except ConfigUnreadableError as problem:
+        return Step(client.name, client.title, path, Change(path, None, None), problem)
+    return Step(client.name, client.title, path, change, then=client.then)
+
+
+def _instructions(root: Path | None, *, required: bool = False) -> list[Step]:
+    if root is None:
+        if required:
+            raise ProjectNotDetectedError(str(Path.cwd()))
+        return []
+    return [
+        Step(plan.INSTRUCTIONS, _INSTRUCTIONS_TITLE, page, plan.with_instructions(page))
+        for page in instructions.pages(root)
+    ]
+
+
+def _carry_out(steps: list[Step], journal: Journal, manner: Manner, *, dry_run: bool, yes: bool) -> bool:
+    """Show, ask, write; true where a configuration could not be read."""
+    if not steps:
+        raise InvalidArgumentError(
+            "No assistant was found on this machine.",
+            hint="Name one with `findspot setup --client NAME`, or see `findspot setup --print`.",
+        )
+    needed = [step for step in steps if step.change.needed]
+    if not manner.json:
+        _show(steps)
+    if needed and not dry_run:
+        confirm(f"Write {output.count(len(needed), 'file')}?", yes, manner)
+        with journal.held():
+            for step in needed:
+                journal.apply(step.change, step.owner)
+    if manner.json:
+        output.emit({"status": "dry_run" if dry_run else "success", "steps": [_object(s) for s in steps]})
+    elif needed and not dry_run:
+        _tell_next(needed, journal)
+    return any(step.problem for step in steps)
+
+
+def _show(steps: list[Step]) -> None:
+    for step in steps:
+        if step.problem:
+            output.warn(f"{step.title}: {step.problem.user_message}")
+            output.note(f"hint: {step.problem.hint}")
+            continue
+        state = "is set up already" if step.state == "unchanged" else f"would {step.state}"
+        output.line(f"{step.title} {state}: {step.path}", bold=True)
+        _show_diff(step.change)
+
+
+def _show_diff(change: Change) -> None:
+    for text in change.diff()[2:]:
+        shown = text[:1] + text[1:].expandtabs(_TAB)
+        if len(shown) > _MOST_CHARS:  # a file may be one long line
+            shown = shown[:_MOST_CHARS] + "…"
+        output.line(f"  {shown}", fg=_DIFF_COLOURS.get(text[:1]))
+
+
+def _tell_next(steps: list[Step], journal: Journal) -> None:
+    for step in steps:
+        output.line(f"{step.title}: done. {step.then}".rstrip(), fg="green")
+    if journal.backups.is_dir():
+        output.note(
+            f"Files as they were: {journal.backups} (`findspot setup --undo` puts them back)", dim=True
+        )
+
+
+def _object(step: Step) -> dict[str, Any]:
+    value = {"client": step.owner, "path": str(step.path), "action": step.state}
+    if step.problem:
+        return value | {"error": step.problem.user_message}
+    return value | {"diff": "\n".join(step.change.diff())}
+
+
+def _undo(names: tuple[str, ...], journal: Journal, manner: Manner, *, dry_run: bool, yes: bool) -> None:
+    records = [r for r in journal.records().values() if not names or r.owner in names]
+    steps = []
+    for record in records:
+        title = BY_NAME[record.owner].title if record.owner in BY_NAME else _INSTRUCTIONS_TITLE
+        steps.append(Step(record.owner, title, record.path, plan.undone(record, journal)))
+    if not manner.json:
+        for step in steps:
+            output.line(f"{step.title}: {step.path}", bold=True)
+            _show_diff(step.change)
+    if steps and not dry_run:
+        confirm(f"Put back {output.count(len(steps), 'file')}?", yes, manner)
+        with journal.held():
+            for step, record in zip(steps, records, strict=True):
+                step.change.write()
+                journal.forget(record)
+    if manner.json:
+        output.emit({"status": "dry_run" if dry_run else "success", "steps": [_object(s) for s in steps]})
+    elif not steps:
+        output.line("Nothing to undo: set-up has written nothing.")
+    elif not dry_run:
+        output.line(f"{output.count(len(steps), 'file')} put back.")
+
+
+def _print(names: tuple[str, ...], machine: Machine, manner: Manner) -> None:
+    command = serve_command(Python())
+    chosen = [BY_NAME[name] for name in names] or [c for c in CLIENTS if c.found(machine)] or list(CLIENTS)
+    rows = [
+        (client, (client.found(machine) or client.places(machine))[0], plan.snippet(client, command))
+        for client in chosen
+    ]
+    if manner.json:
+        listed = [{"client": c.name, "path": str(path), "text": text} for c, path, text in rows]
+        output.emit({"command": command, "clients": listed})
+        return
+    for client, path, text in rows:
+        output.line(f"{client.title}: {path}", bold=True)
+        for line in text.splitlines():
+            output.line(line)
+        output.line()
+
+
+def _project_root(given: str | None) -> Path | None:
+    """The project around, if there is one: set-up works without."""
+    try:
+        with open_project(given, ask=False) as opened:
+            return opened.root
+    except ProjectNotDetectedError:
+        return None
+
+
+def _offer_instructions(root: Path | None, journal: Journal) -> None:
+    steps = [step for step in _instructions(root) if step.change.needed]
+    if not steps or not can_ask():
+        return
+    names = " and ".join(step.path.name for step in steps)
+    if prompt(f"Tell assistants in {names} when to search? [y/N]").lower() in ("y", "yes"):
+        with journal.held():
+            for step in steps:
+                journal.apply(step.change, step.owner)
+        output.line(f"{names}: written.", fg="green")
+
+
+def _offer_index(root: Path | None, wanted: bool | None) -> None:
+    if root is None or wanted is False:
+        return
+    with open_project(str(root), exact=True) as opened:
+        if opened.store.exists and not wanted:
+            return
+    if wanted or (can_ask() and prompt(f"Index {root} now? [y/N]").lower() in ("y", "yes")):
+        from findspot.serve.cli.indexing import index
+
+        index.main([str(root)], prog_name="findspot index", standalone_mode=False, obj=Manner())
+    elif wanted is None:
+        output.line(f"Next: `findspot index {root}`, or ask your assistant to.")

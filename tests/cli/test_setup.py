@@ -1,0 +1,324 @@
+"""`findspot setup` through the real program, on configuration files as clients and people leave them."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from findspot.serve.cli.clients.instructions import BEGIN
+from findspot.serve.cli.clients.jsontext import parse
+from findspot.serve.cli.clients.known import BY_NAME
+
+from .conftest import Outcome, Program
+
+CLAUDE_CODE = b"""{
+  "numStartups": 41,
+  "projects": {"/p": {"mcpServers": {}, "history": ["a \\"quoted\\" one"]}},
+  "mcpServers": {
+    "github": {
+      "type": "http",
+      "url": "https://example.com/mcp",
+      "headers": {"Authorization": "Bearer not-a-real-token"}
+    }
+  },
+  "oauthAccount": {"emailAddress": "me@example.com"}
+}
+"""
+CLAUDE_DESKTOP = b'\xef\xbb\xbf{\r\n    "globalShortcut": "",\r\n    "mcpServers": {\r\n    }\r\n}'
+CURSOR = b'{\n\t"mcpServers": {\n\t\t"fs": {"command": "npx", "args": ["-y", "server"]},\n\t},\n}\n'
+WINDSURF = b""
+VSCODE = b"""{
+\t// servers for every folder
+\t"servers": {
+\t\t"playwright": {
+\t\t\t"command": "npx", /* newest */
+\t\t\t"args": ["@playwright/mcp@latest"], // no } here
+\t\t},
+\t},
+\t"inputs": [],
+}
+"""
+CODEX = b"""# Codex
+model = "gpt-5"   # the one
+
+[mcp_servers.docs]
+command = "npx"
+args = [
+  "-y",  # yes
+  "docs",
+]
+
+[mcp_servers.docs.env]
+KEY = "value"
+"""
+GEMINI = b'{"theme":"Default","selectedAuthType":"oauth-personal"}'
+ZED = b"""// Zed settings
+//
+// For information on how to configure Zed, see the Zed documentation.
+{
+  "ui_font_size": 16, // large
+  "theme": {
+    "mode": "system",
+    "dark": "One Dark",
+  },
+}
+"""
+
+FILES = {
+    "claude-code": (".claude.json", CLAUDE_CODE),
+    "claude-desktop": (".config/Claude/claude_desktop_config.json", CLAUDE_DESKTOP),
+    "cursor": (".cursor/mcp.json", CURSOR),
+    "windsurf": (".codeium/windsurf/mcp_config.json", WINDSURF),
+    "vscode": (".config/Code/User/mcp.json", VSCODE),
+    "codex": (".codex/config.toml", CODEX),
+    "gemini": (".gemini/settings.json", GEMINI),
+    "zed": (".config/zed/settings.json", ZED),
+}
+
+
+class Desk:
+    """A user's home folder, and the program run from it."""
+
+    def __init__(self, program: Program, home: Path) -> None:
+        self.program, self.home = program, home
+        home.mkdir()
+        self.env = {"HOME": str(home), "PATH": "/usr/bin:/bin", "XDG_CONFIG_HOME": "", "CODEX_HOME": ""}
+        self.env |= {"CLAUDE_CONFIG_DIR": ""}
+
+    def __call__(self, *arguments: str | Path, **others: object) -> Outcome:
+        return self.program("setup", *arguments, env=self.env, **others)
+
+    def path(self, name: str) -> Path:
+        return self.home / FILES[name][0]
+
+    def fill(self, *names: str) -> None:
+        for name in names or FILES:
+            self.path(name).parent.mkdir(parents=True, exist_ok=True)
+            self.path(name).write_bytes(FILES[name][1])
+
+    def contents(self) -> dict[str, bytes]:
+        found = (path for path in self.home.rglob("*") if path.is_file())
+        return {str(path.relative_to(self.home)): path.read_bytes() for path in found}
+
+
+@pytest.fixture
+def desk(findspot: Program, tmp_path: Path) -> Desk:
+    return Desk(findspot, tmp_path / "user")
+
+
+def servers(name: str, data: bytes) -> dict[str, object]:
+    text = data.decode("utf-8-sig")
+    node = None if name == "codex" else parse(text)
+    value = tomllib.loads(text) if name == "codex" else node.value if node else {}
+    found = value[BY_NAME[name].keys[0]]
+    assert isinstance(found, dict)
+    return found
+
+
+def test_every_client_is_set_up_and_restored_byte_for_byte(desk: Desk) -> None:
+    desk.fill()
+    before = desk.contents()
+    done = desk("--yes", "--json")
+    assert done.code == 0, done.err
+    assert {step["client"]: step["action"] for step in done.json["steps"]} == dict.fromkeys(FILES, "change")
+    for name in FILES:
+        entry = servers(name, desk.path(name).read_bytes())["findspot"]
+        assert entry["args"][-1] == "serve"
+        assert Path(entry["command"]).is_absolute()
+        assert os.access(entry["command"], os.X_OK)
+        assert (entry.get("type") == "stdio") == (name in ("claude-code", "vscode"))
+    after = desk.contents()
+    again = desk("--yes", "--json")
+    assert {step["action"] for step in again.json["steps"]} == {"unchanged"}
+    assert desk.contents() == after
+    undone = desk("--undo", "--yes")
+    assert undone.code == 0, undone.err
+    assert "8 files put back." in undone.out
+    assert desk.contents() == before
+
+
+def test_the_command_that_is_written_answers(desk: Desk) -> None:
+    desk.fill("cursor")
+    assert desk("--yes", "--no-index").code == 0
+    entry = json.loads(json.dumps(servers("cursor", desk.path("cursor").read_bytes())["findspot"]))
+    assert Path(entry["command"]).parent == Path(sys.executable).parent
+
+
+def test_it_shows_what_it_would_write_and_writes_nothing(desk: Desk) -> None:
+    desk.fill("vscode", "codex")
+    before = desk.contents()
+    shown = desk("--dry-run")
+    assert shown.code == 0
+    assert f"VS Code would change: {desk.path('vscode')}" in shown.out
+    assert '+        "findspot": {' in shown.out
+    assert "+[mcp_servers.findspot]" in shown.out
+    assert "Cursor" not in shown.out
+    assert desk.contents() == before
+    assert not desk.program.home.exists()
+
+
+def test_it_asks_first(desk: Desk) -> None:
+    desk.fill("cursor")
+    before = desk.contents()
+    refused = desk()
+    assert refused.code == 2
+    assert "Pass --yes" in refused.err
+    run = desk.program.on_terminal
+    declined = run("setup", "--no-index", answers={"Write 1 file? [y/N]": "n\n"}, env=desk.env)
+    assert declined.code == 1
+    assert desk.contents() == before
+    agreed = run("setup", "--no-index", answers={"Write 1 file? [y/N]": "y\n"}, env=desk.env)
+    assert agreed.code == 0
+    assert "findspot" in servers("cursor", desk.path("cursor").read_bytes())
+
+
+def test_a_named_client_gets_its_first_file(desk: Desk) -> None:
+    done = desk("--client", "zed", "--client", "codex", "--yes")
+    assert done.code == 0, done.err
+    assert "findspot" in servers("zed", desk.path("zed").read_bytes())
+    assert "findspot" in servers("codex", desk.path("codex").read_bytes())
+    assert not desk.path("cursor").exists()
+    assert desk("--undo", "--client", "zed", "--yes").code == 0
+    assert not desk.path("zed").exists()
+    assert desk.path("codex").exists()
+    assert desk("--client", "emacs").code == 2
+
+
+def test_nobody_to_set_up(desk: Desk) -> None:
+    done = desk("--yes", "--json")
+    assert done.code == 2
+    assert "--client NAME" in done.err
+    assert desk.contents() == {}
+    assert "Nothing to undo" in desk("--undo", "--yes").out
+
+
+@pytest.mark.parametrize(
+    ("name", "broken", "line"),
+    [
+        ("cursor", b'{\n  "mcpServers": {\n    "a": {}\n    "b": {}\n  }\n}\n', "line 4"),
+        ("codex", b"model = \n", "line 1"),
+        ("zed", b"\xff\xfe{\x00}\x00", "line 1"),
+        ("vscode", b'{"servers": []}', "servers holds no object"),
+    ],
+)
+def test_a_malformed_file_is_left_alone(desk: Desk, name: str, broken: bytes, line: str) -> None:
+    desk.fill("gemini")
+    desk.path(name).parent.mkdir(parents=True)
+    desk.path(name).write_bytes(broken)
+    done = desk("--yes", "--no-index")
+    assert done.code == 1
+    assert str(desk.path(name)) in done.err
+    assert line in done.err
+    assert "was not touched" in done.err
+    assert desk.path(name).read_bytes() == broken
+    assert "findspot" in servers("gemini", desk.path("gemini").read_bytes()), "the others are set up"
+
+
+def test_a_file_that_others_changed_since_loses_only_our_entry(desk: Desk) -> None:
+    desk.fill("claude-code", "codex")
+    assert desk("--yes").code == 0
+    path = desk.path("claude-code")
+    path.write_bytes(path.read_bytes().replace(b'"numStartups": 41', b'"numStartups": 42'))
+    with desk.path("codex").open("ab") as out:
+        out.write(b'\n[mcp_servers.new]\ncommand = "y"\n')
+    assert desk("--undo", "--yes").code == 0
+    assert path.read_bytes() == CLAUDE_CODE.replace(b"41", b"42")
+    assert set(servers("codex", desk.path("codex").read_bytes())) == {"docs", "new"}
+
+
+def test_an_entry_of_ones_own_comes_back(desk: Desk) -> None:
+    own = b'{"mcpServers": {"findspot": {"command": "mine", "env": {"A": "b"}}}}'
+    desk.fill("cursor")
+    desk.path("cursor").write_bytes(own)
+    assert desk("--yes").code == 0
+    entry = servers("cursor", desk.path("cursor").read_bytes())["findspot"]
+    assert entry["env"] == {"A": "b"}
+    assert entry["command"] != "mine"
+    assert desk("--undo", "--yes").code == 0
+    assert desk.path("cursor").read_bytes() == own
+
+
+def test_an_outdated_command_is_replaced_and_the_first_original_kept(desk: Desk, tmp_path: Path) -> None:
+    desk.fill("cursor")
+    assert desk("--yes").code == 0
+    moved = desk.path("cursor").read_bytes().replace(b'"serve"', b'"serve", "--old"')
+    desk.path("cursor").write_bytes(moved)
+    assert desk("--yes", "--json").json["steps"][0]["action"] == "change"
+    assert desk("--undo", "--yes").code == 0
+    assert servers("cursor", desk.path("cursor").read_bytes())["fs"]["command"] == "npx"
+
+
+def test_links_and_permissions_stay(desk: Desk, tmp_path: Path) -> None:
+    dotfiles = tmp_path / "dotfiles.json"
+    dotfiles.write_bytes(CURSOR)
+    dotfiles.chmod(0o640)
+    desk.path("cursor").parent.mkdir(parents=True)
+    desk.path("cursor").symlink_to(dotfiles)
+    assert desk("--yes").code == 0
+    assert desk.path("cursor").is_symlink()
+    assert dotfiles.stat().st_mode & 0o777 == 0o640
+    assert "findspot" in servers("cursor", dotfiles.read_bytes())
+    assert desk("--undo", "--yes").code == 0
+    assert desk.path("cursor").is_symlink()
+    assert dotfiles.read_bytes() == CURSOR
+
+
+def test_printing_for_copying_by_hand(desk: Desk) -> None:
+    shown = desk("--print", "--client", "codex")
+    assert shown.code == 0
+    assert shown.out.startswith(f"Codex: {desk.path('codex')}\n[mcp_servers.findspot]\ncommand = ")
+    everyone = desk("--print", "--json").json["clients"]
+    assert [row["client"] for row in everyone] == list(BY_NAME)
+    assert "findspot" in json.loads(everyone[0]["text"])["mcpServers"]
+    assert desk.contents() == {}
+
+
+def test_instructions_for_assistants(desk: Desk, make_project: Callable[..., Path]) -> None:
+    root = make_project(**{"CLAUDE.md": "# Rules\r\n\r\nBe kind.\r\n"})
+    desk.fill("cursor")
+    before = (root / "CLAUDE.md").read_bytes()
+    done = desk(root, "--instructions", "--no-index", "--yes")
+    assert done.code == 0, done.err
+    page = (root / "CLAUDE.md").read_bytes()
+    assert page.startswith(before)
+    assert BEGIN.encode() in page
+    assert page.count(b"\r\n") == page.count(b"\n")
+    assert desk(root, "--instructions", "--no-index", "--yes").code == 0
+    assert (root / "CLAUDE.md").read_bytes() == page
+    assert desk("--undo", "--yes").code == 0
+    assert (root / "CLAUDE.md").read_bytes() == before
+
+
+def test_without_a_project_there_is_no_page_to_write(desk: Desk) -> None:
+    desk.fill("cursor")
+    done = desk("--instructions", "--yes", "--json")
+    assert done.json["code"] == "PROJECT_NOT_DETECTED"
+    assert desk.path("cursor").read_bytes() == CURSOR
+
+
+def test_on_a_terminal_it_offers_the_rest(desk: Desk, make_project: Callable[..., Path]) -> None:
+    root = make_project()
+    desk.fill("cursor")
+    answers = {
+        "Write 1 file? [y/N]": "y\n",
+        "Tell assistants in AGENTS.md when to search? [y/N]": "y\n",
+        f"Index {root} now? [y/N]": "y\n",
+    }
+    done = desk.program.on_terminal("setup", cwd=root, answers=answers, env=desk.env)
+    assert done.code == 0, done.err
+    assert (root / "AGENTS.md").read_text().startswith(BEGIN)
+    assert desk.program("status", root, "--json").json["status"] == "ready"
+
+
+def test_indexing_at_once_without_asking(desk: Desk, make_project: Callable[..., Path]) -> None:
+    root = make_project()
+    desk.fill("cursor")
+    done = desk(root, "--index", "--yes")
+    assert done.code == 0, done.err
+    assert desk.program("files", "*.py", "--project", root).out == "src/greet.py\n"

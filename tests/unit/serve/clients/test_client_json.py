@@ -1,0 +1,160 @@
+"""JSON of every kind that clients and people write: changed in one place, kept in all others."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from findspot.serve.cli.clients import jsontext
+from findspot.serve.cli.clients.text import MalformedError, decode
+
+KEYS = ("mcpServers", "findspot")
+ENTRY = {"command": "/opt/bin/findspot", "args": ["serve"]}
+
+FILES = {
+    "empty": "",
+    "blank": "\n\n",
+    "braces": "{}",
+    "braces and newline": "{}\n",
+    "no servers": '{\n  "theme": "dark"\n}\n',
+    "servers empty": '{\n  "mcpServers": {}\n}\n',
+    "servers empty on two lines": '{\n  "mcpServers": {\n  }\n}\n',
+    "another server": '{\n  "mcpServers": {\n    "git": {\n      "command": "uvx"\n    }\n  }\n}\n',
+    "servers first": '{\n  "mcpServers": {\n    "git": {"command": "uvx"}\n  },\n  "theme": "dark"\n}\n',
+    "one line": '{"mcpServers": {"git": {"command": "uvx", "args": ["mcp-server-git"]}}}',
+    "one line, no servers": '{"numStartups": 12, "tips": []}\n',
+    "tabs": '{\n\t"mcpServers": {\n\t\t"git": {\n\t\t\t"command": "uvx"\n\t\t}\n\t}\n}\n',
+    "four spaces": '{\n    "mcpServers": {\n        "git": {"command": "uvx"}\n    }\n}\n',
+    "crlf": '{\r\n  "mcpServers": {\r\n    "git": {\r\n      "command": "uvx"\r\n    }\r\n  }\r\n}\r\n',
+    "line comments": '// mine\n{\n  // all\n  "mcpServers": {\n    "git": {"command": "x"} // keep\n  }\n}\n',
+    "trailing commas": '{\n  "mcpServers": {\n    "git": {"command": "uvx",},\n  },\n}\n',
+    "comma, then comment": '{\n  "mcpServers": {\n    "git": {"command": "x"}, // a, b\n  }, // c\n}\n',
+    "block comments": '/* a\n * b\n */\n{ /* c */\n  "mcpServers": { /* none, yet */ }\n}\n',
+    "comment at the end": '{\n  "mcpServers": {\n    "git": {"command": "uvx"}\n    // "old": {}\n  }\n}\n',
+    "only comments in it": '{\n  "mcpServers": {\n    // "git": {"command": "uvx"},\n  }\n}\n',
+    "comments only": "// Zed settings\n//\n// see the documentation\n",
+    "comment without newline": "// Zed settings",
+    "marks in strings": '{\n  "a": "// no } comment, /* here",\n  "b": "\\" }"\n}\n',
+    "closing brace on the line": '{\n  "mcpServers": {\n    "git": {"command": "uvx"} } }',
+    "not ascii": '{\n  "Größe": "日本",\n  "mcpServers": {"gît": {"command": "x"}}\n}\n',
+    "a name twice": '{\n  "mcpServers": 1,\n  "mcpServers": {"git": {"command": "uvx"}}\n}\n',
+}
+
+
+def put(text: str, entry: dict[str, object] = ENTRY) -> str:
+    return jsontext.put(text, KEYS, entry, decode(text.encode()).newline)
+
+
+def value(text: str) -> dict[str, object]:
+    node = jsontext.parse(text)
+    return node.value if node else {}
+
+
+@pytest.mark.parametrize("name", FILES)
+class TestEveryFile:
+    def test_the_entry_is_there_and_the_rest_unchanged(self, name: str) -> None:
+        before, after = value(FILES[name]), value(put(FILES[name]))
+        assert after["mcpServers"]["findspot"] == ENTRY
+        del after["mcpServers"]["findspot"]
+        assert after == {"mcpServers": {}} | before
+
+    def test_nothing_is_lost(self, name: str) -> None:
+        """Every visible character of the file is still there, in order: some were only put between."""
+        after = iter(put(FILES[name]))
+        assert all(character in after for character in "".join(FILES[name].split()))
+
+    def test_a_second_time_changes_nothing(self, name: str) -> None:
+        assert put(put(FILES[name])) == put(FILES[name])
+
+    def test_line_ends_are_of_one_kind(self, name: str) -> None:
+        after = put(FILES[name])
+        assert after.count("\r\n") in (0, after.count("\n"))
+        assert ("\r\n" in after) == ("\r\n" in FILES[name])
+
+    def test_taking_it_out_leaves_what_was(self, name: str) -> None:
+        out = jsontext.take_out(put(FILES[name]), KEYS)
+        assert value(out) == {"mcpServers": {}} | value(FILES[name])
+
+
+@pytest.mark.parametrize("name", ["another server", "tabs", "crlf", "comma, then comment", "trailing commas"])
+def test_taking_it_out_restores_the_text(name: str) -> None:
+    assert jsontext.take_out(put(FILES[name]), KEYS) == FILES[name]
+
+
+def test_comments_stay_with_what_they_are_about() -> None:
+    assert put(FILES["comma, then comment"]) == (
+        '{\n  "mcpServers": {\n    "git": {"command": "x"}, // a, b\n'
+        '    "findspot": {\n      "command": "/opt/bin/findspot",\n      "args": [\n        "serve"\n'
+        "      ]\n    },\n  }, // c\n}\n"
+    )
+    assert '{"command": "x"}, // keep\n    "findspot"' in put(FILES["line comments"])
+
+
+def test_the_indentation_is_the_files_own() -> None:
+    assert '\n\t\t"findspot": {\n\t\t\t"command"' in put(FILES["tabs"])
+    assert '\n        "findspot": {\n            "command"' in put(FILES["four spaces"])
+    assert put(FILES["one line"]).count("\n") == 0
+
+
+def test_an_old_command_is_replaced_and_the_users_own_keys_are_kept() -> None:
+    old = (
+        '{"mcpServers": {\n  "findspot": {\n    "command": "/old", // where\n    "env": {"A": "b"}\n  }\n}}\n'
+    )
+    new = put(old)
+    assert value(new)["mcpServers"]["findspot"] == ENTRY | {"env": {"A": "b"}}
+    assert '"command": "/opt/bin/findspot", // where\n' in new
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ('{\n  "a": 1\n  "b": 2\n}', "line 3: a `,` or a `}` is missing"),
+        ('{\n  "a": ', "line 2: it ends too early"),
+        ("{\n  a: 1\n}", "line 2: a name in quotes or a `}` is missing"),
+        ('{"a" 1}', "line 1: a `:` is missing"),
+        ('{"a": tru}', "line 1: `t` stands where a value should"),
+        ('{"a": 1e}', "line 1: `1e` is no value"),
+        ("{} {}", "line 1: something follows after the end"),
+        ("{ /* \n }", "line 1: a comment is not closed"),
+        ('{"a": "\n"}', 'line 1: `"` stands where a value should'),
+        ("[" * 300, "line 1: nested too deep"),
+        ("[]", "the file holds no object"),
+        ('{"mcpServers": []}', "mcpServers holds no object"),
+        ('{"mcpServers": {"findspot": "x"}}', "mcpServers.findspot holds no object"),
+    ],
+)
+def test_what_is_no_json_is_refused_with_its_line(text: str, reason: str) -> None:
+    with pytest.raises(MalformedError) as refused:
+        put(text)
+    assert str(refused.value) == reason
+
+
+def test_taking_out_what_is_not_there_changes_nothing() -> None:
+    for text in ("", "{}", FILES["another server"]):
+        assert jsontext.take_out(text, KEYS) == text
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers(-9999, 9999) | st.text(max_size=6),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=8,
+)
+documents = st.dictionaries(st.text(max_size=5) | st.just("mcpServers"), json_values, max_size=4)
+
+
+@given(documents, st.sampled_from([None, 1, 2, "\t"]), st.sampled_from(["\n", "\r\n"]))
+def test_any_document_keeps_its_values(content: dict[str, object], indent: int | None, newline: str) -> None:
+    text = json.dumps(content, indent=indent).replace("\n", newline)
+    if not isinstance(content.get("mcpServers", {}), dict):
+        with pytest.raises(MalformedError):
+            put(text)
+        return
+    changed = put(text)
+    assert json.loads(changed) == content | {
+        "mcpServers": content.get("mcpServers", {}) | {"findspot": ENTRY}
+    }
+    taken = json.loads(jsontext.take_out(changed, KEYS))
+    assert taken == {"mcpServers": {}} | content

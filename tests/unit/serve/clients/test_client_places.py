@@ -1,0 +1,188 @@
+"""Where clients are on each system, and which command starts Findspot for each way to install it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from findspot.serve.cli.clients import instructions
+from findspot.serve.cli.clients.installed import Python, manner, serve_command
+from findspot.serve.cli.clients.known import BY_NAME, CLIENTS, Machine
+from findspot.serve.cli.clients.text import MalformedError, decode
+
+PLACES = {
+    "linux": {
+        "claude-code": ".claude.json",
+        "claude-desktop": ".config/Claude/claude_desktop_config.json",
+        "cursor": ".cursor/mcp.json",
+        "windsurf": ".codeium/windsurf/mcp_config.json",
+        "vscode": ".config/Code/User/mcp.json",
+        "codex": ".codex/config.toml",
+        "gemini": ".gemini/settings.json",
+        "zed": ".config/zed/settings.json",
+    },
+    "darwin": {
+        "claude-desktop": "Library/Application Support/Claude/claude_desktop_config.json",
+        "vscode": "Library/Application Support/Code/User/mcp.json",
+        "zed": ".config/zed/settings.json",
+        "codex": ".codex/config.toml",
+    },
+    "win32": {
+        "claude-code": ".claude.json",
+        "claude-desktop": "AppData/Roaming/Claude/claude_desktop_config.json",
+        "vscode": "AppData/Roaming/Code/User/mcp.json",
+        "zed": "AppData/Roaming/Zed/settings.json",
+        "windsurf": ".codeium/windsurf/mcp_config.json",
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("platform", "name", "place"), [(p, n, place) for p, row in PLACES.items() for n, place in row.items()]
+)
+def test_each_client_has_its_place(tmp_path: Path, platform: str, name: str, place: str) -> None:
+    machine = Machine(platform, tmp_path, {})
+    client = BY_NAME[name]
+    assert client.places(machine)[0] == tmp_path / place
+    assert client.found(machine) == []
+    (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / place).write_text("")
+    assert client.found(machine) == [tmp_path / place]
+
+
+def test_a_folder_is_enough_but_not_the_home_folder(tmp_path: Path) -> None:
+    (tmp_path / ".cursor").mkdir()
+    machine = Machine("linux", tmp_path, {})
+    assert [client.name for client in CLIENTS if client.found(machine)] == ["cursor"]
+
+
+def test_a_program_on_the_path_is_enough(tmp_path: Path) -> None:
+    program = tmp_path / "bin" / "codex"
+    program.parent.mkdir()
+    program.touch(0o755)
+    machine = Machine("linux", tmp_path, {"PATH": str(program.parent)})
+    assert BY_NAME["codex"].found(machine) == [tmp_path / ".codex" / "config.toml"]
+
+
+def test_variables_move_the_places(tmp_path: Path) -> None:
+    moved = {
+        name: str(tmp_path / name)
+        for name in ("CODEX_HOME", "CLAUDE_CONFIG_DIR", "XDG_CONFIG_HOME", "APPDATA", "LOCALAPPDATA")
+    }
+    linux = Machine("linux", tmp_path, moved)
+    assert BY_NAME["codex"].places(linux) == [tmp_path / "CODEX_HOME" / "config.toml"]
+    assert BY_NAME["claude-code"].places(linux) == [tmp_path / "CLAUDE_CONFIG_DIR" / ".claude.json"]
+    assert BY_NAME["zed"].places(linux) == [tmp_path / "XDG_CONFIG_HOME" / "zed" / "settings.json"]
+    windows = Machine("win32", tmp_path, moved)
+    assert BY_NAME["zed"].places(windows) == [tmp_path / "APPDATA" / "Zed" / "settings.json"]
+
+
+def test_claude_desktop_as_a_windows_package_reads_its_own_folder(tmp_path: Path) -> None:
+    own = tmp_path / "AppData/Local/Packages/Claude_abc123/LocalCache/Roaming/Claude"
+    own.mkdir(parents=True)
+    (tmp_path / "AppData/Roaming/Claude").mkdir(parents=True)
+    machine = Machine("win32", tmp_path, {})
+    assert BY_NAME["claude-desktop"].found(machine) == [own / "claude_desktop_config.json"]
+
+
+def test_every_edition_of_an_editor_is_found(tmp_path: Path) -> None:
+    for edition in ("Code", "Code - Insiders"):
+        (tmp_path / ".config" / edition / "User").mkdir(parents=True)
+    found = BY_NAME["vscode"].found(Machine("linux", tmp_path, {}))
+    assert [path.parts[-3] for path in found] == ["Code", "Code - Insiders"]
+
+
+def python(prefix: Path, path: str = "", *, base: str = "/usr", script: str = "findspot") -> Python:
+    scripts = prefix / "bin"
+    scripts.mkdir(parents=True, exist_ok=True)
+    if script:
+        (scripts / script).touch(0o755)
+    return Python(prefix, Path(base), str(scripts / "python"), scripts, {"PATH": path})
+
+
+class TestCommand:
+    def test_uv_tool_uses_the_link_that_stays(self, tmp_path: Path) -> None:
+        prefix = tmp_path / "share" / "uv" / "tools" / "findspot"
+        here = python(prefix, str(tmp_path / "bin"))
+        (prefix / "uv-receipt.toml").touch()
+        (tmp_path / "bin").mkdir()
+        (tmp_path / "bin" / "findspot").symlink_to(prefix / "bin" / "findspot")
+        assert manner(here) == "uv tool"
+        assert serve_command(here) == [str(tmp_path / "bin" / "findspot"), "serve"]
+
+    def test_pipx_without_its_folder_on_the_path(self, tmp_path: Path) -> None:
+        here = python(tmp_path / "pipx" / "venvs" / "findspot")
+        (here.prefix / "pipx_metadata.json").touch()
+        assert manner(here) == "pipx"
+        assert serve_command(here) == [str(here.scripts / "findspot"), "serve"]
+
+    def test_another_findspot_on_the_path_is_not_taken(self, tmp_path: Path) -> None:
+        other = tmp_path / "other" / "findspot"
+        other.parent.mkdir()
+        other.touch(0o755)
+        here = python(tmp_path / "venv", str(other.parent))
+        assert manner(here) == "venv"
+        assert serve_command(here) == [str(here.scripts / "findspot"), "serve"]
+
+    def test_uvx_leaves_nothing_to_point_at(self, tmp_path: Path) -> None:
+        here = python(tmp_path / "uv" / "archive-v0" / "Xy", str(tmp_path))
+        assert serve_command(here) == ["uvx", "findspot", "serve"]
+        (tmp_path / "uvx").touch(0o755)
+        assert serve_command(here) == [str(tmp_path / "uvx"), "findspot", "serve"]
+
+    def test_pipx_run_neither(self, tmp_path: Path) -> None:
+        here = python(tmp_path / ".cache" / "pipx" / "0f")
+        assert serve_command(here) == ["pipx", "run", "findspot", "serve"]
+
+    def test_on_windows_the_script_is_a_program(self, tmp_path: Path) -> None:
+        here = python(tmp_path, script="findspot.exe")
+        assert serve_command(here) == [str(here.scripts / "findspot.exe"), "serve"]
+
+    def test_without_a_script_the_module_is_run(self, tmp_path: Path) -> None:
+        here = python(tmp_path, base=str(tmp_path), script="")
+        assert manner(here) == "python"
+        assert serve_command(here) == [here.executable, "-m", "findspot", "serve"]
+
+
+class TestInstructions:
+    @pytest.mark.parametrize("text", ["", "# Project\n", "# Project\n\nText.\n", "# P\r\n\r\nText.\r\n"])
+    def test_in_and_out_again(self, text: str) -> None:
+        newline = decode(text.encode()).newline
+        page = instructions.put(text, newline)
+        assert page.startswith(text)
+        assert "search_code" in page
+        assert instructions.put(page, newline) == page
+        assert instructions.take_out(page) == text
+        assert instructions.take_out(text) == text
+
+    def test_an_old_paragraph_is_replaced_in_its_place(self) -> None:
+        old = f"# A\n\n{instructions.BEGIN}\nold\n{instructions.END}\n\n# B\n"
+        new = instructions.put(old, "\n")
+        assert "old" not in new
+        assert new.startswith("# A\n\n<!--")
+        assert new.endswith("-->\n\n# B\n")
+
+    def test_a_mark_without_its_end_is_refused(self) -> None:
+        with pytest.raises(MalformedError, match="line 2"):
+            instructions.put(f"# A\n{instructions.BEGIN}\n", "\n")
+
+    def test_which_pages(self, tmp_path: Path) -> None:
+        agents, claude = tmp_path / "AGENTS.md", tmp_path / "CLAUDE.md"
+        assert instructions.pages(tmp_path) == [agents]
+        claude.write_text("# Rules\n")
+        assert instructions.pages(tmp_path) == [claude]
+        agents.write_text("# Rules\n")
+        assert instructions.pages(tmp_path) == [agents, claude]
+        claude.write_text("@AGENTS.md\n")
+        assert instructions.pages(tmp_path) == [agents]
+        claude.unlink()
+        claude.symlink_to(agents)
+        assert instructions.pages(tmp_path) == [agents]
+
+
+def test_other_encodings_are_refused() -> None:
+    with pytest.raises(MalformedError, match="line 2: this is not UTF-8"):
+        decode("a\nü".encode("latin-1"))
+    assert decode("\ufeff{}".encode()).text == "{}"
+    assert decode("\ufeff{}".encode()).data == "\ufeff{}".encode()

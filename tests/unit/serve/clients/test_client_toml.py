@@ -1,0 +1,93 @@
+"""TOML as Codex keeps it: a table more, or a line changed, and nothing else."""
+
+from __future__ import annotations
+
+import tomllib
+
+import pytest
+
+from findspot.serve.cli.clients import tomltext
+from findspot.serve.cli.clients.text import MalformedError
+
+KEYS = ("mcp_servers", "findspot")
+ENTRY = {"command": "/opt/bin/findspot", "args": ["serve"]}
+TABLE = '[mcp_servers.findspot]\ncommand = "/opt/bin/findspot"\nargs = ["serve"]\n'
+
+FILES = {
+    "empty": "",
+    "settings": '# mine\nmodel = "o3"\n',
+    "another server": '[mcp_servers.git]\ncommand = "uvx" # fast\n',
+    "no newline at the end": '[mcp_servers.git]\ncommand = "uvx"',
+    "a server's environment": '[mcp_servers.git]\ncommand = "x"\n\n[mcp_servers.git.env]\nTOKEN = "a"\n',
+    "arrays of tables": '[[profiles]]\nname = "a"\n\n[[profiles]]\nname = "b"\n',
+    "the table of servers": "[mcp_servers]\n",
+    "text on many lines": 'notes = """\n[mcp_servers.findspot]\n"""\n',
+}
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+@pytest.mark.parametrize("name", FILES)
+def test_a_table_is_appended(name: str, newline: str) -> None:
+    before = FILES[name].replace("\n", newline)
+    after = tomltext.put(before, KEYS, ENTRY, newline)
+    assert after.startswith(before)
+    assert after.endswith(TABLE.replace("\n", newline))
+    values = tomllib.loads(after)
+    assert values["mcp_servers"].pop("findspot") == ENTRY
+    assert values == {"mcp_servers": {}} | tomllib.loads(before)
+    assert tomltext.put(after, KEYS, ENTRY, newline) == after
+
+
+@pytest.mark.parametrize("name", ["settings", "another server", "a server's environment", "arrays of tables"])
+def test_taking_it_out_leaves_the_values(name: str) -> None:
+    out = tomltext.take_out(tomltext.put(FILES[name], KEYS, ENTRY, "\n"), KEYS)
+    assert tomllib.loads(out) == tomllib.loads(FILES[name])
+    assert out.rstrip() == FILES[name].rstrip()
+
+
+def test_the_tables_below_go_with_it() -> None:
+    text = f'{TABLE}\n[mcp_servers.findspot.env]\nA = "b"\n\n[other]\nx = 1\n'
+    assert tomltext.take_out(text, KEYS) == "[other]\nx = 1\n"
+    assert tomltext.take_out("[other]\n", KEYS) == "[other]\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (
+            '[mcp_servers.findspot]\ncommand = "/old"\nargs = [\n "serve", # so\n "x",\n]\nnote = 1\n[z]\n',
+            f"{TABLE}note = 1\n[z]\n",
+        ),
+        (
+            '[ mcp_servers . "findspot" ] # ours\nnote = 1',
+            '[ mcp_servers . "findspot" ] # ours\nargs = ["serve"]\ncommand = "/opt/bin/findspot"\nnote = 1',
+        ),
+        ('[mcp_servers.findspot]\n"command" = "/old"\nargs = ["serve"]\n', TABLE),
+    ],
+)
+def test_an_old_entry_is_brought_up_to_date(before: str, after: str) -> None:
+    assert tomltext.put(before, KEYS, ENTRY, "\n") == after
+
+
+def test_paths_on_windows_need_no_escapes() -> None:
+    entry = {"command": r"C:\Users\o'neil\findspot.exe", "args": [r"C:\a b"]}
+    text = tomltext.put("", KEYS, entry, "\r\n")
+    assert r"args = ['C:\a b']" in text
+    assert tomllib.loads(text)["mcp_servers"]["findspot"] == entry
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("model = \n", "line 1: Invalid value"),
+        ('a = 1\n\nb = "x\n', "line 3: Illegal character '\\n'"),
+        ('mcp_servers = {git = {command = "x"}}\n', "cannot be changed safely"),
+        ('mcp_servers.findspot.command = "/old"\n', "cannot be changed safely"),
+        ("mcp_servers = 3\n", "cannot be changed safely"),
+        ('[mcp_servers]\nfindspot = "x"\n', "cannot be changed safely"),
+    ],
+)
+def test_what_cannot_be_changed_is_refused(text: str, reason: str) -> None:
+    with pytest.raises(MalformedError) as refused:
+        tomltext.put(text, KEYS, ENTRY, "\n")
+    assert reason in str(refused.value)
