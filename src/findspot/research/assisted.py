@@ -12,7 +12,6 @@ from findspot.llm import LanguageModel
 from findspot.research.expansion import expand_by_model
 from findspot.research.synthesis import synthesize_by_model, synthesize_from_hits
 
-
 Search = Callable[[Query], Results]
 FromIndex = Callable[[Query, tuple[Hit, ...]], Expansion]
 

@@ -10,6 +10,7 @@ from findspot.core.synthesis import CodeReference, Synthesis
 from findspot.llm import LanguageModel
 from findspot.research.prompts import ask, clipped, clipped_list
 from findspot.text.snippet import shorten
+from findspot.text.tokens import words
 
 READ_HITS = 8
 MOST_INSIGHTS = 5
@@ -73,8 +74,7 @@ def synthesize_from_hits(hits: Sequence[Hit]) -> Synthesis:
 
 def reference_to(hit: Hit) -> CodeReference:
     """The line of a result that matches best."""
-    text = hit.text.split("\n")[_line(hit) - hit.span.start].strip()
-    return CodeReference(hit.path, _line(hit), text[:_LINE_CHARS], _symbol(hit))
+    return CodeReference(hit.path, _line(hit), _line_text(hit)[:_LINE_CHARS], _symbol(hit))
 
 
 def first_sentence(text: str) -> str:
@@ -88,8 +88,15 @@ def _line(hit: Hit) -> int:
     return min(max(hit.focus or hit.span.start, hit.span.start), last)
 
 
+def _line_text(hit: Hit) -> str:
+    return hit.text.split("\n")[_line(hit) - hit.span.start].strip()
+
+
 def _symbol(hit: Hit) -> str | None:
-    return hit.breadcrumb or (hit.symbols[0] if hit.symbols else None)
+    """What the best line is about: a name that it holds, else the passage's own."""
+    held = words(_line_text(hit))
+    here = (name for name in hit.symbols if name in held)
+    return next(here, None) or hit.breadcrumb or (hit.symbols[0] if hit.symbols else None)
 
 
 def _title(hit: Hit) -> str:
@@ -99,7 +106,7 @@ def _title(hit: Hit) -> str:
 def _insight(hit: Hit) -> str:
     said = first_sentence(hit.doc_comment) if hit.doc_comment else hit.signature
     told = f": {said}" if said else ""
-    return f"{_title(hit)}{told} ({hit.path}:{hit.span.start}-{hit.span.end})"
+    return f"{hit.breadcrumb or _title(hit)}{told} ({hit.path}:{hit.span.start}-{hit.span.end})"
 
 
 def _follow_ups(hits: Sequence[Hit]) -> Iterator[str]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from findspot.core.model import Corpus, Hit, Results
 from findspot.search.fit import Fitted, fit, token_count
-from findspot.serve.telling import shortened, told, told_flat, told_lines
+from findspot.serve.telling import shortened, told, told_flat, told_lines, untold
 
 FORMATS = ("json", "toon", "human", "compact")
 
@@ -22,6 +22,9 @@ MIN_TOKENS = 200
 _SHOWN_QUERY_CHARS = 1_000
 _MOST_ESCAPED = 6
 """Characters that JSON may need for one: `\\u0001`."""
+
+_NOTED = Fitted((), 999, 999)
+"""So that saying what is left out fits too."""
 
 Render = Callable[[Results, Sequence[Hit]], str]
 
@@ -176,7 +179,9 @@ def _fitted(results: Results, max_tokens: int, render: Render, *, shows_text: bo
     whole = render(results, results.hits)
     if token_count(whole) <= max_tokens:
         return whole
-    room = _with_note(results, Fitted((), 999, 999))  # so that saying what is left out fits too
+    if token_count(render(_with_note(results, _NOTED), ())) > max_tokens:
+        results = untold(results)
+    room = _with_note(results, _NOTED)
     kept = fit(results.hits, max_tokens, lambda hits: render(room, hits), shows_text=shows_text)
     return render(_with_note(results, kept), kept.hits)
 

@@ -10,7 +10,7 @@ from typing import Any
 from findspot.core.model import Results
 from findspot.core.synthesis import CodeReference, Synthesis
 
-_SHARE = 0.4
+_SHARE = 0.35
 """Of an answer's room: a summary that leaves no room for results summarises nothing."""
 
 _CHARS_PER_TOKEN = 4
@@ -74,6 +74,11 @@ def shortened(results: Results, max_tokens: int) -> Results:
     if synthesis is not None:
         synthesis = next((form for form in _forms(synthesis, room) if _size(form) <= room), None)
     return replace(results, expansion=expansion, synthesis=synthesis)
+
+
+def untold(results: Results) -> Results:
+    """Without either: an answer so short has room for results alone."""
+    return replace(results, expansion=None, synthesis=None)
 
 
 def _forms(synthesis: Synthesis, room: int) -> Iterator[Synthesis]:

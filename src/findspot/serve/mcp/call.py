@@ -78,6 +78,10 @@ class Call:
         """Run what is over soon."""
         return await in_thread(lambda: work(self._library.open()), self._threads.quick)
 
+    async def patient(self, work: Callable[[Engine], T]) -> T:
+        """Run what may have to wait for a language model; no search waits with it."""
+        return await in_thread(lambda: work(self._library.open()), self._threads.patient)
+
     async def long(self, work: Callable[[Reporter, CancelToken], T]) -> T:
         """Run what takes long, with progress for the client; stopped when the call is cancelled."""
         self.go_on_as_task()

@@ -11,24 +11,33 @@ import hashlib
 from collections.abc import Mapping
 from enum import Enum
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
+import anyio
 import mcp_types as types
+from anyio import from_thread
 from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 from mcp.shared.message import ServerMessageMetadata
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
-from pydantic import TypeAdapter, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from findspot.core.errors import LanguageModelError
 from findspot.core.log import get_logger
+from findspot.llm.protocol import Prompt, Sample
 from findspot.serve.mcp.tasks import Task
 
 _log = get_logger("mcp")
 
+Result = TypeVar("Result", bound=BaseModel)
+
 _ROOTS_TIMEOUT_S = 5.0
 """A client that does not say its roots in this time is served as if it had none."""
+
+_SAMPLING_TIMEOUT_S = 120.0
+"""A person may have to agree first."""
 
 _ROOTS, _ROOTS_AGE = "findspot.roots", "findspot.roots_age"
 _NO_FIELDS: dict[str, Any] = {"type": "object", "properties": {}}
@@ -153,10 +162,20 @@ class Client:
             self.memory[_ROOTS] = listed
         return listed
 
+    def sampler(self) -> Sample | None:
+        """The client's own language model, to be asked from a working thread; None where it offers none."""
+        capabilities = self._session.client_capabilities
+        if capabilities is None or capabilities.sampling is None or not self._can_hear():
+            return None
+        return lambda prompt: from_thread.run(sample, self, prompt)
+
+    def _can_hear(self) -> bool:
+        return self.modern or self._in_task or self._session.can_send_request
+
     def _can_be_asked(self) -> bool:
         capabilities = self._session.client_capabilities
         offered = capabilities.elicitation if capabilities else None
-        if offered is None or not (self.modern or self._in_task or self._session.can_send_request):
+        if offered is None or not self._can_hear():
             return False
         return offered.form is not None or offered.url is None
 
@@ -168,18 +187,24 @@ class Client:
         asked = types.ElicitRequest(
             params=types.ElicitRequestFormParams(message=question, requested_schema=form)
         )
-        key = key or hashlib.sha256(question.encode("utf-8", "replace")).hexdigest()[:16]
+        key = key or key_of(question)
         try:
-            if self.task is not None and self.task.kept:
-                params = asked.params.model_dump(by_alias=True, mode="json", exclude_none=True)
-                return types.ElicitResult.model_validate(await self.task.ask(key, asked.method, params))
-            if self.modern:
-                answer = self._answer_to(key, asked)
-                return answer if isinstance(answer, types.ElicitResult) else None
-            return await self._session.elicit_form(question, form, self._context.request_id)
+            return await self.request(key, asked, types.ElicitResult)
         except (MCPError, ValidationError) as error:
             _log.warning("the client declares elicitation but could not be asked: %s", error)
             return None
+
+    async def request(self, key: str, asked: types.InputRequest, result: type[Result]) -> Result | None:
+        """The answer to a question, in whichever way it travels; None for an answer of another kind."""
+        if self.task is not None and self.task.kept:
+            assert asked.params is not None
+            params = asked.params.model_dump(by_alias=True, mode="json", exclude_none=True)
+            return result.model_validate(await self.task.ask(key, asked.method, params))
+        if self.modern:
+            answer = self._answer_to(key, asked)
+            return answer if isinstance(answer, result) else None
+        related = ServerMessageMetadata(related_request_id=self._context.request_id)
+        return await self._session.send_request(asked, result, metadata=related)
 
     def _answer_to(self, key: str, request: types.InputRequest) -> types.InputResponse:
         """What the client answered; answers of earlier rounds come back sealed in the request's state."""
@@ -188,6 +213,31 @@ class Client:
         state = _RESPONSES.dump_json(self._heard, by_alias=True, exclude_none=True)
         asked = types.InputRequiredResult(input_requests={key: request}, request_state=state.decode())
         raise InputNeededError(asked)
+
+
+async def sample(client: Client, prompt: Prompt) -> str:
+    """What the client's language model answers, if its user lets it."""
+    said = types.SamplingMessage(role="user", content=types.TextContent(text=prompt.text))
+    asked = types.CreateMessageRequest(
+        params=types.CreateMessageRequestParams(
+            messages=[said], system_prompt=prompt.rules, max_tokens=prompt.max_tokens, temperature=0
+        )
+    )
+    try:
+        with anyio.fail_after(_SAMPLING_TIMEOUT_S):
+            answer = await client.request(key_of(prompt.text), asked, types.CreateMessageResult)
+    except (MCPError, ValidationError) as error:
+        raise LanguageModelError(f"client: {error}") from error
+    except TimeoutError as error:
+        raise LanguageModelError(f"client: no answer within {_SAMPLING_TIMEOUT_S:g} seconds") from error
+    if answer is None or not isinstance(answer.content, types.TextContent):
+        raise LanguageModelError("client: its answer holds no text")
+    return answer.content.text
+
+
+def key_of(question: str) -> str:
+    """The same question has the same key, so that its answer is known when the call comes again."""
+    return hashlib.sha256(question.encode("utf-8", "replace")).hexdigest()[:16]
 
 
 def forget_roots(context: ServerRequestContext[Any, Any]) -> None:

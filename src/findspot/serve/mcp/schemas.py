@@ -40,6 +40,8 @@ CONFIRM: Schema = {
     "description": "Set to true only after the user agreed to the question of a first call",
 }
 
+MADE_BY: Schema = {"type": "string", "description": "A language model's name, or 'index' for none"}
+
 QUESTION: dict[str, Schema] = {
     "question": {"type": "string", "description": "What to ask the user, if status is confirmation_required"},
     "message": TEXT,

@@ -187,18 +187,28 @@ async def _ask(context: Context, task: Task, key: str) -> None:
     question: Question = task.questions[key]
     question.claimed = True
     params = question.params | {"_meta": {RELATED_TASK: {"taskId": task.id}}}
-    request = types.ElicitRequest(params=types.ElicitRequestFormParams.model_validate(params))
+    request, kind = _request(question.method, params)
     try:
         answer: Any = await context.session.send_request(
             request,
-            types.ElicitResult,
+            kind,
             metadata=ServerMessageMetadata(related_request_id=context.request_id),
         )
+        told = answer.model_dump(by_alias=True, mode="json", exclude_none=True)
     except MCPError:
-        answer = types.ElicitResult(action="cancel")
+        told = {"action": "cancel"}  # of a model's answer it has nothing, which is an answer too
     finally:
         question.claimed = False
-    await task.answer(key, answer.model_dump(by_alias=True, mode="json", exclude_none=True))
+    await task.answer(key, told)
+
+
+def _request(method: str, params: dict[str, Any]) -> tuple[Any, Any]:
+    """A task's question as a request to the client, and what answers it."""
+    if method == "sampling/createMessage":
+        wanted = types.CreateMessageRequestParams.model_validate(params)
+        return types.CreateMessageRequest(params=wanted), types.CreateMessageResult
+    form = types.ElicitRequestFormParams.model_validate(params)
+    return types.ElicitRequest(params=form), types.ElicitResult
 
 
 def _payload(task: Task) -> dict[str, Any]:

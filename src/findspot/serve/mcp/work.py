@@ -16,7 +16,8 @@ T = TypeVar("T")
 
 _QUICK_THREADS = 8
 _LONG_THREADS = 4
-"""Apart, so that indexing several projects never keeps a search waiting."""
+_PATIENT_THREADS = 8
+"""Apart, so that neither indexing several projects nor waiting for a model keeps a search waiting."""
 
 _REPORT_EVERY_S = 0.2
 
@@ -27,6 +28,7 @@ class Threads:
     def __init__(self) -> None:
         self.quick = anyio.CapacityLimiter(_QUICK_THREADS)
         self.long = anyio.CapacityLimiter(_LONG_THREADS)
+        self.patient = anyio.CapacityLimiter(_PATIENT_THREADS)
 
 
 async def in_thread(work: Callable[[], T], limiter: anyio.CapacityLimiter) -> T:
