@@ -299,3 +299,30 @@ class TestFailures:
         done = ask("search", *arguments, "--json")
         assert (done.code, done.json["code"]) == (2, code)
         assert done.err.startswith("error: ")
+
+
+class TestAssistance:
+    def test_expansion_and_synthesis_for_people(self, ask: Ask) -> None:
+        found = ask("search", "open", "a", "session", "--expand-query", "--synthesize")
+        assert found.code == 0
+        lines = found.out.splitlines()
+        assert lines[0].startswith("Also searched for: ")
+        assert lines[0].endswith("(by index)")
+        assert any(line.startswith("Ask next: ") for line in lines)
+
+    def test_and_for_programs(self, ask: Ask) -> None:
+        found = json.loads(ask("search", "open a session", "--expand-query", "--synthesize", "--json").out)
+        assert found["synthesis"]["madeBy"] == found["expandedBy"] == "index"
+        assert found["expandedQuery"].startswith("open a session ")
+
+    def test_a_service_that_is_away_leaves_the_results(
+        self, ask: Ask, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("FINDSPOT_LLM_PROVIDER", "anthropic")
+        monkeypatch.setenv("FINDSPOT_LLM_ENDPOINT", "http://127.0.0.1:9")
+        found = ask("search", "open a session", "--synthesize", "--json")
+        assert found.code == 0
+        values = json.loads(found.out)
+        assert values["results"]
+        assert "The language model failed: anthropic:" in values["warning"]
+        assert values["synthesis"]["madeBy"] == "index"

@@ -11,6 +11,7 @@ import click
 
 from findspot.core.model import Hit, Results
 from findspot.serve.cli import output
+from findspot.serve.telling import told_lines
 from findspot.text.stopwords import STOP_WORDS
 from findspot.text.tokens import parts
 
@@ -24,6 +25,8 @@ def show_results(results: Results, *, full: bool = False) -> None:
     """Print an answer; nothing found says so, with what to try."""
     if results.warning:
         output.warn(results.warning)
+    for line in told_lines(results):
+        output.line(line)
     if not results.hits:
         output.note("No results. Try other words, or fewer filters.")
         return

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from findspot.core.model import Corpus, IncludeTests, Mode, Query
+from findspot.core.synthesis import Assistance
 from findspot.serve.answers import FORMATS, MIN_TOKENS, fitted_text, fitted_values
 from findspot.serve.cli import output
 from findspot.serve.cli.choose import open_project
@@ -53,6 +54,12 @@ def _shared_options(command: Command) -> Command:
                 "--max-tokens",
                 type=click.IntRange(MIN_TOKENS),
                 help="Shorten results to this many characters / 4 (200 or more).",
+            ),
+            click.option(
+                "--expand-query", is_flag=True, help="Search for related words too, by a model or the index."
+            ),
+            click.option(
+                "--synthesize", is_flag=True, help="Tell the results in a few sentences, with references."
             ),
             click.option("--explain", is_flag=True, help="Show which signals ranked each result."),
             click.option("--full", is_flag=True, help="Show whole passages instead of their best lines."),
@@ -98,6 +105,7 @@ def docs(manner: Manner, words: Sequence[str], project: str | None, **options: A
 def _answer(manner: Manner, corpus: Corpus, text: str, given: str | None, options: dict[str, Any]) -> None:
     form, full, max_tokens = (options.pop(name) for name in ("form", "full", "max_tokens"))
     limit, top_k = options.pop("limit"), options.pop("top_k")
+    wanted = Assistance(options.pop("expand_query"), options.pop("synthesize"))
     with open_project(given) as project:
         offer_index(project, manner)
         query = Query(
@@ -107,7 +115,7 @@ def _answer(manner: Manner, corpus: Corpus, text: str, given: str | None, option
             under=_folder_inside(project, given),
             **_query_values(options),
         )
-        results = project.search(query)
+        results = project.answer(query, wanted)
         form = form or project.settings.serve.default_format
     _show(results, corpus, "structured" if manner.json else form, full=full, max_tokens=max_tokens)
 
