@@ -21,6 +21,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "index": ("indexing", "Index a project, or bring its index up to date."),
     "search": ("searching", "Search a project's code."),
     "docs": ("searching", "Search a project's documentation."),
+    "ui": ("ui", "Open a page in the browser: search, projects, tools."),
     "status": ("inspect", "Show what the index holds and whether it is current."),
     "files": ("inspect", "List indexed files that match a glob."),
     "watch": ("watch", "Keep a project's index up to date until stopped."),

@@ -1,0 +1,91 @@
+"""Who may ask: only a browser on this machine that was given the token, and only the page itself.
+
+The token comes once, in the address that `findspot ui` prints; from then on a cookie carries it. A
+page of someone else could reach this port too, so the names of host and origin must be ours, and the
+browser must say that our own page asks. What is sent forbids everything but our own files.
+"""
+
+from __future__ import annotations
+
+import hmac
+from http.cookies import CookieError, SimpleCookie
+from urllib.parse import parse_qs
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+_HOSTS = ("127.0.0.1", "localhost")
+
+_HEADERS = {
+    "Content-Security-Policy": "default-src 'self'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'; object-src 'none'; require-trusted-types-for 'script'",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "Cache-Control": "no-store",
+}
+"""Trusted types forbid what makes markup of text: what a repository holds is never more than text."""
+
+_REFUSED = (
+    "Findspot does not know you here: open the address that `findspot ui` printed, with its token.\n"
+    "The address is new whenever the command is run.\n"
+)
+
+
+class Guard:
+    """The page behind its token."""
+
+    def __init__(self, app: ASGIApp, token: str, port: int) -> None:
+        self._app = app
+        self._token = token.encode()
+        self._cookie = f"findspot_{port}"  # cookies know no ports, and two pages may be open
+        self._hosts = {f"{name}:{port}" for name in _HOSTS}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        brought = self._in_address(scope)
+        admitted = self._ours(headers) and (brought or self._in_headers(headers))
+        app = self._app if admitted else PlainTextResponse(_REFUSED, 403)
+
+        async def send_guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                sent = MutableHeaders(scope=message)
+                sent.update(_HEADERS)
+                if admitted and brought:
+                    sent.append("Set-Cookie", self._set_cookie())
+            await send(message)
+
+        await app(scope, receive, send_guarded)
+
+    def _ours(self, headers: Headers) -> bool:
+        """Whether the names are ours and, where the browser tells, the asking page too."""
+        host, origin = headers.get("host", ""), headers.get("origin")
+        if host not in self._hosts or (origin is not None and origin != f"http://{host}"):
+            return False
+        site = headers.get("sec-fetch-site", "none")
+        return site in ("same-origin", "none") or headers.get("sec-fetch-mode") == "navigate"
+
+    def _in_address(self, scope: Scope) -> bool:
+        if scope["path"] != "/":
+            return False
+        given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])
+        return hmac.compare_digest(given[0].encode(), self._token)
+
+    def _in_headers(self, headers: Headers) -> bool:
+        bearer = headers.get("authorization", "").removeprefix("Bearer ").encode()
+        return any(hmac.compare_digest(given, self._token) for given in (bearer, self._in_cookie(headers)))
+
+    def _in_cookie(self, headers: Headers) -> bytes:
+        try:
+            held = SimpleCookie(headers.get("cookie", "")).get(self._cookie)
+        except CookieError:
+            return b""
+        return held.value.encode() if held else b""
+
+    def _set_cookie(self) -> str:
+        return f"{self._cookie}={self._token.decode()}; Path=/; HttpOnly; SameSite=Strict"

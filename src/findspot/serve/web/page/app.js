@@ -1,0 +1,117 @@
+// The shell: which page is shown, which project is meant, the theme, the keys that work everywhere.
+
+import { get, onConnection } from "./api.js";
+import { desk, go, nameOf, route } from "./desk.js";
+import { fill, h } from "./dom.js";
+import { projectPage } from "./project.js";
+import { projectsPage } from "./projects.js";
+import { searchPage } from "./search.js";
+import { errorState, ticked } from "./states.js";
+import { toolsPage } from "./tools.js";
+
+const PAGES = { search: searchPage, projects: projectsPage, project: projectPage, tools: toolsPage };
+const TITLES = { search: "Search", projects: "Projects", project: "Project", tools: "Tools" };
+const KEYS = [
+  ["/", "Search"], ["↑ ↓", "Choose a result"], ["Enter", "Open the file at the result"], ["Esc", "Close, or back to the search field"],
+  ["Alt 1 2 3", "Code, docs, tools"], ["c", "Copy the place of the result"], ["m", "More like the result"], ["g then s p t", "Go to search, projects, tools"], ["?", "These keys"],
+];
+
+const main = document.getElementById("main");
+const chooser = document.getElementById("project");
+let leave = () => {};
+let pending = "";
+
+async function show() {
+  leave();
+  leave = () => {};
+  const { page } = route();
+  document.body.dataset.page = page;
+  document.title = `${TITLES[page]} – Findspot`;
+  for (const link of document.querySelectorAll("[data-section]")) {
+    const current = link.dataset.section === page || (page === "project" && link.dataset.section === "projects");
+    if (current) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
+  }
+  try {
+    await desk.refresh();
+    if (route().page === page) leave = PAGES[page](main) || leave;
+  } catch (problem) {
+    fill(main, errorState(problem, show));
+  }
+}
+
+function showChooser() {
+  const chosen = desk.chosen;
+  fill(chooser, desk.projects.length ? desk.projects.map((project) => h("option", { value: project.id }, nameOf(project.path))) : h("option", { value: "" }, "None yet"));
+  chooser.value = chosen ? chosen.id : "";
+  chooser.disabled = !desk.projects.length;
+}
+
+function choose() {
+  localStorage.setItem("findspot-project", chooser.value);
+  const { page, parameters } = route();
+  if (page === "project") go(`project/${encodeURIComponent(chooser.value)}`);
+  else go("search", { q: parameters.get("q"), corpus: parameters.get("corpus"), project: chooser.value });
+}
+
+const THEMES = ["auto", "light", "dark"];
+
+function showTheme(theme) {
+  if (theme === "auto") delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = theme;
+  const button = document.getElementById("theme");
+  button.textContent = { auto: "◐", light: "☀", dark: "☾" }[theme];
+  button.setAttribute("aria-label", `Theme: ${theme}`);
+  button.title = `Theme: ${theme}`;
+}
+
+function nextTheme() {
+  const now = localStorage.getItem("findspot-theme") || "auto";
+  const next = THEMES[(THEMES.indexOf(now) + 1) % THEMES.length];
+  localStorage.setItem("findspot-theme", next);
+  showTheme(next);
+}
+
+const keysDialog = document.getElementById("keys");
+
+function showKeys() {
+  fill(keysDialog, h("h2", { id: "keys-title" }, "Keys"), h("dl", {}, KEYS.map(([key, what]) => [h("dt", {}, key.split(" ").map((part) => (part === "then" ? " then " : h("kbd", {}, part)))), h("dd", {}, what)])),
+    h("div", { class: "actions" }, h("button", { type: "button", class: "primary", onclick: () => keysDialog.close() }, "Close")));
+  keysDialog.showModal();
+}
+
+const isTyping = (target) => target.matches("input, select, textarea");
+
+function onKey(event) {
+  if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target) || document.querySelector("dialog[open]")) return;
+  const gone = { s: "search", p: "projects", t: "tools" }[event.key];
+  if (pending === "g" && gone) go(gone);
+  else if (event.key === "/") {
+    event.preventDefault();
+    const field = main.querySelector("[data-search]");
+    if (field) field.focus();
+    else go("search");
+  } else if (event.key === "?") showKeys();
+  pending = event.key === "g" ? "g" : "";
+}
+
+onConnection((online, problem) => {
+  const banner = document.getElementById("offline");
+  banner.hidden = online;
+  document.body.classList.toggle("is-offline", !online);
+  if (online) return;
+  fill(banner, h("strong", {}, problem.message), " ", ticked(problem.hint));
+  if (problem.status === 403) return;
+  const again = setInterval(() => get("projects").then(() => { clearInterval(again); show(); }, () => {}), 2000);
+});
+
+if (new URLSearchParams(location.search).has("token")) history.replaceState(null, "", `/${location.hash}`);
+showTheme(localStorage.getItem("findspot-theme") || "auto");
+document.getElementById("theme").addEventListener("click", nextTheme);
+document.getElementById("keys-button").addEventListener("click", showKeys);
+document.querySelector(".skip-link").addEventListener("click", (event) => { event.preventDefault(); main.focus(); });
+chooser.addEventListener("change", choose);
+desk.watchers.push(showChooser);
+document.addEventListener("keydown", onKey);
+addEventListener("hashchange", show);
+show();

@@ -1,0 +1,80 @@
+// The chosen result beside the list: its lines with what is around them, and why it ranks where it does.
+
+import { get } from "./api.js";
+import { codeRegion, scrollToLine } from "./code.js";
+import { fill, h, pathParts, say, visible } from "./dom.js";
+import { matcher } from "./highlight.js";
+import { toolDetails } from "./tools.js";
+import { openFile } from "./viewer.js";
+import { whyBars } from "./why.js";
+
+const AROUND = 12;
+const SETTLE_MS = 120;
+const KEPT_FILES = 30;
+
+export function preview(pane, { project, onLike, onLeave }) {
+  const files = new Map();
+  let shown = null;
+  let timer = 0;
+
+  async function lines(path) {
+    if (!files.has(path)) {
+      if (files.size >= KEPT_FILES) files.delete(files.keys().next().value);
+      files.set(path, get(`projects/${project.id}/file`, { path }));
+    }
+    return files.get(path);
+  }
+
+  /** The result at once from what is known, with the lines around it once the typing rests. */
+  function show(hit, about) {
+    shown = hit;
+    clearTimeout(timer);
+    if (about.tools) { showTool(hit); return; }
+    const match = matcher(about.query, about.mode);
+    const region = codeRegion(hit.text, { language: hit.language, start: hit.startLine, from: hit.startLine, to: hit.endLine, match, label: `Lines ${hit.startLine} to ${hit.endLine} of ${hit.path}` });
+    fill(pane, head(hit), region, whyBars(hit));
+    timer = setTimeout(() => withContext(hit, match, region), SETTLE_MS);
+  }
+
+  async function withContext(hit, match, region) {
+    const file = await lines(hit.path).catch(() => null);
+    if (!file || shown !== hit) { files.delete(hit.path); return; }
+    const wider = codeRegion(file.lines.join("\n"), { language: file.language, first: Math.max(0, hit.startLine - 1 - AROUND), last: hit.endLine + AROUND, from: hit.startLine, to: hit.endLine, match, label: region.getAttribute("aria-label") });
+    const focused = document.activeElement === region;
+    region.replaceWith(wider);
+    if (focused) wider.focus();
+    scrollToLine(wider, hit.startLine);
+  }
+
+  function head(hit) {
+    return h("header", { class: "pane-head" }, h("div", { class: "heading" }, h("h2", {}, pathParts(hit.path, `:${hit.startLine}–${hit.endLine}`)),
+      hit.breadcrumb && h("p", { class: "crumb" }, visible(hit.breadcrumb))),
+      h("div", { class: "actions" }, action("Open file", "Enter", () => open(hit)), action("Copy place", "c", copy), action("More like this", "m", () => onLike(hit)),
+        hit.symbols?.length ? h("a", { class: "button small", href: `#/project/${encodeURIComponent(project.id)}?symbol=${encodeURIComponent(hit.symbols[0])}` }, "Callers") : null));
+  }
+
+  function action(label, key, onclick) {
+    return h("button", { type: "button", class: "small", onclick }, label, h("kbd", { "aria-hidden": "true" }, key));
+  }
+
+  async function showTool(tool) {
+    const details = await get(`tools/${encodeURIComponent(tool.name)}`).catch(() => null);
+    if (shown === tool && details) fill(pane, toolDetails(details));
+  }
+
+  async function open(hit) {
+    if (!hit.path) { pane.querySelector("[tabindex]")?.focus(); return; }
+    await openFile(project, hit, lines, onLeave);
+  }
+
+  async function copy() {
+    if (!shown) return;
+    const place = shown.path ? `${shown.path}:${shown.startLine}` : shown.name;
+    const done = await navigator.clipboard.writeText(place).then(() => true, () => false);
+    say(done ? `Copied ${place}` : "Copying is not allowed here");
+    const button = [...pane.querySelectorAll("button")].find((one) => one.textContent.startsWith("Cop"));
+    if (button && done) { button.firstChild.textContent = "Copied"; setTimeout(() => { button.firstChild.textContent = "Copy place"; }, 1200); }
+  }
+
+  return { show, open, copy };
+}

@@ -1,0 +1,192 @@
+// The search page: a field, what to search, filters, the results and the one that is chosen.
+
+import { follow, get } from "./api.js";
+import { desk, nameOf, route } from "./desk.js";
+import { count, fill, h, say } from "./dom.js";
+import { preview } from "./preview.js";
+import { resultList } from "./results.js";
+import { emptyState, errorState, progressBar, ticked } from "./states.js";
+import { notIndexed } from "./indexing.js";
+
+const CORPORA = [["code", "Code"], ["docs", "Docs"], ["tools", "Tools"]];
+const MODES = [["hybrid", "Meaning and words"], ["semantic", "Meaning"], ["keyword", "Words"], ["regex", "Pattern"]];
+const TESTS = [["auto", "Tests ranked lower"], ["yes", "Tests like other code"], ["no", "No tests"]];
+const EXAMPLES = ["where is the cache invalidated", "retry with backoff", "parse command line options", "error when a file is missing"];
+const PAGE = 20;
+
+const select = (label, name, choices, value) =>
+  h("label", { class: "filter" }, h("span", { class: "unseen" }, label), h("select", { name, "aria-label": label }, choices.map(([key, text]) => h("option", { value: key, selected: key === value }, text))));
+
+export function searchPage(main) {
+  const { parameters } = route();
+  const project = desk.chosen;
+  const state = { corpus: parameters.get("corpus") || "code", busy: false, again: false, answered: "", total: 0 };
+  const field = h("input", { type: "search", name: "q", "data-search": "", placeholder: "Ask, name, or describe what you look for", autocomplete: "off", spellcheck: "false", autocapitalize: "off", role: "combobox", "aria-expanded": "false", "aria-controls": "results", "aria-label": "Search", value: parameters.get("q") || "" });
+  const corpora = h("div", { class: "tabs", role: "group", "aria-label": "What to search" }, CORPORA.map(([key, text], index) =>
+    h("button", { type: "button", "data-corpus": key, title: `Alt ${index + 1}`, "aria-pressed": String(key === state.corpus), onclick: () => setCorpus(key) }, text)));
+  const languages = Object.entries(project?.languages || {}).map(([key, files]) => [key, `${key} (${files.toLocaleString("en")})`]);
+  const filters = h("div", { class: "filters", role: "group", "aria-label": "Filters" },
+    select("Language", "languages", [["", "Any language"], ...languages], parameters.get("languages")),
+    h("label", { class: "filter" }, h("span", { class: "unseen" }, "Path"), h("input", { name: "path", type: "text", placeholder: "Path, such as src/**", "aria-label": "Path glob", autocomplete: "off", spellcheck: "false", value: parameters.get("path") || "" })),
+    select("Match by", "mode", MODES, parameters.get("mode") || "hybrid"), select("Tests", "tests", TESTS, parameters.get("tests") || "auto"));
+  const summary = h("p", { class: "summary" });
+  const notice = h("div", { class: "notice-area" });
+  const pane = h("section", { class: "pane", "aria-label": "Chosen result" });
+  const list = resultList({ onChoose: (hit, at) => chosenNow(hit, at), onOpen: (hit) => panel.open(hit), onMore: () => ask(list.length) });
+  const columns = h("div", { class: "columns" }, h("div", { class: "found" }, list.element), pane);
+  const panel = preview(pane, { project, onLike: (hit) => like(hit), onLeave: () => field.focus() });
+  const form = h("form", { class: "ask", role: "search", onsubmit: (event) => event.preventDefault() },
+    h("div", { class: "ask-row" }, h("span", { class: "glass", "aria-hidden": "true" }), field, h("kbd", { class: "hint", "aria-hidden": "true" }, "/")), h("div", { class: "ask-options" }, corpora, filters, summary));
+  fill(main, h("h1", { class: "unseen" }, "Search"), form, notice, columns);
+
+  let similar = parameters.get("similar") || "";
+
+  function asked(offset = 0) {
+    const values = { q: field.value.trim(), offset: offset || "", limit: PAGE, similar };
+    if (state.corpus === "tools") return { q: values.q };
+    const named = (name) => filters.querySelector(`[name=${name}]`).value.trim();
+    const code = state.corpus === "code" ? { languages: named("languages"), tests: named("tests") === "auto" ? "" : named("tests") } : {};
+    return { ...values, corpus: state.corpus, path: named("path"), mode: named("mode") === "hybrid" ? "" : named("mode"), ...code };
+  }
+
+  /** One question at a time: the newest waits for the one under way, and the ones between are never asked. */
+  async function ask(offset = 0) {
+    const values = asked(offset);
+    remember(values);
+    if (!values.q && !similar) return showNothingAsked();
+    if (state.busy) { state.again = true; return undefined; }
+    state.busy = true;
+    try {
+      const tools = state.corpus === "tools";
+      const answer = tools ? await get("tools", values) : await get(`projects/${project.id}/search`, values);
+      if (state.corpus === (tools ? "tools" : values.corpus)) showAnswer(answer, values, offset);
+    } catch (problem) {
+      if (!state.again) showProblem(problem);
+    }
+    state.busy = false;
+    if (state.again) { state.again = false; await ask(); }
+    return undefined;
+  }
+
+  function showAnswer(answer, values, offset) {
+    const tools = state.corpus === "tools";
+    const hits = tools ? answer.tools : answer.results;
+    if (tools && answer.missing) return showMissingTools(answer.missing);
+    const total = tools ? answer.total : answer.totalResults;
+    fill(notice, answer.warning && h("p", { class: "notice" }, answer.warning));
+    const shown = offset + hits.length;
+    fill(summary, similar ? h("span", {}, "Like ", h("code", {}, similar), " ") : null, total ? `${shown < total ? `${shown} of ` : ""}${count(total, tools ? "tool" : "result")}` : "No results", h("span", { class: "took" }, ` · ${answer.searchTimeMs} ms`));
+    list.show(hits, { query: values.q, mode: values.mode || "hybrid", offset, total, tools });
+    field.setAttribute("aria-expanded", String(hits.length > 0));
+    if (!hits.length && !offset) showNoResults(values);
+    say(total ? count(total, "result") : "No results");
+    return undefined;
+  }
+
+  function chosenNow(hit, at) {
+    if (at === null) field.removeAttribute("aria-activedescendant");
+    else field.setAttribute("aria-activedescendant", `hit-${at}`);
+    if (hit) panel.show(hit, { query: field.value.trim(), mode: filters.querySelector("[name=mode]").value, tools: state.corpus === "tools" });
+  }
+
+  function showNothingAsked() {
+    list.show([], { query: "", offset: 0, total: 0 });
+    fill(summary);
+    fill(notice);
+    const ready = state.corpus === "tools" || project?.queryReady;
+    if (!ready) return showUnready();
+    const words = state.corpus === "tools" ? ["read a file", "open an issue", "query a database"] : EXAMPLES;
+    fill(pane);
+    fill(list.aside, emptyState(state.corpus === "tools" ? "Find a tool by what it does" : `Search ${nameOf(project.path)}`, state.corpus === "tools" ? "Tools of the MCP servers in the catalogue." : `${count(project.totalFiles, "file")}, ${count(project.totalChunks, "chunk")}, all on this machine.`,
+      words.map((text) => h("button", { type: "button", class: "example", onclick: () => { field.value = text; field.focus(); ask(); } }, text))));
+    return undefined;
+  }
+
+  function showUnready() {
+    fill(pane);
+    fill(list.aside, notIndexed(project, desk));
+  }
+
+  function showNoResults(values) {
+    const loosened = values.languages || values.path || values.mode || values.tests;
+    fill(pane);
+    fill(list.aside, emptyState("Nothing found", loosened ? "The filters may be too narrow." : "Other words may help: say what the code does rather than what it is called.", loosened && h("button", { type: "button", class: "primary", onclick: clearFilters }, "Clear filters")));
+  }
+
+  function showMissingTools(missing) {
+    list.show([], { query: "", offset: 0, total: 0 });
+    fill(summary);
+    fill(pane);
+    fill(list.aside, h("div", { class: "state" }, h("h2", {}, missing.userMessage), h("p", {}, ticked(missing.hint))));
+  }
+
+  function showProblem(problem) {
+    list.show([], { query: field.value.trim(), offset: 0, total: 0 });
+    fill(summary);
+    fill(pane);
+    if (problem.code === "INDEX_NOT_FOUND") showUnready();
+    else if (problem.code === "DOCS_INDEX_NOT_FOUND") fill(list.aside, emptyState("No documentation is indexed here", problem.hint));
+    else if (problem.status === 400) fill(list.aside, emptyState(problem.message, problem.detail.replace(/^[A-Z_]+: /, "")));
+    else fill(list.aside, errorState(problem, () => ask()));
+  }
+
+  function setCorpus(key) {
+    state.corpus = key;
+    similar = "";
+    for (const button of corpora.children) button.setAttribute("aria-pressed", String(button.dataset.corpus === key));
+    filters.hidden = key === "tools";
+    filters.classList.toggle("docs", key === "docs");
+    fill(pane);
+    ask();
+  }
+
+  function clearFilters() {
+    for (const input of filters.querySelectorAll("input")) input.value = "";
+    for (const input of filters.querySelectorAll("select")) input.selectedIndex = 0;
+    field.focus();
+    ask();
+  }
+
+  function like(hit) {
+    similar = `${hit.path}:${hit.startLine}-${hit.endLine}`;
+    field.value = "";
+    ask();
+  }
+
+  function remember(values) {
+    const kept = { project: route().parameters.get("project"), ...values, limit: "", offset: "", corpus: state.corpus === "code" ? "" : state.corpus };
+    const query = new URLSearchParams(Object.entries(kept).filter(([, value]) => value)).toString();
+    history.replaceState(null, "", `#/search${query ? `?${query}` : ""}`);
+  }
+
+  function onKey(event) {
+    const inField = event.target === field;
+    if (event.altKey && /^[123]$/.test(event.key)) { event.preventDefault(); setCorpus(CORPORA[event.key - 1][0]); return; }
+    if (document.querySelector("dialog[open]") || (event.target.matches("input, select") && !inField) || event.ctrlKey || event.metaKey) return;
+    const inPane = event.target.closest(".pane");
+    if (!inPane && (event.key === "ArrowDown" || event.key === "ArrowUp")) { event.preventDefault(); list.move(event.key === "ArrowDown" ? 1 : -1); }
+    else if (event.key === "Enter" && (inField || event.target.matches("body, main"))) { event.preventDefault(); list.open(); }
+    else if (event.key === "Escape" && !inField) field.focus();
+    else if (event.key === "Escape" && field.value) { event.preventDefault(); field.value = ""; similar = ""; ask(); }
+    else if (!inField && event.key === "c") panel.copy();
+    else if (!inField && event.key === "m" && list.chosen && state.corpus !== "tools") like(list.chosen);
+  }
+
+  field.addEventListener("input", () => { similar = ""; ask(); });
+  filters.addEventListener("input", () => ask());
+  document.addEventListener("keydown", onKey);
+  setCorpus(state.corpus);
+  field.focus();
+
+  const stop = follow(async () => {
+    const now = await get(`projects/${project.id}`).catch(() => null);
+    if (!now) return true;
+    const busy = now.status === "indexing" || now.run?.running;
+    if (busy) fill(notice, progressBar(now.run?.running ? now.run.progress : now.progress), h("p", { class: "notice" }, "Answers come from what is indexed so far."));
+    else if (state.wasBusy) { fill(notice); await desk.refresh(); Object.assign(project, desk.chosen); if (!field.value) showNothingAsked(); }
+    state.wasBusy = busy;
+    return true;
+  }, project && !project.queryReady ? 500 : 2000);
+
+  return () => { stop(); document.removeEventListener("keydown", onKey); };
+}

@@ -1,0 +1,239 @@
+"""The JSON that the page asks for: thin adapters over the engine and its projects."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from findspot import __version__
+from findspot.catalogue.model import MAX_TOP_K, CatalogueNotFoundError, SearchMode, SearchOptions
+from findspot.core.errors import FindspotError, InvalidArgumentError
+from findspot.core.files import folder_bytes
+from findspot.core.log import get_logger
+from findspot.core.model import IndexStatus
+from findspot.project import Project
+from findspot.serve.answers import structured
+from findspot.serve.shapes import (
+    found_tools_object,
+    project_object,
+    skip_object,
+    status_object,
+    tool_object,
+)
+from findspot.serve.web.asked import choice, number, query_of
+from findspot.serve.web.source import source_object
+from findspot.serve.web.workspace import Workspace
+
+_log = get_logger("web")
+
+MAX_SKIPS = 2_000
+"""Rows of a table that a browser lays out at once; the counts tell of all."""
+
+_STATUS_OF = {
+    "INDEX_NOT_FOUND": 404,
+    "DOCS_INDEX_NOT_FOUND": 404,
+    "PATH_NOT_FOUND": 404,
+    "FILE_NOT_FOUND": 404,
+    "INDEX_BUSY": 409,
+    "FILE_LIMIT_WARNING": 409,
+    "MODEL_MISMATCH": 409,
+    "INVALID_ARGUMENT": 400,
+    "INVALID_PATTERN": 400,
+}
+
+Answer = Callable[[Workspace, Request], dict[str, Any]]
+
+
+class Json(JSONResponse):
+    """Escaped to ASCII: a path of a repository may hold what is no valid text."""
+
+    def render(self, content: Any) -> bytes:
+        return json.dumps(content, separators=(",", ":")).encode("ascii")
+
+
+def routes(workspace: Workspace) -> list[Route]:
+    """Every route under `/api`; what changes something is a POST."""
+    gets: dict[str, Answer] = {
+        "/api/projects": _projects,
+        "/api/projects/{id}": _project,
+        "/api/projects/{id}/search": _search,
+        "/api/projects/{id}/file": _file,
+        "/api/projects/{id}/skipped": _skipped,
+        "/api/tools": _tools,
+        "/api/tools/{name}": _tool,
+    }
+    posts: dict[str, Answer] = {
+        "/api/projects/{id}/index": _start_indexing,
+        "/api/projects/{id}/cancel": _cancel_indexing,
+    }
+    return [
+        Route(path, _endpoint(workspace, answer), methods=[method])
+        for method, table in (("GET", gets), ("POST", posts))
+        for path, answer in table.items()
+    ]
+
+
+def error_object(error: FindspotError) -> dict[str, Any]:
+    return {
+        "code": error.code,
+        "userMessage": error.user_message,
+        "developerMessage": error.developer_message,
+        "hint": error.hint,
+    }
+
+
+def _endpoint(workspace: Workspace, answer: Answer) -> Callable[[Request], Response]:
+    """A plain function: starlette runs it in a thread, as the library wants it."""
+
+    def respond(request: Request) -> Response:
+        try:
+            return Json(answer(workspace, request))
+        except FindspotError as error:
+            return Json(error_object(error), _STATUS_OF.get(error.code, 500))
+        except Exception as error:  # noqa: BLE001 - the boundary of a request
+            _log.exception("a request of the page failed: %s", request.url.path)
+            fault = FindspotError("Findspot could not answer because of a fault of its own.", repr(error))
+            return Json(error_object(fault), 500)
+
+    return respond
+
+
+def _asked(workspace: Workspace, request: Request) -> Project:
+    return workspace.project(request.path_params["id"])
+
+
+def _projects(workspace: Workspace, _request: Request) -> dict[str, Any]:
+    here = workspace.here
+    return {
+        "version": __version__,
+        "start": str(workspace.start),
+        "here": here.store.folder.name if here else None,
+        "projects": [
+            project_object(identity, status) | _standing(workspace, status)
+            for identity, status in workspace.projects()
+        ],
+    }
+
+
+def _standing(workspace: Workspace, status: IndexStatus) -> dict[str, Any]:
+    """What the list says beyond the figures."""
+    return {
+        "languages": status.languages,
+        "queryReady": status.query_ready,
+        "watcherActive": status.watcher_active,
+        "skippedFiles": sum(status.skipped.values()),
+        "lastError": status.last_error,
+        "run": _run_object(workspace, Path(status.project_path)),
+    }
+
+
+def _project(workspace: Workspace, request: Request) -> dict[str, Any]:
+    project = _asked(workspace, request)
+    status = project.status(check_disk=request.query_params.get("disk") == "1")
+    return status_object(status) | {
+        "id": request.path_params["id"],
+        "createdAt": status.created_at,
+        "storageBytes": status.storage_bytes,
+        "parts": _parts(project),
+        "run": _run_object(workspace, project.root),
+    }
+
+
+def _parts(project: Project) -> dict[str, int]:
+    """What the index takes on disk, by what it is for."""
+    folder = project.store.folder
+    if not folder.is_dir():
+        return {}
+    sizes = {
+        "text and structure": sum(f.stat().st_size for f in folder.glob("index.sqlite*")),
+        "keywords": folder_bytes(folder / "keywords"),
+        "vectors": folder_bytes(folder / "vectors"),
+    }
+    return {name: size for name, size in sizes.items() if size}
+
+
+def _run_object(workspace: Workspace, root: Path) -> dict[str, Any] | None:
+    run = workspace.runs.of(root)
+    if run is None:
+        return None
+    done = run.progress
+    return {
+        "running": run.running,
+        "progress": {"done": done.done, "total": done.total, "phase": done.phase},
+        "report": run.report,
+        "error": error_object(run.error) if run.error else None,
+    }
+
+
+def _search(workspace: Workspace, request: Request) -> dict[str, Any]:
+    query = query_of(request.query_params)
+    results = _asked(workspace, request).search(query)
+    values = structured(results, results.hits, query.corpus)
+    for item, hit in zip(values["results"], results.hits, strict=True):
+        item |= {"focusLine": hit.focus or hit.span.start, "language": hit.language}
+    return values | {"offset": query.offset}
+
+
+def _file(workspace: Workspace, request: Request) -> dict[str, Any]:
+    return source_object(_asked(workspace, request), request.query_params.get("path", ""))
+
+
+def _skipped(workspace: Workspace, request: Request) -> dict[str, Any]:
+    skips = _asked(workspace, request).skipped(request.query_params.get("reason") or None)
+    return {"skipped": [skip_object(skip) for skip in skips[:MAX_SKIPS]], "total": len(skips)}
+
+
+def _start_indexing(workspace: Workspace, request: Request) -> dict[str, Any]:
+    project, asked = _asked(workspace, request), request.query_params
+    workspace.runs.start(project, force=asked.get("force") == "1", allow_large=asked.get("large") == "1")
+    return {"run": _run_object(workspace, project.root)}
+
+
+def _cancel_indexing(workspace: Workspace, request: Request) -> dict[str, Any]:
+    project = _asked(workspace, request)
+    workspace.runs.cancel(project.root)
+    return {"run": _run_object(workspace, project.root)}
+
+
+def _tools(workspace: Workspace, request: Request) -> dict[str, Any]:
+    """With a query what fits it; without one the catalogue in its order."""
+    catalogue = workspace.engine.catalogue(workspace.start)
+    asked = request.query_params
+    server = asked.get("server") or None
+    try:
+        tools = catalogue.tools()
+    except CatalogueNotFoundError as error:
+        return {"tools": [], "total": 0, "totalIndexed": 0, "servers": {}, "missing": error_object(error)}
+    servers = {name: tools.servers.count(name) for name in dict.fromkeys(tools.servers)}
+    if asked.get("q", "").strip():
+        mode = choice(
+            SearchMode, asked, "mode", SearchMode.HYBRID if tools.about.provider else SearchMode.BM25
+        )
+        options = SearchOptions(mode, top_k=number(asked, "limit", 30, 1, MAX_TOP_K), server=server)
+        return found_tools_object(catalogue.search(asked["q"], options)) | {"servers": servers}
+    rows = [row for row, name in enumerate(tools.servers) if server in (None, name)]
+    first = number(asked, "offset", 0, 0, 10**6)
+    listed = [tools.definition(row) for row in rows[first : first + number(asked, "limit", 100, 1, 500)]]
+    return {
+        "tools": [
+            {"name": t.name, "title": t.title, "description": t.description, "serverName": t.server_name}
+            for t in listed
+        ],
+        "total": len(rows),
+        "totalIndexed": len(tools),
+        "updatedAt": tools.about.updated_at,
+        "servers": servers,
+    }
+
+
+def _tool(workspace: Workspace, request: Request) -> dict[str, Any]:
+    name = request.path_params["name"]
+    if not name:
+        raise InvalidArgumentError("A tool's name is wanted.")
+    return tool_object(workspace.engine.catalogue(workspace.start).get(name))

@@ -1,0 +1,32 @@
+"""The lines of a file, as the page may show them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from findspot.core.errors import FileNotIndexedError
+from findspot.core.model import Corpus, Skip, SourceFile
+from findspot.core.paths import relative_path
+from findspot.discover.content import readable_text
+from findspot.discover.reading import read_file
+from findspot.project import Project
+
+MAX_LINES = 20_000
+"""More than anyone reads in a page, and what a browser still lays out at once."""
+
+
+def source_object(project: Project, given: str) -> dict[str, Any]:
+    """An indexed file as it is on disk now: never one that the index leaves out, secrets as it has them."""
+    path = relative_path(project.root, given)
+    with project.store.snapshot() as snapshot:
+        file = snapshot.file(path)
+    if file is None:
+        raise FileNotIndexedError(path)
+    settings = project.settings.discover
+    wanted = SourceFile(file.path, Corpus(file.corpus), file.language, file.size, file.mtime_ns)
+    data = read_file(project.root, wanted, settings.max_file_bytes)
+    text = data if isinstance(data, Skip) else readable_text(path, data, settings.secret_scan)
+    if isinstance(text, Skip):
+        raise FileNotIndexedError(path, f"It cannot be shown: {text.reason.replace('_', ' ')}.")
+    lines = text.split("\n")
+    return {"path": path, "language": file.language, "totalLines": len(lines), "lines": lines[:MAX_LINES]}

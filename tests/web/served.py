@@ -1,0 +1,192 @@
+"""The real `findspot ui` in a process of its own, over a small project whose answers are known."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+from contents import write_files
+
+PATIENCE_S = 60
+"""A machine may be busy; what takes longer than this hangs."""
+
+HOSTILE = '''\
+def hostile_banner(name):
+    """<script>window.pwned = 1</script><img src=x onerror="window.pwned = 2">"""
+    # user\u202etxet desrever\u202c and a zero\u200bwidth space
+    return "<b>bold</b> &amp; \\x1b[31mred" + name  # </code></pre><h1>broken out</h1>
+'''
+
+FILES: dict[str, str | bytes] = {
+    "pyproject.toml": '[project]\nname = "shop"\n',
+    "src/shop/__init__.py": "",
+    "src/shop/cart.py": '''"""The cart of a customer."""
+
+from shop.prices import price_of
+
+
+class Cart:
+    """What a customer wants to buy."""
+
+    def __init__(self) -> None:
+        self.items = {}
+
+    def add(self, article: str, number: int = 1) -> None:
+        """Put an article into the cart."""
+        self.items[article] = self.items.get(article, 0) + number
+
+    def total(self) -> int:
+        """The price of everything in the cart."""
+        return sum(price_of(article) * number for article, number in self.items.items())
+''',
+    "src/shop/prices.py": '''"""What articles cost."""
+
+PRICES = {"apple": 3, "pear": 4}
+
+
+def price_of(article: str) -> int:
+    """The price of one article, in cents."""
+    return PRICES[article]
+
+
+def discounted(article: str, percent: int) -> int:
+    """The price of an article after a discount."""
+    return price_of(article) * (100 - percent) // 100
+''',
+    "src/shop/hostile.py": HOSTILE,
+    "src/shop/numbers.py": "".join(f"NUMBER_{n} = {n}  # number {n}\n" for n in range(600)),
+    "tests/test_cart.py": "from shop.cart import Cart\n\n\ndef test_total():\n    cart = Cart()\n"
+    '    cart.add("pear", 2)\n    assert cart.total() == 8\n',
+    "docs/returns.md": "# Returns\n\n## How to return an article\n\nSend it back within thirty days.\n",
+    "web/basket.js": "// The basket of the page\nexport function basketTotal(items) {\n"
+    "  return items.reduce((sum, item) => sum + item.price, 0);\n}\n",
+    ".env": "TOKEN=secret\n",
+    ".gitignore": "build/\n",
+    "build/out.py": "x = 1\n",
+    "logo.png": b"\x89PNG\r\n\x1a\n\0\0",
+}
+
+TOOLS = [
+    {
+        "name": "read_file",
+        "title": "Read File",
+        "description": "Read the contents of a file.",
+        "serverName": "fs",
+        "inputSchema": {
+            "type": "object",
+            "properties": {"path": {"type": "string", "description": "Which file"}},
+            "required": ["path"],
+        },
+    },
+    {"name": "forecast", "description": "Weather of the next days.", "serverName": "weather"},
+]
+
+
+def make_project(root: Path) -> Path:
+    write_files(root, FILES)
+    return root
+
+
+@dataclass(frozen=True)
+class Home:
+    """Where one test's indexes are, and its user's files."""
+
+    folder: Path
+
+    @property
+    def environment(self) -> dict[str, str]:
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("FINDSPOT_")}
+        user = self.folder / "user"
+        user.mkdir(parents=True, exist_ok=True)
+        return kept | {"FINDSPOT_HOME": str(self.folder / "home"), "HOME": str(user)}
+
+    def run(self, *arguments: str | Path, cwd: Path) -> None:
+        command = [sys.executable, "-m", "findspot", *map(str, arguments)]
+        subprocess.run(command, cwd=cwd, env=self.environment, check=True, capture_output=True)
+
+    def index(self, root: Path) -> None:
+        """Index a project and the tools it has."""
+        (self.folder / "tools.json").write_text(json.dumps(TOOLS))
+        self.run("tools", "index", self.folder / "tools.json", cwd=root)
+        self.run("index", root, "--yes", cwd=root)
+
+
+@dataclass(frozen=True)
+class Served:
+    """A page that is being served."""
+
+    address: str
+    process: subprocess.Popen[str]
+
+    @property
+    def token(self) -> str:
+        return self.address.partition("token=")[2]
+
+    @property
+    def origin(self) -> str:
+        return self.address.partition("/?")[0]
+
+    def request(self, method: str, path: str, **headers: str) -> http.client.HTTPResponse:
+        """Ask with exactly these headers, besides a host that is right unless given."""
+        connection = http.client.HTTPConnection(urlsplit(self.origin).netloc, timeout=PATIENCE_S)
+        connection.putrequest(method, path, skip_host="Host" in headers)
+        for name, value in headers.items():
+            connection.putheader(name.replace("_", "-"), value)
+        connection.putheader("Content-Length", "0")
+        connection.endheaders()
+        return connection.getresponse()
+
+    def ask(self, route: str, method: str = "GET", /, **parameters: Any) -> tuple[int, dict[str, Any]]:
+        """The status and the JSON of a route."""
+        query = f"?{urlencode(parameters)}" if parameters else ""
+        response = self.request(method, f"/api/{route}{query}", Authorization=f"Bearer {self.token}")
+        return response.status, json.loads(response.read())
+
+    def stop(self) -> int:
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(PATIENCE_S)
+
+
+@contextlib.contextmanager
+def serving(home: Home, cwd: Path, *options: str) -> Iterator[Served]:
+    """The page on a free port; checks that it ends cleanly."""
+    command = [sys.executable, "-m", "findspot", "ui", "--no-open", *(options or ("--port", "0"))]
+    with subprocess.Popen(
+        command,
+        cwd=cwd,
+        env=home.environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        said = process.stdout.readline()
+        assert said.startswith("Findspot is at http://127.0.0.1:"), said
+        served = Served(said.split()[-1], process)
+        try:
+            yield served
+        finally:
+            assert served.stop() in (0, -signal.SIGTERM, -signal.SIGKILL)
+
+
+def until(found: Callable[[], Any]) -> Any:
+    """Ask until there is an answer."""
+    deadline = time.monotonic() + PATIENCE_S
+    while time.monotonic() < deadline:
+        answer = found()
+        if answer:
+            return answer
+        time.sleep(0.02)
+    raise AssertionError("it never came")

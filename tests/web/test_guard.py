@@ -1,0 +1,80 @@
+"""Who is let in: nobody without the token, and no page but our own."""
+
+from __future__ import annotations
+
+import pytest
+
+from .served import Served
+
+PROJECTS = "/api/projects"
+
+
+def test_without_the_token_nothing_is_given(page: Served) -> None:
+    for path in ("/", "/?token=wrong", "/assets/app.js", PROJECTS, "/nothing"):
+        response = page.request("GET", path)
+        assert response.status == 403, path
+        assert "token" in response.read().decode()
+        assert response.headers["Set-Cookie"] is None
+
+
+def test_the_token_in_the_address_gives_a_cookie(page: Served) -> None:
+    response = page.request("GET", f"/?token={page.token}")
+    assert response.status == 200
+    cookie = response.headers["Set-Cookie"]
+    assert "HttpOnly" in cookie
+    assert "SameSite=Strict" in cookie
+    assert page.request("GET", PROJECTS, Cookie=cookie.partition(";")[0]).status == 200
+    assert page.request("GET", "/assets/app.js", Cookie=cookie.partition(";")[0]).status == 200
+
+
+def test_the_token_in_another_address_is_none(page: Served) -> None:
+    assert page.request("GET", f"{PROJECTS}?token={page.token}").status == 403
+
+
+@pytest.mark.parametrize("cookie", ["", "findspot=", "findspot_1=x", "a=\x01", "; ;=;"])
+def test_other_cookies_are_none(page: Served, cookie: str) -> None:
+    assert page.request("GET", PROJECTS, Cookie=cookie).status == 403
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Host": "evil.example"},
+        {"Host": "evil.example:80"},
+        {"Host": ""},
+        {"Origin": "http://evil.example"},
+        {"Origin": "null"},
+        {"Origin": "http://127.0.0.1:1"},
+        {"Sec_Fetch_Site": "cross-site"},
+        {"Sec_Fetch_Site": "same-site", "Sec_Fetch_Mode": "no-cors"},
+    ],
+)
+def test_other_hosts_and_pages_are_not_let_in(page: Served, headers: dict[str, str]) -> None:
+    bearer = {"Authorization": f"Bearer {page.token}"}
+    assert page.request("GET", PROJECTS, **bearer).status == 200
+    assert page.request("GET", PROJECTS, **bearer, **headers).status == 403
+    assert page.request("POST", f"{PROJECTS}/x/index", **bearer, **headers).status == 403
+
+
+def test_our_own_page_is_let_in(page: Served) -> None:
+    bearer = {"Authorization": f"Bearer {page.token}"}
+    ours = {"Origin": page.origin, "Sec_Fetch_Site": "same-origin", "Sec_Fetch_Mode": "cors"}
+    assert page.request("GET", PROJECTS, **bearer, **ours).status == 200
+    clicked = {"Sec_Fetch_Site": "cross-site", "Sec_Fetch_Mode": "navigate"}
+    assert page.request("GET", f"/?token={page.token}", **clicked).status == 200
+
+
+def test_only_our_own_files_may_run(page: Served) -> None:
+    for path in (f"/?token={page.token}", "/"):
+        headers = page.request("GET", path).headers
+        assert headers["Content-Security-Policy"].startswith("default-src 'self';")
+        assert "require-trusted-types-for 'script'" in headers["Content-Security-Policy"]
+        assert headers["X-Content-Type-Options"] == "nosniff"
+        assert headers["Referrer-Policy"] == "no-referrer"
+
+
+@pytest.mark.parametrize("name", ["../routes.py", "..%2froutes.py", "%2e%2e/guard.py", "/etc/passwd", ""])
+def test_nothing_but_the_pages_files_is_served(page: Served, name: str) -> None:
+    response = page.request("GET", f"/assets/{name}", Authorization=f"Bearer {page.token}")
+    assert response.status == 404
+    assert "starlette" not in response.read().decode()

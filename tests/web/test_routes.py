@@ -1,0 +1,178 @@
+"""What the page is told: the library's answers as JSON, and its errors with what to do."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from .served import FILES, HOSTILE, Home, Served, make_project, serving, until
+
+
+@pytest.fixture(scope="module")
+def here(page: Served) -> str:
+    """The id of the project that the page was started in."""
+    identity = page.ask("projects")[1]["here"]
+    assert isinstance(identity, str)
+    return identity
+
+
+def test_projects(page: Served, indexed: tuple[Home, Path], here: str) -> None:
+    status, told = page.ask("projects")
+    assert status == 200
+    assert told["start"] == str(indexed[1])
+    (project,) = told["projects"]
+    assert (project["id"], project["path"], project["status"]) == (here, str(indexed[1]), "ready")
+    assert project["languages"]["python"] == 5
+    assert project["queryReady"]
+    assert project["run"] is None
+
+
+def test_a_project(page: Served, here: str) -> None:
+    told = page.ask(f"projects/{here}", disk=1)[1]
+    assert told["pendingChanges"] == 0
+    assert set(told["parts"]) == {"text and structure", "keywords", "vectors"}
+    assert sum(told["parts"].values()) <= told["storageBytes"]
+
+
+def test_search_says_why(page: Served, here: str) -> None:
+    told = page.ask(f"projects/{here}/search", q="price after a discount")[1]
+    first = told["results"][0]
+    assert first["path"] == "src/shop/prices.py"
+    assert first["startLine"] <= first["focusLine"] <= first["endLine"]
+    assert first["why"]["semantic"] > 0
+    assert told["searchTimeMs"] > 0
+
+
+def test_filters(page: Served, here: str) -> None:
+    def paths(**asked: Any) -> set[str]:
+        return {hit["path"] for hit in page.ask(f"projects/{here}/search", q="total", **asked)[1]["results"]}
+
+    assert "web/basket.js" in paths()
+    assert paths(languages="javascript") == {"web/basket.js"}
+    assert paths(path="tests/**") == {"tests/test_cart.py"}
+    assert "tests/test_cart.py" not in paths(tests="no")
+    assert paths(mode="regex", languages="python") == {"src/shop/cart.py", "tests/test_cart.py"}
+    assert paths(corpus="docs") == {"docs/returns.md"}
+
+
+def test_pages_of_results(page: Served, here: str) -> None:
+    def places(**asked: Any) -> list[tuple[str, int]]:
+        told = page.ask(f"projects/{here}/search", q="number", **asked)[1]
+        return [(hit["path"], hit["startLine"]) for hit in told["results"]]
+
+    both = places(limit=4)
+    assert places(limit=2) + places(limit=2, offset=2) == both
+
+
+@pytest.mark.parametrize(
+    ("asked", "code"),
+    [
+        ({"q": ""}, "INVALID_ARGUMENT"),
+        ({"q": "x", "mode": "magic"}, "INVALID_ARGUMENT"),
+        ({"q": "x", "limit": "-1"}, "INVALID_ARGUMENT"),
+        ({"q": "x", "limit": "9" * 5000}, "INVALID_ARGUMENT"),
+        ({"q": "(", "mode": "regex"}, "INVALID_PATTERN"),
+    ],
+)
+def test_wrong_questions(page: Served, here: str, asked: dict[str, str], code: str) -> None:
+    status, told = page.ask(f"projects/{here}/search", **asked)
+    assert (status, told["code"]) == (400, code)
+    assert told["userMessage"]
+
+
+def test_an_unknown_project(page: Served) -> None:
+    assert page.ask("projects/0123/search", q="x")[0] == 400
+    assert page.ask("projects/%2e%2e/search", q="x")[0] == 400
+
+
+def test_a_file_as_it_is(page: Served, here: str) -> None:
+    told = page.ask(f"projects/{here}/file", path="src/shop/hostile.py")[1]
+    assert "\n".join(told["lines"]) == HOSTILE
+    assert told["language"] == "python"
+
+
+@pytest.mark.parametrize(
+    "path", [".env", "build/out.py", "logo.png", "../shop/src/shop/cart.py", "/etc/passwd", "", "no.py"]
+)
+def test_files_that_are_not_indexed_are_not_shown(page: Served, here: str, path: str) -> None:
+    status, told = page.ask(f"projects/{here}/file", path=path)
+    assert status in (400, 404)
+    assert "lines" not in told
+
+
+def test_what_was_left_out(page: Served, here: str) -> None:
+    told = page.ask(f"projects/{here}/skipped")[1]
+    reasons = {skip["path"]: skip["reason"] for skip in told["skipped"]}
+    assert reasons[".env"] == "denied"
+    assert reasons["logo.png"] == "binary"
+    assert told["total"] == len(reasons)
+    only = page.ask(f"projects/{here}/skipped", reason="binary")[1]
+    assert {skip["path"] for skip in only["skipped"]} == {"logo.png"}
+
+
+def test_tools(page: Served) -> None:
+    listed = page.ask("tools")[1]
+    assert [tool["name"] for tool in listed["tools"]] == ["fs__read_file", "weather__forecast"]
+    assert listed["servers"] == {"fs": 1, "weather": 1}
+    assert page.ask("tools", server="weather")[1]["total"] == 1
+    found = page.ask("tools", q="contents of a file")[1]
+    assert found["tools"][0]["name"] == "fs__read_file"
+    assert page.ask("tools/fs__read_file")[1]["tool"]["inputSchema"]["required"] == ["path"]
+    assert page.ask("tools/fs__nothing")[0] == 400
+
+
+def test_a_get_changes_nothing(page: Served, here: str) -> None:
+    bearer = {"Authorization": f"Bearer {page.token}"}
+    assert page.request("GET", f"/api/projects/{here}/index", **bearer).status == 405
+    assert page.ask(f"projects/{here}")[1]["run"] is None
+
+
+class TestIndexing:
+    @pytest.fixture
+    def fresh(self, tmp_path: Path) -> tuple[Home, Path]:
+        return Home(tmp_path), make_project(tmp_path / "shop")
+
+    def test_a_project_without_an_index(self, fresh: tuple[Home, Path]) -> None:
+        with serving(*fresh) as page:
+            told = page.ask("projects")[1]
+            (project,) = told["projects"]
+            assert project["status"] == "not_found"
+            assert page.ask(f"projects/{project['id']}/search", q="x")[0] == 404
+            assert page.ask("tools")[1]["missing"]["hint"]
+
+            assert page.ask(f"projects/{project['id']}/index", "POST")[0] == 200
+            done = until(lambda: page.ask(f"projects/{project['id']}")[1]["run"]["report"])
+            assert done["filesIndexed"] == len(FILES) - 4
+            assert page.ask(f"projects/{project['id']}/search", q="cart")[1]["results"]
+
+    def test_no_project_at_all(self, tmp_path: Path) -> None:
+        (tmp_path / "empty").mkdir()
+        with serving(Home(tmp_path), tmp_path / "empty") as page:
+            told = page.ask("projects")[1]
+            assert (told["projects"], told["here"]) == ([], None)
+
+    def test_a_run_that_fails_says_why(self, fresh: tuple[Home, Path]) -> None:
+        home, root = fresh
+        (root / ".findspot.json").write_text('{"maxFiles": 2}')
+        with serving(home, root) as page:
+            identity = page.ask("projects")[1]["here"]
+            page.ask(f"projects/{identity}/index", "POST")
+            error = until(lambda: page.ask(f"projects/{identity}")[1]["run"]["error"])
+            assert error["code"] == "FILE_LIMIT_WARNING"
+            page.ask(f"projects/{identity}/index", "POST", large=1)
+            until(lambda: page.ask(f"projects/{identity}")[1]["run"]["report"])
+
+    def test_stopping_the_page_stops_its_run(self, fresh: tuple[Home, Path]) -> None:
+        home, root = fresh
+        for number in range(400):
+            (root / f"more_{number}.py").write_text(f"def more_{number}():\n    return {number}\n")
+        with serving(home, root) as page:
+            identity = page.ask("projects")[1]["here"]
+            page.ask(f"projects/{identity}/index", "POST")
+            assert page.ask(f"projects/{identity}/cancel", "POST")[0] == 200
+            until(lambda: not page.ask(f"projects/{identity}")[1]["run"]["running"])
+            page.ask(f"projects/{identity}/index", "POST")
+            assert page.stop() in (0, -signal.SIGTERM)
