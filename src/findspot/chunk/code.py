@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from itertools import islice
 
 from findspot.chunk.capsule import MAX_DEPTH, breadcrumb, capsule, doc_comment, signature
-from findspot.chunk.draft import Draft
+from findspot.chunk.draft import Draft, Split
 from findspot.chunk.grammars import Grammar
 from findspot.chunk.imports import Name, read_import
 from findspot.chunk.lines import SourceLines
 from findspot.chunk.outline import outline
 from findspot.chunk.pieces import Piece, divide
+from findspot.chunk.references import read_references
 from findspot.chunk.symbols import Definition, FileSymbols, end_row, read_symbols, text_of
 from findspot.core.model import ChunkType
 
@@ -27,8 +28,8 @@ class _File:
     import_rows: set[int]
 
 
-def chunk_code(lines: SourceLines, grammar: Grammar) -> list[Draft]:
-    """The drafts of a source file; the last is its outline, where it defines something."""
+def chunk_code(lines: SourceLines, grammar: Grammar, path: str) -> Split:
+    """The drafts of a source file, the last its outline, where it defines something; and its facts."""
     source = lines.text.encode("utf-8", "surrogatepass")
     root = grammar.parse(source).root_node
     symbols = read_symbols(grammar, root, source, lines)
@@ -40,8 +41,9 @@ def chunk_code(lines: SourceLines, grammar: Grammar) -> list[Draft]:
     overview = outline(symbols)
     if overview:
         drafts.append(_outline_draft(overview, lines))
+    facts = read_references(grammar, root, source, symbols, path)
     symbols.release()
-    return drafts
+    return Split(drafts, facts)
 
 
 def _draft(piece: Piece, file: _File) -> Draft:

@@ -6,7 +6,7 @@ import re
 
 from findspot.chunk.code import chunk_code
 from findspot.chunk.data import chunk_data
-from findspot.chunk.draft import Draft
+from findspot.chunk.draft import Draft, Split
 from findspot.chunk.grammars import READ_BYTES, grammar_for
 from findspot.chunk.lines import SourceLines, span_of
 from findspot.chunk.markdown import chunk_prose
@@ -36,38 +36,40 @@ def chunk_file(file: SourceFile, text: str, strategy: str = SYNTAX) -> ChunkedFi
     lines = SourceLines(text)
     if lines.trim(0, len(lines) - 1) is None:
         return ChunkedFile(())
-    drafts = _drafts(file, lines, strategy)
-    kept, skip = _limited(file, drafts, lines)
+    split = _split(file, lines, strategy)
+    kept, skip = _limited(file, split.drafts, lines)
     default = _chunk_type(file)
     shared = file_tags(file, lines)
     chunks = (_chunk(file, draft, lines, default, shared) for draft in kept)
-    return ChunkedFile(tuple(chunk for chunk in chunks if chunk is not None), skip)
+    return ChunkedFile(tuple(chunk for chunk in chunks if chunk is not None), skip, split.facts)
 
 
-def _drafts(file: SourceFile, lines: SourceLines, strategy: str) -> list[Draft]:
+def _split(file: SourceFile, lines: SourceLines, strategy: str) -> Split:
     if strategy == CHARACTER:
-        return chunk_characters(lines, *(DOCS_WINDOW if file.corpus is Corpus.DOCS else CODE_WINDOW))
+        window = DOCS_WINDOW if file.corpus is Corpus.DOCS else CODE_WINDOW
+        return Split(chunk_characters(lines, *window))
     try:
-        drafts = split_by_language(file, lines)
+        split = split_by_language(file, lines)
     except Exception:  # noqa: BLE001  a file is never lost to a parser: invariant 3
-        drafts = None
-    return chunk_plain(lines) if drafts is None else drafts
+        split = None
+    return split or Split(chunk_plain(lines))
 
 
-def split_by_language(file: SourceFile, lines: SourceLines) -> list[Draft] | None:
-    """The drafts of the splitter that knows the language; None where only plain text is left."""
+def split_by_language(file: SourceFile, lines: SourceLines) -> Split | None:
+    """What the splitter that knows the language gives; None where only plain text is left."""
     language = row(file.language)
     if language.name == "notebook":
-        return chunk_notebook(lines)
+        cells = chunk_notebook(lines)
+        return None if cells is None else Split(cells)
     if language.docs and (file.corpus is Corpus.DOCS or language.name != PLAIN):
-        return chunk_prose(lines, language.name)
+        return Split(chunk_prose(lines, language.name))
     if language.data:
-        return chunk_data(lines, language.name)
+        return Split(chunk_data(lines, language.name))
     if _is_one_blob(lines):
         return None
     name = "cpp" if file.path.endswith(".h") and _CPP.search(lines.text) else language.name
     grammar = grammar_for(name)
-    return chunk_code(lines, grammar) if grammar else None
+    return chunk_code(lines, grammar, file.path) if grammar else None
 
 
 def _is_one_blob(lines: SourceLines) -> bool:

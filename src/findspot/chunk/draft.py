@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from findspot.core.facts import Facts
 from findspot.core.model import ChunkType, Symbol
 
 
@@ -23,3 +24,11 @@ class Draft:
     language: str | None = None
     text: str | None = None
     """Generated text, of outlines only; everything else is the file's own lines."""
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """What a splitter gives: the drafts of a file, and where it is code, what it says about names."""
+
+    drafts: list[Draft]
+    facts: Facts | None = None

@@ -32,10 +32,12 @@ class ParseTimeoutError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Grammar:
-    """A parser with the query that finds definitions; `query` is None where there is none."""
+    """A parser with the queries that find definitions and references; None where there is none."""
 
+    language: str
     parser: Parser
     query: Query | None
+    references: Query | None
     clauses: frozenset[int]
     """Patterns whose neighbours of the same name are one definition (`#set! clauses`)."""
 
@@ -49,6 +51,12 @@ class Grammar:
         if self.query is None:
             return []
         return _cursor(self.query).matches(node)
+
+    def reference_matches(self, node: Node) -> list[dict[str, list[Node]]]:
+        """The captures of every match of the query of references."""
+        if self.references is None:
+            return []
+        return [match for _, match in _cursor(self.references).matches(node)]
 
 
 def _cursor(query: Query) -> QueryCursor:
@@ -87,17 +95,17 @@ def grammar_for(language: str) -> Grammar | None:
         return None
     from tree_sitter import Parser
 
-    query = _query(language, loaded)
+    query = _query(language, loaded, _query_source(language))
+    references = _query(language, loaded, _query_source(language, "references"))
     count = query.pattern_count if query else 0
     merging = frozenset(i for i in range(count) if query and "clauses" in query.pattern_settings(i))
-    return Grammar(Parser(loaded), query, merging)
+    return Grammar(language, Parser(loaded), query, references, merging)
 
 
-def _query(language: str, loaded: Language) -> Query | None:
+def _query(language: str, loaded: Language, source: str) -> Query | None:
     """The compiled query of a language; None where it has none, or another pack names its nodes anew."""
     from tree_sitter import Query, QueryError
 
-    source = _query_source(language)
     try:
         return Query(loaded, source) if source else None
     except QueryError:
@@ -130,9 +138,9 @@ def _from_pack(language: str) -> Language | None:
     return found
 
 
-def _query_source(language: str) -> str:
-    """The text of `queries/<language>.scm`; TSX is TypeScript and more."""
-    folder = resources.files("findspot.chunk") / "queries"
+def _query_source(language: str, kind: str = "") -> str:
+    """The text of `queries/<language>.scm`, or of that in a folder below; TSX is TypeScript and more."""
+    folder = resources.files("findspot.chunk") / "queries" / kind
     names = {"typescript": ["typescript"], "tsx": ["typescript"]}.get(language, [language])
     files = [folder / f"{name}.scm" for name in names]
     return "\n".join(file.read_text("utf-8") for file in files if file.is_file())

@@ -7,6 +7,7 @@ import uuid
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from findspot.core.facts import Facts
 from findspot.core.synthesis import Expansion, Synthesis
 
 
@@ -130,6 +131,8 @@ class ChunkedFile:
 
     chunks: tuple[Chunk, ...]
     skip: Skip | None = None
+    facts: Facts | None = None
+    """What it says about names, where its language has a query of references."""
 
 
 class Mode(StrEnum):

@@ -30,7 +30,7 @@ from findspot.store.writer import Writer
 
 _log = get_logger("indexing")
 
-PIPELINE_REVISION = "2"
+PIPELINE_REVISION = "3"
 """Raised when the same file would give other chunks: an index of another revision is redone."""
 
 WAIT_S = 1.0
@@ -240,7 +240,7 @@ def _outcomes(run: Run, writer: Writer, delta: Delta, force: bool) -> Generator[
     )
     size = worker_count(len(delta.changed), sum(file.size for file, _ in delta.changed))
     with run.workers.lend(setup, size) as pool:
-        outcomes = pool.run((_job(writer, f, known, force) for f, known in delta.changed), run.cancel)
+        outcomes = pool.run((_job(run, writer, f, known, force) for f, known in delta.changed), run.cancel)
         yield from outcomes if embedder is None else embedded(outcomes, embedder, run.cancel)
 
 
@@ -250,11 +250,12 @@ def _embedder(run: Run) -> Embedder:
     return run.embedder
 
 
-def _job(writer: Writer, file: SourceFile, known: StoredFile | None, force: bool) -> Job:
+def _job(run: Run, writer: Writer, file: SourceFile, known: StoredFile | None, force: bool) -> Job:
     same_kind = known and known.corpus == file.corpus and known.language == file.language
-    if force or not known or not same_kind:
+    if run.force or not known or not same_kind:
         return Job(file)
-    return Job(file, known.sha256, writer.keys_of(known))
+    # Of an index of another revision every file is cut anew; what was embedded is still true.
+    return Job(file, None if force else known.sha256, writer.keys_of(known))
 
 
 def _store(run: Run, writer: Writer, outcome: Outcome) -> None:

@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import BinaryIO
 
 from findspot.chunk.dispatch import chunk_file
+from findspot.core.facts import Facts, names_of, pack
 from findspot.core.files import content_hash
-from findspot.core.model import Chunk, ChunkType, Skip, SkipReason
+from findspot.core.model import Chunk, ChunkType, Skip, SkipReason, SourceFile
 from findspot.discover.content import readable_text
 from findspot.discover.reading import read_file
 from findspot.embed.batch import QuantisedVectors, chunk_key, embed_chunks, joined
@@ -47,7 +48,15 @@ def process(job: Job, setup: Setup, embedder: Embedder) -> Outcome:
     if not chunked.chunks:
         return Rejected(Skip(file.path, SkipReason.EMPTY), file)
     records = _records(chunked.chunks, job.known_keys, embedder)
-    return Indexed(FileRecord(file, sha256, records), chunked.skip)
+    return Indexed(_file_record(file, sha256, records, chunked.facts), chunked.skip)
+
+
+def _file_record(
+    file: SourceFile, sha256: str, records: tuple[ChunkRecord, ...], facts: Facts | None
+) -> FileRecord:
+    if facts is None:
+        return FileRecord(file, sha256, records)
+    return FileRecord(file, sha256, records, pack(facts), names_of(facts))
 
 
 def _records(

@@ -16,6 +16,7 @@ from findspot.core.errors import (
     IndexFormatError,
     PermissionDeniedError,
 )
+from findspot.core.facts import Facts, names_of, unpack
 from findspot.core.files import disk_full
 from findspot.core.model import ChunkType, Skip, SkipReason, SourceFile
 from findspot.store.records import (
@@ -216,6 +217,9 @@ def insert_file(db: sqlite3.Connection, record: FileRecord, number: int | None =
             for symbol in item.chunk.symbols
         ),
     )
+    if record.facts is not None:
+        db.execute("INSERT INTO facts VALUES (?,?)", (file_id, record.facts))
+        db.executemany("INSERT INTO names VALUES (?,?,?,?)", ((n, file_id, d, u) for n, d, u in record.names))
     return file_id
 
 
@@ -258,9 +262,46 @@ def _chunk_row(number: int, item: ChunkRecord) -> tuple[object, ...]:
 
 
 def delete_file(db: sqlite3.Connection, file_id: int) -> None:
+    _delete_facts(db, file_id)
     db.execute("DELETE FROM symbols WHERE chunk_id BETWEEN ? AND ?", chunk_range(file_id))
     db.execute("DELETE FROM chunks WHERE id BETWEEN ? AND ?", chunk_range(file_id))
     db.execute("DELETE FROM files WHERE id = ?", (file_id,))
+
+
+def _delete_facts(db: sqlite3.Connection, file_id: int) -> None:
+    """Its rows of names are told by its facts: an index of them by file would cost as much again."""
+    facts = file_facts(db, file_id)
+    if facts is not None:
+        names = ((name, file_id) for name, _, _ in names_of(facts))
+        db.executemany("DELETE FROM names WHERE name = ? AND file_id = ?", names)
+        db.execute("DELETE FROM facts WHERE file_id = ?", (file_id,))
+
+
+def file_facts(db: sqlite3.Connection, file_id: int) -> Facts | None:
+    """What a file says about names; None of files that are no code."""
+    row = db.execute("SELECT data FROM facts WHERE file_id = ?", (file_id,)).fetchone()
+    return unpack(row[0]) if row else None
+
+
+def files_naming(db: sqlite3.Connection, name: str) -> list[tuple[int, int, int]]:
+    """Number of each file that names it, with how often it defines and uses it; by number."""
+    found = db.execute("SELECT file_id, defined, used FROM names WHERE name = ? ORDER BY file_id", (name,))
+    return found.fetchall()
+
+
+def spellings(db: sqlite3.Connection, name: str) -> list[str]:
+    """The defined names that differ from this one by case only."""
+    found = db.execute(
+        "SELECT DISTINCT name FROM names WHERE name = ? COLLATE NOCASE AND defined > 0 ORDER BY name", (name,)
+    )
+    return [row[0] for row in found]
+
+
+def reference_counts(db: sqlite3.Connection, names: Sequence[str]) -> dict[str, int]:
+    """How often the project refers to each of these names."""
+    statement = "SELECT name, SUM(used) FROM names WHERE name IN"
+    found = _rows_in(db, statement, names, "GROUP BY name")
+    return {name: int(used) for name, used in found}
 
 
 def file_vectors(db: sqlite3.Connection, file_id: int) -> dict[bytes, tuple[float, bytes]]:
@@ -344,11 +385,13 @@ def breadcrumbs(db: sqlite3.Connection, numbers: Sequence[int]) -> dict[int, str
     return {number: breadcrumb or "" for number, breadcrumb in found}
 
 
-def _rows_in(db: sqlite3.Connection, statement: str, numbers: Sequence[int]) -> Iterator[tuple[Any, ...]]:
-    """The rows of a statement that ends in IN, for any number of values."""
-    for first in range(0, len(numbers), _MAX_PARAMETERS):
-        part = numbers[first : first + _MAX_PARAMETERS]
-        yield from db.execute(f"{statement} ({','.join('?' * len(part))})", part)
+def _rows_in(
+    db: sqlite3.Connection, statement: str, values: Sequence[object], then: str = ""
+) -> Iterator[tuple[Any, ...]]:
+    """The rows of a statement that ends in IN (and then more), for any number of values."""
+    for first in range(0, len(values), _MAX_PARAMETERS):
+        part = values[first : first + _MAX_PARAMETERS]
+        yield from db.execute(f"{statement} ({','.join('?' * len(part))}) {then}", part)
 
 
 def chunks_of_file(db: sqlite3.Connection, file_id: int) -> list[StoredChunk]:

@@ -9,7 +9,7 @@ import json
 import shutil
 import sqlite3
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -38,6 +38,7 @@ class FileTable:
     def __init__(self, files: list[StoredFile]) -> None:
         self.files = files
         self.by_id = {file.id: file for file in files}
+        self.by_path = {file.path: file.id for file in files}
         self._size = max(self.by_id, default=0) + 1
         self._whole: dict[str, Selection] = {}
 
@@ -81,6 +82,8 @@ class Derived:
     files: FileTable
     keywords: dict[str, keywords.KeywordReader]
     segments: tuple[vectors.Segment, ...]
+    memos: dict[object, object] = field(default_factory=dict)
+    """What readers worked out from this generation and keep for the next reader."""
 
 
 def load_derived(folder: Path, db: sqlite3.Connection, generation: int, checked: set[str]) -> Derived:

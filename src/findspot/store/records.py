@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from findspot.core.errors import IndexCorruptError
+from findspot.core.facts import NameCount
 from findspot.core.model import Chunk, SourceFile
 
 
@@ -29,11 +30,13 @@ class ChunkRecord:
 
 @dataclass(frozen=True, slots=True)
 class FileRecord:
-    """One revision of a file, with all its chunks."""
+    """One revision of a file, with all its chunks and, of code, what it says about names."""
 
     file: SourceFile
     sha256: str
     chunks: tuple[ChunkRecord, ...]
+    facts: bytes | None = None
+    names: tuple[NameCount, ...] = ()
 
 
 class StoredFile(NamedTuple):

@@ -2,11 +2,12 @@
 
 FORMAT_VERSION
     1   0.1.0   files, chunks with their vectors, symbols, skips, meta
+    2   0.2.0   facts and names: what the reference graph is made of
 """
 
 from __future__ import annotations
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 
 ORDINAL_BITS = 12
 """A chunk's number is its file revision's number followed by its place in the file.
@@ -70,7 +71,22 @@ CREATE TABLE skips (
 ) WITHOUT ROWID;
 """
 
-MIGRATIONS: dict[int, str] = {0: TABLES}
+GRAPH_TABLES = """
+CREATE TABLE facts (
+    file_id INTEGER PRIMARY KEY,
+    data    BLOB NOT NULL        -- definitions, imports, bindings and references: `core.facts`
+);
+
+CREATE TABLE names (
+    name    TEXT NOT NULL,
+    file_id INTEGER NOT NULL,
+    defined INTEGER NOT NULL,    -- how often the file defines the name …
+    used    INTEGER NOT NULL,    -- … and refers to it
+    PRIMARY KEY (name, file_id)
+) WITHOUT ROWID;
+"""
+
+MIGRATIONS: dict[int, str] = {0: TABLES, 1: GRAPH_TABLES}
 """From a version to the next: statements run in the transaction that raises `user_version`.
 
 A fresh database is of version 0, so a new index goes through the same steps as an old one.

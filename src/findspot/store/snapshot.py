@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from findspot.core.facts import Facts
 from findspot.core.model import Corpus, Skip
 from findspot.store import database as rows
 from findspot.store import keywords, vectors
 from findspot.store.derived import Derived, FileTable
 from findspot.store.records import Definition, EmbeddedFields, KnownFiles, StoredChunk, StoredFile
+
+T = TypeVar("T")
 
 
 class Snapshot:
@@ -61,6 +65,26 @@ class Snapshot:
     def definitions(self, names: Sequence[str], limit: int = 1_000) -> list[Definition]:
         """The definitions of any of these lower-cased names."""
         return rows.defining_chunks(self._db, names, limit) if names else []
+
+    def memo(self, make: Callable[[], T]) -> T:
+        """What `make` gave when it was first asked for in this generation."""
+        return cast(T, self._derived.memos.setdefault(make, make()))
+
+    def facts(self, file_id: int) -> Facts | None:
+        """What a file says about names."""
+        return rows.file_facts(self._db, file_id)
+
+    def files_naming(self, name: str) -> list[tuple[int, int, int]]:
+        """Number of each file that names it, with how often it defines and uses it."""
+        return rows.files_naming(self._db, name)
+
+    def spellings(self, name: str) -> list[str]:
+        """The defined names that differ from this one by case only."""
+        return rows.spellings(self._db, name)
+
+    def reference_counts(self, names: Sequence[str]) -> dict[str, int]:
+        """How often the project refers to each of these names; those never used left out."""
+        return rows.reference_counts(self._db, names)
 
     def keywords(self, corpus: Corpus) -> keywords.KeywordReader | None:
         return self._derived.keywords.get(corpus)

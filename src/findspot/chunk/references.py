@@ -1,0 +1,199 @@
+"""What a file refers to, read from the same syntax tree as its definitions.
+
+A query file `queries/references/<language>.scm` speaks this vocabulary:
+
+    @call      the name that is called      @on        what stands before its dot
+    @inherit   a supertype                  @decorate  a decorator or annotation
+    @type      a type expression            @import    a statement that brings in names
+    @bind      a variable, parameter or attribute, made from one of:
+        @value     an expression            @declared  a type
+        @each      what it is an element of
+    @return    an expression returned       @returns   the declared type of what is returned
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from findspot.chunk.references_expressions import declared, expression, type_names
+from findspot.chunk.references_imports import read_imports
+from findspot.chunk.symbols import Definition, FileSymbols, text_of
+from findspot.core.facts import (
+    LITERAL,
+    RETURNED,
+    UNKNOWN,
+    BindingFact,
+    DefinitionFact,
+    Facts,
+    ImportFact,
+    ReferenceFact,
+    Relation,
+)
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from findspot.chunk.grammars import Grammar
+
+_SELVES = ("self", "this", "cls")
+_PASSIVE = frozenset({"constant", "field", "variable"})
+"""Kinds that run nothing themselves: what stands in them belongs to what is around them."""
+
+_NAMED = {"call": Relation.CALL, "inherit": Relation.INHERIT, "decorate": Relation.DECORATE}
+
+
+@dataclass(slots=True)
+class _Reading:
+    """One file being read."""
+
+    source: bytes
+    definitions: list[Definition]
+    starts: list[int]
+    places: dict[Definition, int]
+    references: dict[tuple[int, str], ReferenceFact] = field(default_factory=dict)
+    bindings: dict[BindingFact, None] = field(default_factory=dict)
+    imports: list[ImportFact] = field(default_factory=list)
+    types_until: int = -1
+
+    def around(self, at: int) -> Definition | None:
+        """The innermost definition that holds a byte."""
+        place = bisect_right(self.starts, at) - 1
+        found = self.definitions[place] if place >= 0 else None
+        while found is not None and found.end_byte <= at:
+            found = found.parent
+        return found
+
+    def owner(self, at: int) -> int:
+        """The place of the innermost definition that runs what stands at a byte, or -1."""
+        found = self.around(at)
+        while found is not None and found.kind in _PASSIVE:
+            found = found.parent
+        return self.places[found] if found is not None else -1
+
+    def decorated(self, node: Node) -> int:
+        """The definition that an annotation belongs to: around it, or directly below."""
+        at, row = node.start_byte, node.start_point[0]
+        found = self.around(at)
+        if found is None or row > found.row or found.start_byte == at:
+            place = bisect_right(self.starts, at)
+            below = self.definitions[place] if place < len(self.definitions) else None
+            found = below if below is not None and below.parent is found else found
+        return self.places[found] if found is not None else -1
+
+
+def read_references(
+    grammar: Grammar, root: Node, source: bytes, symbols: FileSymbols, path: str
+) -> Facts | None:
+    """The facts of a file; None where its language has no query of references."""
+    if grammar.references is None:
+        return None
+    listed = symbols.definitions
+    reading = _Reading(source, listed, [d.start_byte for d in listed], {d: n for n, d in enumerate(listed)})
+    for match in grammar.reference_matches(root):
+        _read(reading, match, grammar.language, path)
+    references = sorted(reading.references.items(), key=lambda item: item[0][0])
+    kept = tuple(reference for _, reference in references)
+    return Facts(
+        symbols.package or "",
+        tuple(_definition(reading, d) for d in listed),
+        tuple(dict.fromkeys(reading.imports)),
+        tuple(_used(reading, kept)),
+        kept,
+    )
+
+
+def _definition(reading: _Reading, definition: Definition) -> DefinitionFact:
+    parent = reading.places[definition.parent] if definition.parent is not None else -1
+    first, last, scope = definition.row + 1, definition.last + 1, definition.scope or ""
+    return DefinitionFact(definition.name, definition.kind, first, last, parent, scope)
+
+
+def _read(reading: _Reading, match: dict[str, list[Node]], language: str, path: str) -> None:
+    for capture, nodes in match.items():
+        if capture in _NAMED:
+            _refer(reading, _NAMED[capture], nodes[0], match.get("on"))
+        elif capture == "type":
+            _use_types(reading, nodes[0])
+        elif capture == "bind":
+            _bind(reading, nodes, match)
+        elif capture in ("return", "returns"):
+            text = text_of(nodes[0], reading.source)
+            value = declared(text) if capture == "returns" else expression(text)
+            if value not in (UNKNOWN, LITERAL):
+                reading.bindings[BindingFact(reading.owner(nodes[0].start_byte), RETURNED, value)] = None
+        elif capture == "import":
+            text = text_of(nodes[0], reading.source)
+            reading.imports += read_imports(language, text, path, nodes[0].start_point[0] + 1)
+
+
+def _refer(reading: _Reading, relation: Relation, node: Node, on: list[Node] | None) -> None:
+    at = node.start_byte
+    name, receiver = text_of(node, reading.source), ""
+    if on:
+        receiver = expression(text_of(on[0], reading.source))
+        if receiver == LITERAL:
+            return
+    if relation is not Relation.CALL:
+        chain = f"{receiver}.{expression(name)}" if receiver else expression(name)
+        receiver, _, name = chain.rpartition(".")
+        name = name.removesuffix("[]").removesuffix("()")
+    owner = reading.decorated(node) if relation is Relation.DECORATE else reading.owner(at)
+    if name and name not in (UNKNOWN, LITERAL):
+        known = reading.references.get((at, ""))
+        if known is None or known.relation == Relation.CALL:  # a decorator that is called is a decorator
+            line = node.start_point[0] + 1
+            reading.references[at, ""] = ReferenceFact(relation, name, receiver, line, owner)
+
+
+def _use_types(reading: _Reading, node: Node) -> None:
+    """The types of an annotation, each once; types inside of types come with the outermost."""
+    if node.start_byte < reading.types_until:
+        return
+    reading.types_until = node.end_byte
+    owner = reading.owner(node.start_byte)
+    for found in type_names(text_of(node, reading.source)):
+        on, _, name = found.rpartition(".")
+        fact = ReferenceFact(Relation.TYPE_USE, name, on, node.start_point[0] + 1, owner)
+        reading.references.setdefault((node.start_byte, found), fact)
+
+
+def _bind(reading: _Reading, nodes: list[Node], match: dict[str, list[Node]]) -> None:
+    value = UNKNOWN
+    for capture in ("declared", "value", "each"):
+        if capture in match:
+            text = text_of(match[capture][0], reading.source)
+            value = declared(text) if capture == "declared" else expression(text)
+            if capture == "each" and value not in (UNKNOWN, LITERAL):
+                value = f"{value}[]" if "|" not in value else UNKNOWN
+            break
+    for node in nodes:
+        target = expression(text_of(node, reading.source))
+        if target.count(".") <= 1 and not target.endswith(("]", ")")):
+            reading.bindings[BindingFact(reading.owner(node.start_byte), target, value)] = None
+
+
+def _used(reading: _Reading, references: tuple[ReferenceFact, ...]) -> Iterator[BindingFact]:
+    """The bindings that a lookup can come upon: of attributes, types and modules, and of names used."""
+    roots = {_root(reference.on) or reference.name for reference in references}
+    roots.update(_root(part) for binding in reading.bindings for part in binding.value.split("|"))
+    kinds = {place: d.kind for d, place in reading.places.items()}
+    for binding in reading.bindings:
+        head, dot, _ = binding.target.partition(".")
+        known = binding.value not in (UNKNOWN, LITERAL)
+        if dot:
+            wanted = head in _SELVES and binding.value != UNKNOWN
+        elif kinds.get(binding.owner) in ("function", "method"):
+            wanted = binding.target == RETURNED or binding.target in roots
+        else:
+            wanted = known or binding.target in roots
+        if wanted:
+            yield binding
+
+
+def _root(chain: str) -> str:
+    for mark in (".", "(", "["):
+        chain = chain.partition(mark)[0]
+    return chain

@@ -1,0 +1,231 @@
+"""The text of expressions and types into the one small notation of `core.facts`."""
+
+from __future__ import annotations
+
+import re
+
+from findspot.core.facts import LITERAL, UNKNOWN
+
+MAX_CHARS = 2_000
+"""Longer expressions are tables and embedded programs; their chains say nothing."""
+
+MAX_DEPTH = 6
+"""Of brackets in brackets that are looked into."""
+
+_PLAIN = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*\Z")
+_LEAD = re.compile(
+    r"(?:(?:await|new|yield from|yield|try[?!]?|throw|typeof|go|defer|mut|ref|out|move)\b\s*|[&*]+|<-)\s*"
+)
+_LITERAL = re.compile(r"[rbfuRBFU@$]{0,2}[\"'`\d\[{]|(?:None|null|nil|true|false|True|False|undefined)\b|-\d")
+_ROOT = re.compile(r"(@@?|\$|#|::|\\)?([A-Za-z_][\w$]*(?:\\[A-Za-z_]\w*)*)")
+_STEP = re.compile(r"\s*(?:!!?|\?)?(?:\.|->|::|\?->)\s*(?:await\b|[#$@]?([A-Za-z_][\w$]*)[?!]?)?")
+_FLAT = r"[^<>()=;]*"
+_TURBOFISH = re.compile(rf"(?:::)?<{_FLAT}(?:<{_FLAT}(?:<{_FLAT}>{_FLAT})*>{_FLAT})*>(?=[({{.:]|$)")
+_SKIPPED = re.compile(r"\s(?=\s*[{.])|!$")
+_EITHER = re.compile(r"\s*(?:\bor\b|\|\||\?\?|\?:)\s*")
+_IF_ELSE = re.compile(r"\s+if\s.*\selse\s+", re.DOTALL)
+_AS = re.compile(r"\s+(?:as[?!]?|satisfies)\s+(?!const\b)(.+)\Z", re.DOTALL)
+_BRACKETS = re.compile(r"[()\[\]{}]|\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|`(?:\\.|[^`\\])*`")
+_CLOSING = {"(": ")", "[": "]", "{": "}"}
+
+
+def expression(text: str, depth: int = 0) -> str:
+    """A receiver or value as a chain of names, calls and elements; `?` where it is something else."""
+    if _PLAIN.match(text):
+        return LITERAL if _LITERAL.match(text) else text
+    if len(text) > MAX_CHARS or depth > MAX_DEPTH:
+        return UNKNOWN
+    text = text.strip()
+    while (lead := _LEAD.match(text)) is not None and lead.end():
+        text = text[lead.end() :]
+    if text.startswith("("):
+        return _bracketed(text, depth)
+    if _LITERAL.match(text):
+        return LITERAL if _is_whole(text) else UNKNOWN
+    root = _ROOT.match(text)
+    if root is None:
+        return UNKNOWN
+    start = f"self.{root[2]}" if root[1] in ("@", "@@") else root[2].rpartition("\\")[2]
+    return _chain(start, text, root.end(), depth)
+
+
+def _bracketed(text: str, depth: int) -> str:
+    end = closing(text, 0)
+    if end is None:
+        return UNKNOWN
+    inner = text[1 : end - 1]
+    cast = _AS.search(inner)
+    start = declared(cast[1]) if cast else expression(inner, depth + 1)
+    if start == UNKNOWN or (end < len(text) and "|" in start):
+        return UNKNOWN
+    return _chain(start, text, end, depth)
+
+
+def _chain(start: str, text: str, at: int, depth: int) -> str:
+    """Read members, calls and elements from `at` on; then an alternative, if one follows."""
+    parts = [start]
+    while at < len(text):
+        character = text[at]
+        if character in "([{":
+            end = closing(text, at)
+            if end is None:
+                return UNKNOWN
+            parts.append("[]" if character == "[" else "()")
+            if character == "{" and parts[-2:] == ["()", "()"]:  # a trailing block belongs to the call
+                parts.pop()
+            at = end
+        elif (step := _STEP.match(text, at)) is not None:
+            if step[1]:
+                parts.append(f".{step[1]}")
+            at = step.end()
+        elif (generic := _TURBOFISH.match(text, at)) is not None:
+            at = generic.end()
+        elif _SKIPPED.match(text, at):
+            at += 1
+        else:
+            return _alternative("".join(parts), text, at, depth)
+    return "".join(parts)
+
+
+def _alternative(first: str, text: str, at: int, depth: int) -> str:
+    """`a or b`, `a if c else b`, `a ?? b`, `a as T`: what may come of any of them."""
+    cast = _AS.match(text, at)
+    if cast:
+        return declared(cast[1])
+    either = _EITHER.match(text, at) or _IF_ELSE.match(text, at)
+    if either is None:
+        return UNKNOWN
+    second = expression(text[either.end() :], depth + 1)
+    return "|".join(value for value in (first, second) if value not in (UNKNOWN, LITERAL)) or UNKNOWN
+
+
+def closing(text: str, at: int) -> int | None:
+    """The place after the bracket that closes the one at `at`; quoted brackets do not count."""
+    depth = 0
+    for token in _BRACKETS.finditer(text, at):
+        character = token[0]
+        if character in _CLOSING:
+            depth += 1
+        elif len(character) == 1:
+            depth -= 1
+            if depth == 0:
+                return token.end()
+    return None
+
+
+def _is_whole(text: str) -> bool:
+    """Whether a literal is all there is, so that no member of it is meant."""
+    if text[0] in "[{":
+        return closing(text, 0) == len(text)
+    return not re.search(r"[\w\"'`\])]\s+(?:or|if|and)\s|\|\||\?\?", text)
+
+
+_TYPE_LEAD = re.compile(
+    r"(?:(?:mut|const|final|readonly|dyn|impl|some|any|val|var|unsafe|struct|enum|class|keyof|asserts|"
+    r"volatile|inout|static|ref|out|in|params|async)\s+|'\w+\s+|[&*:]+\s*|->\s*|@\w+\s+|\w+\s+is\s+)"
+)
+_TYPE_NAME = re.compile(r"\\?([A-Za-z_][\w$]*(?:(?:\.|::|\\)[A-Za-z_][\w$]*)*)\s*")
+_WRAPPER_NAMES = """
+Optional Promise PromiseLike Awaitable Annotated ClassVar Final Required NotRequired ReadOnly Readonly
+Partial NonNullable Awaited Box Rc Arc RefCell Cell Mutex RwLock Option Result Ref unique_ptr shared_ptr
+weak_ptr optional Task ValueTask Nullable Lazy Future CompletableFuture Supplier Provider Deferred Pin
+MutableStateFlow StateFlow Flow WeakReference AtomicReference Observable Cow Weak
+"""
+_CONTAINER_NAMES = """
+list List Sequence MutableSequence Iterable Iterator set Set frozenset FrozenSet tuple Tuple Array
+ReadonlyArray Vec VecDeque Collection deque Deque Generator AsyncIterator AsyncIterable AsyncGenerator
+vector IEnumerable IList ICollection IReadOnlyList IReadOnlyCollection MutableList ArrayList LinkedList
+HashSet MutableSet Stream ArrayDeque span IQueryable array
+"""
+_MAP_NAMES = """
+dict Dict Mapping MutableMapping defaultdict OrderedDict Map HashMap BTreeMap Record Dictionary MutableMap
+ConcurrentHashMap IDictionary unordered_map map ReadonlyMap
+"""
+_NO_NAMES = "None null undefined nil void unknown never NoneType Any any object Object"
+
+_WRAPPERS = frozenset(_WRAPPER_NAMES.split())
+"""Types whose members are used as if they were those of their first argument."""
+_CONTAINERS = frozenset(_CONTAINER_NAMES.split())
+_MAPS = frozenset(_MAP_NAMES.split())
+_NOTHING = frozenset(_NO_NAMES.split())
+
+
+def declared(text: str, depth: int = 0) -> str:
+    """A declared type as `:Name`, `:[]Name` or alternatives; `?` where it names none."""
+    names = _type(text, depth)
+    if names and all(name.startswith("type ") for name in names):
+        return "|".join(name[5:] for name in names)
+    return ":" + "|".join(names) if names else UNKNOWN
+
+
+def _type(text: str, depth: int) -> list[str]:
+    text = text.strip().strip("\"'")
+    if depth > MAX_DEPTH or len(text) > MAX_CHARS:
+        return []
+    while (lead := _TYPE_LEAD.match(text)) is not None:
+        text = text[lead.end() :]
+    options = split(text, "|") if "|" in text else [text]
+    if len(options) > 1:
+        return list(dict.fromkeys(name for option in options for name in _type(option, depth + 1)))
+    if text.startswith("[") or text.endswith("[]"):  # `[]Foo`, `[Foo]`, `[String: Foo]`, `Foo[]`
+        inner = text[:-2] if text.endswith("[]") else text[2:] if text.startswith("[]") else text[1:-1]
+        return [f"[]{name}" for name in _type(split(inner, ":")[-1], depth + 1)]
+    if text.startswith("(") and closing(text, 0) == len(text):
+        return _type(text[1:-1], depth + 1)
+    found = _TYPE_NAME.match(text)
+    if found is None:
+        return []
+    name = found[1].replace("::", ".").replace("\\", ".")
+    return _generic(name, text[found.end() :], depth)
+
+
+def _generic(name: str, rest: str, depth: int) -> list[str]:
+    last = name.rpartition(".")[2]
+    if last in _NOTHING or rest.startswith(("=>", "(")):
+        return []
+    arguments = _arguments(rest)
+    if last in _WRAPPERS and arguments:
+        return _type(arguments[0], depth + 1)
+    if last in ("Union",):
+        return [found for argument in arguments for found in _type(argument, depth + 1)]
+    if last in ("Type", "type") and arguments:
+        return [f"type {found}" for found in _type(arguments[0], depth + 1)]
+    if last in _CONTAINERS and arguments:
+        return [f"[]{found}" for found in _type(arguments[0], depth + 1)]
+    if last == "map" and rest.startswith("[") and not rest.endswith("]"):  # Go
+        return [f"[]{found}" for found in _type(rest[(closing(rest, 0) or 0) :], depth + 1)]
+    if last in _MAPS and arguments:
+        return [f"[]{found}" for found in _type(arguments[-1], depth + 1)]
+    return [name]
+
+
+def _arguments(rest: str) -> list[str]:
+    """The type arguments that stand in `<…>` or `[…]`."""
+    rest = rest.strip().rstrip("?!*& ")
+    if len(rest) > 2 and (rest[0], rest[-1]) in (("<", ">"), ("[", "]")):
+        return split(rest[1:-1], ",")
+    return []
+
+
+def split(text: str, mark: str) -> list[str]:
+    """The parts between the marks that stand in no bracket."""
+    parts, depth, start = [], 0, 0
+    for at, character in enumerate(text):
+        if character in "([{<":
+            depth += 1
+        elif character in ")]}" or (character == ">" and text[at - 1 : at] not in ("=", "-")):
+            depth -= 1
+        elif character == mark and depth == 0:
+            parts.append(text[start:at])
+            start = at + 1
+    parts.append(text[start:])
+    return parts
+
+
+_TYPE_WORDS = re.compile(r"[A-Za-z_$][\w$]*(?:(?:\.|::|\\)[A-Za-z_$][\w$]*)*")
+
+
+def type_names(text: str) -> list[str]:
+    """Every named type of a type expression, qualified names joined by dots."""
+    found = _TYPE_WORDS.findall(text.partition(" as ")[0])
+    return list(dict.fromkeys(name.replace("::", ".").replace("\\", ".") for name in found))

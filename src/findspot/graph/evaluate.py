@@ -1,0 +1,305 @@
+"""Expressions into values: names through scopes and imports, members through types."""
+
+from __future__ import annotations
+
+import re
+import threading
+
+from findspot.core.facts import LITERAL, RETURNED, UNKNOWN, WHOLE, ImportFact
+from findspot.graph.modules import Modules
+from findspot.graph.sources import VALUE_KINDS, Def, Sources, SourceView
+from findspot.graph.types import Types
+from findspot.graph.values import EXTERNAL, IMPORTED, INFERRED, MEMBER, TYPED, Value, What
+
+MAX_STEPS = 24
+"""Expressions within expressions followed for one reference; real code needs a handful."""
+
+MAX_RETURNS = 4
+"""`return` statements looked at where no type is declared."""
+
+_SELVES = frozenset({"self", "this"})
+_OWN_TYPES = frozenset({"cls", "Self", "static", "class"})
+_PARENTS = frozenset({"super", "parent", "base"})
+_PROPERTIES = frozenset({"property", "cached_property", "classproperty", "hybrid_property"})
+_STEP = re.compile(r"\(\)|\[\]|\.[\w$]+")
+
+Values = list[Value]
+Scope = dict[str, list[tuple[int, str]]]
+
+
+class Evaluator:
+    """The meaning of expressions in one generation of a project."""
+
+    def __init__(self, sources: Sources) -> None:
+        self.sources = sources
+        self.modules = Modules(sources)
+        self.types = Types(sources, self.named_types)
+        self._names: dict[tuple[int, int, str], Values | None] = {}
+        self._exported: dict[tuple[int, str], Values | None] = {}
+        self._here = threading.local()
+
+    @property
+    def _running(self) -> set[object]:
+        """What this thread is working out, so that a name defined by itself comes to an end."""
+        running: set[object] | None = getattr(self._here, "running", None)
+        if running is None:
+            running = self._here.running = set()
+        return running
+
+    def value_of(self, expression: str, view: SourceView, owner: Def | None) -> Values:
+        """What an expression may be: nothing where that is unknown."""
+        is_type = expression[:1] == ":"
+        read = self._declared if is_type else self._chain
+        parts = expression[is_type:].split("|")
+        return [value for part in parts for value in read(part, view, owner)]
+
+    def _chain(self, text: str, view: SourceView, owner: Def | None) -> Values:
+        if text in (UNKNOWN, ""):
+            return []
+        if text[0] == LITERAL:
+            return [EXTERNAL]
+        first = _STEP.search(text)
+        root = text[: first.start()] if first else text
+        values = self.root(root, view, owner)
+        for step in _STEP.findall(text[len(root) :]):
+            if not values:
+                return []
+            values = [after for value in values for after in self._step(value, step)]
+        return values
+
+    def _step(self, value: Value, step: str) -> Values:
+        if value.what is What.EXTERNAL:
+            return [EXTERNAL]
+        if step == "()":
+            return self.called(value)
+        if step == "[]":
+            return self._element(value)
+        return self.attribute(value, step[1:])
+
+    def root(self, name: str, view: SourceView, owner: Def | None) -> Values:
+        """The value of a bare name, `self` and its like included; nothing where it is unknown."""
+        if name in _SELVES or name in _OWN_TYPES or name in _PARENTS:
+            around = self.types.around(owner)
+            if around is not None:
+                what = What.INSTANCE if name in _SELVES else What.TYPE if name in _OWN_TYPES else What.PARENT
+                return [Value(what, around, MEMBER)]
+            if name in _SELVES:
+                return []
+        found = self.lookup(name, view, owner)
+        return [EXTERNAL] if found is None else found
+
+    def lookup(self, name: str, view: SourceView, owner: Def | None) -> Values | None:
+        """A name by the rules of scope and import: None where nothing says what it is."""
+        key = (view.id, owner.place if owner is not None else -1, name)
+        if key in self._names:
+            return self._names[key]
+        if key in self._running or len(self._running) > MAX_STEPS:
+            return []
+        self._running.add(key)
+        try:
+            found = self._lookup(name, view, owner)
+        finally:
+            self._running.discard(key)
+        if not self._running:  # what was cut short on the way is not the whole truth
+            self._names[key] = found
+        return found
+
+    def _lookup(self, name: str, view: SourceView, owner: Def | None) -> Values | None:
+        for scope in (owner, *owner.around) if owner is not None else ():
+            found = self._in_scope(name, scope, scope is owner)
+            if found is not None:
+                return found
+        found = self._in_module(name, view)
+        return found if found is not None else self._shared(name, view)
+
+    def _in_scope(self, name: str, scope: Def, innermost: bool) -> Values | None:
+        if scope.is_type and scope.kind != "module":
+            if not innermost and not scope.file.traits.bare_members:
+                return None
+            if not scope.file.traits.bare_members:
+                return self._local(name, scope.children.get(name), scope.bindings, scope.file)
+            found = self.attribute(Value(What.INSTANCE, self.types.home(scope)), name)
+            return found if found and found != [EXTERNAL] else None
+        return self._local(name, scope.children.get(name), scope.bindings, scope.file)
+
+    def _local(
+        self, name: str, definitions: list[Def] | None, bindings: Scope, view: SourceView
+    ) -> Values | None:
+        if definitions:
+            return [value for definition in definitions[-2:] for value in self.of_definition(definition)]
+        if name in bindings:
+            return self._bound(bindings[name], view)
+        return None
+
+    def _bound(self, bindings: list[tuple[int, str]], view: SourceView) -> Values:
+        """What any of the assignments makes of it; literals count only where there is nothing else."""
+        found = [v for place, value in bindings for v in self.value_of(value, view, view.owner(place))]
+        known = [value for value in found if value.what is not What.EXTERNAL]
+        return list(dict.fromkeys(known or found))
+
+    def of_definition(self, definition: Def) -> Values:
+        """A definition as a value."""
+        if definition.is_type:
+            return [Value(What.TYPE, definition)]
+        if definition.kind in VALUE_KINDS:
+            parent = definition.parent
+            bindings = parent.bindings if parent is not None else definition.file.bindings
+            return self._bound(bindings.get(definition.name, []), definition.file)
+        return [Value(What.FUNCTION, definition)]
+
+    def _in_module(self, name: str, view: SourceView) -> Values | None:
+        found = self._local(name, view.tops.get(name), view.bindings, view)
+        imported = view.imports.get(name)
+        if imported and not (found and all(value.what is not What.EXTERNAL for value in found)):
+            outside = [value for fact in imported for value in self.imported(fact, view)]
+            return list(dict.fromkeys([*(found or []), *outside]))
+        if found is not None:
+            return found
+        for fact in view.imports.get(WHOLE, ()):
+            for target in self.modules.resolve(view, fact.module):
+                there = self.exported(target, name)
+                if there:
+                    return [value.times(IMPORTED) for value in there]
+        return None
+
+    def _shared(self, name: str, view: SourceView) -> Values | None:
+        """Names that other files share with this one unsaid; Python and JavaScript have none."""
+        return None
+
+    def imported(self, fact: ImportFact, view: SourceView) -> Values:
+        """What an import brings in: `EXTERNAL` where its module is not of the project."""
+        found: Values = []
+        targets = self.modules.resolve(view, fact.module)
+        for target in targets:
+            if fact.original == WHOLE:
+                other = self.sources.at(target)
+                found += [Value(What.MODULE, other, IMPORTED)] if other is not None else []
+                continue
+            there = self.exported(target, fact.original)
+            found += [value.times(IMPORTED) for value in there or ()]
+        if found or targets:
+            return found
+        if fact.original != WHOLE and (path := self.modules.inner(view, fact)) is not None:
+            module = self.sources.at(path)
+            return [Value(What.MODULE, module, IMPORTED)] if module is not None else []
+        folder = self.modules.folder(view, fact)
+        return [EXTERNAL] if folder is None else [Value(What.FOLDER, folder, IMPORTED)]
+
+    def exported(self, path: str, name: str) -> Values | None:
+        """A top-level name of a file, re-exports followed."""
+        view = self.sources.at(path)
+        key = (view.id if view is not None else -1, name)
+        if view is None or key in self._running or len(self._running) > MAX_STEPS:
+            return None
+        if key in self._exported:
+            return self._exported[key]
+        self._running.add(key)
+        try:
+            found = self._in_module(name, view)
+            if not found:
+                inside = self.modules.submodule(path, name)
+                module = self.sources.at(inside) if inside else None
+                found = [Value(What.MODULE, module)] if module is not None else found
+        finally:
+            self._running.discard(key)
+        if not self._running:
+            self._exported[key] = found
+        return found
+
+    def attribute(self, value: Value, name: str) -> Values:
+        """A member of a value."""
+        if value.what is What.MODULE and isinstance(value.of, SourceView):
+            return [v.times(value.trust) for v in self.exported(value.of.path, name) or ()]
+        if value.what is What.FOLDER and isinstance(value.of, str):
+            return self._in_folder(value.of, name)
+        if isinstance(value.of, Def) and value.what in (What.INSTANCE, What.TYPE):
+            return self._of_type(value, value.of, name)
+        if isinstance(value.of, Def) and value.what is What.PARENT:
+            return self._of_parent(value.of, name)
+        return [EXTERNAL] if value.what is What.EXTERNAL else []
+
+    def _in_folder(self, folder: str, name: str) -> Values:
+        path = self.modules.package(folder, name)
+        module = self.sources.at(path) if path else None
+        if module is not None:
+            return [Value(What.MODULE, module, IMPORTED)]
+        below = f"{folder}/{name}"
+        return [Value(What.FOLDER, below, IMPORTED)] if self.modules.is_folder(below) else []
+
+    def _of_type(self, value: Value, of: Def, name: str) -> Values:
+        member = self.types.member(of, name)
+        if member is not None and member.kind not in VALUE_KINDS:
+            if member.is_type:
+                return [Value(What.TYPE, member, value.trust)]
+            function = Value(What.FUNCTION, member, value.trust, of)
+            if value.what is What.INSTANCE and member.file.decorated_by(member, _PROPERTIES):
+                return self.called(function)
+            return [function]
+        for owner in (of, *self.types.ancestors(of)):
+            bindings = owner.bindings.get(name)
+            if bindings:
+                return [v.times(value.trust) for v in self._bound(bindings, owner.file)]
+        if member is not None:
+            return []
+        return [EXTERNAL] if self.types.opaque(of) else []
+
+    def _of_parent(self, of: Def, name: str) -> Values:
+        parents, external = self.types.parents(of)
+        for parent in parents:
+            found = self.types.member(parent, name)
+            if found is not None:
+                return [Value(What.FUNCTION, found, MEMBER, of)]
+        return [EXTERNAL] if external or not parents else []
+
+    def called(self, value: Value) -> Values:
+        """What calling a value gives."""
+        if value.what is What.PARENT:
+            return [value]
+        if value.what is What.TYPE:
+            return [Value(What.INSTANCE, value.of, value.trust * TYPED)]
+        if value.what is What.FUNCTION and isinstance(value.of, Def):
+            return self._returned(value.of, value)
+        if value.what is What.INSTANCE and isinstance(value.of, Def):
+            method = self.types.member(value.of, "__call__")
+            return self._returned(method, value) if method is not None else []
+        return [EXTERNAL] if value.what is What.EXTERNAL else []
+
+    def _returned(self, function: Def, value: Value) -> Values:
+        returned = function.bindings.get(RETURNED, [])
+        types = [item for item in returned if item[1][:1] == ":"]
+        found: Values = []
+        for place, text in types or returned[:MAX_RETURNS]:
+            if text in (":Self", ":self", ":static", ":this", "self", "this") and value.on is not None:
+                found.append(Value(What.INSTANCE, value.on, value.trust))
+                continue
+            key = (function, text)
+            if key in self._running or len(self._running) > MAX_STEPS:
+                continue
+            self._running.add(key)
+            found += self.value_of(text, function.file, function.file.owner(place))
+            self._running.discard(key)
+        trust = value.trust * (TYPED if types else INFERRED)
+        return list(dict.fromkeys(v if v.what is What.EXTERNAL else v.times(trust) for v in found))
+
+    def _element(self, value: Value) -> Values:
+        if value.what is What.ELEMENTS and isinstance(value.of, Def):
+            return [Value(What.INSTANCE, value.of, value.trust)]
+        if value.what is What.INSTANCE and isinstance(value.of, Def):
+            method = self.types.member(value.of, "__getitem__")
+            return self._returned(method, value) if method is not None else []
+        return []
+
+    def _declared(self, text: str, view: SourceView, owner: Def | None) -> Values:
+        """Instances of a declared type."""
+        depth = (len(text) - len(text.lstrip("[]"))) // 2
+        what = What.ELEMENTS if depth else What.INSTANCE
+        types = self.named_types(text.lstrip("[]"), view, owner)
+        return [v if v.what is What.EXTERNAL else Value(what, v.of, v.trust * TYPED) for v in types]
+
+    def named_types(self, name: str, view: SourceView, owner: Def | None) -> Values:
+        """The types that a (qualified) name means."""
+        if name in ("Self", "self", "static", "this"):
+            around = self.types.around(owner)
+            return [Value(What.TYPE, around)] if around is not None else []
+        found = self._chain(name, view, owner)
+        return [value for value in found if value.what in (What.TYPE, What.EXTERNAL)]

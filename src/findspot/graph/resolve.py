@@ -1,0 +1,121 @@
+"""References into targets: by scope, import and receiver, then by a name that only one thing has."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from findspot.core.facts import ReferenceFact, Relation
+from findspot.graph.common import COMMON_METHODS
+from findspot.graph.evaluate import Evaluator
+from findspot.graph.sources import VALUE_KINDS, Def, SourceView
+from findspot.graph.values import UNIQUE, Value, What
+from findspot.rank.roles import Role, role_of
+
+MAX_CANDIDATES = 40
+"""Definitions of one name compared; a name that more things have says nothing."""
+
+EXTERNAL, UNKNOWN, AMBIGUOUS = "external", "unknown", "ambiguous"
+
+Target = Def | SourceView
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """What a reference refers to, each with a confidence; else why nothing is said."""
+
+    targets: tuple[tuple[Target, float], ...] = ()
+    reason: str = ""
+    candidates: tuple[Def, ...] = ()
+
+
+class Resolver:
+    """Resolves each reference of a generation once."""
+
+    def __init__(self, evaluator: Evaluator) -> None:
+        self.evaluator = evaluator
+        self._done: dict[tuple[int, ReferenceFact], Resolution] = {}
+        self._unique: dict[tuple[str, str, bool], tuple[Def | None, tuple[Def, ...]]] = {}
+
+    def resolve(self, view: SourceView, reference: ReferenceFact) -> Resolution:
+        key = (view.id, reference)
+        if key not in self._done:
+            self._done[key] = self._resolve(view, reference)
+        return self._done[key]
+
+    def _resolve(self, view: SourceView, reference: ReferenceFact) -> Resolution:
+        owner = view.owner(reference.owner)
+        if reference.relation in (Relation.INHERIT, Relation.DECORATE) and owner is not None:
+            owner = owner.parent  # what stands above a definition is looked up around it
+        if reference.on:
+            receivers = self.evaluator.value_of(reference.on, view, owner)
+            if not receivers:
+                return self._by_name(view, reference)
+            values = [v for receiver in receivers for v in self.evaluator.attribute(receiver, reference.name)]
+            if not values:
+                return self._by_name(view, reference)
+        else:
+            values = self.evaluator.root(reference.name, view, owner)
+        return self._targets(values)
+
+    def _targets(self, values: list[Value]) -> Resolution:
+        found: dict[Target, float] = {}
+        for value in values:
+            target = self._target(value)
+            if target is not None:
+                found[target] = max(found.get(target, 0.0), value.trust)
+        if found:
+            share = 1.0 if len(found) == 1 else 0.8
+            return Resolution(tuple((target, round(trust * share, 3)) for target, trust in found.items()))
+        external = any(value.what is What.EXTERNAL for value in values)
+        return Resolution(reason=EXTERNAL if external else UNKNOWN)
+
+    def _target(self, value: Value) -> Target | None:
+        if value.what is What.INSTANCE and isinstance(value.of, Def):
+            return self.evaluator.types.member(value.of, "__call__")
+        if value.what is What.PARENT and isinstance(value.of, Def):
+            parents = self.evaluator.types.parents(value.of)[0]
+            return parents[0] if parents else None
+        if value.what in (What.TYPE, What.FUNCTION, What.MODULE) and isinstance(value.of, Def | SourceView):
+            return value.of
+        return None
+
+    def _by_name(self, view: SourceView, reference: ReferenceFact) -> Resolution:
+        """A method of an unknown receiver: the only one of its name, or the root of its overrides."""
+        name = reference.name
+        if reference.relation != Relation.CALL or name in COMMON_METHODS or name.startswith("__"):
+            return Resolution(reason=UNKNOWN)
+        key = (view.traits.family, name, role_of(view.path) is Role.TEST)
+        if key not in self._unique:
+            self._unique[key] = self._only(*key)
+        only, candidates = self._unique[key]
+        if only is not None:
+            return Resolution(((only, UNIQUE),))
+        return Resolution(reason=AMBIGUOUS if candidates else UNKNOWN, candidates=candidates)
+
+    def _only(self, family: str, name: str, from_tests: bool) -> tuple[Def | None, tuple[Def, ...]]:
+        methods = [d for d in self.evaluator.sources.defining(name, family) if self._is_method(d)]
+        if not from_tests:
+            methods = [d for d in methods if role_of(d.file.path) is not Role.TEST]
+        if not methods or len(methods) > MAX_CANDIDATES:
+            return None, tuple(methods[:MAX_CANDIDATES])
+        roots = {self._root(method) for method in methods}
+        return (roots.pop() if len(roots) == 1 else None), tuple(methods)
+
+    def _is_method(self, definition: Def) -> bool:
+        if definition.kind in VALUE_KINDS or definition.is_type:
+            return False
+        return bool(definition.scope) or (definition.parent is not None and definition.parent.is_type)
+
+    def _root(self, method: Def) -> Def:
+        """The method that it overrides and that overrides nothing itself."""
+        overridden = self.overridden(method)
+        return overridden[-1] if overridden else method
+
+    def overridden(self, method: Def) -> list[Def]:
+        """The methods of the same name in the supertypes, nearest first."""
+        around = self.evaluator.types.around(method)
+        if around is None or not self._is_method(method):
+            return []
+        types = self.evaluator.types
+        found = (types.own(ancestor, method.name) for ancestor in types.ancestors(around))
+        return [m for m in found if m is not None and m is not method and self._is_method(m)]

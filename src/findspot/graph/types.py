@@ -1,0 +1,146 @@
+"""Types and their members: what they inherit, what extends them, where a member is found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from findspot.core.facts import ReferenceFact, Relation
+from findspot.graph.sources import SATELLITE_KINDS, Def, Sources, SourceView
+from findspot.graph.values import Value, What
+
+MAX_ANCESTORS = 60
+"""More ancestors than any real hierarchy has."""
+
+TypeLookup = Callable[[str, SourceView, Def | None], list[Value]]
+
+
+class Types:
+    """The hierarchy of one generation; each type is worked out when first asked for."""
+
+    def __init__(self, sources: Sources, lookup: TypeLookup) -> None:
+        self._sources = sources
+        self._lookup = lookup
+        self._parents: dict[Def, tuple[list[Def], bool]] = {}
+        self._satellites: dict[Def, list[Def]] = {}
+        self._homes: dict[Def, Def | None] = {}
+        self._members: dict[tuple[Def, str], Def | None] = {}
+        self._opening: set[Def] = set()
+
+    def home(self, definition: Def) -> Def:
+        """The type that an extension or implementation adds to; any other type is its own."""
+        if definition.kind not in SATELLITE_KINDS:
+            return definition
+        if definition not in self._homes:
+            self._homes[definition] = None  # while it is looked up, and where nothing is found
+            self._homes[definition] = self._named(definition.name, definition.file, definition)
+        return self._homes[definition] or definition
+
+    def around(self, owner: Def | None) -> Def | None:
+        """The type whose member the code of a definition is."""
+        for definition in (owner, *owner.around) if owner is not None else ():
+            if definition.is_type and definition.kind != "module":
+                return self.home(definition)
+            if definition.scope:
+                return self._named(definition.scope, definition.file, definition)
+        return None
+
+    def _named(self, name: str, view: SourceView, inside: Def) -> Def | None:
+        found = self._lookup(name.rpartition(".")[2], view, inside.parent)
+        types = [value.of for value in found if value.what is What.TYPE and isinstance(value.of, Def)]
+        return next((t for t in types if t.kind not in SATELLITE_KINDS), None)
+
+    def satellites(self, of: Def) -> list[Def]:
+        """What adds members to a type from outside: extensions, implementations, methods with a scope."""
+        if not of.file.traits.satellites:
+            return []
+        if of not in self._satellites:
+            self._satellites[of] = []
+            self._satellites[of] = [
+                definition
+                for view in self._sources.naming(of.name)
+                if view.traits.family == of.file.traits.family
+                for definition in view.definitions
+                if definition is not of and self._adds_to(definition, of)
+            ]
+        return self._satellites[of]
+
+    def _adds_to(self, definition: Def, of: Def) -> bool:
+        if definition.kind in SATELLITE_KINDS and definition.name == of.name:
+            return self.home(definition) is of
+        scope = definition.scope.rpartition(".")[2]
+        return scope == of.name and self.around(definition) is of
+
+    def parents(self, of: Def) -> tuple[list[Def], bool]:
+        """The types it inherits from or conforms to, and whether some are not of the project."""
+        if of not in self._parents:
+            self._parents[of] = ([], False)  # a type that inherits from itself ends here
+            found: list[Def] = []
+            external = False
+            for part in (of, *(s for s in self.satellites(of) if s.kind in SATELLITE_KINDS)):
+                for reference in part.file.by_owner.get(part.place, ()):
+                    if reference.relation == Relation.INHERIT:
+                        types = self.supertype(reference, part)
+                        found += [t for t in types if t not in found and t is not of]
+                        external = external or not types
+            self._parents[of] = (found, external)
+        return self._parents[of]
+
+    def supertype(self, reference: ReferenceFact, part: Def) -> list[Def]:
+        """The types of the project that one clause of inheritance names."""
+        chain = f"{reference.on}.{reference.name}" if reference.on else reference.name
+        found = self._lookup(chain, part.file, part.parent)
+        types = [v.of for v in found if v.what is What.TYPE and isinstance(v.of, Def)]
+        return [self.home(t) for t in types]
+
+    def ancestors(self, of: Def) -> list[Def]:
+        """All supertypes, in the order in which members are looked for."""
+        found: list[Def] = []
+        waiting = list(self.parents(of)[0])
+        while waiting and len(found) < MAX_ANCESTORS:
+            current = waiting.pop(0)
+            if current not in found and current is not of:
+                found.append(current)
+                waiting = [*self.parents(current)[0], *waiting]
+        return found
+
+    def opaque(self, of: Def) -> bool:
+        """Whether something that it inherits from is not of the project."""
+        return any(self.parents(t)[1] for t in (of, *self.ancestors(of)))
+
+    def own(self, of: Def, name: str) -> Def | None:
+        """A member that the type itself, or an extension of it, defines."""
+        found = of.children.get(name)
+        if found:
+            return found[-1] if of.file.traits.family == "python" else found[0]
+        for part in self.satellites(of):
+            if part.scope and part.name == name:
+                return part
+            if part.kind in SATELLITE_KINDS and name in part.children:
+                return part.children[name][0]
+        return None
+
+    def member(self, of: Def, name: str) -> Def | None:
+        """A member, its own or the nearest inherited one."""
+        key = (of, name)
+        if key not in self._members:
+            owners = (of, *self.ancestors(of))
+            self._members[key] = next((m for t in owners if (m := self.own(t, name)) is not None), None)
+        return self._members[key]
+
+    def members(self, of: Def) -> list[Def]:
+        """Everything that the type itself and its extensions define."""
+        found = [child for group in of.children.values() for child in group]
+        for part in self.satellites(of):
+            if part.kind in SATELLITE_KINDS:
+                found += [child for group in part.children.values() for child in group]
+            else:
+                found.append(part)
+        return found
+
+    def constructor(self, of: Def) -> Def | None:
+        """The method that runs when an instance is made."""
+        for name in of.file.traits.constructors:
+            found = self.member(of, name)
+            if found is not None:
+                return found
+        return None

@@ -1,0 +1,57 @@
+"""What an expression may stand for, and how far that is to be trusted."""
+
+from __future__ import annotations
+
+from enum import Enum, auto
+from typing import NamedTuple
+
+from findspot.graph.sources import Def, SourceView
+
+SCOPE = 1.0
+"""The name is defined in the same file, or visible there by the rules of the language."""
+IMPORTED = 0.95
+"""An import leads to it; modules can be replaced at run time."""
+MEMBER = 0.95
+"""A member of the type of `self`, its own or inherited; a subclass may override it."""
+TYPED = 0.95
+"""A member of a declared or constructed type."""
+INFERRED = 0.85
+"""What a function without a declared type returns, read from its `return` statements."""
+SHARED = 0.9
+"""Visible to all files of a package or folder, and the only one of its name there."""
+UNIQUE = 0.6
+"""Nothing but the name is known, and the project has one definition of it (or one and its overrides)."""
+DISPATCHED = 0.4
+"""A call of the overridden method, which may reach this one."""
+FLOOR = 0.5
+"""What answers show unless asked for more: whatever is in doubt stays out."""
+
+
+class What(Enum):
+    """The kinds of value."""
+
+    INSTANCE = auto()
+    TYPE = auto()
+    FUNCTION = auto()
+    MODULE = auto()
+    FOLDER = auto()
+    ELEMENTS = auto()
+    PARENT = auto()
+    EXTERNAL = auto()
+
+
+class Value(NamedTuple):
+    """A value: an instance or a type by its definition, a function, a module by its file."""
+
+    what: What
+    of: Def | SourceView | str | None
+    trust: float = SCOPE
+    on: Def | None = None
+    """The type through which a function was reached: what its `Self` is."""
+
+    def times(self, trust: float) -> Value:
+        return self if trust == 1.0 else self._replace(trust=self.trust * trust)
+
+
+EXTERNAL = Value(What.EXTERNAL, None)
+"""Something that the project does not define."""
