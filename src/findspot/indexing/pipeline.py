@@ -19,6 +19,7 @@ from findspot.discover.walk import Discovery, look, walk
 from findspot.embed.batch import POOLING_REVISION
 from findspot.embed.protocol import Embedder
 from findspot.embed.registry import open_embedder, provider_named
+from findspot.indexing.adoption import adopt
 from findspot.indexing.delta import Delta, compare, outermost
 from findspot.indexing.embedding import embedded, renew_vectors
 from findspot.indexing.messages import Indexed, Job, Outcome, Setup, Unchanged
@@ -73,6 +74,7 @@ def apply(run: Run) -> IndexReport:
     """Bring the index of a project up to date with its files."""
     run.progress(Progress(0, 0, "scanning"))
     found = discover(run)
+    _adopt(run, found)
     with run.store.writer(WAIT_S) as writer:
         run.created = not writer.meta().get("created_at")
         force = _prepare(run, writer)
@@ -141,6 +143,14 @@ def discover(run: Run) -> Discovery:
     if len(found.files) > limit and not run.allow_large:
         raise FileLimitError(len(found.files), limit)
     return found
+
+
+def _adopt(run: Run, found: Discovery) -> None:
+    """Begin a new index from that of another copy of the same files."""
+    if not run.force and isinstance(run.store, IndexStore):
+        whose = adopt(run.store, run.root, {"model": run.model, "pipeline": _pipeline(run)}, found.files)
+        if whose:
+            found.notes.append(f"Unchanged files were taken over from the index of {whose}.")
 
 
 def policy_of(settings: Settings) -> Policy:

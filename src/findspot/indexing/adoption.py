@@ -1,0 +1,125 @@
+"""A new index begun from one that is there already: of another worktree, clone or copy of the same files.
+
+Which one that is, the files themselves say: paths and sizes are compared, and nothing of git is
+read. The whole index is copied, and the run that follows compares every file with it by hash: what
+is the same stays, with its chunks and vectors, and the rest is cut, embedded or removed as ever.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import sqlite3
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from findspot.core.errors import FindspotError, IndexBusyError, IndexCorruptError
+from findspot.core.files import make_private_dir, translated_os_errors
+from findspot.core.locks import writer_lock
+from findspot.core.log import get_logger
+from findspot.core.model import SourceFile
+from findspot.store import database as rows
+from findspot.store.derived import KEYWORDS, VECTORS
+from findspot.store.index import LOCK_NAME, IndexStore
+from findspot.store.schema import FORMAT_VERSION
+
+_log = get_logger("indexing")
+
+MIN_FILES = 20
+"""Fewer files are indexed faster than they are compared."""
+
+_SAMPLE = 64
+_MIN_ALIKE = 0.5
+"""The share of sampled files that must be there, of the same size. Below it, cutting costs no more."""
+
+_WAIT_S = 1.0
+_FRESH = f"{rows.FILE_NAME}.new"
+
+_ITS_OWN = (
+    "created_at", "updated_at", "checked_at", "last_full_index", "scanned_ns", "done", "total", "notes",
+    "last_error",
+)  # fmt: skip
+"""What an index says of its own runs. Without `scanned_ns` no time of writing proves anything."""
+
+
+def adopt(store: IndexStore, root: Path, made_by: dict[str, str], files: Sequence[SourceFile]) -> str | None:
+    """Begin an index that does not exist yet from the most similar one; returns whose it was.
+
+    `made_by` is what has to be the same in both: the model, and how files are cut.
+    """
+    if store.exists or len(files) < MIN_FILES:
+        return None
+    sibling = _most_alike(store.folder, made_by, _sample(files))
+    if sibling is None:
+        return None
+    _remove_unfinished(store.folder)
+    try:
+        with writer_lock(store.folder / LOCK_NAME), writer_lock(sibling / LOCK_NAME, _WAIT_S):
+            if store.database.is_file():  # made by another process meanwhile
+                return None
+            with translated_os_errors(store.folder), rows.translated(sibling / rows.FILE_NAME):
+                return _copy(sibling, store.folder, root)
+    except (IndexBusyError, IndexCorruptError) as error:
+        _log.info("not begun from the index in %s: %s", sibling.name, error.developer_message)
+        return None  # it is made from nothing
+    finally:
+        _remove_unfinished(store.folder)
+
+
+def _sample(files: Sequence[SourceFile]) -> list[SourceFile]:
+    return list(files[:: max(1, len(files) // _SAMPLE)])
+
+
+def _most_alike(own: Path, made_by: dict[str, str], sample: Sequence[SourceFile]) -> Path | None:
+    """The index folder that holds most of the sampled files, if that is enough of them."""
+    found = [(_alike(folder, made_by, sample), folder) for folder in _others(own)]
+    best, folder = max(found, default=(0, own))
+    return folder if best >= _MIN_ALIKE * len(sample) else None
+
+
+def _others(own: Path) -> Iterator[Path]:
+    for folder in sorted(own.parent.iterdir()) if own.parent.is_dir() else ():
+        if folder != own and (folder / rows.FILE_NAME).is_file():
+            yield folder
+
+
+def _alike(folder: Path, made_by: dict[str, str], sample: Sequence[SourceFile]) -> int:
+    path = folder / rows.FILE_NAME
+    wanted = {**made_by, "build": "complete"}
+    with (
+        contextlib.suppress(FindspotError),
+        rows.translated(path),
+        contextlib.closing(rows.connect(path)) as db,
+    ):
+        if rows.format_of(db) == FORMAT_VERSION and wanted.items() <= rows.read_meta(db).items():
+            there = ((rows.find_file(db, file.path), file) for file in sample)
+            return sum(known is not None and known.size == file.size for known, file in there)
+    return 0
+
+
+def _copy(sibling: Path, own: Path, root: Path) -> str:
+    """Copy all that an index is; the database comes last and at once, and makes it one."""
+    for part in (KEYWORDS, VECTORS):
+        shutil.rmtree(own / part, ignore_errors=True)
+        if (sibling / part).is_dir():
+            shutil.copytree(sibling / part, own / part)
+    with (
+        contextlib.closing(rows.connect(sibling / rows.FILE_NAME)) as source,
+        contextlib.closing(sqlite3.connect(own / _FRESH, isolation_level=None)) as fresh,
+    ):
+        project = rows.read_meta(source)["project_path"]
+        source.backup(fresh)
+        fresh.execute("BEGIN IMMEDIATE")
+        fresh.executemany("DELETE FROM meta WHERE key = ?", ((key,) for key in _ITS_OWN))
+        rows.write_meta(fresh, {"project_path": str(root), "build": "incomplete"})
+        fresh.execute("COMMIT")
+    make_private_dir(own)
+    (own / _FRESH).rename(own / rows.FILE_NAME)
+    _log.info("begun from the index of %s", project)
+    return project
+
+
+def _remove_unfinished(own: Path) -> None:
+    for ending in ("", "-wal", "-shm", "-journal"):
+        with contextlib.suppress(OSError):
+            (own / f"{_FRESH}{ending}").unlink()
