@@ -15,7 +15,7 @@ import numpy as np
 from findspot import Project
 from findspot.core.files import content_hash
 from findspot.core.model import Chunk, ChunkType, Corpus, SourceFile, Span, Symbol
-from findspot.store.index import IndexStore
+from findspot.store.protocol import Store
 from findspot.store.records import ChunkRecord, FileRecord, StoredChunk
 from findspot.store.schema import OUTLINE_ORDINAL
 from findspot.store.snapshot import Snapshot
@@ -43,7 +43,7 @@ class Contents:
     keywords: dict[str, list[tuple[str, int, int]]]
 
 
-def contents(store: IndexStore) -> Contents:
+def contents(store: Store) -> Contents:
     """What one snapshot holds, after checking that its derived parts tell the same as its rows."""
     with store.snapshot() as snapshot:
         files = {f.path: (f.corpus, f.language, f.size, f.sha256, f.chunks) for f in snapshot.files.files}
@@ -166,6 +166,14 @@ def _chunk(
     )
     keywords = "" if kind is ChunkType.SYMBOLS else keyword_text(path, None, "", text)
     return ChunkRecord(chunk, keywords, text.encode(), 1 / 127, vector_of(text, dimensions).tobytes())
+
+
+def put(store: Store, *records: FileRecord) -> None:
+    """One commit of these files."""
+    with store.writer() as writer:
+        for item in records:
+            writer.put(item)
+        writer.commit()
 
 
 def vector_of(text: str, dimensions: int = DIMENSIONS) -> np.ndarray[Any, np.dtype[np.int8]]:

@@ -23,7 +23,7 @@ from findspot.documents.named import NamedIndexes
 from findspot.embed.opened import OpenModels
 from findspot.embed.protocol import Embedder
 from findspot.project import Project
-from findspot.store.index import IndexStore
+from findspot.store.choice import holds_index, local_store
 
 if TYPE_CHECKING:
     from findspot.catalogue.catalogue import Catalogue
@@ -110,7 +110,7 @@ class Engine:
         """The root of the nearest index that covers a folder."""
         home = home_folder()
         around = (folder, *folder.parents)
-        return next((root for root in around if IndexStore(index_folder(home, root), "").exists), None)
+        return next((root for root in around if holds_index(index_folder(home, root))), None)
 
     def with_id(self, identity: str) -> Project | None:
         """The indexed project of that id, if its folder is still there."""
@@ -130,7 +130,7 @@ class Engine:
         return [
             (folder, folder_bytes(folder))
             for folder, root in self._indexes()
-            if (root is None or not root.is_dir()) and not IndexStore(folder, "").being_written
+            if (root is None or not root.is_dir()) and not local_store(folder).being_written
         ]
 
     def clean(self) -> list[tuple[Path, int]]:
@@ -138,7 +138,7 @@ class Engine:
         removed = []
         for folder, size in self.orphans():
             with contextlib.suppress(IndexBusyError):  # someone has begun to write this moment
-                IndexStore(folder, "").delete()
+                local_store(folder).delete()
                 removed.append((folder, size))
         return removed
 
@@ -190,7 +190,7 @@ def _project_of(folder: Path) -> Path | None:
 def _project_in_database(folder: Path) -> Path | None:
     """An index still being built for the first time has no metadata file yet."""
     try:
-        with contextlib.closing(IndexStore(folder, "")) as store, store.snapshot() as snapshot:
+        with contextlib.closing(local_store(folder)) as store, store.snapshot() as snapshot:
             return Path(snapshot.meta()["project_path"])
     except (FindspotError, KeyError):
         return None

@@ -42,8 +42,8 @@ from findspot.core.model import (
 )
 from findspot.core.paths import index_folder, project_root, relative_path
 from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
-from findspot.core.synthesis import Assistance, Expansion
 from findspot.core.remembered import RememberedSettings
+from findspot.core.synthesis import Assistance, Expansion
 from findspot.discover.walk import classify, walk
 from findspot.embed.opened import OpenModels
 from findspot.embed.protocol import Embedder
@@ -58,7 +58,7 @@ from findspot.search.freshness import Disk, check
 from findspot.search.hybrid import search
 from findspot.search.questions import asks_model
 from findspot.search.regex import search_regex
-from findspot.store.index import IndexStore
+from findspot.store.choice import open_store
 from findspot.store.records import DerivedDamagedError
 from findspot.store.snapshot import Snapshot
 from findspot.sync.dirty import read_dirty
@@ -96,7 +96,9 @@ class Project:
         self._supervisor: Supervisor | None = None
         self._guard = threading.Lock()
         home = load_settings(flags=self._flags).home
-        self.store = IndexStore(index_folder(home, self.root), str(self.root))
+        folder = index_folder(home, self.root)
+        wanted = load_settings(self.root, folder, self._flags).store
+        self.store = open_store(folder, str(self.root), wanted)
         self._settings = RememberedSettings(self.root, self.store.folder, self._flags)
 
     @property
@@ -123,11 +125,7 @@ class Project:
         self, force: bool, allow_large: bool, progress: ProgressSink, cancel: CancelToken
     ) -> IndexReport:
         settings = self.settings
-        if settings.store.kind != "default":
-            raise InvalidArgumentError(
-                f"The store '{settings.store.kind}' is not part of this version.",
-                hint='Set `store` to "default".',
-            )
+        self._check_store()
         run = pipeline.Run(
             root=project_root(self.root),  # it may be gone since the project was opened
             store=self.store,
@@ -147,7 +145,8 @@ class Project:
             self._note_failure(error)
             raise
         write_starter(self.store.folder)
-        self._keep_provider()
+        self._keep("embedding.provider")
+        self._keep("store")
         self._write_metadata()
         return report
 
@@ -355,11 +354,24 @@ class Project:
         model = self._open(settings)
         return f"{model.id}@{model.revision}/{model.dimensions}"
 
-    def _keep_provider(self) -> None:
-        """A provider given for one run becomes the index's own: no other could answer from it."""
-        given = self._flags.get("embedding.provider")
-        if given is not None and given != load_settings(self.root, self.store.folder).embed.provider:
-            set_value(self.store.folder / INDEX_FILE, "embedding.provider", given)
+    def _check_store(self) -> None:
+        """A store named for one run is where a new index goes; an index elsewhere is not moved by that."""
+        given = self._flags.get("store")
+        if given in (None, self.store.kind) or "://" in str(given):
+            return
+        raise InvalidArgumentError(
+            f"This index is kept in the store '{self.store.kind}'.",
+            hint=f"Run `findspot store convert --to {given}` to move it.",
+        )
+
+    def _keep(self, name: str) -> None:
+        """What was given for one run becomes the index's own: it could not be searched otherwise."""
+        given = self._flags.get(name)
+        if given is None:
+            return
+        kept = load_settings(self.root, self.store.folder)
+        if given != (kept.embed.provider if name == "embedding.provider" else kept.store.kind):
+            set_value(self.store.folder / INDEX_FILE, name, given)
 
     def _open(self, settings: Settings) -> Embedder:
         return self._embedder(settings.embed.provider, settings.embed)
@@ -407,6 +419,7 @@ class Project:
             progress=None if complete and not writing else Progress(done, total, "indexing"),
             last_error=meta.get("last_error") or self._standing.last_error or None,
             model=meta.get("model"),
+            store=self.store.kind,
             strategy=settings.sync.strategy,
             languages=snapshot.languages(),
             skipped=snapshot.skip_counts(),

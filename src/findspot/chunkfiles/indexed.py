@@ -15,7 +15,7 @@ from findspot.chunkfiles.model import SearchOptions, SearchResult
 from findspot.core.errors import ModelMismatchError
 from findspot.embed.batch import quantise
 from findspot.embed.protocol import Embedder, EmbedMode
-from findspot.store.index import IndexStore
+from findspot.store.protocol import Store
 from findspot.store.snapshot import Snapshot
 
 
@@ -41,7 +41,7 @@ class _Generation:
 class IndexedChunks:
     """Searches the chunks of an index, outlines among them."""
 
-    def __init__(self, store: IndexStore) -> None:
+    def __init__(self, store: Store) -> None:
         self._store = store
         self._guard = threading.Lock()
         self._generation: _Generation | None = None

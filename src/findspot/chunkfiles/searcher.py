@@ -16,7 +16,7 @@ from findspot.core.errors import IndexNotFoundError, ModelMismatchError
 from findspot.embed.protocol import Embedder, EmbedMode
 from findspot.embed.providers.http import HttpEmbedder
 from findspot.embed.registry import PROVIDERS
-from findspot.store.index import IndexStore
+from findspot.store.protocol import Store
 
 DEFAULT_ENDPOINT = "http://localhost:8121"
 IN_THE_BOX = "local:static"
@@ -28,7 +28,7 @@ class ProjectChunks:
     def __init__(
         self,
         root: Path,
-        store: IndexStore,
+        store: Store,
         settings: Callable[[], Settings],
         embedder: Callable[[str], Embedder],
     ) -> None:

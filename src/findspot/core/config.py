@@ -77,6 +77,11 @@ class StoreSettings:
     kind: str
     uri: str | None
 
+    @property
+    def address(self) -> str | None:
+        """Where the tables are, unless they are in the index's own folder."""
+        return self.kind if "://" in self.kind else self.uri
+
 
 @dataclass(frozen=True, slots=True)
 class SyncSettings:
@@ -212,6 +217,13 @@ def _one_of(*choices: str) -> Parse:
     return parse
 
 
+def _store(value: Any) -> str:
+    if isinstance(value, str) and "://" in value:
+        return value
+    kind: str = _one_of("default", "lancedb")(value)
+    return kind
+
+
 def _optional(parse: Parse) -> Parse:
     return lambda value: None if value is None else parse(value)
 
@@ -299,10 +311,12 @@ KEYS: tuple[Key, ...] = (
         "Further host names under which `serve --http` may be reached.", local_only=True),
     Key("maxTokens", "serve", "max_tokens", 8_000, _positive,
         "How long an answer may be, in tokens (characters / 4)."),
-    Key("store", "store", "kind", "default", _one_of("default", "lancedb"),
-        "Which store keeps the index.", local_only=True),
+    Key("store", "store", "kind", "default", _store,
+        "Which store keeps the index: 'default', 'lancedb', or an address such as 's3://bucket/prefix'.",
+        local_only=True),
     Key("storeUri", "store", "uri", None, _text,
-        "Where a remote store is.", local_only=True),
+        "Where the tables of the store 'lancedb' are, if not beside the configuration: 's3://bucket/prefix'; "
+        "'{project}' in it is the name of the project's folder.", local_only=True),
     Key("integrityIntervalHours", "sync", "integrity_interval_hours", 24, _positive,
         "Hours between two checks of the whole index against the disk."),
     Key("watch", "sync", "watch", True, _boolean,

@@ -121,8 +121,10 @@ class Chunk:
     def id(self) -> str:
         """UUID-shaped and derived: the same place and content give the same id."""
         key = f"{self.path}\0{self.span.start}\0{self.span.end}\0{self.chunk_type}\0{self.text}"
-        digest = hashlib.sha256(key.encode("utf-8", "surrogatepass")).digest()
-        return str(uuid.UUID(bytes=digest[:16], version=8))
+        digest = bytearray(hashlib.sha256(key.encode("utf-8", "surrogatepass")).digest()[:16])
+        # Version 8, of an application's own making, which `uuid` itself takes from Python 3.14 on.
+        digest[6], digest[8] = digest[6] & 0x0F | 0x80, digest[8] & 0x3F | 0x80
+        return str(uuid.UUID(bytes=bytes(digest)))
 
 
 @dataclass(frozen=True, slots=True)

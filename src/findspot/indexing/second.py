@@ -11,7 +11,7 @@ from findspot.core.progress import CancelToken, ProgressSink
 from findspot.embed.batch import embed_chunks
 from findspot.embed.protocol import Embedder
 from findspot.indexing.embedding import embeddable
-from findspot.store.index import IndexStore
+from findspot.store.protocol import Store
 from findspot.store.second import SecondVectors
 
 BATCH_CHUNKS = 16
@@ -21,7 +21,7 @@ PHASE = "second reading"
 
 
 def read_again(
-    store: IndexStore, second: SecondVectors, embedder: Embedder, progress: ProgressSink, cancel: CancelToken
+    store: Store, second: SecondVectors, embedder: Embedder, progress: ProgressSink, cancel: CancelToken
 ) -> int:
     """Embed every chunk that the slower model has not read yet; returns how many those were."""
     wanted, kept = _wanted(store), second.keys()
@@ -35,19 +35,19 @@ def read_again(
     return len(missing)
 
 
-def how_far(store: IndexStore, second: SecondVectors) -> Progress:
+def how_far(store: Store, second: SecondVectors) -> Progress:
     """Of the chunks of an index, those that the slower model has read."""
     wanted = _wanted(store)
     return Progress(len(wanted.keys() & second.keys()), len(wanted), PHASE)
 
 
-def _wanted(store: IndexStore) -> dict[bytes, int]:
+def _wanted(store: Store) -> dict[bytes, int]:
     """What there is to embed, and a chunk that holds it; in the order of the files."""
     with store.snapshot() as snapshot:
         return {key: number for number, key in snapshot.embedding_keys()}
 
 
-def _read(store: IndexStore, second: SecondVectors, embedder: Embedder, numbers: list[int]) -> None:
+def _read(store: Store, second: SecondVectors, embedder: Embedder, numbers: list[int]) -> None:
     """One batch; chunks that have gone since are passed by."""
     with store.snapshot() as snapshot:
         keys = dict(snapshot.embedding_keys(numbers))

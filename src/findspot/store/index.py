@@ -27,6 +27,7 @@ from findspot.store.snapshot import Snapshot
 from findspot.store.writer import Writer
 
 W = TypeVar("W", bound=Writer)
+WriterKind = Callable[[Path, sqlite3.Connection, set[str]], W]
 
 LOCK_NAME = "writer.lock"
 _SNAPSHOT_TRIES = 20
@@ -91,9 +92,7 @@ class IndexStore:
         return self.writer_of(Writer, wait_s)
 
     @contextlib.contextmanager
-    def writer_of(
-        self, kind: Callable[[Path, sqlite3.Connection, set[str]], W], wait_s: float
-    ) -> Iterator[W]:
+    def writer_of(self, kind: WriterKind[W], wait_s: float) -> Iterator[W]:
         """The same of another kind, for a store that is built on this one."""
         make_private_dir(self.folder)
         with writer_lock(self._lock, wait_s), rows.translated(self.database):

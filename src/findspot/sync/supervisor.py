@@ -17,7 +17,7 @@ from findspot.core.log import get_logger
 from findspot.core.progress import CancelToken
 from findspot.discover.policy import Policy
 from findspot.indexing.pipeline import policy_of
-from findspot.store.index import IndexStore
+from findspot.store.protocol import Store
 from findspot.sync.dirty import DirtyFiles
 from findspot.sync.events import EVERYTHING
 from findspot.sync.integrity import Integrity
@@ -47,7 +47,7 @@ class Watched(Protocol):
     """What is kept fresh."""
 
     root: Path
-    store: IndexStore
+    store: Store
 
     @property
     def settings(self) -> Settings: ...

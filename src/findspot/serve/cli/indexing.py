@@ -55,6 +55,7 @@ _FLAGS: tuple[tuple[str, str, dict[str, Any]], ...] = (
         {"default": None, "help": "Heed .gitignore, or do not."},
     ),
     ("provider", "embedding.provider", {"metavar": "NAME", "help": "The embedding provider."}),
+    ("store", "store", {"metavar": "NAME|URL", "help": "Where a new index goes: default, lancedb, s3://…"}),
     ("chunking", "chunkingStrategy", {"metavar": "syntax|character", "help": "How files are cut."}),
 )
 """Option → the configuration key that it overrides for this run, and its looks."""

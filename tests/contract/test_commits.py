@@ -5,35 +5,23 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from contents import contents, record, vector_of, words_found
+from contents import contents, put, record, vector_of, words_found
 from findspot.core.errors import IndexNotFoundError
 from findspot.core.model import Corpus, Skip, SkipReason, SourceFile
-from findspot.store.index import IndexStore
-from findspot.store.records import FileRecord
+from findspot.store.protocol import Store
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> IndexStore:
-    return IndexStore(tmp_path / "index", "/some/project")
-
-
-def put(store: IndexStore, *records: FileRecord) -> None:
-    with store.writer() as writer:
-        for item in records:
-            writer.put(item)
-        writer.commit()
-
-
-def paths(store: IndexStore) -> list[str]:
+def paths(store: Store) -> list[str]:
     with store.snapshot() as snapshot:
         return [file.path for file in snapshot.files.files]
 
 
-def test_there_is_nothing_before_the_first_commit(store: IndexStore) -> None:
+def test_there_is_nothing_before_the_first_commit(store: Store) -> None:
     with pytest.raises(IndexNotFoundError), store.snapshot():
         pass
     with store.writer() as writer:
@@ -41,7 +29,7 @@ def test_there_is_nothing_before_the_first_commit(store: IndexStore) -> None:
         assert store.exists
 
 
-def test_a_commit_is_seen_whole(store: IndexStore) -> None:
+def test_a_commit_is_seen_whole(store: Store) -> None:
     put(
         store,
         record("a.py", "alpha beta", "gamma", outline=True),
@@ -54,7 +42,7 @@ def test_a_commit_is_seen_whole(store: IndexStore) -> None:
     assert held.keywords["docs:delta"] == [("b.md", 1, 1)]
 
 
-def test_what_is_not_committed_is_given_up(store: IndexStore) -> None:
+def test_what_is_not_committed_is_given_up(store: Store) -> None:
     put(store, record("a.py", "alpha"))
     before = contents(store)
     with store.writer() as writer:
@@ -67,7 +55,7 @@ def test_what_is_not_committed_is_given_up(store: IndexStore) -> None:
     assert contents(store) == before
 
 
-def test_numbers_of_an_abandoned_commit_are_not_found_under_their_next_owner(store: IndexStore) -> None:
+def test_numbers_of_an_abandoned_commit_are_not_found_under_their_next_owner(store: Store) -> None:
     """The keyword index is committed before SQLite: a crash in between leaves orphans in it."""
     put(store, record("a.py", "alpha"))
     with store.writer() as writer:
@@ -82,7 +70,7 @@ def test_numbers_of_an_abandoned_commit_are_not_found_under_their_next_owner(sto
     contents(store)
 
 
-def test_old_chunks_of_a_replaced_file_never_appear(store: IndexStore) -> None:
+def test_old_chunks_of_a_replaced_file_never_appear(store: Store) -> None:
     put(store, record("a.py", "alpha one", "alpha two"), record("b.py", "beta"))
     with store.snapshot() as old:
         numbers = [chunk.number for chunk in old.chunks_of("a.py")]
@@ -97,7 +85,7 @@ def test_old_chunks_of_a_replaced_file_never_appear(store: IndexStore) -> None:
     contents(store)
 
 
-def test_a_removed_file_is_gone_everywhere_with_its_skip(store: IndexStore) -> None:
+def test_a_removed_file_is_gone_everywhere_with_its_skip(store: Store) -> None:
     put(store, record("a.py", "alpha", names=("Thing",)), record("b.py", "beta"))
     with store.writer() as writer:
         writer.add_skips(
@@ -112,24 +100,24 @@ def test_a_removed_file_is_gone_everywhere_with_its_skip(store: IndexStore) -> N
     assert list(contents(store).files) == ["b.py"]
 
 
-def test_a_file_written_twice_in_one_commit_is_held_once(store: IndexStore) -> None:
+def test_a_file_written_twice_in_one_commit_is_held_once(store: Store) -> None:
     put(store, record("a.py", "first"), record("a.py", "second"))
     held = contents(store)
     assert [row[6] for row in held.chunks] == ["second"]
 
 
-def test_chunks_that_are_known_keep_their_vectors(store: IndexStore) -> None:
+def test_chunks_that_are_known_keep_their_vectors(store: Store, open_at: Callable[[Path], Store]) -> None:
     from dataclasses import replace
 
     put(store, record("a.py", "alpha", "beta"))
     again = record("a.py", "beta", "alpha")
     put(store, replace(again, chunks=tuple(replace(c, vector=None, scale=0.0) for c in again.chunks)))
-    fresh = IndexStore(store.folder.with_name("other"), "p")
+    fresh = open_at(store.folder.with_name("other"))
     put(fresh, again)
     assert contents(store) == contents(fresh)
 
 
-def test_masks_limit_every_kind_of_answer(store: IndexStore) -> None:
+def test_masks_limit_every_kind_of_answer(store: Store) -> None:
     put(store, *(record(f"{n}.py", f"common word{n}") for n in range(6)))
     with store.snapshot() as snapshot:
         chosen = [file for file in snapshot.files.files if file.path in ("2.py", "4.py")]
@@ -142,7 +130,7 @@ def test_masks_limit_every_kind_of_answer(store: IndexStore) -> None:
         assert {snapshot.files.by_id[number >> 12].path for number, _ in hits} == {"2.py", "4.py"}
 
 
-def test_nearest_breaks_ties_by_number_even_at_the_limit(store: IndexStore) -> None:
+def test_nearest_breaks_ties_by_number_even_at_the_limit(store: Store) -> None:
     put(store, *(record(f"{n}.py", "same text") for n in range(20)))
     with store.snapshot() as snapshot:
         everything = snapshot.files.mask(snapshot.files.files)
@@ -153,7 +141,7 @@ def test_nearest_breaks_ties_by_number_even_at_the_limit(store: IndexStore) -> N
             )
 
 
-def test_definitions_are_found_by_lower_case_name(store: IndexStore) -> None:
+def test_definitions_are_found_by_lower_case_name(store: Store) -> None:
     put(store, record("a.py", "x", names=("HTTPServer", "serve")), record("b.py", "y", names=("Serve",)))
     with store.snapshot() as snapshot:
         found = snapshot.definitions(["serve", "httpserver"])
@@ -163,7 +151,7 @@ def test_definitions_are_found_by_lower_case_name(store: IndexStore) -> None:
         assert snapshot.definitions([]) == []
 
 
-def test_skips_and_counts(store: IndexStore) -> None:
+def test_skips_and_counts(store: Store) -> None:
     file = SourceFile("binary.py", Corpus.CODE, "python", 10, 77)
     with store.writer() as writer:
         writer.put(record("a.py", "one", "two"))
@@ -184,39 +172,7 @@ def test_skips_and_counts(store: IndexStore) -> None:
         assert [skip.path for skip in snapshot.skips()] == ["binary.py", "y/"]
 
 
-def test_few_segments_remain_and_dead_rows_are_dropped(store: IndexStore) -> None:
-    with store.writer() as writer:
-        most = 0
-        for number in range(200):
-            writer.put(record(f"{number % 40}.py", f"text {number}", f"more {number}"))
-            writer.commit()
-            most = max(most, len(list((store.folder / "vectors").iterdir())))
-    assert most <= 12
-    assert len(contents(store).files) == 40
-    held = sum(
-        (path.stat().st_size - 64) // (DIMS_AND_INDEX) for path in (store.folder / "vectors").iterdir()
-    )
-    assert held <= 80 * 4 / 3 + 12
-    reader = IndexStore(store.folder, "p")
-    with reader.snapshot() as snapshot:
-        keywords = snapshot.keywords(Corpus.CODE)
-        assert keywords is not None
-        assert keywords.size == 80
-
-
-DIMS_AND_INDEX = 64 + 8 + 4
-
-
-def test_a_commit_of_nothing_writes_no_vectors(store: IndexStore) -> None:
-    put(store, record("a.py", "alpha"))
-    before = [path.name for path in (store.folder / "vectors").iterdir()]
-    with store.writer() as writer:
-        writer.set_meta(seen="yes")
-        writer.commit()
-    assert [path.name for path in (store.folder / "vectors").iterdir()] == before
-
-
-def test_clearing_makes_room_for_vectors_of_another_length(store: IndexStore) -> None:
+def test_clearing_makes_room_for_vectors_of_another_length(store: Store) -> None:
     put(store, record("a.py", "alpha"), record("b.py", "beta"))
     with store.writer() as writer:
         writer.clear()
@@ -225,7 +181,7 @@ def test_clearing_makes_room_for_vectors_of_another_length(store: IndexStore) ->
     assert list(contents(store).files) == ["c.py"]
 
 
-def test_every_snapshot_is_of_one_commit(store: IndexStore) -> None:
+def test_every_snapshot_is_of_one_commit(store: Store) -> None:
     """Readers in threads, while a writer replaces all files over and over."""
     put(store, *(record(f"{n}.py", "version0 text") for n in range(3)))
     done = threading.Event()
@@ -250,7 +206,6 @@ def test_every_snapshot_is_of_one_commit(store: IndexStore) -> None:
         thread.join()
     assert wrong == []
     assert len(seen) > 1
-    assert len(store._idle) <= 4
 
 
 def check_one_version(snapshot: object, seen: set[str]) -> None:
@@ -271,8 +226,8 @@ def check_one_version(snapshot: object, seen: set[str]) -> None:
 READER = """
 import sys
 from pathlib import Path
-from findspot.store.index import IndexStore
-store = IndexStore(Path(sys.argv[1]), "p")
+from findspot.store.choice import store_of_kind
+store = store_of_kind(sys.argv[2], Path(sys.argv[1]), "p")
 for _ in range(2):
     with store.snapshot() as snapshot:
         print([f.path for f in snapshot.files.files], flush=True)
@@ -282,10 +237,10 @@ for _ in range(2):
 """
 
 
-def test_a_snapshot_in_another_process_stays_as_it_is(store: IndexStore) -> None:
+def test_a_snapshot_in_another_process_stays_as_it_is(store: Store, kind: str) -> None:
     put(store, record("a.py", "before"))
     with subprocess.Popen(
-        [sys.executable, "-c", READER, str(store.folder)],
+        [sys.executable, "-c", READER, str(store.folder), kind],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1,
     ) as reader:  # fmt: skip
         assert reader.stdin
@@ -301,19 +256,13 @@ def test_a_snapshot_in_another_process_stays_as_it_is(store: IndexStore) -> None
         reader.stdin.write("\n")
 
 
-def test_closing_while_a_snapshot_is_open_leaks_no_connection(store: IndexStore) -> None:
-    put(store, record("a.py", "alpha"))
-    with store.snapshot() as snapshot:
-        store.close()
-        assert [file.path for file in snapshot.files.files] == ["a.py"]
-    assert store._idle == []
-
-
-def test_an_index_made_anew_behind_our_back_is_read_anew(store: IndexStore) -> None:
+def test_an_index_made_anew_behind_our_back_is_read_anew(
+    store: Store, open_at: Callable[[Path], Store]
+) -> None:
     """Also by a connection that was in use when it happened."""
     put(store, record("a.py", "old"))
     assert paths(store) == ["a.py"]
-    other = IndexStore(store.folder, "p")
+    other = open_at(store.folder)
     with store.snapshot() as snapshot:
         other.delete()
         put(other, record("b.py", "new"))
@@ -323,7 +272,7 @@ def test_an_index_made_anew_behind_our_back_is_read_anew(store: IndexStore) -> N
     contents(store)
 
 
-def test_deleting_leaves_nothing_behind(store: IndexStore) -> None:
+def test_deleting_leaves_nothing_behind(store: Store) -> None:
     put(store, record("a.py", "alpha"))
     assert paths(store) == ["a.py"]
     store.delete()

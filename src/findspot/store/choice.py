@@ -1,0 +1,44 @@
+"""Which store keeps an index: what is on disk decides, and the settings for one still to be made."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from findspot.core.config import StoreSettings
+from findspot.store import database
+from findspot.store.index import IndexStore
+from findspot.store.lance.layout import CODE_DATABASE
+from findspot.store.lance.store import CACHE, LanceStore
+from findspot.store.protocol import Store
+
+PROJECT = "{project}"
+"""In a `storeUri`: the name of the project's folder, so that one setting serves several projects."""
+
+
+def open_store(folder: Path, project_path: str, settings: StoreSettings) -> Store:
+    """The store of an index, with nothing opened yet."""
+    if settings.address:
+        return LanceStore(folder, project_path, settings.address.replace(PROJECT, Path(project_path).name))
+    return store_of_kind(stored_kind(folder) or settings.kind, folder, project_path)
+
+
+def store_of_kind(kind: str, folder: Path, project_path: str) -> Store:
+    """The store of that name, in a folder of this machine."""
+    return LanceStore(folder, project_path) if kind == LanceStore.kind else IndexStore(folder, project_path)
+
+
+def local_store(folder: Path) -> Store:
+    """The store that a folder holds, whatever project it is of; what is elsewhere is left alone."""
+    return store_of_kind(stored_kind(folder) or IndexStore.kind, folder, "")
+
+
+def stored_kind(folder: Path) -> str | None:
+    """The kind of the index in a folder; an index that was being converted is still of the kind it was."""
+    if (folder / database.FILE_NAME).is_file():
+        return IndexStore.kind
+    return LanceStore.kind if (folder / CODE_DATABASE).is_dir() else None
+
+
+def holds_index(folder: Path) -> bool:
+    """Whether a folder has an index, or the local copy of one that is elsewhere."""
+    return stored_kind(folder) is not None or (folder / CACHE / database.FILE_NAME).is_file()

@@ -1,0 +1,106 @@
+"""The local copy of an index whose truth is in LanceDB: a default store, which searches read.
+
+So both stores give the same answers, from the same code. The copy can be lost at any time: it
+is brought from whatever it holds to the last commit, and only what differs is read.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+
+from findspot.store import database as rows
+from findspot.store import revisions
+from findspot.store.lance.head import Head
+from findspot.store.lance.truth import Truth
+from findspot.store.records import FileRecord, StoredFile
+from findspot.store.writer import Writer
+
+ORIGIN = "origin"
+EPOCH = "origin_epoch"
+STAMP = "origin_stamp"
+SKIPS = "origin_skips"
+OWN_KEYS = frozenset({"generation", "segments", ORIGIN, EPOCH, STAMP, SKIPS})
+"""What is written about the copy itself, and not about the index."""
+
+_AT_ONCE = 20_000
+"""Chunks that are added in one commit; a copy that lacks more is filled step by step, and says so."""
+
+
+class CacheWriter(Writer):
+    """A writer that can take over what a commit holds."""
+
+    def __init__(self, folder: Path, db: sqlite3.Connection, checked: set[str]) -> None:
+        super().__init__(folder, db, checked)
+        self._following = False
+
+    def follow(self, head: Head, truth: Truth, stamp: str | None) -> None:
+        """Bring the copy to a commit."""
+        meta = self.meta()
+        if meta.get(ORIGIN) != head.commit:
+            self._following = True
+            if meta.get(EPOCH) != head.epoch:
+                self._start_over()
+            self._take_over(head, truth)
+            self._following = False
+        self.mark(stamp)
+
+    def mark(self, stamp: str | None) -> None:
+        """Note under which stamp the copy was found to be of the last commit."""
+        if stamp and self.meta().get(STAMP) != stamp:
+            self.set_meta(**{STAMP: stamp})
+            self._db.execute("COMMIT")
+
+    def _start_over(self) -> None:
+        self.clear()
+        self._db.execute("DELETE FROM skips")
+        self._db.execute("DELETE FROM meta WHERE key NOT IN ('generation', 'segments')")
+
+    def _take_over(self, head: Head, truth: Truth) -> None:
+        self._begin()
+        current = {file.id: file for file in truth.files()}
+        held = {file.id: file for file in self.files()}
+        for gone in held.keys() - current.keys():
+            self._forget(held[gone])
+        for number in held.keys() & current.keys():
+            if held[number] != current[number]:
+                revisions.describe_file(self._db, current[number])
+        missing = [file for number, file in current.items() if number not in held]
+        self._add(missing, truth, head)
+        if missing or self.meta().get(SKIPS) != head.skips:
+            revisions.replace_skips(self._db, truth.skips())
+        self.set_meta(**head.meta, **{ORIGIN: head.commit, EPOCH: head.epoch, SKIPS: head.skips})
+        revisions.number_from(self._db, head.last_file)
+        self.commit()
+
+    def _add(self, files: Sequence[StoredFile], truth: Truth, head: Head) -> None:
+        """What the copy lacks; a large part in several commits, of an index that is being built."""
+        many = sum(file.chunks for file in files) > _AT_ONCE
+        added = 0
+        found = truth.records(files)
+        while batch := _some(found):
+            for number, record in batch:
+                self.put(record, number)
+            added += len(batch)
+            if many:
+                total = len(files)
+                self.set_meta(**{**head.meta, "build": "incomplete", "done": str(added), "total": str(total)})
+                self.set_meta(**{EPOCH: head.epoch})
+                self.commit()
+
+
+def _some(found: Iterator[tuple[int, FileRecord]]) -> list[tuple[int, FileRecord]]:
+    """The next files, of about so many chunks as one commit takes."""
+    taken: list[tuple[int, FileRecord]] = []
+    chunks = 0
+    while chunks < _AT_ONCE and (more := list(islice(found, 1))):
+        taken += more
+        chunks += len(more[0][1].chunks)
+    return taken
+
+
+def meta_of_index(db: sqlite3.Connection) -> dict[str, str]:
+    """What is written about the index."""
+    return {key: value for key, value in rows.read_meta(db).items() if key not in OWN_KEYS}

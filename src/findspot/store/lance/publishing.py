@@ -1,0 +1,184 @@
+"""The writer of an index in LanceDB: what is committed here is in the tables first."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+import sqlite3
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from findspot.core.errors import IndexBusyError
+from findspot.core.log import get_logger
+from findspot.core.model import SourceFile
+from findspot.store import database as rows
+from findspot.store import revisions
+from findspot.store.lance.cache import EPOCH, ORIGIN, SKIPS, STAMP, CacheWriter, meta_of_index
+from findspot.store.lance.draft import Draft, OvertakenError
+from findspot.store.lance.head import Head, new_name
+from findspot.store.lance.layout import CHUNK_TABLES, FILES_TABLE, SKIPS_TABLE
+from findspot.store.lance.rows import chunk_rows, file_rows, skip_rows
+from findspot.store.lance.tables import Tables
+from findspot.store.records import FileRecord, StoredFile
+
+_log = get_logger("store")
+
+_TRIES = 6
+_PAUSE_S = 0.2
+"""Between tries to write while another indexer writes too; each waits a random part of it."""
+
+_BATCH_CHUNKS = 4_000
+"""Rows that are added to a table at a time: some ten megabytes."""
+
+_UNTIDY = 40
+"""Commits after which the writer puts small fragments together before it goes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What a commit changes in the tables."""
+
+    gone: Sequence[tuple[str, int]]
+    """Corpus and number of files that the tables hold and the index no longer does."""
+    added: Sequence[StoredFile]
+    described: Sequence[StoredFile]
+    """Files of which only size or time of writing is new."""
+    skips: Sequence[tuple[Any, ...]] | None
+    everything: bool
+    """Whether the tables are to hold what is added and nothing else."""
+
+
+class LanceWriter(CacheWriter):
+    """The one writer: the tables and their head go before the copy's own commit."""
+
+    def __init__(
+        self, folder: Path, db: sqlite3.Connection, checked: set[str], tables: Tables, head: Head
+    ) -> None:
+        super().__init__(folder, db, checked)
+        self._tables = tables
+        self._head = head
+        self._draft: Draft | None = None
+        self._touched: set[str] = set()
+        self._everything = head.foreign
+        self.published = False
+
+    def touch(self, file: SourceFile) -> None:
+        super().touch(file)
+        self._touched.add(file.path)
+
+    def forget_vectors(self) -> None:
+        super().forget_vectors()
+        self._everything = True
+
+    def publish_all(self) -> None:
+        """Commit all that the copy holds: for an index that comes from another store."""
+        self._everything = True
+        self.commit()
+
+    def tidy(self, *, now: bool = False) -> None:
+        """Put small fragments together and let go of old versions, now or after enough commits."""
+        if not now and self._head.untidy < _UNTIDY:
+            return
+        draft = Draft(self._tables, self._head)
+        draft.compact()
+        head = replace(self._head, generation=self._head.generation + 1, tables=draft.versions, untidy=0)
+        if self._tables.exchange(self._head, head):
+            self._head = head
+            self.mark(self._tables.stamp())
+        self._draft = None
+
+    def _publish(self) -> None:
+        if self._following:
+            return
+        changes = self._changes()
+        for _ in range(_TRIES):
+            try:
+                draft = self._draft or Draft(self._tables, self._head)
+                head = self._put(draft, changes)
+                break
+            except OvertakenError:
+                # Someone else writes to the tables as well; who exchanges the head first has won.
+                self._draft = None
+                self._check_head()
+                time.sleep(random.uniform(0, _PAUSE_S))
+        else:
+            raise IndexBusyError("another indexer")
+        if not self._tables.exchange(self._head, head):
+            raise IndexBusyError("another indexer")
+        self._draft, self._head = draft, head
+        self._touched.clear()
+        self._everything, self.published = False, True
+        marks = {ORIGIN: head.commit, EPOCH: head.epoch, SKIPS: head.skips, STAMP: self._tables.stamp() or ""}
+        rows.write_meta(self._db, marks)
+
+    def _changes(self) -> Changes:
+        head = self._head
+        everything = self._everything
+        added = revisions.files_above(self._db, 0 if everything else head.last_file)
+        skips = revisions.skip_rows(self._db)
+        touched = (rows.find_file(self._db, path) for path in sorted(self._touched))
+        return Changes(
+            gone=[] if everything else [item for item in self._replaced if item[1] <= head.last_file],
+            added=added,
+            described=[file for file in touched if file and not everything and file.id <= head.last_file],
+            skips=skips if everything or _digest(skips) != head.skips else None,
+            everything=everything,
+        )
+
+    def _put(self, draft: Draft, changes: Changes) -> Head:
+        """Write the changes, and tell the head that names them."""
+        for corpus, table in CHUNK_TABLES.items():
+            if changes.everything:
+                draft.empty(table)
+            draft.delete(table, "file_id", [number for its, number in changes.gone if its == corpus])
+        for table, batch in self._batches(changes.added):
+            draft.append(table, batch)
+        self._put_files(draft, changes)
+        if changes.skips is not None:
+            draft.empty(SKIPS_TABLE)
+            draft.append(SKIPS_TABLE, skip_rows(changes.skips))
+        head = self._head
+        return Head(
+            generation=head.generation + 1,
+            commit=new_name(),
+            epoch=new_name() if changes.everything else head.epoch,
+            tables=dict(draft.versions),
+            meta=meta_of_index(self._db),
+            last_file=max(head.last_file, rows.last_file_id(self._db)),
+            skips=head.skips if changes.skips is None else _digest(changes.skips),
+            untidy=head.untidy + 1,
+        )
+
+    def _put_files(self, draft: Draft, changes: Changes) -> None:
+        if changes.everything:
+            draft.empty(FILES_TABLE)
+        else:
+            gone = [number for _, number in changes.gone]
+            draft.delete(FILES_TABLE, "id", [*gone, *(file.id for file in changes.described)])
+        if changes.added or changes.described:
+            draft.append(FILES_TABLE, file_rows([*changes.added, *changes.described]))
+
+    def _batches(self, files: Iterable[StoredFile]) -> Iterator[tuple[str, Any]]:
+        """The chunks of files as rows, each batch of one table."""
+        waiting: dict[str, list[tuple[int, FileRecord]]] = defaultdict(list)
+        for file in files:
+            batch = waiting[file.corpus]
+            batch.append((file.id, revisions.file_record(self._db, file)))
+            if sum(len(record.chunks) for _, record in batch) >= _BATCH_CHUNKS:
+                yield CHUNK_TABLES[file.corpus], chunk_rows(waiting.pop(file.corpus))
+        for corpus, batch in waiting.items():
+            if (table := chunk_rows(batch)) is not None:
+                yield CHUNK_TABLES[corpus], table
+
+    def _check_head(self) -> None:
+        found = self._tables.head()
+        if found is None or found.generation != self._head.generation:
+            raise IndexBusyError("another indexer")
+
+
+def _digest(skips: Iterable[tuple[Any, ...]]) -> str:
+    return hashlib.sha256(repr(list(skips)).encode("utf-8", "surrogatepass")).hexdigest()

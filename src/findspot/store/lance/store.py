@@ -1,0 +1,240 @@
+"""The store on LanceDB: the truth in tables of a folder or an object store, answers from a local copy."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+from findspot.core.errors import (
+    IndexBusyError,
+    IndexCorruptError,
+    IndexNotFoundError,
+    PermissionDeniedError,
+    StoreUnavailableError,
+)
+from findspot.core.files import make_private_dir, write_json
+from findspot.core.locks import is_locked, writer_lock
+from findspot.core.log import get_logger
+from findspot.core.model import Corpus
+from findspot.store.index import LOCK_NAME, IndexStore, WriterKind
+from findspot.store.lance.cache import ORIGIN, STAMP, CacheWriter
+from findspot.store.lance.foreign import Foreign, foreign_head
+from findspot.store.lance.head import Head, first_head
+from findspot.store.lance.layout import CODE_DATABASE, DOCS_DATABASE
+from findspot.store.lance.publishing import LanceWriter
+from findspot.store.lance.tables import Tables
+from findspot.store.lance.truth import Committed, Truth
+from findspot.store.protocol import Figures
+from findspot.store.records import DerivedDamagedError
+from findspot.store.snapshot import Snapshot
+
+_log = get_logger("store")
+
+C = TypeVar("C", bound=CacheWriter)
+
+CACHE = "cache"
+FINGERPRINTS = {Corpus.CODE: "fingerprints.json", Corpus.DOCS: "docs-fingerprints.json"}
+
+_FILL_WAIT_S = 60.0
+"""How long a writer, or a reader that has nothing yet, waits for someone who fills the copy."""
+
+_ASK_EVERY_S = 2.0
+"""How old an answer from an object store may be: each look at its head is a request."""
+
+
+class LanceStore:
+    """An index in LanceDB. Its folder holds the local copy and, unless it is elsewhere, the tables."""
+
+    kind = "lancedb"
+
+    def __init__(self, folder: Path, project_path: str, uri: str | None = None) -> None:
+        self.folder = folder
+        self._project_path = project_path
+        self._tables = Tables(uri or folder)
+        self._cache = IndexStore(folder / CACHE, project_path)
+        self._guard = threading.Lock()
+        self._seen: str | None = None
+        """The stamp under which the copy was last found to be current."""
+        self._asked_at = float("-inf")
+
+    @property
+    def exists(self) -> bool:
+        return (self._tables.remote and self._cache.exists) or self._tables.exists
+
+    @property
+    def being_written(self) -> bool:
+        return is_locked(self._lock)
+
+    @property
+    def _lock(self) -> Path:
+        return self.folder / LOCK_NAME
+
+    @contextlib.contextmanager
+    def snapshot(self) -> Iterator[Snapshot]:
+        """The last commit, from the local copy, which is brought up to it first."""
+        self._refresh()
+        try:
+            with self._cache.snapshot() as snapshot:
+                yield snapshot
+        except DerivedDamagedError:
+            raise
+        except IndexCorruptError:
+            with contextlib.suppress(IndexBusyError):
+                self._cache.delete()  # the next snapshot makes it anew
+            raise
+
+    def figures(self) -> Figures:
+        self._refresh()
+        return self._cache.figures()
+
+    @contextlib.contextmanager
+    def writer(self, wait_s: float = 0.0) -> Iterator[LanceWriter]:
+        """The only writer of this machine; of several machines, the first to commit goes on."""
+        with self._publisher(wait_s) as (writer, head):
+            writer.follow(head, self._truth(head), self._tables.stamp())
+            yield writer
+
+    def publish(self) -> None:
+        """Fill the tables with what the local copy holds."""
+        with self._publisher(0.0) as (writer, _):
+            writer.publish_all()
+
+    @contextlib.contextmanager
+    def _publisher(self, wait_s: float) -> Iterator[tuple[LanceWriter, Head]]:
+        make_private_dir(self.folder)
+        with writer_lock(self._lock, wait_s), contextlib.ExitStack() as stack:
+            head = self._tables.head() or self._begin()
+            kind = partial(LanceWriter, tables=self._tables, head=head)
+            writer = self._open_cache(stack, kind, max(wait_s, _FILL_WAIT_S))
+            yield writer, head
+            if writer.published:
+                writer.tidy()
+                self._write_fingerprints(writer)
+
+    def tidy(self) -> None:
+        """Put small fragments together and let go of old versions."""
+        with self.writer() as writer:
+            writer.tidy(now=True)
+
+    def repair(self) -> None:
+        self._cache.repair()
+
+    def set_aside(self) -> Path:
+        """Move the tables to `index.bak`; those of an object store, which cannot be moved, are dropped."""
+        backup = self.folder / "index.bak"
+        with writer_lock(self._lock):
+            self._cache.delete()
+            shutil.rmtree(backup, ignore_errors=True)
+            backup.mkdir(parents=True)
+            if self._tables.remote:
+                self._tables.drop()
+            for name in (CODE_DATABASE, DOCS_DATABASE):
+                with contextlib.suppress(FileNotFoundError):
+                    (self.folder / name).rename(backup / name)
+        self.close()
+        return backup
+
+    def delete(self) -> None:
+        """Remove the tables, then the folder; the lock is held so that nobody here is writing."""
+        with writer_lock(self._lock):
+            if self._tables.remote:
+                self._tables.drop()
+            else:  # the code table first: from then on there is no index, whatever happens to the rest
+                for name in (CODE_DATABASE, DOCS_DATABASE):
+                    shutil.rmtree(self.folder / name, ignore_errors=True)
+            self._cache.delete()
+            shutil.rmtree(self.folder, ignore_errors=sys.platform == "win32")
+        self.close()
+
+    def close(self) -> None:
+        self._cache.close()
+        with self._guard:
+            self._seen, self._asked_at = None, float("-inf")
+
+    def _refresh(self) -> None:
+        """Bring the local copy to the last commit, where it is not."""
+        stamp = self._tables.stamp()
+        if not self._is_due(stamp):
+            return
+        try:
+            self._fill(stamp)
+        except IndexBusyError:
+            # Who has the copy's lock is bringing it there.
+            if not self._cache.exists:
+                raise
+        except (StoreUnavailableError, PermissionDeniedError) as error:
+            if not self._tables.remote or not self._cache.exists:
+                raise
+            _log.warning("answering from the local copy: %s", error.developer_message)
+        with self._guard:
+            self._asked_at = time.monotonic()
+
+    def _is_due(self, stamp: str | None) -> bool:
+        with self._guard:
+            if stamp is None:
+                return not self._tables.remote or time.monotonic() - self._asked_at >= _ASK_EVERY_S
+            if stamp == self._seen:
+                return not self._cache.exists
+        if not self._cache.exists:
+            return True
+        try:
+            current = self._cache.figures()[0].get(STAMP) == stamp
+        except IndexCorruptError:
+            return True
+        if current:
+            self._note(stamp)
+        return not current
+
+    def _note(self, stamp: str | None) -> None:
+        with self._guard:
+            self._seen = stamp
+
+    def _fill(self, stamp: str | None) -> None:
+        head = self._tables.head() or foreign_head(self._tables)
+        if head is None:
+            if not self._tables.remote:
+                self._cache.delete()
+            raise IndexNotFoundError(self._project_path, str(self._tables.place))
+        if self._has(head):
+            self._note(stamp)
+            if stamp is None:
+                return
+        with contextlib.ExitStack() as stack:
+            writer = self._open_cache(stack, CacheWriter, 0.0 if self._cache.exists else _FILL_WAIT_S)
+            writer.follow(head, self._truth(head), stamp)
+        self._note(stamp)
+
+    def _has(self, head: Head) -> bool:
+        with contextlib.suppress(IndexCorruptError, IndexNotFoundError):
+            return self._cache.exists and self._cache.figures()[0].get(ORIGIN) == head.commit
+        return False
+
+    def _truth(self, head: Head) -> Truth:
+        return Foreign(self._tables, head) if head.foreign else Committed(self._tables, head)
+
+    def _begin(self) -> Head:
+        """The first head: of no tables yet, or of those that another program left here."""
+        return self._tables.begin(foreign_head(self._tables) or first_head({}))
+
+    def _open_cache(self, stack: contextlib.ExitStack, kind: WriterKind[C], wait_s: float) -> C:
+        """A writer of the local copy; one that is damaged, or of a newer version, is made anew."""
+        try:
+            return stack.enter_context(self._cache.writer_of(kind, wait_s))
+        except IndexCorruptError as error:
+            _log.warning("filling the local copy anew: %s", error.developer_message)
+            self._cache.delete()
+            return stack.enter_context(self._cache.writer_of(kind, wait_s))
+
+    def _write_fingerprints(self, writer: LanceWriter) -> None:
+        """For other programs that know the specification's files; Findspot itself reads its tables."""
+        files = writer.files()
+        for corpus, name in FINGERPRINTS.items():
+            held = {file.path: file.sha256 for file in files if file.corpus == corpus}
+            write_json(self.folder / name, held)

@@ -1,0 +1,53 @@
+"""What every store offers: snapshots for readers, one writer, and what is done to an index as a whole."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Protocol
+
+from findspot.store.snapshot import Snapshot
+from findspot.store.writer import Writer
+
+Figures = tuple[dict[str, str], dict[str, tuple[int, int]]]
+"""What is written about an index, and its files and chunks by corpus."""
+
+
+class Store(Protocol):
+    """The index of one project, wherever its truth is kept."""
+
+    folder: Path
+    """Of this machine: settings, locks and logs, and the index itself unless it is elsewhere."""
+
+    @property
+    def kind(self) -> str:
+        """The name by which settings choose it."""
+
+    @property
+    def exists(self) -> bool:
+        """Whether there is an index, be it an unfinished one."""
+
+    @property
+    def being_written(self) -> bool:
+        """Whether some process of this machine has the writer."""
+
+    def snapshot(self) -> AbstractContextManager[Snapshot]:
+        """A consistent state to read from; `IndexNotFoundError` before the first one."""
+
+    def writer(self, wait_s: float = 0.0) -> AbstractContextManager[Writer]:
+        """The only writer, whose commits are seen whole; `IndexBusyError` when another has it."""
+
+    def figures(self) -> Figures:
+        """What can be told without opening anything for a search."""
+
+    def repair(self) -> None:
+        """Check what is derived in full, and make anew what is damaged."""
+
+    def set_aside(self) -> Path:
+        """Put a damaged index where it does no harm, so that a fresh one can be built."""
+
+    def delete(self) -> None:
+        """Remove the index; `IndexBusyError` while someone writes."""
+
+    def close(self) -> None:
+        """Close what is open; the store can still be used and opens it again."""

@@ -1,0 +1,103 @@
+"""File revisions read back from the database as they were put in: for other stores and for copies."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from findspot.core.model import Chunk, ChunkType, Corpus, SourceFile, Span, Symbol
+from findspot.store.records import ChunkRecord, FileRecord, StoredFile
+from findspot.store.schema import chunk_range
+from findspot.text.document import keyword_text
+
+_CHUNKS = (
+    "SELECT id, start_line, end_line, chunk_type, kind, language, text, symbols, signature, breadcrumb, "
+    "doc_comment, tags, context, key, scale, vector FROM chunks WHERE id BETWEEN ? AND ? ORDER BY id"
+)
+_SYMBOLS = "SELECT chunk_id, display, kind, line FROM symbols WHERE chunk_id BETWEEN ? AND ?"
+
+
+def file_records(db: sqlite3.Connection, files: Iterable[StoredFile]) -> Iterator[FileRecord]:
+    """Each file with its chunks, in order."""
+    for file in files:
+        yield file_record(db, file)
+
+
+def file_record(db: sqlite3.Connection, file: StoredFile) -> FileRecord:
+    """A file revision with everything that was stored of it."""
+    named: dict[int, list[Symbol]] = defaultdict(list)
+    for number, display, kind, line in db.execute(_SYMBOLS, chunk_range(file.id)):
+        named[number].append(Symbol(display, kind, line))
+    found = db.execute(_CHUNKS, chunk_range(file.id))
+    return FileRecord(
+        source_of(file),
+        file.sha256,
+        tuple(_chunk_record(file.path, row, named[row[0]]) for row in found),
+    )
+
+
+def source_of(file: StoredFile) -> SourceFile:
+    return SourceFile(file.path, Corpus(file.corpus), file.language, file.size, file.mtime_ns)
+
+
+def _chunk_record(path: str, row: tuple[Any, ...], named: list[Symbol]) -> ChunkRecord:
+    _, start, end, chunk_type, kind, language, text, names, *described, tags, context, key, scale, vector = (
+        row
+    )
+    signature, breadcrumb, doc_comment = described
+    chunk = Chunk(
+        path, Span(start, end), text, ChunkType(chunk_type), kind, language,
+        _in_order(names, named), signature, breadcrumb, doc_comment,
+        tuple(tags.split("\n")) if tags else (), context,
+    )  # fmt: skip
+    by_words = chunk.chunk_type is not ChunkType.SYMBOLS
+    keywords = keyword_text(path, breadcrumb, context, text) if by_words else ""
+    return ChunkRecord(chunk, keywords, key, scale, vector)
+
+
+def _in_order(names: str, named: list[Symbol]) -> tuple[Symbol, ...]:
+    """The symbols in the order in which the chunk names them; one named twice at a line was kept once."""
+    left: dict[str, list[Symbol]] = defaultdict(list)
+    for symbol in named:
+        left[symbol.name].append(symbol)
+    listed = names.split("\n") if names else []
+    return tuple(left[name].pop(0) if len(left[name]) > 1 else left[name][0] for name in listed)
+
+
+def skip_rows(db: sqlite3.Connection) -> list[tuple[Any, ...]]:
+    """Every skip, as it is stored."""
+    return db.execute("SELECT path, reason, detail, size, mtime_ns FROM skips ORDER BY path").fetchall()
+
+
+def replace_skips(db: sqlite3.Connection, skips: Iterable[tuple[Any, ...]]) -> None:
+    db.execute("DELETE FROM skips")
+    db.executemany("INSERT INTO skips VALUES (?,?,?,?,?)", skips)
+
+
+def files_above(db: sqlite3.Connection, last: int) -> list[StoredFile]:
+    """The revisions that were numbered after one."""
+    columns = ", ".join(StoredFile._fields)
+    return list(
+        map(StoredFile._make, db.execute(f"SELECT {columns} FROM files WHERE id > ? ORDER BY id", (last,)))
+    )
+
+
+def files_numbered(db: sqlite3.Connection, numbers: Iterable[int]) -> list[StoredFile]:
+    columns = ", ".join(StoredFile._fields)
+    found = (
+        db.execute(f"SELECT {columns} FROM files WHERE id = ?", (number,)).fetchone() for number in numbers
+    )
+    return [StoredFile._make(row) for row in found if row]
+
+
+def number_from(db: sqlite3.Connection, last: int) -> None:
+    """See to it that no number up to this one is given again."""
+    if not db.execute("UPDATE sqlite_sequence SET seq = max(seq, ?) WHERE name = 'files'", (last,)).rowcount:
+        db.execute("INSERT INTO sqlite_sequence VALUES ('files', ?)", (last,))
+
+
+def describe_file(db: sqlite3.Connection, file: StoredFile) -> None:
+    """Bring size and time of writing of a revision up to date."""
+    db.execute("UPDATE files SET size = ?, mtime_ns = ? WHERE id = ?", (file.size, file.mtime_ns, file.id))
