@@ -26,6 +26,7 @@ from findspot.indexing.messages import Indexed, Job, Outcome, Setup, Unchanged
 from findspot.indexing.pool import worker_count
 from findspot.indexing.spare import SparePool
 from findspot.store.index import IndexStore
+from findspot.store.protocol import Store
 from findspot.store.records import StoredFile
 from findspot.store.writer import Writer
 
@@ -47,7 +48,7 @@ class Run:
     """One indexing run: what was asked, and what has been done so far."""
 
     root: Path
-    store: IndexStore
+    store: Store
     settings: Settings
     model: str
     embedder: Embedder | None = None
