@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Hashable, Sequence
 from pathlib import Path
 
+from findspot.core.changes import but_for, reported
 from findspot.core.log import get_logger
 
 _log = get_logger("chunkfiles")
@@ -57,18 +58,9 @@ class FolderWatch:
 
     def _follow(self) -> None:
         """Look after each batch of events, until the folder is replaced or we are stopped."""
-        from watchfiles import watch
-
         identity = self._folder.stat().st_ino
-        batches = watch(
-            self._folder,
-            watch_filter=None,
-            step=_STEP_MS,
-            stop_event=self._stop,
-            rust_timeout=_LOOK_ANYWAY_MS,
-            yield_on_timeout=True,
-            raise_interrupt=False,
-            recursive=False,
+        batches = reported(
+            [self._folder], self._stop, tick_ms=_LOOK_ANYWAY_MS, step_ms=_STEP_MS, recursive=False
         )
         for _ in batches:
             self._look()
@@ -93,16 +85,12 @@ def watch_tree(
     folder: Path, ignored: Sequence[Path], stopped: Callable[[], bool], changed: Callable[[], None]
 ) -> None:
     """Call `changed` after each burst of changes below a folder, until stopped; blocks."""
-    from watchfiles import DefaultFilter, watch
-
-    batches = watch(
-        folder,
-        watch_filter=DefaultFilter(ignore_paths=[str(path) for path in ignored]),
-        step=int(QUIET_S * 1000),
-        stop_event=_Asked(stopped),
-        rust_timeout=_LOOK_ANYWAY_MS // 5,
-        yield_on_timeout=True,
-        raise_interrupt=False,
+    batches = reported(
+        [folder],
+        _Asked(stopped),
+        tick_ms=_LOOK_ANYWAY_MS // 5,
+        step_ms=int(QUIET_S * 1000),
+        wanted=but_for(ignored),
     )
     looked = False
     for batch in batches:

@@ -8,7 +8,9 @@ import threading
 from collections.abc import Callable, Generator, Iterable
 from pathlib import Path
 
+from findspot.core.changes import Reports, reported
 from findspot.core.log import get_logger
+from findspot.core.mounts import remote_kind
 from findspot.discover.policy import Policy
 from findspot.discover.walk import walk
 from findspot.sync.events import EVERYTHING, changed_path
@@ -28,12 +30,6 @@ POLL_S = 2.0
 _BY_FOLDER = sys.platform == "linux"
 """inotify takes a watch for each folder: those that are left out anyway need none. Elsewhere one
 watch covers a whole tree."""
-
-_REMOTE = frozenset(
-    {"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "lustre", "vboxsf", "davfs", "drvfs"}
-)
-"""File systems that do not tell what other machines do; FUSE is judged by what is behind it."""
-_REMOTE_FUSE = ("fuse.sshfs", "fuse.rclone", "fuse.s3fs", "fuse.gcsfuse", "fuse.glusterfs")
 
 Batches = Generator[frozenset[str], None, None]
 """Paths that have to be looked at; empty ones come so that whoever waits can do other things."""
@@ -90,9 +86,7 @@ class Watcher:
         finally:
             source.close()
 
-    def _extended(
-        self, before: frozenset[str], old: Generator[set[str], None, None]
-    ) -> tuple[frozenset[str], Generator[set[str], None, None], set[str]]:
+    def _extended(self, before: frozenset[str], old: Reports) -> tuple[frozenset[str], Reports, set[str]]:
         """Watches for the folders that there are now, begun before the old ones end."""
         folders = self._folders()
         if folders == before:
@@ -104,30 +98,15 @@ class Watcher:
         late |= {os.path.relpath(folder, self._root).replace(os.sep, "/") for folder in folders - before}
         return folders, new, late
 
-    def _open(self, folders: Iterable[str]) -> Generator[set[str], None, None]:
-        from watchfiles import watch
-        from watchfiles._rust_notify import WatchfilesRustInternalError
-
-        source = watch(
-            *folders,
-            watch_filter=None,
-            debounce=_GATHER_MS,
-            step=_STEP_MS,
-            stop_event=self._stop,
-            rust_timeout=TICK_MS,
-            yield_on_timeout=True,
-            raise_interrupt=False,
-            force_polling=False,
+    def _open(self, folders: Iterable[str]) -> Reports:
+        return reported(
+            folders,
+            self._stop,
+            tick_ms=TICK_MS,
+            step_ms=_STEP_MS,
+            gather_ms=_GATHER_MS,
             recursive=not _BY_FOLDER,
-            ignore_permission_denied=True,
         )
-        try:
-            for changes in source:
-                yield {path for _, path in changes}
-        except WatchfilesRustInternalError as error:
-            raise OSError(str(error)) from error
-        finally:
-            source.close()
 
     def _folders(self) -> frozenset[str]:
         if not _BY_FOLDER:
@@ -157,18 +136,3 @@ class Watcher:
     def _look(self) -> dict[str, tuple[int, int]]:
         found = walk(self._root, self._policy())
         return {file.path: (file.size, file.mtime_ns) for file in found.files}
-
-
-def remote_kind(path: Path, table: str = "/proc/self/mounts") -> str | None:
-    """The kind of file system a path is on, where that is a remote one; known on Linux only."""
-    try:
-        with open(table, encoding="utf-8", errors="replace") as mounts:  # noqa: PTH123
-            rows = [line.split(" ") for line in mounts]
-    except OSError:
-        return None
-    best, kind = "", ""
-    for _, spelled, its_kind, *_ in rows:
-        place = spelled.replace("\\040", " ")
-        if path.is_relative_to(place) and len(place) >= len(best):
-            best, kind = place, its_kind
-    return kind if kind in _REMOTE or kind.startswith(_REMOTE_FUSE) else None

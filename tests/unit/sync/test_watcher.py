@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from contents import write_files
+from findspot.core.mounts import remote_kind
 from findspot.discover.policy import Policy
-from findspot.sync.watcher import Batches, Watcher, remote_kind
+from findspot.sync.watcher import Batches, Watcher
 
 PATIENCE_S = 20.0
 
