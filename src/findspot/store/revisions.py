@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sqlite3
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
+from findspot.core.facts import names_of, unpack
 from findspot.core.model import Chunk, ChunkType, Corpus, SourceFile, Span, Symbol
 from findspot.store.records import ChunkRecord, FileRecord, StoredFile
 from findspot.store.schema import chunk_range
@@ -19,23 +20,21 @@ _CHUNKS = (
 _SYMBOLS = "SELECT chunk_id, display, kind, line FROM symbols WHERE chunk_id BETWEEN ? AND ?"
 
 
-def file_records(db: sqlite3.Connection, files: Iterable[StoredFile]) -> Iterator[FileRecord]:
-    """Each file with its chunks, in order."""
-    for file in files:
-        yield file_record(db, file)
-
-
 def file_record(db: sqlite3.Connection, file: StoredFile) -> FileRecord:
     """A file revision with everything that was stored of it."""
     named: dict[int, list[Symbol]] = defaultdict(list)
     for number, display, kind, line in db.execute(_SYMBOLS, chunk_range(file.id)):
         named[number].append(Symbol(display, kind, line))
     found = db.execute(_CHUNKS, chunk_range(file.id))
-    return FileRecord(
-        source_of(file),
-        file.sha256,
-        tuple(_chunk_record(file.path, row, named[row[0]]) for row in found),
-    )
+    chunks = tuple(_chunk_record(file.path, row, named[row[0]]) for row in found)
+    facts = db.execute("SELECT data FROM facts WHERE file_id = ?", (file.id,)).fetchone()
+    return revision(file, chunks, facts[0] if facts else None)
+
+
+def revision(file: StoredFile, chunks: tuple[ChunkRecord, ...], facts: bytes | None) -> FileRecord:
+    """A file revision put together from what two tables hold of it."""
+    names = names_of(unpack(facts)) if facts else ()
+    return FileRecord(source_of(file), file.sha256, chunks, facts, names)
 
 
 def source_of(file: StoredFile) -> SourceFile:
@@ -82,14 +81,6 @@ def files_above(db: sqlite3.Connection, last: int) -> list[StoredFile]:
     return list(
         map(StoredFile._make, db.execute(f"SELECT {columns} FROM files WHERE id > ? ORDER BY id", (last,)))
     )
-
-
-def files_numbered(db: sqlite3.Connection, numbers: Iterable[int]) -> list[StoredFile]:
-    columns = ", ".join(StoredFile._fields)
-    found = (
-        db.execute(f"SELECT {columns} FROM files WHERE id = ?", (number,)).fetchone() for number in numbers
-    )
-    return [StoredFile._make(row) for row in found if row]
 
 
 def number_from(db: sqlite3.Connection, last: int) -> None:

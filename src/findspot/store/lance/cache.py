@@ -7,15 +7,14 @@ is brought from whatever it holds to the last commit, and only what differs is r
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Sequence
-from itertools import islice
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from findspot.store import database as rows
 from findspot.store import revisions
 from findspot.store.lance.head import Head
 from findspot.store.lance.truth import Truth
-from findspot.store.records import FileRecord, StoredFile
+from findspot.store.records import StoredFile
 from findspot.store.writer import Writer
 
 ORIGIN = "origin"
@@ -79,26 +78,28 @@ class CacheWriter(Writer):
         """What the copy lacks; a large part in several commits, of an index that is being built."""
         many = sum(file.chunks for file in files) > _AT_ONCE
         added = 0
-        found = truth.records(files)
-        while batch := _some(found):
-            for number, record in batch:
+        for part in parts_of(sorted(files), _AT_ONCE):
+            for number, record in truth.records(part):
                 self.put(record, number)
-            added += len(batch)
+            added += len(part)
             if many:
-                total = len(files)
-                self.set_meta(**{**head.meta, "build": "incomplete", "done": str(added), "total": str(total)})
-                self.set_meta(**{EPOCH: head.epoch})
+                unfinished = {"build": "incomplete", "done": str(added), "total": str(len(files))}
+                self.set_meta(**{**head.meta, **unfinished, EPOCH: head.epoch})
                 self.commit()
 
 
-def _some(found: Iterator[tuple[int, FileRecord]]) -> list[tuple[int, FileRecord]]:
-    """The next files, of about so many chunks as one commit takes."""
-    taken: list[tuple[int, FileRecord]] = []
-    chunks = 0
-    while chunks < _AT_ONCE and (more := list(islice(found, 1))):
-        taken += more
-        chunks += len(more[0][1].chunks)
-    return taken
+def parts_of(files: Iterable[StoredFile], chunks: int) -> Iterator[list[StoredFile]]:
+    """The files in parts of about so many chunks."""
+    part: list[StoredFile] = []
+    held = 0
+    for file in files:
+        part.append(file)
+        held += file.chunks
+        if held >= chunks:
+            yield part
+            part, held = [], 0
+    if part:
+        yield part
 
 
 def meta_of_index(db: sqlite3.Connection) -> dict[str, str]:

@@ -14,11 +14,12 @@ DOCS_DATABASE = "docs.lancedb"
 CODE_TABLE = "project_docs"
 DOCS_TABLE = "project_docs_prose"
 FILES_TABLE = "files"
+REFERENCES_TABLE = "references"
 SKIPS_TABLE = "skips"
 HEAD_TABLE = "findspot_head"
 
 CHUNK_TABLES = {Corpus.CODE.value: CODE_TABLE, Corpus.DOCS.value: DOCS_TABLE}
-TABLES = (CODE_TABLE, DOCS_TABLE, FILES_TABLE, SKIPS_TABLE)
+TABLES = (CODE_TABLE, DOCS_TABLE, FILES_TABLE, REFERENCES_TABLE, SKIPS_TABLE)
 """All that a head names."""
 
 SPECIFIED_DIMENSIONS = 384
@@ -35,6 +36,8 @@ def schema_of(table: str, dimensions: int = SPECIFIED_DIMENSIONS) -> pa.Schema:
 
     if table == FILES_TABLE:
         return _schema("id:int64 path corpus language size:int64 mtime_ns:int64 sha256 chunks:int64")
+    if table == REFERENCES_TABLE:
+        return _schema("file_id:int64 path facts:binary")
     if table == SKIPS_TABLE:
         return _schema("path reason detail size:int64 mtime_ns:int64")
     if table == HEAD_TABLE:

@@ -6,7 +6,6 @@ import hashlib
 import random
 import sqlite3
 import time
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,13 +16,13 @@ from findspot.core.log import get_logger
 from findspot.core.model import SourceFile
 from findspot.store import database as rows
 from findspot.store import revisions
-from findspot.store.lance.cache import EPOCH, ORIGIN, SKIPS, STAMP, CacheWriter, meta_of_index
+from findspot.store.lance.cache import EPOCH, ORIGIN, SKIPS, STAMP, CacheWriter, meta_of_index, parts_of
 from findspot.store.lance.draft import Draft, OvertakenError
 from findspot.store.lance.head import Head, new_name
-from findspot.store.lance.layout import CHUNK_TABLES, FILES_TABLE, SKIPS_TABLE
-from findspot.store.lance.rows import chunk_rows, file_rows, skip_rows
+from findspot.store.lance.layout import CHUNK_TABLES, FILES_TABLE, REFERENCES_TABLE, SKIPS_TABLE
+from findspot.store.lance.rows import chunk_rows, file_rows, reference_rows, skip_rows
 from findspot.store.lance.tables import Tables
-from findspot.store.records import FileRecord, StoredFile
+from findspot.store.records import StoredFile
 
 _log = get_logger("store")
 
@@ -131,13 +130,11 @@ class LanceWriter(CacheWriter):
 
     def _put(self, draft: Draft, changes: Changes) -> Head:
         """Write the changes, and tell the head that names them."""
-        for corpus, table in CHUNK_TABLES.items():
-            if changes.everything:
-                draft.empty(table)
-            draft.delete(table, "file_id", [number for its, number in changes.gone if its == corpus])
+        self._take_out(draft, changes)
         for table, batch in self._batches(changes.added):
             draft.append(table, batch)
-        self._put_files(draft, changes)
+        if changes.added or changes.described:
+            draft.append(FILES_TABLE, file_rows([*changes.added, *changes.described]))
         if changes.skips is not None:
             draft.empty(SKIPS_TABLE)
             draft.append(SKIPS_TABLE, skip_rows(changes.skips))
@@ -153,26 +150,27 @@ class LanceWriter(CacheWriter):
             untidy=head.untidy + 1,
         )
 
-    def _put_files(self, draft: Draft, changes: Changes) -> None:
+    def _take_out(self, draft: Draft, changes: Changes) -> None:
         if changes.everything:
-            draft.empty(FILES_TABLE)
-        else:
-            gone = [number for _, number in changes.gone]
-            draft.delete(FILES_TABLE, "id", [*gone, *(file.id for file in changes.described)])
-        if changes.added or changes.described:
-            draft.append(FILES_TABLE, file_rows([*changes.added, *changes.described]))
+            for table in (*CHUNK_TABLES.values(), FILES_TABLE, REFERENCES_TABLE):
+                draft.empty(table)
+            return
+        gone = [number for _, number in changes.gone]
+        for corpus, table in CHUNK_TABLES.items():
+            draft.delete(table, "file_id", [number for its, number in changes.gone if its == corpus])
+        draft.delete(REFERENCES_TABLE, "file_id", gone)
+        draft.delete(FILES_TABLE, "id", [*gone, *(file.id for file in changes.described)])
 
     def _batches(self, files: Iterable[StoredFile]) -> Iterator[tuple[str, Any]]:
-        """The chunks of files as rows, each batch of one table."""
-        waiting: dict[str, list[tuple[int, FileRecord]]] = defaultdict(list)
-        for file in files:
-            batch = waiting[file.corpus]
-            batch.append((file.id, revisions.file_record(self._db, file)))
-            if sum(len(record.chunks) for _, record in batch) >= _BATCH_CHUNKS:
-                yield CHUNK_TABLES[file.corpus], chunk_rows(waiting.pop(file.corpus))
-        for corpus, batch in waiting.items():
-            if (table := chunk_rows(batch)) is not None:
-                yield CHUNK_TABLES[corpus], table
+        """The chunks of files, and what these say about names, as rows: each batch of one table."""
+        for part in parts_of(files, _BATCH_CHUNKS):
+            records = [(file.id, revisions.file_record(self._db, file)) for file in part]
+            for corpus, table in CHUNK_TABLES.items():
+                batch = chunk_rows([(n, record) for n, record in records if record.file.corpus == corpus])
+                if batch is not None:
+                    yield table, batch
+            if (batch := reference_rows(records)) is not None:
+                yield REFERENCES_TABLE, batch
 
     def _check_head(self) -> None:
         found = self._tables.head()

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from findspot.core.model import Chunk, ChunkType, Span, Symbol
 from findspot.store.database import number_chunks
-from findspot.store.lance.layout import CODE_TABLE, FILES_TABLE, SKIPS_TABLE, schema_of
+from findspot.store.lance.layout import CODE_TABLE, FILES_TABLE, REFERENCES_TABLE, SKIPS_TABLE, schema_of
 from findspot.store.records import ChunkRecord, FileRecord, StoredFile
 from findspot.store.schema import OUTLINE_ORDINAL
 
@@ -26,6 +26,18 @@ def file_rows(files: Iterable[StoredFile]) -> pa.Table:
     import pyarrow as pa
 
     return pa.Table.from_pylist([file._asdict() for file in files], schema_of(FILES_TABLE))
+
+
+def reference_rows(files: Sequence[tuple[int, FileRecord]]) -> pa.Table | None:
+    """What numbered file revisions say about names; None where none says anything."""
+    import pyarrow as pa
+
+    said = [
+        {"file_id": revision, "path": record.file.path, "facts": record.facts}
+        for revision, record in files
+        if record.facts is not None
+    ]
+    return pa.Table.from_pylist(said, schema_of(REFERENCES_TABLE)) if said else None
 
 
 def read_files(rows: Iterable[dict[str, Any]]) -> list[StoredFile]:
