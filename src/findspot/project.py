@@ -59,6 +59,7 @@ from findspot.search.hybrid import search
 from findspot.search.questions import asks_model
 from findspot.search.regex import search_regex
 from findspot.store.choice import open_store
+from findspot.store.journal import NOTE as JOURNAL_NOTE
 from findspot.store.records import DerivedDamagedError
 from findspot.store.snapshot import Snapshot
 from findspot.sync.dirty import read_dirty
@@ -423,7 +424,7 @@ class Project:
             strategy=settings.sync.strategy,
             languages=snapshot.languages(),
             skipped=snapshot.skip_counts(),
-            notes=tuple(filter(None, meta.get("notes", "").split("\n"))),
+            notes=tuple(filter(None, (*meta.get("notes", "").split("\n"), meta.get(JOURNAL_NOTE)))),
         )
 
     @property

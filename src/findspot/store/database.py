@@ -38,7 +38,7 @@ from findspot.store.schema import (
 from findspot.text.document import keyword_text
 
 FILE_NAME = "index.sqlite"
-FILE_NAMES = (FILE_NAME, f"{FILE_NAME}-wal", f"{FILE_NAME}-shm")
+FILE_NAMES = (FILE_NAME, f"{FILE_NAME}-wal", f"{FILE_NAME}-shm", f"{FILE_NAME}-journal")
 _BUSY_MS = 10_000
 _MAX_PARAMETERS = 900
 _QUALIFIER = re.compile(r"^.*(?:\.|::|\\|#)(?=[^.:\\#])")
@@ -116,7 +116,6 @@ def migrate(db: sqlite3.Connection, steps: Mapping[int, str] = MIGRATIONS) -> No
     newest = max(steps) + 1
     if format_of(db) >= newest:
         return
-    db.execute("PRAGMA journal_mode = WAL")
     db.execute("BEGIN IMMEDIATE")
     for version in range(format_of(db), newest):
         for statement in steps[version].split(";\n"):

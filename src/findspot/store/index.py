@@ -21,6 +21,7 @@ from findspot.core.files import make_private_dir
 from findspot.core.locks import is_locked, writer_lock
 from findspot.store import database as rows
 from findspot.store.derived import KEYWORDS, VECTORS, Derived, ensure_derived, load_derived
+from findspot.store.journal import connect_to_write, note_journal
 from findspot.store.records import DerivedDamagedError
 from findspot.store.schema import FORMAT_VERSION
 from findspot.store.snapshot import Snapshot
@@ -96,9 +97,10 @@ class IndexStore:
         """The same of another kind, for a store that is built on this one."""
         make_private_dir(self.folder)
         with writer_lock(self._lock, wait_s), rows.translated(self.database):
-            db = rows.connect(self.database, create=True)
+            db = connect_to_write(self.database)
             try:
                 rows.migrate(db)
+                note_journal(db)
                 ensure_derived(self.folder, db, self._checked)
                 writer = kind(self.folder, db, self._checked)
                 try:
