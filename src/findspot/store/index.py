@@ -20,6 +20,7 @@ from findspot.core.errors import IndexBusyError, IndexNotFoundError, PermissionD
 from findspot.core.files import make_private_dir
 from findspot.core.locks import is_locked, writer_lock
 from findspot.store import database as rows
+from findspot.store.copying import copy_database, take_database
 from findspot.store.derived import KEYWORDS, VECTORS, Derived, ensure_derived, load_derived
 from findspot.store.journal import connect_to_write, note_journal
 from findspot.store.records import DerivedDamagedError
@@ -130,6 +131,21 @@ class IndexStore:
                 with contextlib.suppress(FileNotFoundError):
                     (self.folder / name).rename(backup / name)
         return backup
+
+    def copy_to(self, path: Path) -> None:
+        """Write everything that the index holds to one database file."""
+        if not self.exists:
+            raise self._not_found()
+        copy_database(self.database, path)
+
+    def take(self, path: Path) -> None:
+        """Make what such a file holds the index, in the place of what was there."""
+        if self.exists:
+            shutil.rmtree(self.set_aside())
+        make_private_dir(self.folder)
+        with writer_lock(self._lock):
+            self.close()
+            take_database(path, self.folder)
 
     def delete(self) -> None:
         """Remove the whole index folder; the lock is held so that nobody is writing."""

@@ -49,5 +49,11 @@ class Store(Protocol):
     def delete(self) -> None:
         """Remove the index; `IndexBusyError` while someone writes."""
 
+    def copy_to(self, path: Path) -> None:
+        """Write everything that the index holds to one database file."""
+
+    def take(self, path: Path) -> None:
+        """Make what such a file holds the index, in the place of what was there."""
+
     def close(self) -> None:
         """Close what is open; the store can still be used and opens it again."""

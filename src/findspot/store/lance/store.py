@@ -69,6 +69,11 @@ class LanceStore:
         return (self._tables.remote and self._cache.exists) or self._tables.exists
 
     @property
+    def remote(self) -> bool:
+        """Whether the tables are elsewhere than in the folder, and perhaps others' as well."""
+        return self._tables.remote
+
+    @property
     def being_written(self) -> bool:
         return is_locked(self._lock)
 
@@ -140,6 +145,15 @@ class LanceStore:
                     (self.folder / name).rename(backup / name)
         self.close()
         return backup
+
+    def copy_to(self, path: Path) -> None:
+        self._refresh()
+        self._cache.copy_to(path)
+
+    def take(self, path: Path) -> None:
+        """The local copy first: until the tables are published, they are what the index is."""
+        self._cache.take(path)
+        self.publish()
 
     def delete(self) -> None:
         """Remove the tables, then the folder; the lock is held so that nobody here is writing."""

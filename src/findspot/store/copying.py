@@ -1,0 +1,41 @@
+"""All that an index holds, as one database file: the form in which it goes from store to store."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from pathlib import Path
+
+from findspot.store import database as rows
+from findspot.store.derived import rebuild
+from findspot.store.journal import NOTE
+
+_LOCAL = ("segments", NOTE, "origin%")
+"""What is written about the files of one machine; `origin…` is what a local copy notes of its source."""
+
+
+def copy_database(source: Path, target: Path) -> None:
+    """A consistent copy without what is derived, and without what deleted rows leave in a file."""
+    remove_database(target)
+    with (
+        rows.translated(source),
+        contextlib.closing(rows.connect(source)) as db,
+        contextlib.closing(sqlite3.connect(target, isolation_level=None)) as copy,
+    ):
+        db.backup(copy)
+        copy.executemany("DELETE FROM meta WHERE key LIKE ?", ((key,) for key in _LOCAL))
+        copy.execute("VACUUM")
+
+
+def take_database(path: Path, folder: Path) -> None:
+    """Make an index of a copy: brought to this format, derived parts first, the database last and at once."""
+    with rows.translated(path), contextlib.closing(rows.connect(path)) as db:
+        rows.migrate(db)
+        rebuild(folder, db)
+    path.rename(folder / rows.FILE_NAME)
+
+
+def remove_database(path: Path) -> None:
+    """With the files that SQLite keeps beside it."""
+    for ending in ("", "-wal", "-shm", "-journal"):
+        path.with_name(path.name + ending).unlink(missing_ok=True)

@@ -1,0 +1,39 @@
+"""An index moved to another store, with its vectors as they are: no file is read, no model opened."""
+
+from __future__ import annotations
+
+import shutil
+
+from findspot.core.errors import IndexNotFoundError
+from findspot.store.copying import remove_database
+from findspot.store.index import IndexStore
+from findspot.store.lance.store import CACHE, FINGERPRINTS, LanceStore
+from findspot.store.protocol import Store
+
+_MOVING = "moving.sqlite"
+
+
+def convert(source: Store, target: Store) -> None:
+    """Fill the target with what the source holds; afterwards `let_go` of the source.
+
+    Both have the same folder. Until the source is let go of, it is what the folder holds.
+    """
+    if not source.exists:
+        raise IndexNotFoundError(str(source.folder), str(source.folder))
+    path = source.folder / _MOVING
+    try:
+        source.copy_to(path)
+        target.take(path)
+    finally:
+        remove_database(path)
+
+
+def let_go(source: Store, target: Store) -> None:
+    """Remove what is left of an index that was moved; tables of an object store are others' as well."""
+    if not (isinstance(source, LanceStore) and source.remote):
+        shutil.rmtree(source.set_aside(), ignore_errors=True)
+    source.close()
+    if isinstance(target, IndexStore):
+        shutil.rmtree(target.folder / CACHE, ignore_errors=True)
+        for name in FINGERPRINTS.values():
+            (target.folder / name).unlink(missing_ok=True)

@@ -1,0 +1,131 @@
+"""What is put in comes out: every field of a record, the delta to a commit, and what is written about it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from contents import contents, put, record, vector_of
+from findspot.core.facts import Facts, ReferenceFact, Relation, names_of, pack
+from findspot.core.model import ChunkType, Corpus, Skip, SkipReason, SourceFile, Symbol
+from findspot.store.protocol import Store
+from findspot.store.records import FileRecord
+
+OpenAt = Callable[[Path], Store]
+
+
+def full_record() -> FileRecord:
+    """One of everything, with what text may hold."""
+    plain = record("src/größe.py", "first 'quoted' \\ line", "second\tline", outline=True)
+    first, second, outline = plain.chunks
+    described = replace(
+        first.chunk,
+        symbols=(Symbol("Größe", "class", 1), Symbol("Größe", "class", 1), Symbol("a::b", "function", 2)),
+        signature="def f(x: 'y')",
+        breadcrumb="Module > Größe",
+        doc_comment="Say \"what\".\nAnd 'why'.",
+        tags=("code", "python", "größe"),
+        context="import os\nfrom x import y",
+    )
+    facts = Facts("größe", (), (), (), (ReferenceFact(Relation.CALL, "f", "self", 1, -1),))
+    chunks = (replace(first, chunk=described, scale=0.123456789), second, replace(outline, scale=0.0))
+    return replace(plain, chunks=chunks, facts=pack(facts), names=names_of(facts))
+
+
+def test_every_field_comes_out_as_it_went_in(store: Store, open_at: OpenAt) -> None:
+    given = full_record()
+    put(store, given)
+    with open_at(store.folder).snapshot() as snapshot:
+        file = snapshot.file("src/größe.py")
+        assert file is not None
+        assert (file.corpus, file.size, file.mtime_ns, file.sha256) == ("code", 2, 1, given.sha256)
+        held = snapshot.chunks_of("src/größe.py")
+        for chunk, item in zip(held, given.chunks, strict=True):
+            assert chunk.text == item.chunk.text
+            assert chunk.chunk_type == item.chunk.chunk_type
+            assert chunk.symbols == tuple(symbol.name for symbol in item.chunk.symbols)
+            assert (chunk.signature, chunk.breadcrumb, chunk.doc_comment, chunk.tags) == (
+                item.chunk.signature,
+                item.chunk.breadcrumb,
+                item.chunk.doc_comment,
+                item.chunk.tags,
+            )
+            vector, scale = snapshot.vector(chunk.number)
+            assert (vector.tobytes(), scale) == (item.vector, item.scale)
+        facts = snapshot.facts(file.id)
+        assert facts is not None
+        assert pack(facts) == given.facts
+        assert held[-1].chunk_type == ChunkType.SYMBOLS
+
+
+def test_deltas_and_a_rebuild_hold_the_same(store: Store, open_at: OpenAt) -> None:
+    put(store, *(record(f"{n}.py", f"text {n}", f"common {n}") for n in range(8)), full_record())
+    with store.writer() as writer:
+        writer.remove("3.py")
+        writer.put(record("4.py", "changed"))
+        writer.put(record("9.md", "prose", corpus=Corpus.DOCS))
+        writer.touch(SourceFile("5.py", Corpus.CODE, "python", 2, 77))
+        writer.add_skips(
+            [Skip("bad.py", SkipReason.BINARY)], SourceFile("bad.py", Corpus.CODE, "python", 1, 1)
+        )
+        writer.commit()
+        writer.put(record("9.py", "moved", corpus=Corpus.DOCS))
+        writer.remove("9.md")
+        writer.put(record("0.py", "common 0", "text 0"))
+        writer.commit()
+    fresh = open_at(store.folder.with_name("fresh"))
+    with fresh.writer() as writer:
+        for n in (1, 2, 5, 6, 7):
+            writer.put(record(f"{n}.py", f"text {n}", f"common {n}"))
+        writer.put(record("4.py", "changed"))
+        writer.put(full_record())
+        writer.put(record("9.py", "moved", corpus=Corpus.DOCS))
+        writer.put(record("0.py", "common 0", "text 0"))
+        writer.add_skips(
+            [Skip("bad.py", SkipReason.BINARY)], SourceFile("bad.py", Corpus.CODE, "python", 1, 1)
+        )
+        writer.commit()
+    assert contents(open_at(store.folder)) == contents(fresh)
+    with open_at(store.folder).snapshot() as snapshot:
+        touched = snapshot.file("5.py")
+        assert touched is not None
+        assert touched.mtime_ns == 77
+        assert snapshot.known_files().left_out == {"bad.py": (1, 1)}
+
+
+def test_vectors_of_another_model_take_the_place_of_all(store: Store, open_at: OpenAt) -> None:
+    put(store, record("a.py", "alpha", "beta"), record("b.md", "gamma", corpus=Corpus.DOCS))
+    with store.writer() as writer:
+        fields = [item for batch in writer.embedded_fields(2) for item in batch]
+        writer.forget_vectors()
+        writer.set_vectors(
+            (item.number, b"new " + item.text.encode(), 0.5, vector_of(item.text, 128).tobytes())
+            for item in fields
+        )
+        writer.set_meta(model="another")
+        writer.commit()
+    reader = open_at(store.folder)
+    contents(reader)
+    with reader.snapshot() as snapshot:
+        vectors = {chunk.text: snapshot.vector(chunk.number) for chunk in snapshot.chunks_of("a.py")}
+        assert snapshot.meta()["model"] == "another"
+    assert {text: (vector.tobytes(), scale) for text, (vector, scale) in vectors.items()} == {
+        text: (vector_of(text, 128).tobytes(), 0.5) for text in ("alpha", "beta")
+    }
+
+
+def test_what_is_written_about_an_index_goes_with_its_commits(store: Store, open_at: OpenAt) -> None:
+    with store.writer() as writer:
+        writer.put(record("a.py", "alpha", "beta"))
+        writer.set_meta(model="m 'quoted'", notes="one\ntwo")
+        writer.commit()
+        writer.set_meta(model="never committed")
+    meta, counts = open_at(store.folder).figures()
+    assert meta["model"] == "m 'quoted'"
+    assert meta["notes"] == "one\ntwo"
+    assert counts == {"code": (1, 2)}
+    with store.writer() as writer:
+        assert writer.meta()["model"] == "m 'quoted'"
+        assert writer.counts() == (1, 2)
+        assert list(writer.known_files().indexed) == ["a.py"]

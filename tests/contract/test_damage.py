@@ -1,0 +1,90 @@
+"""What can be made anew is, what cannot is told, and an index of a newer version is left alone."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from contents import contents, put, record
+from findspot.core.errors import IndexBusyError, IndexCorruptError, IndexFormatError, IndexNotFoundError
+from findspot.core.model import Corpus
+from findspot.store.lance.head import LANCE_FORMAT
+from findspot.store.lance.layout import HEAD_TABLE
+from findspot.store.lance.tables import Tables
+from findspot.store.protocol import Store
+from findspot.store.schema import FORMAT_VERSION
+
+OpenAt = Callable[[Path], Store]
+
+DERIVED = {"default": ("keywords", "vectors"), "lancedb": ("cache",)}
+"""What a store can lose without losing anything."""
+
+TRUTH = {"default": "index.sqlite", "lancedb": "index.lancedb/project_docs.lance/data/*"}
+
+
+def fill(store: Store) -> None:
+    put(store, record("a.py", "alpha", "beta", names=("Thing",), outline=True), record("b.py", "gone"))
+    put(store, record("b.py", "gamma"), record("c.md", "prose", corpus=Corpus.DOCS))
+
+
+def test_what_is_derived_is_made_anew(store: Store, kind: str, open_at: OpenAt) -> None:
+    fill(store)
+    expected = contents(store)
+    for name in DERIVED[kind]:
+        shutil.rmtree(store.folder / name)
+    assert contents(open_at(store.folder)) == expected
+    assert contents(store) == expected
+
+
+def test_a_damaged_truth_is_told_and_can_be_set_aside(store: Store, kind: str, open_at: OpenAt) -> None:
+    fill(store)
+    store.close()
+    for name in DERIVED[kind]:
+        shutil.rmtree(store.folder / name)
+    for path in store.folder.glob(TRUTH[kind]):
+        path.write_bytes(b"\x07" * (path.stat().st_size // 2))
+    damaged = open_at(store.folder)
+    with pytest.raises(IndexCorruptError), damaged.snapshot() as snapshot:
+        snapshot.counts()
+    backup = damaged.set_aside()
+    assert any(backup.iterdir())
+    with pytest.raises(IndexNotFoundError), damaged.snapshot():
+        pass
+    put(damaged, record("a.py", "anew"))
+    assert [row[6] for row in contents(open_at(store.folder)).chunks] == ["anew"]
+
+
+def test_a_newer_format_is_refused_and_left_alone(store: Store, kind: str, open_at: OpenAt) -> None:
+    fill(store)
+    store.close()
+    if kind == "default":
+        db = sqlite3.connect(store.folder / "index.sqlite")
+        db.execute(f"PRAGMA user_version = {FORMAT_VERSION + 1}")
+        db.close()
+    else:
+        head = Tables(store.folder).open(HEAD_TABLE)
+        assert head is not None
+        head.update(values={"format": LANCE_FORMAT + 1})
+    newer = open_at(store.folder)
+    with pytest.raises(IndexFormatError, match="newer version"), newer.snapshot():
+        pass
+    with pytest.raises(IndexFormatError), newer.writer():
+        pass
+    assert newer.exists
+
+
+def test_nobody_deletes_what_is_being_written(store: Store, open_at: OpenAt) -> None:
+    fill(store)
+    with store.writer() as writer:
+        with pytest.raises(IndexBusyError):
+            open_at(store.folder).delete()
+        writer.put(record("d.py", "delta"))
+        writer.commit()
+    assert len(contents(store).files) == 4
+    store.delete()
+    assert not store.exists
+    assert not store.folder.exists()
