@@ -29,7 +29,6 @@ from findspot.core.locks import is_locked
 from findspot.core.log import get_logger
 from findspot.core.model import (
     Corpus,
-    Hit,
     IndexReport,
     IndexState,
     IndexStatus,
@@ -43,7 +42,6 @@ from findspot.core.model import (
 from findspot.core.paths import index_folder, project_root, relative_path
 from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
 from findspot.core.remembered import RememberedSettings
-from findspot.core.synthesis import Assistance, Expansion
 from findspot.discover.walk import classify, walk
 from findspot.embed.opened import OpenModels
 from findspot.embed.protocol import Embedder
@@ -51,10 +49,9 @@ from findspot.embed.registry import OpenEmbedder
 from findspot.indexing import pipeline
 from findspot.indexing.delta import compare
 from findspot.indexing.spare import SparePool
-from findspot.llm import Sample, choose_model
-from findspot.research.assisted import assisted
-from findspot.research.expansion import expand_from_index
-from findspot.search.freshness import Disk, check
+from findspot.research.model import DEFAULT_DEPTH, Findings, Focus, Inquiry
+from findspot.research.researcher import Researcher
+from findspot.search.freshness import Disk, changed_since_indexed, check
 from findspot.search.hybrid import search
 from findspot.search.questions import asks_model
 from findspot.search.regex import search_regex
@@ -240,16 +237,14 @@ class Project:
             return replace(results, warning=" ".join(filter(None, (building, results.warning))))
         return results
 
-    def answer(self, query: Query, wanted: Assistance, client: Sample | None = None) -> Results:
-        """A search with its query expanded or its results told, as far as `wanted`.
+    def research(self, question: str, depth: int = DEFAULT_DEPTH, focus: Focus | None = None) -> Findings:
+        """Follow the code from a question: its symbols and relations, or what search finds for it."""
+        return self.researcher.ask(Inquiry(question, depth, focus))
 
-        `client` asks the language model of whoever is asking; without it, and without a configured
-        service, both are done from the index itself.
-        """
-        if not wanted:
-            return self.search(query)
-        model = choose_model(self.settings.llm, client)
-        return assisted(self.search, self._expansion, query, wanted, model)
+    @property
+    def researcher(self) -> Researcher:
+        """For questions that take more than one search, and for help with a search."""
+        return Researcher(self.store, self.search, lambda: self.settings, self._open, self._stale)
 
     def status(self, *, check_disk: bool = True) -> IndexStatus:
         """What the index holds and, with `check_disk`, how it stands to the files on disk."""
@@ -292,10 +287,9 @@ class Project:
             warning=" ".join(filter(None, (results.warning, checked.warning))) or None,
         )
 
-    def _expansion(self, query: Query, hits: tuple[Hit, ...]) -> Expansion:
-        embedder = self._open(self.settings) if asks_model(query) else None
-        with self.store.snapshot() as snapshot:
-            return expand_from_index(snapshot, embedder, query, hits)
+    def _stale(self, snapshot: Snapshot, settings: Settings, paths: tuple[str, ...]) -> str | None:
+        disk = Disk(self.root, settings.discover.max_file_bytes, settings.discover.secret_scan)
+        return changed_since_indexed(filter(None, map(snapshot.file, paths)), disk)
 
     def _ask(self, snapshot: Snapshot, embedder: Embedder | None, query: Query) -> Results:
         if query.mode is Mode.REGEX:

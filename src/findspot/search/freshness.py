@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -33,8 +33,7 @@ class Checked:
         shown = sorted({hit.path for hit in self.hits} & self.stale)
         if not shown:
             return None
-        more = f" and {len(shown) - _MOST_NAMED} more" if len(shown) > _MOST_NAMED else ""
-        return f"Changed since indexed, so shown as they are now: {', '.join(shown[:_MOST_NAMED])}{more}."
+        return f"Changed since indexed, so shown as they are now: {_named(shown)}."
 
 
 class Disk:
@@ -96,6 +95,17 @@ def check(hits: Iterable[Hit], find: Callable[[str], StoredFile | None], disk: D
         else:
             kept.append(current)
     return Checked(tuple(kept), dropped, frozenset(path for path, lines in now.items() if lines is not None))
+
+
+def changed_since_indexed(files: Iterable[StoredFile], disk: Disk) -> str | None:
+    """What to tell of an answer whose files may be others by now: its lines are those of the index."""
+    stale = [file.path for file in files if disk.lines_if_changed(file) is not None]
+    return f"Changed since indexed; lines may have moved: {_named(stale)}." if stale else None
+
+
+def _named(paths: Sequence[str]) -> str:
+    more = f" and {len(paths) - _MOST_NAMED} more" if len(paths) > _MOST_NAMED else ""
+    return ", ".join(paths[:_MOST_NAMED]) + more
 
 
 def located(hit: Hit, lines: list[str]) -> Hit | None:

@@ -115,7 +115,7 @@ def _answer(manner: Manner, corpus: Corpus, text: str, given: str | None, option
             under=_folder_inside(project, given),
             **_query_values(options),
         )
-        results = project.answer(query, wanted)
+        results = project.researcher.assist(query, wanted)
         form = form or project.settings.serve.default_format
     _show(results, corpus, "structured" if manner.json else form, full=full, max_tokens=max_tokens)
 

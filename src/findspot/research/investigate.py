@@ -1,0 +1,225 @@
+"""Research: from a question to what was found, in one function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from findspot.graph import Edge, Node, Relation
+from findspot.research import sentences
+from findspot.research.ground import Ground
+from findspot.research.model import FOLDER, Aim, Citation, Findings, Focus, FoundEdge, FoundNode, Inquiry
+from findspot.research.modules import entry_points, module_map
+from findspot.research.outward import Nearness, walk_outward
+from findspot.research.patterns import MOST_MEMBERS, find_patterns
+from findspot.research.reading import Asked, read_question
+from findspot.research.trail import MOST_NODES, Chain
+from findspot.research.walks import definitions_of, follow
+from findspot.research.ways import STEPS_A_LEVEL, find_way, longest_way, take
+from findspot.text.tokens import parts
+
+MOST_CITATIONS = 40
+MOST_UNRESOLVED = 20
+MOST_TOPICS = 8
+ABOUT_AS_SURE = 0.6
+"""Of the best score: what is less sure would make every question begin everywhere."""
+
+MOST_STARTS = 20
+"""Definitions of one name that are followed; a name with more of them needs a type before it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a walk has to say beside the trail it left."""
+
+    summary: str
+    chains: Sequence[Chain] = ()
+    topics: Iterable[str] = ()
+    unresolved: Sequence[str] = ()
+    nodes: tuple[FoundNode, ...] = ()
+    """Instead of the trail's, where nodes are no definitions."""
+    edges: tuple[FoundEdge, ...] = ()
+
+
+def investigate(ground: Ground, nearness: Callable[[], Nearness], inquiry: Inquiry) -> Findings:
+    """read the question → take the walk that answers it → tell what was found, with its lines."""
+    query = inquiry.question
+    asked = Asked(inquiry.aim, query) if inquiry.aim else read_question(query)
+    focus = inquiry.focus or asked.focus
+    told = _walk(ground, nearness, query, asked, focus)
+    trail = ground.trail
+    nodes = told.nodes or tuple(_found(node, hop) for node, hop in trail.nodes.values())
+    edges = told.edges or tuple(map(_edge, trail.edges))
+    full = (f"Stopped at {MOST_NODES} nodes; ask about less, or with less depth.",) if trail.full else ()
+    return Findings(
+        query=query,
+        depth=trail.depth,
+        focus=focus,
+        summary=told.summary,
+        nodes=nodes,
+        edges=edges,
+        chains=tuple(told.chains),
+        citations=_citations(ground, nodes, edges),
+        related_topics=tuple(dict.fromkeys(told.topics))[:MOST_TOPICS],
+        unresolved=(*full, *told.unresolved[:MOST_UNRESOLVED]),
+        names={node.id: node.qualified for node, _ in trail.nodes.values()},
+    )
+
+
+def _walk(
+    ground: Ground, nearness: Callable[[], Nearness], query: str, asked: Asked, focus: Focus | None
+) -> Told:
+    if focus is Focus.PATTERNS:
+        return _patterns(ground, query)
+    if focus in (Focus.ARCHITECTURE, Focus.DEPENDENCIES):
+        return _structure(ground, focus)
+    if asked.aim is Aim.FLOW:
+        return _way(ground, asked)
+    missing: list[str] = []
+    if asked.aim is not Aim.OPEN:
+        starts = definitions_of(ground.graph, asked.name, asked.aim)
+        starts = [node for node in starts if ground.trail.covers(node.path)][:MOST_STARTS]
+        if starts:
+            return _relation(ground, asked.aim, starts)
+        missing = [f"{asked.name}: no definition of that name in the index"]
+    if focus is Focus.FLOW:
+        return _onward(ground, query, missing)
+    reached = walk_outward(ground, nearness, query)
+    summary = sentences.of_search(reached.seeds, len(ground.trail.nodes) - len(reached.seeds))
+    open_ends = missing + _open_ends(ground, reached.seeds)
+    return Told(summary, ground.trail.chains(reached.seeds), reached.cut, open_ends)
+
+
+def _relation(ground: Ground, aim: Aim, starts: Sequence[Node]) -> Told:
+    chains = follow(aim, starts, ground.trail)
+    summary = sentences.of_relation(aim, starts, ground.trail)
+    open_ends = _open_ends(ground, starts) if aim is Aim.CALLEES else []
+    return Told(summary, chains, _beside(ground, starts), open_ends)
+
+
+def _onward(ground: Ground, query: str, missing: list[str]) -> Told:
+    """Flow without an end: what the question's first answers set off."""
+    starts = _meant(ground, query)[:MOST_STARTS]
+    if not starts:
+        return Told(sentences.of_search((), 0), unresolved=missing)
+    chains = follow(Aim.CALLEES, starts, ground.trail)
+    summary = sentences.of_relation(Aim.CALLEES, starts, ground.trail)
+    return Told(summary, chains, _beside(ground, starts), missing + _open_ends(ground, starts))
+
+
+def _way(ground: Ground, asked: Asked) -> Told:
+    """From one end to the other; where no calls lead there, the two ends alone."""
+    named, ends = _named(ground, asked.name), _named(ground, asked.end) or _meant(ground, asked.end)
+    starts = named or _meant(ground, asked.name)
+    way = (find_way if named else longest_way)(starts, ends, ground.trail) if starts and ends else None
+    chains = [take(way, ground.trail)] if way else []
+    if not way:
+        for node in (*starts[:3], *ends[:3]):
+            ground.trail.add(node, 0)
+    steps = ground.trail.depth * STEPS_A_LEVEL
+    summary = sentences.of_way(chains, (asked.name, asked.end), steps, ground.trail)
+    open_ends = [] if way else [summary, *_open_ends(ground, starts[:3])]
+    return Told(summary, chains, _beside(ground, starts[:3]), open_ends)
+
+
+def _named(ground: Ground, phrase: str) -> list[Node]:
+    """An end of a way that is a name."""
+    found = definitions_of(ground.graph, phrase, Aim.CALLEES) if " " not in phrase else []
+    return [member for node in found[:MOST_STARTS] for member in ground.functions(node)]
+
+
+def _meant(ground: Ground, phrase: str) -> list[Node]:
+    """An end in plain words: what search finds for it, as far as it is about as sure as of the first."""
+    found = ground.seeds(phrase, 5)
+    sure = [node for node, hit in found if hit.score >= ABOUT_AS_SURE * found[0][1].score]
+    return [member for node in sure for member in ground.functions(node)]
+
+
+def _structure(ground: Ground, focus: Focus) -> Told:
+    """Modules as nodes; their hop is their layer."""
+    trail = ground.trail
+    trail.tick(1)
+    modules = module_map(ground.graph, ground.paths, trail.depth)
+    entries = entry_points(ground.graph, ground.paths) if focus is Focus.ARCHITECTURE else []
+    begun = [node for entry in entries if (node := ground.graph.node(entry)) is not None]
+    nodes = [_found(node, 0) for node in begun]
+    known = {node.id for node in nodes}
+    for hop, layer in enumerate(modules.layers, 1 if begun else 0):
+        nodes += [_module(name, modules.files[name], hop) for name in layer if name not in known]
+    edges = tuple(
+        FoundEdge(d.source, d.target, Relation.IMPORT, d.path, d.line, 1.0) for d in modules.dependences
+    )
+    summary = sentences.of_map(focus, modules, [sentences.placed(node) for node in begun])
+    topics = [f"what imports {name}" for name in (modules.layers[-1] if modules.layers else ())]
+    return Told(summary, _spines(edges, modules.layers), topics, (), tuple(nodes), edges)
+
+
+def _module(name: str, files: Sequence[str], hop: int) -> FoundNode:
+    kind = "file" if files == (name,) else FOLDER
+    return FoundNode(name, name.rpartition("/")[2], kind, name, 1, 1, hop)
+
+
+def _spines(edges: Sequence[FoundEdge], layers: Sequence[Sequence[str]]) -> list[Chain]:
+    """For each module of the top layer, the longest way down, always to the next layer that it reaches."""
+    level = {name: number for number, layer in enumerate(layers) for name in layer}
+    below: dict[str, list[str]] = {}
+    for edge in edges:
+        if level[edge.target] > level[edge.source]:
+            below.setdefault(edge.source, []).append(edge.target)
+    chains = []
+    for top in layers[0] if layers else ():
+        way = [top]
+        while way[-1] in below:
+            way.append(min(below[way[-1]], key=lambda name: (level[name], name)))
+        if len(way) > 1:
+            chains.append(tuple(way))
+    return chains
+
+
+def _patterns(ground: Ground, query: str) -> Told:
+    trail = ground.trail
+    trail.tick(1)
+    found = find_patterns(ground, parts(query))
+    for pattern in found:
+        if pattern.base is not None:
+            trail.add(pattern.base, 0)
+        for member in list(pattern.members.values())[:MOST_MEMBERS]:
+            trail.add(member, 1 if pattern.base is not None else 0)
+        for edge in pattern.edges:
+            trail.link(edge)
+    chains = [(edge.target.id, edge.source.id) for edge in trail.edges]
+    return Told(sentences.of_patterns(found), chains, [pattern.what for pattern in found])
+
+
+def _beside(ground: Ground, starts: Sequence[Node]) -> list[str]:
+    """What the starts refer to and the answer does not show: where to look next."""
+    edges = [edge for node in starts for edge in ground.graph.edges_of(node)]
+    near = (edge.target for edge in edges if edge.relation is not Relation.IMPORT)
+    return [node.qualified for node in near if node.id not in ground.trail.nodes]
+
+
+def _open_ends(ground: Ground, starts: Sequence[Node]) -> list[str]:
+    """References that the graph does not follow, with why."""
+    found = [unknown for node in starts for unknown in ground.graph.unresolved(node)]
+    told = (f"{u.name} ({u.path}:{u.line}): {u.reason}" for u in found if u.relation is Relation.CALL)
+    return list(dict.fromkeys(told))
+
+
+def _citations(
+    ground: Ground, nodes: Sequence[FoundNode], edges: Sequence[FoundEdge]
+) -> tuple[Citation, ...]:
+    """Where the first nodes are defined, and the lines of the references between them."""
+    starts = [(n.path, n.start_line) for n in nodes if n.hop == 0 and n.kind not in (FOLDER, "file")]
+    places = dict.fromkeys([*starts, *((edge.path, edge.line) for edge in edges)])
+    cited = (ground.cite(*place) for place in list(places)[:MOST_CITATIONS])
+    return tuple(citation for citation in cited if citation.text)
+
+
+def _found(node: Node, hop: int) -> FoundNode:
+    return FoundNode(node.id, node.name, node.kind, node.path, node.start_line, node.end_line, hop)
+
+
+def _edge(edge: Edge) -> FoundEdge:
+    return FoundEdge(
+        edge.source.id, edge.target.id, edge.relation, edge.path, edge.line, round(edge.confidence, 2)
+    )

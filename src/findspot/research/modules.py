@@ -1,0 +1,145 @@
+"""The project from afar: its modules, what depends on what, its layers and where it begins."""
+
+from __future__ import annotations
+
+import posixpath
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from findspot.graph import Graph
+from findspot.rank.roles import Role, role_of
+
+_MAIN_NAMES = frozenset({"main", "Main", "__main__"})
+MOST_ENTRIES = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Dependence:
+    """One module imports another, so often; the first place where it does."""
+
+    source: str
+    target: str
+    count: int
+    path: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleMap:
+    """Modules in layers, the ones that nobody imports first."""
+
+    files: Mapping[str, tuple[str, ...]]
+    """Module → its files."""
+    dependences: tuple[Dependence, ...]
+    layers: tuple[tuple[str, ...], ...]
+    cycles: tuple[tuple[str, ...], ...]
+    """Modules that depend on each other, directly or by way of others."""
+
+
+def module_map(graph: Graph, paths: Iterable[str], parts: int) -> ModuleMap:
+    """The modules of these files: folders so many parts below what all of them share, or single files."""
+    kept = {path for path in paths if role_of(path) is Role.SOURCE}
+    pairs = {pair: n for pair, n in graph.dependencies().items() if kept.issuperset(pair)}
+    involved = sorted({path for pair in pairs for path in pair})
+    shared = _shared_folder(involved or sorted(kept))
+    module = {path: _module(path, shared, parts) for path in involved}
+    files: dict[str, list[str]] = {}
+    for path in involved:
+        files.setdefault(module[path], []).append(path)
+    counts: Counter[tuple[str, str]] = Counter()
+    first: dict[tuple[str, str], tuple[str, str]] = {}
+    for (source, target), count in sorted(pairs.items()):
+        pair = (module[source], module[target])
+        if pair[0] != pair[1]:
+            counts[pair] += count
+            first.setdefault(pair, (source, target))
+    dependences = tuple(_dependence(graph, pair, counts[pair], first[pair]) for pair in sorted(counts))
+    layers, cycles = layered(sorted(files), [(d.source, d.target) for d in dependences])
+    return ModuleMap({name: tuple(found) for name, found in files.items()}, dependences, layers, cycles)
+
+
+def _dependence(graph: Graph, pair: tuple[str, str], count: int, first: tuple[str, str]) -> Dependence:
+    edges = (edge for edge in graph.imports_of(first[0]) if edge.target.path == first[1])
+    return Dependence(*pair, count, first[0], next((edge.line for edge in edges), 1))
+
+
+def _shared_folder(paths: Sequence[str]) -> str:
+    folders = [posixpath.dirname(path) for path in paths]
+    return posixpath.commonpath(folders) if folders and all(folders) else ""
+
+
+def _module(path: str, shared: str, parts: int) -> str:
+    """A file beside the folders is a module of its own."""
+    below = posixpath.relpath(path, shared) if shared else path
+    folder = posixpath.dirname(below).split("/")[:parts]
+    return posixpath.join(shared, *folder) if folder != [""] else path
+
+
+def layered(
+    names: Sequence[str], edges: Sequence[tuple[str, str]]
+) -> tuple[tuple[tuple[str, ...], ...], tuple[tuple[str, ...], ...]]:
+    """Layers such that dependence only leads downwards, but for the cycles, which share a layer."""
+    group = _groups(names, edges)
+    level = dict.fromkeys(group.values(), 0)
+    between = {(group[a], group[b]) for a, b in edges if group[a] != group[b]}
+    below: dict[str, list[str]] = {}
+    for upper, lower in sorted(between):
+        below.setdefault(upper, []).append(lower)
+    for upper in list(level):  # the groups come sorted: what depends on others before those
+        for lower in below.get(upper, ()):
+            level[lower] = max(level[lower], level[upper] + 1)
+    members: dict[str, list[str]] = {}
+    layers: dict[int, list[str]] = {}
+    for name in names:
+        members.setdefault(group[name], []).append(name)
+        layers.setdefault(level[group[name]], []).append(name)
+    cycles = tuple(tuple(found) for found in members.values() if len(found) > 1)
+    return tuple(tuple(layers[depth]) for depth in sorted(layers)), cycles
+
+
+def _groups(names: Sequence[str], edges: Sequence[tuple[str, str]]) -> dict[str, str]:
+    """Each name's group of names that reach each other, by one of them (Kosaraju's two passes)."""
+    onward: dict[str, list[str]] = {name: [] for name in names}
+    back: dict[str, list[str]] = {name: [] for name in names}
+    for source, target in edges:
+        onward[source].append(target)
+        back[target].append(source)
+    order: list[str] = []
+    seen: set[str] = set()
+    for name in names:
+        _finish(name, onward, seen, order)
+    group: dict[str, str] = {}
+    for name in reversed(order):
+        waiting = [name]
+        while waiting:
+            member = waiting.pop()
+            if member not in group:
+                group[member] = name
+                waiting += [other for other in back[member] if other not in group]
+    return group
+
+
+def _finish(name: str, onward: Mapping[str, list[str]], seen: set[str], order: list[str]) -> None:
+    """Append what can be reached to the order in which a walk leaves it for good."""
+    waiting: list[tuple[str, bool]] = [(name, False)]
+    while waiting:
+        member, done = waiting.pop()
+        if done:
+            order.append(member)
+        elif member not in seen:
+            seen.add(member)
+            waiting.append((member, True))
+            waiting += [(other, False) for other in onward[member] if other not in seen]
+
+
+def entry_points(graph: Graph, paths: Iterable[str]) -> list[str]:
+    """The ids of where a program begins: functions called main, then files that only import."""
+    kept = {path for path in paths if role_of(path) is Role.SOURCE}
+    named = [node for name in sorted(_MAIN_NAMES) for node in graph.find(name)]
+    mains = [node.id for node in named if node.path in kept and "." not in node.qualified]
+    pairs = graph.dependencies()
+    importing = {source for source, target in pairs if source in kept}
+    imported = {target for source, target in pairs if source in kept}
+    of_main = {node.partition("#")[0] for node in mains}
+    return list(dict.fromkeys([*mains, *sorted(importing - imported - of_main)]))[:MOST_ENTRIES]

@@ -1,0 +1,109 @@
+"""What was found, in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from findspot.graph import Node
+from findspot.research.model import Aim, Focus
+from findspot.research.modules import ModuleMap
+from findspot.research.patterns import Pattern
+from findspot.research.trail import Chain, Trail
+
+MOST_NAMED = 8
+
+_SAID = {
+    Aim.CALLERS: ("is called by", "called by"),
+    Aim.CALLEES: ("calls", "calling"),
+    Aim.IMPLEMENTERS: ("is implemented by", "implemented in turn by"),
+    Aim.SUPERTYPES: ("is built on", "built in turn on"),
+    Aim.IMPORTERS: ("is imported by", "imported by"),
+    Aim.IMPORTS: ("imports", "importing"),
+    Aim.USES: ("is used by", "used by"),
+}
+_NONE = {
+    Aim.CALLERS: "Nothing in this project calls it.",
+    Aim.CALLEES: "It calls nothing in this project.",
+    Aim.IMPLEMENTERS: "No type in this project implements it.",
+    Aim.SUPERTYPES: "It is built on no type of this project.",
+    Aim.IMPORTERS: "Nothing in this project imports it.",
+    Aim.IMPORTS: "It imports nothing of this project.",
+    Aim.USES: "Nothing in this project uses it.",
+}
+
+
+def placed(node: Node) -> str:
+    """`Session.open (src/session.py:12)`."""
+    if node.id == node.path:
+        return node.path
+    return f"{node.qualified} ({node.path}:{node.start_line})"
+
+
+def named(nodes: Sequence[Node]) -> str:
+    """The first of them with their places, and how many more there are."""
+    shown = ", ".join(map(placed, nodes[:MOST_NAMED]))
+    return f"{shown} and {len(nodes) - MOST_NAMED} more" if len(nodes) > MOST_NAMED else shown
+
+
+def of_relation(aim: Aim, starts: Sequence[Node], trail: Trail) -> str:
+    """Who stands in a relation to the starts, hop by hop."""
+    by_hop: dict[int, list[Node]] = {}
+    for node, hop in trail.nodes.values():
+        by_hop.setdefault(hop, []).append(node)
+    further = [by_hop[hop] for hop in sorted(by_hop) if hop]
+    if not further:
+        return f"{named(starts)}: {_NONE[aim]}"
+    first, then = _SAID[aim]
+    said = [f"{named(starts)} {first} {len(further[0])}: {named(further[0])}."]
+    said += [f"Hop {hop}, {then} {len(nodes)}: {named(nodes)}." for hop, nodes in enumerate(further[1:], 2)]
+    return " ".join(said)
+
+
+def of_way(chains: Sequence[Chain], ends: tuple[str, str], steps: int, trail: Trail) -> str:
+    """How control passes from one end to the other."""
+    if not chains:
+        return f"No chain of calls leads from {ends[0]} to {ends[1]} within {steps} steps."
+    way = chains[0]
+    passed = " → ".join(placed(trail.nodes[node][0]) for node in way)
+    return f"{ends[0]} reaches {ends[1]} in {_count(len(way) - 1, 'step')}: {passed}."
+
+
+def of_map(focus: Focus, modules: ModuleMap, entries: Sequence[str]) -> str:
+    """The shape of a project."""
+    if not modules.files:
+        return "No file of this project imports another, as far as the graph knows its languages."
+    size = f"{_count(len(modules.files), 'module')}, {_count(len(modules.dependences), 'dependency')}"
+    cycles = (f"In a cycle: {', '.join(cycle)}." for cycle in modules.cycles)
+    if focus is Focus.ARCHITECTURE:
+        layers = (f"Layer {n}: {_listed(layer)}." for n, layer in enumerate(modules.layers, 1))
+        begins = f"It begins in {_listed(entries)}." if entries else "No entry point was found."
+        return " ".join((f"{size}, {_count(len(modules.layers), 'layer')}.", begins, *layers, *cycles))
+    most = sorted(modules.dependences, key=lambda d: (-d.count, d.source, d.target))[:MOST_NAMED]
+    pairs = "; ".join(f"{d.source} → {d.target} ({d.count})" for d in most)
+    return " ".join((f"{size}: {pairs}.", *(list(cycles) or ["No cycles."])))
+
+
+def of_patterns(patterns: Sequence[Pattern]) -> str:
+    if not patterns:
+        return "Nothing recurs often enough to be called a pattern."
+    told = (
+        f"{len(p.members)} {p.what} ({', '.join(n.name for n in list(p.members.values())[:5])})"
+        for p in patterns
+    )
+    return f"{_count(len(patterns), 'pattern')}: {'; '.join(told)}."
+
+
+def of_search(seeds: Sequence[Node], reached: int) -> str:
+    if not seeds:
+        return "Nothing in the index answers this."
+    around = f"; {reached} more around them" if reached else ""
+    return f"Begins at {named(seeds)}{around}."
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(list(names)[:MOST_NAMED])
+
+
+def _count(number: int, noun: str) -> str:
+    plural = noun.removesuffix("y") + "ies" if noun.endswith("y") else f"{noun}s"
+    return f"{number} {noun if number == 1 else plural}"

@@ -1,0 +1,92 @@
+"""One walk a relation: who calls, what is called, who implements, who imports."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+
+from findspot.graph import Edge, Graph, Node, Relation
+from findspot.research.model import Aim
+from findspot.research.trail import Chain, Trail
+
+ADDITIONS = frozenset({"extension", "impl"})
+"""Kinds of definitions that add to a type which is defined elsewhere."""
+
+_VALUES = frozenset({"constant", "field", "variable", "property"})
+_TYPES = "class struct enum interface trait protocol object record union mixin type module"
+TYPES = frozenset(_TYPES.split(" "))
+_FAMILY = (Aim.IMPLEMENTERS, Aim.SUPERTYPES)
+
+
+def definitions_of(graph: Graph, name: str, aim: Aim) -> list[Node]:
+    """What a name stands for in a question of that aim."""
+    if aim in (Aim.IMPORTERS, Aim.IMPORTS):
+        return _files_of(graph, name)
+    found = graph.find(name)
+    if aim in _FAMILY:
+        return [node for node in found if node.kind in TYPES] or [n for n in found if n.kind in ADDITIONS]
+    plain = [node for node in found if node.kind not in _VALUES and node.kind not in ADDITIONS]
+    return plain or found
+
+
+def _files_of(graph: Graph, name: str) -> list[Node]:
+    """A file by its path, a module by its name, or the files that define a name."""
+    if (node := graph.node(name)) is not None:
+        return [node]
+    targets = {edge.target.path for edge in graph.importers(name)} or {n.path for n in graph.find(name)}
+    files = (graph.node(path) for path in sorted(targets))
+    return [node for node in files if node is not None]
+
+
+def follow(aim: Aim, starts: Sequence[Node], trail: Trail) -> list[Chain]:
+    """Follow one relation from the starts; returns the ways that it went."""
+    neighbours, backwards = _NEIGHBOURS[aim]
+    levels = None if aim in _FAMILY else trail.depth  # who asks for all implementations means all
+    trail.spread(starts, lambda node: neighbours(trail.graph, node), levels, backwards=backwards)
+    return trail.chains(starts, backwards=backwards)
+
+
+def _below(graph: Graph, node: Node) -> list[Edge]:
+    return [_of_type(graph, edge) for edge in graph.implementers(node, transitive=False)]
+
+
+def _above(graph: Graph, node: Node) -> list[Edge]:
+    return [_of_type(graph, edge) for edge in graph.supertypes(node)]
+
+
+def _of_type(graph: Graph, edge: Edge) -> Edge:
+    """An extension's conformance is its type's; where it was declared stays as it is."""
+    if edge.source.kind not in ADDITIONS:
+        return edge
+    homes = [node for node in graph.find(edge.source.name) if node.kind in TYPES]
+    return replace(edge, source=homes[0]) if homes else edge
+
+
+def _imported(graph: Graph, node: Node) -> list[Edge]:
+    return [_between_files(graph, edge) for edge in graph.imports_of(node.path)]
+
+
+def _importing(graph: Graph, node: Node) -> list[Edge]:
+    return [_between_files(graph, edge) for edge in graph.importers(node.path)]
+
+
+def _between_files(graph: Graph, edge: Edge) -> Edge:
+    """An import of a name, as one of the file that defines it."""
+    file = graph.node(edge.target.path)
+    return replace(edge, target=file) if file is not None else edge
+
+
+def _using(graph: Graph, node: Node) -> list[Edge]:
+    """References from code; a file's import of what it then uses says nothing more."""
+    return graph.references_to(node, [relation for relation in Relation if relation is not Relation.IMPORT])
+
+
+_NEIGHBOURS: dict[Aim, tuple[Callable[[Graph, Node], Iterable[Edge]], bool]] = {
+    Aim.CALLERS: (lambda graph, node: graph.callers(node), True),
+    Aim.CALLEES: (lambda graph, node: graph.callees(node), False),
+    Aim.IMPLEMENTERS: (_below, True),
+    Aim.SUPERTYPES: (_above, False),
+    Aim.IMPORTERS: (_importing, True),
+    Aim.IMPORTS: (_imported, False),
+    Aim.USES: (_using, True),
+}
