@@ -141,6 +141,6 @@ def _from_pack(language: str) -> Language | None:
 def _query_source(language: str, kind: str = "") -> str:
     """The text of `queries/<language>.scm`, or of that in a folder below; TSX is TypeScript and more."""
     folder = resources.files("findspot.chunk") / "queries" / kind
-    names = {"typescript": ["typescript"], "tsx": ["typescript"]}.get(language, [language])
+    names = {"tsx": ["typescript", "tsx"]}.get(language, [language])
     files = [folder / f"{name}.scm" for name in names]
     return "\n".join(file.read_text("utf-8") for file in files if file.is_file())

@@ -5,14 +5,17 @@ A query file `queries/references/<language>.scm` speaks this vocabulary:
     @call      the name that is called      @on        what stands before its dot
     @inherit   a supertype                  @decorate  a decorator or annotation
     @type      a type expression            @import    a statement that brings in names
-    @bind      a variable, parameter or attribute, made from one of:
+    @use       one name of a type           @alias     the type that a type is another name of
+    @bind      a variable or attribute, @member one taken apart, @field one given to a constructor:
         @value     an expression            @declared  a type
-        @each      what it is an element of
+        @each      what it is an element of @otherwise the value that a parameter has by default
+    @default   what a module exports as a whole
     @return    an expression returned       @returns   the declared type of what is returned
 """
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -22,6 +25,8 @@ from findspot.chunk.references_expressions import declared, expression, type_nam
 from findspot.chunk.references_imports import read_imports
 from findspot.chunk.symbols import Definition, FileSymbols, text_of
 from findspot.core.facts import (
+    ALIASED,
+    DEFAULT,
     LITERAL,
     RETURNED,
     UNKNOWN,
@@ -39,10 +44,20 @@ if TYPE_CHECKING:
     from findspot.chunk.grammars import Grammar
 
 _SELVES = ("self", "this", "cls")
+_OWN_TYPES = frozenset({"Self", "self", "static"})
 _PASSIVE = frozenset({"constant", "field", "variable"})
 """Kinds that run nothing themselves: what stands in them belongs to what is around them."""
 
-_NAMED = {"call": Relation.CALL, "inherit": Relation.INHERIT, "decorate": Relation.DECORATE}
+_NAMED = {
+    "call": Relation.CALL,
+    "inherit": Relation.INHERIT,
+    "decorate": Relation.DECORATE,
+    "use": Relation.TYPE_USE,
+}
+_WEAK = (Relation.CALL, Relation.TYPE_USE)
+"""What gives way to a better word for the same place: a decorator is called, a supertype is used."""
+_FUNCTIONS = re.compile("function|method|lambda|closure")
+"""Types of nodes that return what is returned inside of them."""
 
 
 @dataclass(slots=True)
@@ -117,13 +132,10 @@ def _read(reading: _Reading, match: dict[str, list[Node]], language: str, path: 
             _refer(reading, _NAMED[capture], nodes[0], match.get("on"))
         elif capture == "type":
             _use_types(reading, nodes[0])
-        elif capture == "bind":
-            _bind(reading, nodes, match)
-        elif capture in ("return", "returns"):
-            text = text_of(nodes[0], reading.source)
-            value = declared(text) if capture == "returns" else expression(text)
-            if value not in (UNKNOWN, LITERAL):
-                reading.bindings[BindingFact(reading.owner(nodes[0].start_byte), RETURNED, value)] = None
+        elif capture in ("bind", "member", "field"):
+            _bind(reading, capture, nodes, match)
+        elif capture in _GIVEN:
+            _give(reading, capture, nodes[0])
         elif capture == "import":
             text = text_of(nodes[0], reading.source)
             reading.imports += read_imports(language, text, path, nodes[0].start_point[0] + 1)
@@ -141,11 +153,19 @@ def _refer(reading: _Reading, relation: Relation, node: Node, on: list[Node] | N
         receiver, _, name = chain.rpartition(".")
         name = name.removesuffix("[]").removesuffix("()")
     owner = reading.decorated(node) if relation is Relation.DECORATE else reading.owner(at)
+    if relation is Relation.TYPE_USE and (name in _OWN_TYPES or _is_name_of(reading, owner, name, node)):
+        return
     if name and name not in (UNKNOWN, LITERAL):
         known = reading.references.get((at, ""))
-        if known is None or known.relation == Relation.CALL:  # a decorator that is called is a decorator
+        if known is None or known.relation in _WEAK:
             line = node.start_point[0] + 1
             reading.references[at, ""] = ReferenceFact(relation, name, receiver, line, owner)
+
+
+def _is_name_of(reading: _Reading, owner: int, name: str, node: Node) -> bool:
+    """Whether a node is where a definition says its own name."""
+    definition = reading.definitions[owner] if owner >= 0 else None
+    return definition is not None and definition.name == name and definition.row == node.start_point[0]
 
 
 def _use_types(reading: _Reading, node: Node) -> None:
@@ -156,23 +176,56 @@ def _use_types(reading: _Reading, node: Node) -> None:
     owner = reading.owner(node.start_byte)
     for found in type_names(text_of(node, reading.source)):
         on, _, name = found.rpartition(".")
+        if name in _OWN_TYPES:
+            continue
         fact = ReferenceFact(Relation.TYPE_USE, name, on, node.start_point[0] + 1, owner)
         reading.references.setdefault((node.start_byte, found), fact)
 
 
-def _bind(reading: _Reading, nodes: list[Node], match: dict[str, list[Node]]) -> None:
+_GIVEN = {"return": RETURNED, "returns": RETURNED, "alias": ALIASED, "default": DEFAULT}
+
+
+def _give(reading: _Reading, capture: str, node: Node) -> None:
+    """What a function returns, a type is another name of, or a module exports."""
+    text = text_of(node, reading.source)
+    value = declared(text) if capture in ("returns", "alias") else expression(text)
+    owner = -1 if capture == "default" else reading.owner(node.start_byte)
+    if value in (UNKNOWN, LITERAL) or (capture == "return" and not _returns_from(reading, node, owner)):
+        return
+    reading.bindings[BindingFact(owner, _GIVEN[capture], value)] = None
+
+
+def _returns_from(reading: _Reading, node: Node, owner: int) -> bool:
+    """Whether a `return` is that of a definition, not of a nameless function inside of it."""
+    body = reading.definitions[owner].body_byte if owner >= 0 else None
+    around = node.parent
+    while around is not None and not _FUNCTIONS.search(around.type):
+        around = around.parent
+    inner = around.child_by_field_name("body") if around is not None else None
+    return body is None or inner is None or inner.start_byte == body
+
+
+def _bind(reading: _Reading, capture: str, nodes: list[Node], match: dict[str, list[Node]]) -> None:
     value = UNKNOWN
-    for capture in ("declared", "value", "each"):
-        if capture in match:
-            text = text_of(match[capture][0], reading.source)
-            value = declared(text) if capture == "declared" else expression(text)
-            if capture == "each" and value not in (UNKNOWN, LITERAL):
+    for source in ("declared", "value", "otherwise", "each"):
+        if source in match:
+            text = text_of(match[source][0], reading.source)
+            value = declared(text) if source == "declared" else expression(text)
+            if source == "otherwise" and value == LITERAL:
+                value = UNKNOWN  # a parameter that is `None` by default is mostly something else
+            if source == "each" and value not in (UNKNOWN, LITERAL):
                 value = f"{value}[]" if "|" not in value else UNKNOWN
             break
     for node in nodes:
-        target = expression(text_of(node, reading.source))
+        target, owner = expression(text_of(node, reading.source)), reading.owner(node.start_byte)
+        if _is_name_of(reading, owner, target, node):
+            continue
+        made = value
+        if capture == "member" and value not in (UNKNOWN, LITERAL):
+            made = f"{value}.{target}" if "|" not in value else UNKNOWN
+        target = f"this.{target}" if capture == "field" else target
         if target.count(".") <= 1 and not target.endswith(("]", ")")):
-            reading.bindings[BindingFact(reading.owner(node.start_byte), target, value)] = None
+            reading.bindings[BindingFact(owner, target, made)] = None
 
 
 def _used(reading: _Reading, references: tuple[ReferenceFact, ...]) -> Iterator[BindingFact]:

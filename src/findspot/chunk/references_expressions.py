@@ -16,7 +16,8 @@ _PLAIN = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*\Z")
 _LEAD = re.compile(
     r"(?:(?:await|new|yield from|yield|try[?!]?|throw|typeof|go|defer|mut|ref|out|move)\b\s*|[&*]+|<-)\s*"
 )
-_LITERAL = re.compile(r"[rbfuRBFU@$]{0,2}[\"'`\d\[{]|(?:None|null|nil|true|false|True|False|undefined)\b|-\d")
+_CONSTANTS = r"(?:None|null|nil|true|false|True|False|undefined)\b"
+_LITERAL = re.compile(rf"[rbfuRBFU@$]{{0,2}}[\"'`]|[\d\[{{]|{_CONSTANTS}|-\d")
 _ROOT = re.compile(r"(@@?|\$|#|::|\\)?([A-Za-z_][\w$]*(?:\\[A-Za-z_]\w*)*)")
 _STEP = re.compile(r"\s*(?:!!?|\?)?(?:\.|->|::|\?->)\s*(?:await\b|[#$@]?([A-Za-z_][\w$]*)[?!]?)?")
 _FLAT = r"[^<>()=;]*"

@@ -10,7 +10,7 @@ import posixpath
 import re
 from collections.abc import Callable, Iterator
 
-from findspot.core.facts import WHOLE, ImportFact
+from findspot.core.facts import DEFAULT, WHOLE, ImportFact
 
 _SPACE = re.compile(r"\s+")
 _QUOTED = re.compile(r"""["'<`]([^"'<>`]+)["'>`]""")
@@ -75,4 +75,51 @@ def _python_module(module: str, path: str) -> str:
     return "/" + posixpath.normpath(posixpath.join(folder, below)).lstrip("./")
 
 
-READERS: dict[str, Callable[[str, str], Iterator[Found]]] = {"python": _python}
+def _javascript(text: str, path: str) -> Iterator[Found]:
+    quoted = _QUOTED.findall(text)
+    if not quoted:
+        return
+    module = beside(path, quoted[-1]) if quoted[-1].startswith(".") else quoted[-1]
+    head = text[: text.rfind(quoted[-1])]
+    if "require" in head or not text.startswith(("import", "export")):
+        names = head.removeprefix("import ").partition("=")[0]
+        yield from _required(names.strip(), module)
+        return
+    if text.startswith(("import(", "import '", 'import "')):
+        yield "", module, WHOLE
+        return
+    clause = re.sub(r"^(?:import|export)(?: type)?\b|\bfrom\b[^a-z]*$", "", head).strip()
+    for group in _BRACES.findall(clause):
+        yield from ((alias, module, name) for name, alias in _specifiers(group, _ALIAS))
+    for part in _BRACES.sub("", clause).split(","):
+        words = part.replace("*", " * ").split()
+        if words[:1] == [WHOLE]:
+            yield (words[-1] if len(words) > 1 else WHOLE), module, WHOLE
+        elif words and text.startswith("import"):
+            yield words[-1], module, DEFAULT
+
+
+def _required(names: str, module: str) -> Iterator[Found]:
+    """What `const … = require("…")` binds."""
+    group = _BRACES.search(names)
+    if group:
+        yield from ((alias, module, name) for name, alias in _specifiers(group[1], re.compile(r"\s*:\s*")))
+    else:
+        found = _NAME.findall(names)
+        yield (found[-1] if found else ""), module, WHOLE
+
+
+def _specifiers(group: str, alias: re.Pattern[str]) -> Iterator[tuple[str, str]]:
+    """Name and local name of each part of a group in braces."""
+    for part in group.split(","):
+        words = alias.split(part.strip().removeprefix("type ").strip())
+        if words[0]:
+            yield words[0], words[-1]
+
+
+READERS: dict[str, Callable[[str, str], Iterator[Found]]] = {
+    "python": _python,
+    "javascript": _javascript,
+    "typescript": _javascript,
+    "tsx": _javascript,
+}

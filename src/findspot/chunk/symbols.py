@@ -221,6 +221,8 @@ def _nest(captures: _Captures) -> list[Definition]:
     wrapper: Node | None = None
     for start, negative_end, item in items:
         if not isinstance(item, Definition):
+            if stack and stack[-1].start_byte <= start and stack[-1].end_byte == -negative_end:
+                continue  # a part of the definition itself: `const` inside of `export const`
             if wrapper is None or wrapper.end_byte < -negative_end:
                 wrapper = item
             continue

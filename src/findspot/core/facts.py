@@ -23,6 +23,12 @@ LITERAL = "'"
 RETURNED = "()"
 """The name that what a function returns is bound to."""
 
+ALIASED = "="
+"""The name that the type behind a type alias is bound to."""
+
+DEFAULT = "default"
+"""The name of what a module exports as a whole."""
+
 WHOLE = "*"
 """In place of an imported name: the module itself, or all of its names."""
 

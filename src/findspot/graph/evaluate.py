@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import threading
 
-from findspot.core.facts import LITERAL, RETURNED, UNKNOWN, WHOLE, ImportFact
+from findspot.core.facts import DEFAULT, LITERAL, RETURNED, UNKNOWN, WHOLE, ImportFact
 from findspot.graph.modules import Modules
 from findspot.graph.sources import VALUE_KINDS, Def, Sources, SourceView
 from findspot.graph.types import Types
@@ -22,6 +22,7 @@ _OWN_TYPES = frozenset({"cls", "Self", "static", "class"})
 _PARENTS = frozenset({"super", "parent", "base"})
 _PROPERTIES = frozenset({"property", "cached_property", "classproperty", "hybrid_property"})
 _STEP = re.compile(r"\(\)|\[\]|\.[\w$]+")
+_ROOT = re.compile(r"[.(\[|]")
 
 Values = list[Value]
 Scope = dict[str, list[tuple[int, str]]]
@@ -128,12 +129,17 @@ class Evaluator:
         if definitions:
             return [value for definition in definitions[-2:] for value in self.of_definition(definition)]
         if name in bindings:
-            return self._bound(bindings[name], view)
+            return self._bound(bindings[name], view, name)
         return None
 
-    def _bound(self, bindings: list[tuple[int, str]], view: SourceView) -> Values:
+    def _bound(self, bindings: list[tuple[int, str]], view: SourceView, name: str = "") -> Values:
         """What any of the assignments makes of it; literals count only where there is nothing else."""
-        found = [v for place, value in bindings for v in self.value_of(value, view, view.owner(place))]
+        found: Values = []
+        for place, value in bindings:
+            owner = view.owner(place)
+            if owner is not None and name and _ROOT.split(value, maxsplit=1)[0] == name:
+                owner = owner.parent  # a name made from itself is made from that of the scope around
+            found += self.value_of(value, view, owner)
         known = [value for value in found if value.what is not What.EXTERNAL]
         return list(dict.fromkeys(known or found))
 
@@ -142,6 +148,8 @@ class Evaluator:
         if definition.is_type:
             return [Value(What.TYPE, definition)]
         if definition.kind in VALUE_KINDS:
+            if definition.children and definition.file.traits.family == "js":
+                return [Value(What.INSTANCE, definition)]  # an object with functions of its own
             parent = definition.parent
             bindings = parent.bindings if parent is not None else definition.file.bindings
             return self._bound(bindings.get(definition.name, []), definition.file)
@@ -159,7 +167,7 @@ class Evaluator:
             for target in self.modules.resolve(view, fact.module):
                 there = self.exported(target, name)
                 if there:
-                    return [value.times(IMPORTED) for value in there]
+                    return [value.through(IMPORTED) for value in there]
         return None
 
     def _shared(self, name: str, view: SourceView) -> Values | None:
@@ -176,7 +184,10 @@ class Evaluator:
                 found += [Value(What.MODULE, other, IMPORTED)] if other is not None else []
                 continue
             there = self.exported(target, fact.original)
-            found += [value.times(IMPORTED) for value in there or ()]
+            if not there and fact.original == DEFAULT:
+                other = self.sources.at(target)
+                there = [Value(What.MODULE, other)] if other is not None else []
+            found += [value.through(IMPORTED) for value in there or ()]
         if found or targets:
             return found
         if fact.original != WHOLE and (path := self.modules.inner(view, fact)) is not None:
@@ -209,7 +220,7 @@ class Evaluator:
     def attribute(self, value: Value, name: str) -> Values:
         """A member of a value."""
         if value.what is What.MODULE and isinstance(value.of, SourceView):
-            return [v.times(value.trust) for v in self.exported(value.of.path, name) or ()]
+            return [v.through(value.trust) for v in self._of_module(value.of, name)]
         if value.what is What.FOLDER and isinstance(value.of, str):
             return self._in_folder(value.of, name)
         if isinstance(value.of, Def) and value.what in (What.INSTANCE, What.TYPE):
@@ -217,6 +228,14 @@ class Evaluator:
         if isinstance(value.of, Def) and value.what is What.PARENT:
             return self._of_parent(value.of, name)
         return [EXTERNAL] if value.what is What.EXTERNAL else []
+
+    def _of_module(self, view: SourceView, name: str) -> Values:
+        """A name of a module, or a member of what it exports as a whole."""
+        found = self.exported(view.path, name) or []
+        if not found and view.traits.family == "js" and name != DEFAULT:
+            whole = self.exported(view.path, DEFAULT) or []
+            return [v for value in whole for v in self.attribute(value, name)]
+        return found
 
     def _in_folder(self, folder: str, name: str) -> Values:
         path = self.modules.package(folder, name)
@@ -238,7 +257,7 @@ class Evaluator:
         for owner in (of, *self.types.ancestors(of)):
             bindings = owner.bindings.get(name)
             if bindings:
-                return [v.times(value.trust) for v in self._bound(bindings, owner.file)]
+                return [v.through(value.trust) for v in self._bound(bindings, owner.file)]
         if member is not None:
             return []
         return [EXTERNAL] if self.types.opaque(of) else []
@@ -255,9 +274,14 @@ class Evaluator:
         """What calling a value gives."""
         if value.what is What.PARENT:
             return [value]
+        if value.what is What.MODULE and isinstance(value.of, SourceView):
+            whole = self.exported(value.of.path, DEFAULT) or []
+            return [v for each in whole if each.what is not What.MODULE for v in self.called(each)]
         if value.what is What.TYPE:
-            return [Value(What.INSTANCE, value.of, value.trust * TYPED)]
+            return [Value(What.INSTANCE, value.of, min(value.trust, TYPED))]
         if value.what is What.FUNCTION and isinstance(value.of, Def):
+            if value.of.file.language == "javascript" and self.types.satellites(value.of):
+                return [Value(What.INSTANCE, value.of, min(value.trust, TYPED))]
             return self._returned(value.of, value)
         if value.what is What.INSTANCE and isinstance(value.of, Def):
             method = self.types.member(value.of, "__call__")
@@ -278,8 +302,8 @@ class Evaluator:
             self._running.add(key)
             found += self.value_of(text, function.file, function.file.owner(place))
             self._running.discard(key)
-        trust = value.trust * (TYPED if types else INFERRED)
-        return list(dict.fromkeys(v if v.what is What.EXTERNAL else v.times(trust) for v in found))
+        trust = min(value.trust, TYPED if types else INFERRED)
+        return list(dict.fromkeys(v if v.what is What.EXTERNAL else v.through(trust) for v in found))
 
     def _element(self, value: Value) -> Values:
         if value.what is What.ELEMENTS and isinstance(value.of, Def):
@@ -294,7 +318,7 @@ class Evaluator:
         depth = (len(text) - len(text.lstrip("[]"))) // 2
         what = What.ELEMENTS if depth else What.INSTANCE
         types = self.named_types(text.lstrip("[]"), view, owner)
-        return [v if v.what is What.EXTERNAL else Value(what, v.of, v.trust * TYPED) for v in types]
+        return [v if v.what is What.EXTERNAL else Value(what, v.of, min(v.trust, TYPED)) for v in types]
 
     def named_types(self, name: str, view: SourceView, owner: Def | None) -> Values:
         """The types that a (qualified) name means."""

@@ -7,9 +7,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
-from findspot.core.facts import WHOLE, ReferenceFact, Relation, module_name
+from findspot.core.facts import ReferenceFact, Relation
 from findspot.graph.evaluate import Evaluator
 from findspot.graph.model import Edge, Node, Outline, Unresolved
+from findspot.graph.reach import OWN_NAMES, Reach, module_names
 from findspot.graph.resolve import Resolver, Target
 from findspot.graph.sources import SATELLITE_KINDS, VALUE_KINDS, Def, Sources, SourceView
 from findspot.graph.values import DISPATCHED, FLOOR, IMPORTED
@@ -37,6 +38,7 @@ class Graph:
         self._resolver = self._memo.resolver
         self._sources = self._resolver.evaluator.sources
         self._sources.read_from(snapshot)
+        self._reach = Reach(self._sources, self._resolver.evaluator.modules)
         self._types = self._resolver.evaluator.types
 
     def find(self, name: str) -> list[Node]:
@@ -167,10 +169,16 @@ class Graph:
         """The files that import a file (or, given a module or a folder, any file of it)."""
         paths = self._paths(path)
         found = []
-        for name in {name for each in paths for name in _module_names(each)}:
-            for view in self._sources.naming(name):
-                found += [edge for edge in self._import_edges(view) if edge.target.path in paths]
-        return _sorted(dict.fromkeys(found))
+        views = {view.id: view for name in self._import_names(paths) for view in self._sources.naming(name)}
+        for view in views.values():
+            found += [edge for edge in self._import_edges(view) if edge.target.path in paths]
+        return _sorted(found)
+
+    def _import_names(self, paths: set[str]) -> set[str]:
+        """What may stand in an import of one of these files: its name, or that of something in it."""
+        names = {name for path in paths for name in module_names(path)}
+        views = (self._sources.at(path) for path in paths)
+        return names.union(*(view.tops.keys() for view in views if view is not None))
 
     def outline(self, path: str) -> list[Outline]:
         """The definitions of a file, nested as they are written."""
@@ -211,16 +219,30 @@ class Graph:
 
     def _find_incoming(self, target: Def, relation: Relation) -> Iterator[Edge]:
         if relation is Relation.IMPORT:
-            yield from (e for e in self.importers(target.file.path) if e.target == target.node)
+            names = self._reach.names(target) | module_names(target.file.path)
+            views = {view.id: view for name in names for view in self._sources.naming(name)}
+            for view in views.values():
+                yield from (edge for edge in self._import_edges(view) if edge.target == target.node)
             return
         if relation is Relation.OVERRIDE:
-            yield from self._overridden_by(target)
+            yield from (e for e in self._overridden_by(target) if self._overrides_first(e, target))
             return
-        for view in self._sources.naming(target.name):
-            for name in (target.name, *_aliases(view, target)):
+        for view, names in self._uses(target, relation):
+            for name in names:
                 for reference in view.by_name.get(name, ()):
                     if reference.relation == relation:
                         yield from (e for e in self._edges(view, reference) if e.target == target.node)
+
+    def _uses(self, target: Def, relation: Relation) -> Iterator[tuple[SourceView, set[str]]]:
+        """The files that may refer to a definition, each with the names it may be called there."""
+        names = self._reach.names(target)
+        views = {view.id: view for name in names for view in self._sources.naming(name)}
+        if target.is_type and relation is Relation.CALL:
+            names = names | OWN_NAMES
+            below = (self._sources.at(edge.source.path) for edge in self._incoming(target, Relation.INHERIT))
+            views |= {view.id: view for view in (target.file, *below) if view is not None}
+        for file_id in sorted(views):
+            yield views[file_id], names
 
     def _inheriting(self, of: Def) -> Iterator[Edge]:
         for part in (of, *(s for s in self._types.satellites(of) if s.kind in SATELLITE_KINDS)):
@@ -231,6 +253,11 @@ class Graph:
     def _overriding(self, method: Def) -> Iterator[Edge]:
         for other in self._resolver.overridden(method)[:1]:
             yield Edge(method.node, other.node, Relation.OVERRIDE, method.file.path, method.line, IMPORTED)
+
+    def _overrides_first(self, edge: Edge, method: Def) -> bool:
+        """Whether no other method stands between the two."""
+        overriding = self._definition(edge.source)
+        return overriding is not None and self._resolver.overridden(overriding)[:1] == [method]
 
     def _overridden_by(self, method: Def) -> Iterator[Edge]:
         around = self._types.around(method)
@@ -282,19 +309,6 @@ def _importance(node: Node) -> tuple[bool, bool, str, int]:
     return node.kind in SATELLITE_KINDS, node.kind in VALUE_KINDS, node.path, node.start_line
 
 
-def _aliases(view: SourceView, target: Def) -> set[str]:
-    """The other names that a file gives to an imported definition."""
-    locals_ = {fact.local for fact in view.facts.imports if fact.original == target.name}
-    return locals_ - {target.name, WHOLE, ""}
-
-
-def _module_names(path: str) -> set[str]:
-    """What imports call a file: its stem, or its folder where the stem is that of an index."""
-    stem = module_name(f"/{path}").partition(".")[0]
-    folder = posixpath.dirname(path).rpartition("/")[2]
-    return {stem, folder} - {""} if stem in ("__init__", "index", "mod", "lib") else {stem}
-
-
 def _part(path: str, depth: int | None) -> str:
     return path if depth is None else "/".join(posixpath.dirname(path).split("/")[:depth]) or "."
 
@@ -302,3 +316,8 @@ def _part(path: str, depth: int | None) -> str:
 def _outline(definition: Def) -> Outline:
     children = sorted((d for group in definition.children.values() for d in group), key=lambda d: d.place)
     return Outline(definition.node, tuple(_outline(child) for child in children))
+
+
+def every_node(graph: Graph) -> list[Node]:
+    """All nodes of a project, those of files first in each; for small projects and tests."""
+    return [node for view in graph._sources.all_views() for node in (view.node, *view.nodes)]

@@ -54,6 +54,8 @@ class Resolver:
             if not values:
                 return self._by_name(view, reference)
         else:
+            if reference.name == "super" and view.traits.family == "python":
+                return Resolution(reason=EXTERNAL)  # it calls nothing: the member that follows does
             values = self.evaluator.root(reference.name, view, owner)
         return self._targets(values)
 

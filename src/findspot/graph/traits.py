@@ -22,7 +22,7 @@ class Traits:
 
 _TABLE = {
     "python": Traits("python", constructors=frozenset({"__init__", "__new__"})),
-    "javascript": Traits("js", constructors=frozenset({"constructor"})),
+    "javascript": Traits("js", satellites=True, constructors=frozenset({"constructor"})),
     "typescript": Traits("js", constructors=frozenset({"constructor"})),
     "tsx": Traits("js", constructors=frozenset({"constructor"})),
     "go": Traits("go", "folder", satellites=True),

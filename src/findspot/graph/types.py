@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from findspot.core.facts import ReferenceFact, Relation
+from findspot.core.facts import ALIASED, ReferenceFact, Relation
 from findspot.graph.sources import SATELLITE_KINDS, Def, Sources, SourceView
 from findspot.graph.values import Value, What
 
@@ -40,13 +40,17 @@ class Types:
         for definition in (owner, *owner.around) if owner is not None else ():
             if definition.is_type and definition.kind != "module":
                 return self.home(definition)
+            if definition.kind == "constant" and definition.file.traits.family == "js":
+                return definition  # an object with functions of its own
             if definition.scope:
                 return self._named(definition.scope, definition.file, definition)
         return None
 
     def _named(self, name: str, view: SourceView, inside: Def) -> Def | None:
         found = self._lookup(name.rpartition(".")[2], view, inside.parent)
-        types = [value.of for value in found if value.what is What.TYPE and isinstance(value.of, Def)]
+        # A function whose prototype has methods is a type of JavaScript.
+        kinds = (What.TYPE, What.FUNCTION) if view.traits.family == "js" else (What.TYPE,)
+        types = [value.of for value in found if value.what in kinds and isinstance(value.of, Def)]
         return next((t for t in types if t.kind not in SATELLITE_KINDS), None)
 
     def satellites(self, of: Def) -> list[Def]:
@@ -82,6 +86,11 @@ class Types:
                         types = self.supertype(reference, part)
                         found += [t for t in types if t not in found and t is not of]
                         external = external or not types
+            for place, alias in of.bindings.get(ALIASED, ()):
+                for name in alias.removeprefix(":").split("|"):
+                    values = self._lookup(name.lstrip("[]"), of.file, of.file.owner(place))
+                    types = [v.of for v in values if v.what is What.TYPE and isinstance(v.of, Def)]
+                    found += [t for t in types if t not in found and t is not of]
             self._parents[of] = (found, external)
         return self._parents[of]
 

@@ -49,8 +49,9 @@ class Value(NamedTuple):
     on: Def | None = None
     """The type through which a function was reached: what its `Self` is."""
 
-    def times(self, trust: float) -> Value:
-        return self if trust == 1.0 else self._replace(trust=self.trust * trust)
+    def through(self, trust: float) -> Value:
+        """The same value, reached by a step that is to be trusted so far: the weakest step counts."""
+        return self if trust >= self.trust else self._replace(trust=trust)
 
 
 EXTERNAL = Value(What.EXTERNAL, None)

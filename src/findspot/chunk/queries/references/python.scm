@@ -5,6 +5,7 @@
 (decorator (call function: (_) @decorate))
 (type) @type
 (except_clause value: (_) @type)
+(raise_statement (identifier) @use)
 (assignment left: (identifier) @bind !type right: (_) @value)
 (assignment left: (attribute) @bind !type right: (_) @value)
 (assignment left: (_) @bind type: (type) @declared)
@@ -12,7 +13,7 @@
 (named_expression name: (identifier) @bind value: (_) @value)
 (parameters (identifier) @bind)
 (lambda_parameters (identifier) @bind)
-(default_parameter name: (identifier) @bind value: (_) @default)
+(default_parameter name: (identifier) @bind value: (_) @otherwise)
 (typed_parameter . (identifier) @bind type: (type) @declared)
 (typed_default_parameter name: (identifier) @bind type: (type) @declared)
 (list_splat_pattern (identifier) @bind)

@@ -1,0 +1,66 @@
+"""Under which names a definition may be referred to: its own, and those that imports give it."""
+
+from __future__ import annotations
+
+import posixpath
+
+from findspot.core.facts import DEFAULT, WHOLE, module_name
+from findspot.graph.modules import Modules
+from findspot.graph.sources import Def, Sources
+
+OWN_NAMES = frozenset({"cls", "super", "Self", "static", "self", "parent", "base"})
+"""What a type and its subtypes are called by their own code."""
+
+_INDEXES = frozenset({"__init__", "index", "mod", "lib", "main"})
+_MAX_RENAMINGS = 3
+"""Names after names that are followed; each is another import under another name."""
+
+
+class Reach:
+    """Finds the other names of definitions."""
+
+    def __init__(self, sources: Sources, modules: Modules) -> None:
+        self._sources = sources
+        self._modules = modules
+
+    def names(self, target: Def) -> set[str]:
+        """The name of a definition, and what files that import it call it."""
+        known = {target.name}
+        fresh = {target.name} | self._as_a_whole(target)
+        for _ in range(_MAX_RENAMINGS):
+            known |= fresh
+            fresh = {other for name in fresh for other in self._renamings(name)} - known
+            if not fresh:
+                break
+        return known
+
+    def _renamings(self, name: str) -> set[str]:
+        found = set()
+        for view in self._sources.naming(name):
+            found.update(fact.local for fact in view.facts.imports if fact.original == name)
+            for other, bindings in view.bindings.items() if view.traits.family == "js" else ():
+                if any(value == name for _, value in bindings):
+                    found.add(other)
+        return found - {WHOLE, DEFAULT, ""}
+
+    def _as_a_whole(self, target: Def) -> set[str]:
+        """What the importers of a module call what it exports as a whole."""
+        exported = target.file.bindings.get(DEFAULT, ())
+        if not any(value.split(".")[-1] == target.name for _, value in exported):
+            return set()
+        found = set()
+        for stem in module_names(target.file.path):
+            for view in self._sources.naming(stem):
+                for fact in view.facts.imports:
+                    if fact.original in (DEFAULT, WHOLE) and target.file.path in self._modules.resolve(
+                        view, fact.module
+                    ):
+                        found.add(fact.local)
+        return found - {WHOLE, ""}
+
+
+def module_names(path: str) -> set[str]:
+    """What imports call a file: its stem, or its folder where the stem is that of an index."""
+    stem = module_name(f"/{path}").partition(".")[0]
+    folder = posixpath.dirname(path).rpartition("/")[2]
+    return {stem, folder} - {""} if stem in _INDEXES else {stem}
