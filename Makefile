@@ -24,6 +24,7 @@ test: $(STAMP)  ## Run every test that needs only Python (and git)
 
 test-all: $(STAMP)  ## Run all tests, installing the programs some of them need
 	@command -v npm >/dev/null || (apt-get update -qq && apt-get install -y -qq npm)
+	@command -v chromium >/dev/null || (apt-get update -qq && apt-get install -y -qq chromium)
 	$(BIN)/python -m pytest -n auto
 
 check: $(STAMP)  ## Lint, types, and the layers of the architecture

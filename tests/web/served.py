@@ -65,7 +65,7 @@ def discounted(article: str, percent: int) -> int:
     return price_of(article) * (100 - percent) // 100
 ''',
     "src/shop/hostile.py": HOSTILE,
-    "src/shop/numbers.py": "".join(f"NUMBER_{n} = {n}  # number {n}\n" for n in range(600)),
+    **{f"src/shop/parts/part_{n}.py": f"def part_number_{n}():\n    return {n}\n" for n in range(30)},
     "tests/test_cart.py": "from shop.cart import Cart\n\n\ndef test_total():\n    cart = Cart()\n"
     '    cart.add("pear", 2)\n    assert cart.total() == 8\n',
     "docs/returns.md": "# Returns\n\n## How to return an article\n\nSend it back within thirty days.\n",

@@ -25,7 +25,7 @@ def test_projects(page: Served, indexed: tuple[Home, Path], here: str) -> None:
     assert told["start"] == str(indexed[1])
     (project,) = told["projects"]
     assert (project["id"], project["path"], project["status"]) == (here, str(indexed[1]), "ready")
-    assert project["languages"]["python"] == 5
+    assert project["languages"]["python"] == 34
     assert project["queryReady"]
     assert project["run"] is None
 

@@ -13,6 +13,8 @@ const MODES = [["hybrid", "Meaning and words"], ["semantic", "Meaning"], ["keywo
 const TESTS = [["auto", "Tests ranked lower"], ["yes", "Tests like other code"], ["no", "No tests"]];
 const EXAMPLES = ["where is the cache invalidated", "retry with backoff", "parse command line options", "error when a file is missing"];
 const PAGE = 20;
+const BUSY_MS = 500;
+const CALM_MS = 2000;
 
 const select = (label, name, choices, value) =>
   h("label", { class: "filter" }, h("span", { class: "unseen" }, label), h("select", { name, "aria-label": label }, choices.map(([key, text]) => h("option", { value: key, selected: key === value }, text))));
@@ -178,7 +180,7 @@ export function searchPage(main) {
   setCorpus(state.corpus);
   field.focus();
 
-  const stop = follow(async () => {
+  const stop = !project ? () => {} : follow(async () => {
     const now = await get(`projects/${project.id}`).catch(() => null);
     if (!now) return true;
     const busy = now.status === "indexing" || now.run?.running;
@@ -186,7 +188,7 @@ export function searchPage(main) {
     else if (state.wasBusy) { fill(notice); await desk.refresh(); Object.assign(project, desk.chosen); if (!field.value) showNothingAsked(); }
     state.wasBusy = busy;
     return true;
-  }, project && !project.queryReady ? 500 : 2000);
+  }, project.queryReady ? CALM_MS : BUSY_MS);
 
   return () => { stop(); document.removeEventListener("keydown", onKey); };
 }

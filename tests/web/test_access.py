@@ -1,0 +1,149 @@
+"""Every page, in every state, light and dark, passes axe's checks for accessibility."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from findspot.core.locks import writer_lock
+
+from .conftest import Visit
+from .served import Home, Served, make_project, serving
+
+pytestmark = pytest.mark.programs
+
+SCHEMES = ("light", "dark")
+RULES = ("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice")
+
+
+def violations(window: Page, axe: str) -> list[str]:
+    """What axe finds wrong, each with the elements it means."""
+    window.evaluate(axe)
+    found = window.evaluate(
+        "rules => axe.run(document, { runOnly: rules, resultTypes: ['violations'] })", list(RULES)
+    )
+    assert found["testEngine"]["name"] == "axe-core"
+    return [
+        f"{one['id']}: {node['html'][:200]} {node.get('failureSummary', '')}"
+        for one in found["violations"]
+        for node in one["nodes"]
+    ]
+
+
+def search(window: Page, query: str) -> None:
+    window.locator("[data-search]").fill(query)
+    expect(window.locator("#results")).to_have_attribute("data-query", query)
+
+
+def with_results(window: Page) -> None:
+    search(window, "price of a cart")
+    expect(window.locator(".pane .code .row").nth(15)).to_be_attached()
+
+
+def with_a_file_open(window: Page) -> None:
+    with_results(window)
+    window.keyboard.press("Enter")
+    expect(window.get_by_role("dialog")).to_be_visible()
+
+
+def without_results(window: Page) -> None:
+    search(window, "price")
+    window.get_by_label("Path glob").fill("nowhere/**")
+    expect(window.get_by_role("heading", name="Nothing found")).to_be_visible()
+
+
+def with_docs(window: Page) -> None:
+    window.get_by_role("button", name="Docs", exact=True).click()
+    search(window, "returns")
+    expect(window.locator(".pane .code")).to_be_visible()
+
+
+def with_tools(window: Page) -> None:
+    window.get_by_role("button", name="Tools", exact=True).click()
+    search(window, "file")
+    expect(window.locator(".arguments")).to_be_visible()
+
+
+def with_keys(window: Page) -> None:
+    window.get_by_label("Keyboard shortcuts").click()
+    expect(window.get_by_role("dialog")).to_be_visible()
+
+
+def with_skips(window: Page) -> None:
+    window.get_by_role("button", name="denied").click()
+    expect(window.get_by_role("region", name="Files left out")).to_be_visible()
+    expect(window.locator(".fine")).to_be_visible()
+
+
+def ready(selector: str) -> Callable[[Page], None]:
+    return lambda window: expect(window.locator(selector).first).to_be_visible()
+
+
+LOOKS: dict[str, tuple[str, Callable[[Page], None]]] = {
+    "nothing asked": ("search", ready(".example")),
+    "results": ("search", with_results),
+    "file": ("search", with_a_file_open),
+    "no results": ("search", without_results),
+    "docs": ("search", with_docs),
+    "tools tab": ("search", with_tools),
+    "keys": ("search", with_keys),
+    "projects": ("projects", ready(".card")),
+    "project": ("project", with_skips),
+    "tools": ("tools", ready(".arguments")),
+}
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("look", LOOKS)
+def test_pages(visit: Visit, page: Served, axe: str, look: str, scheme: str) -> None:
+    section, prepare = LOOKS[look]
+    window = visit(f"{page.address}#/{section}", color_scheme=scheme, bypass_csp=True)
+    prepare(window)
+    assert violations(window, axe) == []
+
+
+@pytest.fixture
+def states(visit: Visit, axe: str) -> Callable[..., Page]:
+    """Opens an address, waits for what tells its state, and checks it in light and in dark."""
+
+    def check(address: str | Page, *selectors: str) -> Page:
+        window = visit(address, expect_errors=True, bypass_csp=True) if isinstance(address, str) else address
+        for selector in selectors:
+            expect(window.locator(selector).first).to_be_visible()
+        for scheme in SCHEMES:
+            window.emulate_media(color_scheme=scheme)
+            assert violations(window, axe) == [], (selectors, scheme)
+        return window
+
+    return check
+
+
+def test_nothing_indexed(states: Callable[..., Page], tmp_path: Path) -> None:
+    home, root = Home(tmp_path), make_project(tmp_path / "shop")
+    (tmp_path / "empty").mkdir()
+    with serving(home, tmp_path / "empty") as served:
+        for section in ("search", "projects", "tools"):
+            states(f"{served.address}#/{section}", ".state")
+    with serving(home, root) as served:
+        for section in ("search", "project"):
+            states(f"{served.address}#/{section}", ".state .primary")
+
+
+def test_indexing_stopped_and_damaged(states: Callable[..., Page], tmp_path: Path) -> None:
+    home, root = Home(tmp_path), make_project(tmp_path / "shop")
+    home.index(root)
+    (folder,) = (home.folder / "home" / "indexes").iterdir()
+    with serving(home, root) as served:
+        with writer_lock(folder / "writer.lock"):
+            for section in ("project", "projects", "search"):
+                states(f"{served.address}#/{section}", "progress")
+        window = states(served.address, ".example")
+        served.stop()
+        window.locator("[data-search]").fill("x")
+        states(window, "#offline", ".state.error")
+    (folder / "index.sqlite").write_bytes(b"nonsense" * 1000)
+    with serving(home, root) as served:
+        states(f"{served.address}#/project", ".state.error")

@@ -1,0 +1,288 @@
+"""The page in a real browser: searching, looking, and what it shows when there is nothing to show."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from findspot.core.locks import writer_lock
+
+from .conftest import Visit
+from .served import FILES, HOSTILE, Home, Served, make_project, serving
+
+pytestmark = pytest.mark.programs
+
+
+def answered(window: Page, query: str) -> None:
+    expect(window.locator("#results")).to_have_attribute("data-query", query)
+
+
+def search(window: Page, query: str) -> None:
+    expect(window.locator("[data-search]")).to_be_focused()
+    window.keyboard.type(query)
+    answered(window, query)
+
+
+def chosen(window: Page) -> str:
+    return window.locator('#results [aria-selected="true"] .path').inner_text()
+
+
+class TestSearch:
+    def test_results_come_while_typing(self, visit: Visit) -> None:
+        window = visit()
+        search(window, "price")
+        window.keyboard.type(" after a discount")
+        answered(window, "price after a discount")
+        first = window.locator(".hit").first
+        expect(first.locator(".path")).to_contain_text("prices.py")
+        expect(first.locator("mark").first).to_have_text(re.compile("discount|price", re.I))
+        expect(first.locator(".tk-keyword", has_text="return").first).to_be_visible()
+
+    def test_the_chosen_result_has_lines_around_it_and_its_reasons(self, visit: Visit) -> None:
+        window = visit()
+        search(window, "price after a discount")
+        code = window.get_by_role("region", name=re.compile("^Lines .* of .*prices.py"))
+        expect(code.locator("[data-line='1']")).to_contain_text("What articles cost")
+        expect(code.locator(".within").first).to_be_visible()
+        bars = window.get_by_label("Why this rank")
+        expect(bars).to_contain_text("Meaning")
+        expect(bars).to_contain_text("Words covered")
+
+    def test_filters_narrow_and_are_kept_in_the_address(self, visit: Visit) -> None:
+        window = visit()
+        search(window, "total")
+        window.get_by_label("Language", exact=True).select_option("javascript")
+        expect(window.locator(".hit")).to_have_count(1)
+        expect(window.locator(".hit .path")).to_have_text("web/basket.js:1")
+        window.reload()
+        answered(window, "total")
+        expect(window.locator(".hit")).to_have_count(1)
+        window.get_by_label("Path glob").fill("nowhere/**")
+        expect(window.get_by_role("heading", name="Nothing found")).to_be_visible()
+        window.get_by_role("button", name="Clear filters").click()
+        expect(window.locator(".hit").nth(2)).to_be_visible()
+
+    def test_more_results(self, visit: Visit) -> None:
+        window = visit()
+        search(window, "part number")
+        expect(window.locator(".hit")).to_have_count(20)
+        window.get_by_role("button", name="More results").click()
+        expect(window.locator(".hit").nth(20)).to_be_attached()
+
+    def test_docs_and_tools_have_their_tabs(self, visit: Visit) -> None:
+        window = visit()
+        search(window, "send an article back")
+        window.get_by_role("button", name="Docs", exact=True).click()
+        expect(window.locator(".hit").first.locator(".path")).to_contain_text("returns.md")
+        window.get_by_role("button", name="Tools", exact=True).click()
+        window.get_by_role("combobox", name="Search").fill("contents of a file")
+        expect(window.locator(".hit").first).to_contain_text("fs__read_file")
+        expect(window.locator(".arguments")).to_contain_text("Which file")
+
+    def test_more_like_this(self, visit: Visit) -> None:
+        window = visit()
+        search(window, "price after a discount")
+        window.get_by_role("button", name="More like this").click()
+        expect(window.locator(".summary")).to_contain_text("Like src/shop/prices.py")
+
+    def test_a_wrong_pattern_says_so(self, visit: Visit) -> None:
+        window = visit(expect_errors=True)
+        window.get_by_label("Match by").select_option("regex")
+        window.get_by_role("combobox", name="Search").fill("tot(al")
+        expect(window.locator(".state")).to_contain_text("The search pattern 'tot(al' is invalid")
+
+
+class TestKeyboard:
+    def test_a_walk_without_a_mouse(self, visit: Visit) -> None:
+        window = visit()
+        search(window, "price")
+        first = chosen(window)
+        window.keyboard.press("ArrowDown")
+        assert chosen(window) != first
+        expect(window.locator("[data-search]")).to_have_attribute("aria-activedescendant", "hit-1")
+        window.keyboard.press("ArrowUp")
+        assert chosen(window) == first
+        window.keyboard.press("Enter")
+        viewer = window.get_by_role("dialog")
+        expect(viewer.get_by_role("region")).to_be_focused()
+        expect(viewer.locator(".within").first).to_be_in_viewport()
+        window.keyboard.press("Escape")
+        expect(viewer).to_be_hidden()
+        expect(window.locator("[data-search]")).to_be_focused()
+        window.keyboard.press("Alt+2")
+        expect(window.get_by_role("button", name="Docs", exact=True)).to_have_attribute(
+            "aria-pressed", "true"
+        )
+        window.keyboard.press("Escape")
+        expect(window.locator("[data-search]")).to_have_value("")
+
+    def test_everything_is_reached_with_the_tab_key(self, visit: Visit) -> None:
+        window = visit()
+        search(window, "price after a discount")
+        expect(window.locator(".pane .code [data-line='1']")).to_be_attached()
+        seen = []
+        for _ in range(30):
+            window.keyboard.press("Tab")
+            label = window.evaluate(
+                "(e => e.getAttribute('aria-label') || e.innerText || e.id)(document.activeElement)"
+            )
+            seen.append(label)
+        for wanted in ("Code", "Docs", "Tools", "Language", "Path glob", "Match by", "Tests", "Projects"):
+            assert wanted in seen, (wanted, seen)
+        assert any(label.startswith("Open file") for label in seen)
+        assert any(label.startswith("Lines") for label in seen)
+        assert any(label.startswith("Theme") for label in seen)
+
+    def test_going_places(self, visit: Visit) -> None:
+        window = visit()
+        window.locator("main").focus()
+        window.keyboard.press("?")
+        expect(window.get_by_role("dialog")).to_contain_text("Choose a result")
+        window.keyboard.press("Escape")
+        window.keyboard.press("g")
+        window.keyboard.press("p")
+        card = window.get_by_role("link", name="shop")
+        expect(card).to_be_visible()
+        card.focus()
+        window.keyboard.press("Enter")
+        expect(window.get_by_role("heading", name="shop", level=1)).to_be_visible()
+        window.keyboard.press("/")
+        expect(window.locator("[data-search]")).to_be_focused()
+
+
+class TestSafety:
+    def test_hostile_text_is_text(self, visit: Visit) -> None:
+        window = visit()
+        search(window, "hostile_banner")
+        window.keyboard.press("Enter")
+        shown = window.get_by_role("dialog").locator(".code")
+        expect(shown).to_contain_text("<script>window.pwned = 1</script>")
+        expect(shown).to_contain_text("</code></pre><h1>broken out</h1>")
+        expect(shown.locator(".spelled")).to_have_text(["U+202E", "U+202C", "U+200B"])
+        assert window.evaluate("window.pwned") is None
+        assert window.locator("img, h1:has-text('broken')").count() == 0
+        assert "\u202e" not in window.locator("main").inner_text()
+        assert "\u202e" in HOSTILE
+
+    def test_markup_cannot_be_made_of_text(self, visit: Visit) -> None:
+        window = visit(expect_errors=True)
+        refused = window.evaluate(
+            "() => { try { document.body.innerHTML = '<b>x</b>'; return ''; } catch (e) { return e.name; } }"
+        )
+        assert refused == "TypeError"
+
+    def test_without_the_token_the_page_is_refused(self, visit: Visit, page: Served) -> None:
+        window = visit(expect_errors=True)
+        assert urlsplit(window.url).query == ""
+        answer = visit(f"{page.origin}/", expect_errors=True)
+        assert "Findspot does not know you here" in answer.inner_text("body")
+
+    def test_an_old_page_says_what_to_do(self, visit: Visit) -> None:
+        window = visit(expect_errors=True)
+        expect(window.locator(".example").first).to_be_visible()
+        window.context.clear_cookies()
+        window.keyboard.type("x")
+        expect(window.locator("#offline")).to_contain_text("earlier start of Findspot")
+
+
+class TestStates:
+    @pytest.fixture
+    def fresh(self, tmp_path: Path) -> tuple[Home, Path]:
+        return Home(tmp_path), make_project(tmp_path / "shop")
+
+    def test_no_project(self, visit: Visit, tmp_path: Path) -> None:
+        (tmp_path / "empty").mkdir()
+        with serving(Home(tmp_path), tmp_path / "empty") as served:
+            window = visit(served.address)
+            expect(window.get_by_role("heading", name="Nothing is indexed yet")).to_be_visible()
+            window.goto(f"{served.origin}/#/projects")
+            expect(window.get_by_role("heading", name="Nothing is indexed yet")).to_be_visible()
+            window.goto(f"{served.origin}/#/tools")
+            expect(window.locator(".state")).to_contain_text("findspot tools index")
+
+    def test_from_nothing_to_an_answer(self, visit: Visit, fresh: tuple[Home, Path]) -> None:
+        with serving(*fresh) as served:
+            window = visit(served.address, expect_errors=True)
+            window.get_by_role("button", name="Index now").click()
+            expect(window.locator(".notice.good")).to_contain_text(f"{len(FILES) - 4} files indexed")
+            window.get_by_role("link", name="Search", exact=True).first.click()
+            expect(window.locator(".example").first).to_be_visible()
+            search(window, "cart")
+            expect(window.locator(".hit").first).to_be_visible()
+
+    def test_while_another_process_indexes(self, visit: Visit, fresh: tuple[Home, Path]) -> None:
+        home, root = fresh
+        home.index(root)
+        with serving(home, root) as served:
+            window = visit(f"{served.address}#/projects")
+            expect(window.locator(".pill").first).to_have_text("Ready")
+            (folder,) = (home.folder / "home" / "indexes").iterdir()
+            with writer_lock(folder / "writer.lock"):
+                expect(window.locator(".pill").first).to_have_text("Indexing")
+                window.get_by_role("link", name="shop").click()
+                expect(window.get_by_role("progressbar")).to_be_visible()
+            expect(window.locator(".pill").first).to_have_text("Ready")
+
+    def test_a_damaged_index(self, visit: Visit, fresh: tuple[Home, Path]) -> None:
+        home, root = fresh
+        home.index(root)
+        (database,) = (home.folder / "home" / "indexes").glob("*/index.sqlite")
+        database.write_bytes(b"nonsense" * 1000)
+        with serving(home, root) as served:
+            window = visit(served.address, expect_errors=True)
+            expect(window.get_by_role("heading", name="shop has a damaged index")).to_be_visible()
+            window.goto(f"{served.origin}/#/projects")
+            window.get_by_role("link", name="shop").click()
+            expect(window.get_by_role("alert").last).to_contain_text("The index cannot be read.")
+
+    def test_changes_on_disk_are_told(self, visit: Visit, fresh: tuple[Home, Path]) -> None:
+        home, root = fresh
+        home.index(root)
+        (root / "new.py").write_text("def new():\n    return 1\n")
+        with serving(home, root) as served:
+            window = visit(f"{served.address}#/project")
+            expect(window.locator(".warned")).to_have_text("1 file changed since")
+            window.get_by_role("button", name="Update").click()
+            expect(window.locator(".notice.good")).to_contain_text("1 file indexed")
+            expect(window.locator(".fine")).to_be_visible()
+
+    def test_the_program_has_stopped(self, visit: Visit, fresh: tuple[Home, Path]) -> None:
+        home, root = fresh
+        home.index(root)
+        with serving(home, root) as served:
+            window = visit(served.address, expect_errors=True)
+            expect(window.locator(".example").first).to_be_visible()
+            served.stop()
+            window.keyboard.type("x")
+            expect(window.locator("#offline")).to_contain_text("Start it again with findspot ui")
+
+
+class TestProject:
+    def test_what_the_index_holds_and_what_not(self, visit: Visit, page: Served) -> None:
+        window = visit(f"{page.address}#/project")
+        expect(window.locator(".fine")).to_have_text("the index is as the files are")
+        expect(window.get_by_label("Files by language")).to_contain_text("python34")
+        expect(window.get_by_label("Parts of the index")).to_contain_text("vectors")
+        window.get_by_role("button", name="denied").click()
+        expect(window.get_by_role("region", name="Files left out")).to_contain_text(".env")
+
+    def test_the_theme_is_kept(self, visit: Visit) -> None:
+        window = visit(color_scheme="light")
+        grounds = [window.evaluate("getComputedStyle(document.body).backgroundColor")]
+        window.get_by_label("Theme: auto").click()
+        window.get_by_label("Theme: light").click()
+        expect(window.get_by_label("Theme: dark")).to_be_visible()
+        window.reload()
+        grounds.append(window.evaluate("getComputedStyle(document.body).backgroundColor"))
+        assert grounds[0] != grounds[1]
+
+    def test_the_catalogue(self, visit: Visit, page: Served) -> None:
+        window = visit(f"{page.address}#/tools")
+        expect(window.locator(".hit")).to_have_count(2)
+        window.get_by_label("Server").select_option("weather")
+        expect(window.locator(".hit")).to_have_count(1)
+        expect(window.locator(".tool-details")).to_contain_text("Takes no arguments")
