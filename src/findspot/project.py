@@ -8,7 +8,7 @@ import threading
 from dataclasses import replace
 from pathlib import Path
 
-from findspot.core.config import INDEX_FILE, Settings, load_settings, set_value, write_starter
+from findspot.core.config import INDEX_FILE, Settings, StoreSettings, load_settings, set_value, write_starter
 from findspot.core.errors import (
     CancelledError,
     DocsIndexNotFoundError,
@@ -55,10 +55,12 @@ from findspot.search.freshness import Disk, changed_since_indexed, check
 from findspot.search.hybrid import search
 from findspot.search.questions import asks_model
 from findspot.search.regex import search_regex
-from findspot.store.choice import open_store
+from findspot.store.choice import named_store, open_store
 from findspot.store.journal import NOTE as JOURNAL_NOTE
+from findspot.store.prebuilt import Manifest, pack, read_manifest, unpack
 from findspot.store.records import DerivedDamagedError
 from findspot.store.snapshot import Snapshot
+from findspot.store.transfer import convert, let_go
 from findspot.sync.dirty import read_dirty
 from findspot.sync.lazy import Lazy
 from findspot.sync.supervisor import LOCK_NAME, MANY, Standing, Supervisor
@@ -245,6 +247,34 @@ class Project:
     def researcher(self) -> Researcher:
         """For questions that take more than one search, and for help with a search."""
         return Researcher(self.store, self.search, lambda: self.settings, self._open, self._stale)
+
+    def convert_store(self, to: str) -> None:
+        """Move the index to `default`, `lancedb` or an address, with its vectors as they are."""
+        wanted = StoreSettings(to, self.settings.store.uri)
+        target = named_store(wanted, self.store.folder, str(self.root))
+        with self._alone():
+            convert(self.store, target)
+            set_value(self.store.folder / INDEX_FILE, "store", to)
+            let_go(self.store, target)
+        self.store = target
+        self._write_metadata()
+
+    def export_index(self, target: str | Path) -> Manifest:
+        """Write the index to one file, for others who work on the same files."""
+        return pack(self.store, Path(target), self.root.name)
+
+    def import_index(self, source: str | Path) -> Manifest:
+        """Take over an index that `export_index` wrote; `update` brings it to the files that are here."""
+        manifest = read_manifest(Path(source))
+        model = self._model(self.settings)
+        if manifest.model != model:
+            raise ModelMismatchError(manifest.model, model)
+        with self._alone():
+            unpack(Path(source), self.store, self.root)
+        write_starter(self.store.folder)
+        self._keep("store")
+        self._write_metadata()
+        return manifest
 
     def status(self, *, check_disk: bool = True) -> IndexStatus:
         """What the index holds and, with `check_disk`, how it stands to the files on disk."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from findspot.core.config import StoreSettings
+from findspot.core.errors import InvalidArgumentError
 from findspot.store import database
 from findspot.store.index import IndexStore
 from findspot.store.lance.layout import CODE_DATABASE
@@ -18,8 +19,25 @@ PROJECT = "{project}"
 def open_store(folder: Path, project_path: str, settings: StoreSettings) -> Store:
     """The store of an index, with nothing opened yet."""
     if settings.address:
-        return LanceStore(folder, project_path, settings.address.replace(PROJECT, Path(project_path).name))
+        return _remote_store(settings.address, folder, project_path)
     return store_of_kind(stored_kind(folder) or settings.kind, folder, project_path)
+
+
+def named_store(settings: StoreSettings, folder: Path, project_path: str) -> Store:
+    """The store that an index is to be moved to; one where it already is, is refused."""
+    if settings.uri:
+        raise InvalidArgumentError(
+            "Where this index is kept is set by `storeUri`.", hint="Remove `storeUri` from the configuration."
+        )
+    if settings.address is None and stored_kind(folder) == settings.kind:
+        raise InvalidArgumentError(f"This index is kept in the store '{settings.kind}' already.")
+    if settings.address:
+        return _remote_store(settings.address, folder, project_path)
+    return store_of_kind(settings.kind, folder, project_path)
+
+
+def _remote_store(address: str, folder: Path, project_path: str) -> LanceStore:
+    return LanceStore(folder, project_path, address.replace(PROJECT, Path(project_path).name))
 
 
 def store_of_kind(kind: str, folder: Path, project_path: str) -> Store:

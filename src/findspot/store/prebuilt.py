@@ -1,0 +1,212 @@
+"""An index in one file, made in a build pipeline and taken over by everyone who works on the project.
+
+The file is a ZIP archive of `manifest.json` and `index.sqlite`. It may come from anyone, so
+nothing of it is trusted: only these two names are read, sizes and the checksum must be as the
+manifest says, the database must have our tables and nothing else, and its paths must stay below a root.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+import sqlite3
+import zipfile
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path, PurePath
+from typing import IO, Any
+
+from findspot.core.errors import IndexFormatError, InvalidArgumentError
+from findspot.core.files import disk_full, translated_os_errors
+from findspot.store import database as rows
+from findspot.store.copying import remove_database
+from findspot.store.protocol import Store
+from findspot.store.schema import FORMAT_VERSION, MIGRATIONS
+
+ARCHIVE_FORMAT = 1
+MANIFEST = "manifest.json"
+_MAX_MANIFEST_BYTES = 1 << 20
+_BLOCK_BYTES = 1 << 20
+
+_WORKING = "prebuilt.sqlite"
+
+_ITS_OWN = ("updated_at", "checked_at", "scanned_ns", "done", "total", "notes", "last_error", "project_path")
+"""What an index says of its own runs. Without `scanned_ns` no time of writing proves anything."""
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What a prebuilt index says of itself."""
+
+    archive: int
+    format: int
+    project: str
+    model: str
+    pipeline: str
+    files: int
+    chunks: int
+    bytes: int
+    sha256: str
+
+
+def pack(store: Store, target: Path, project: str) -> Manifest:
+    """Write the index to one file, which is there whole or not at all."""
+    meta, counts = store.figures()
+    if meta.get("build") != "complete":
+        raise InvalidArgumentError(
+            "The index is not finished, so it cannot be exported.", hint="Run `findspot index` first."
+        )
+    path = store.folder / _WORKING
+    unfinished = target.with_name(f".{target.name}.unfinished")
+    try:
+        store.copy_to(path)
+        manifest = _describe(path, project, meta, counts.values())
+        with translated_os_errors(target):
+            with zipfile.ZipFile(unfinished, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
+                archive.writestr(MANIFEST, json.dumps(asdict(manifest), indent=2))
+                archive.write(path, rows.FILE_NAME)
+            os.replace(unfinished, target)  # noqa: PTH105
+    finally:
+        unfinished.unlink(missing_ok=True)
+        remove_database(path)
+    return manifest
+
+
+def _describe(path: Path, project: str, meta: dict[str, str], counts: Iterable[tuple[int, int]]) -> Manifest:
+    """Make a copy of an index fit for others, and say what it is."""
+    with contextlib.closing(rows.connect(path)) as db:
+        db.executemany("DELETE FROM meta WHERE key = ?", ((key,) for key in _ITS_OWN))
+        version = rows.format_of(db)
+    held = list(counts)
+    with path.open("rb") as content:
+        digest = hashlib.file_digest(content, "sha256").hexdigest()
+    return Manifest(
+        archive=ARCHIVE_FORMAT,
+        format=version,
+        project=project,
+        model=meta.get("model", ""),
+        pipeline=meta.get("pipeline", ""),
+        files=sum(files for files, _ in held),
+        chunks=sum(chunks for _, chunks in held),
+        bytes=path.stat().st_size,
+        sha256=digest,
+    )
+
+
+def read_manifest(source: Path) -> Manifest:
+    """What a file says of itself; one of a newer version is refused."""
+    with _opened(source) as archive:
+        return _manifest(archive)
+
+
+def unpack(source: Path, store: Store, root: Path) -> Manifest:
+    """Make the index in a file the one of a store, after looking at all of it."""
+    path = store.folder / _WORKING
+    remove_database(path)
+    try:
+        with _opened(source) as archive:
+            manifest = _manifest(archive)
+            with translated_os_errors(path), archive.open(rows.FILE_NAME) as packed:
+                _extract(packed, path, manifest)
+        _check_database(path, manifest)
+        with contextlib.closing(rows.connect(path)) as db:
+            rows.write_meta(db, {"project_path": str(root)})
+        store.take(path)
+    finally:
+        remove_database(path)
+    return manifest
+
+
+@contextlib.contextmanager
+def _opened(source: Path) -> Iterator[zipfile.ZipFile]:
+    try:
+        with zipfile.ZipFile(source) as archive:
+            yield archive
+    except FileNotFoundError:
+        raise InvalidArgumentError(f"There is no file {source}.") from None
+    except (zipfile.BadZipFile, zipfile.LargeZipFile, KeyError, EOFError, RuntimeError) as error:
+        raise _not_an_index(f"{error}") from error
+
+
+def _manifest(archive: zipfile.ZipFile) -> Manifest:
+    if archive.getinfo(MANIFEST).file_size > _MAX_MANIFEST_BYTES:
+        raise _not_an_index("its manifest is too large")
+    try:
+        held: dict[str, Any] = json.loads(archive.read(MANIFEST))
+        manifest = Manifest(**{name: kind(held[name]) for name, kind in _TYPES.items()})
+    except (ValueError, TypeError, KeyError) as error:
+        raise _not_an_index(f"its manifest cannot be read: {error}") from error
+    for found, known in ((manifest.archive, ARCHIVE_FORMAT), (manifest.format, FORMAT_VERSION)):
+        if found > known:
+            raise IndexFormatError(found, known)
+    return manifest
+
+
+_TYPES: dict[str, type] = {
+    "archive": int, "format": int, "project": str, "model": str, "pipeline": str,
+    "files": int, "chunks": int, "bytes": int, "sha256": str,
+}  # fmt: skip
+
+
+def _extract(packed: IO[bytes], path: Path, manifest: Manifest) -> None:
+    """Copy the database out, and no more of it than the manifest says."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if shutil.disk_usage(path.parent).free < manifest.bytes:
+        raise disk_full(path.parent, manifest.bytes)
+    digest = hashlib.sha256()
+    left = manifest.bytes
+    with path.open("wb") as out:
+        while block := packed.read(_BLOCK_BYTES):
+            left -= len(block)
+            if left < 0:
+                break
+            digest.update(block)
+            out.write(block)
+    if left or digest.hexdigest() != manifest.sha256:
+        raise _not_an_index("its content is not what its manifest says")
+
+
+def _check_database(path: Path, manifest: Manifest) -> None:
+    """Our tables and nothing else: a trigger or a view would run as ours."""
+    try:
+        with contextlib.closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db:
+            db.execute("PRAGMA trusted_schema = OFF")
+            if rows.format_of(db) != manifest.format or _tables(db) != _expected_tables(manifest.format):
+                raise _not_an_index("its tables are not those of an index")
+            if db.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok":
+                raise _not_an_index("its database is damaged")
+            paths = [path for (path,) in db.execute("SELECT path FROM files")]
+    except sqlite3.Error as error:
+        raise _not_an_index(f"{error}") from error
+    if not all(map(_stays_below, paths)):
+        raise _not_an_index("it names files outside of a project")
+
+
+def _tables(db: sqlite3.Connection) -> set[tuple[Any, ...]]:
+    return set(db.execute("SELECT type, name, tbl_name, sql FROM sqlite_master"))
+
+
+def _expected_tables(version: int) -> set[tuple[Any, ...]]:
+    with contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)) as db:
+        if version not in range(1, FORMAT_VERSION + 1):
+            return set()
+        rows.migrate(db, {step: MIGRATIONS[step] for step in range(version)})
+        return _tables(db)
+
+
+def _stays_below(path: object) -> bool:
+    if not isinstance(path, str) or not path or "\0" in path:
+        return False
+    native = PurePath(path)  # which knows drives and backslashes where they mean something
+    return not (native.drive or native.root or path.startswith("/") or ".." in native.parts)
+
+
+def _not_an_index(detail: str) -> InvalidArgumentError:
+    return InvalidArgumentError(
+        "This file is not an index that `findspot export` wrote.",
+        detail,
+        hint="Export it again, and check that it was copied whole.",
+    )
