@@ -7,6 +7,11 @@ import sys
 
 def main() -> None:
     """Run the command line and end with its exit code."""
+    if sys.argv[1:] in (["--version"], ["-V"]):  # asked by scripts, often: no need to load anything
+        from findspot import __version__
+
+        sys.stdout.write(f"findspot {__version__}\n")
+        return
     from findspot.serve.cli.app import run
 
     sys.exit(run(sys.argv[1:]))

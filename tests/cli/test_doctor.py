@@ -1,0 +1,210 @@
+"""`findspot doctor` and `findspot logs` through the real program."""
+
+from __future__ import annotations
+
+import os
+import signal
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from findspot.core.config import load_settings
+from findspot.serve.cli.health.bundle import Scrubber
+from findspot.serve.cli.health.check import State
+from findspot.serve.cli.health.journal import at_least, last_lines
+from findspot.serve.cli.health.machine import watching
+
+from .conftest import TIMEOUT_S, Program
+
+Make = Callable[..., Path]
+
+QUICK = ("doctor", "--no-self-test")
+LINE = "2026-01-02 03:04:05,678 {} findspot.test {}"
+
+
+def states(checks: list[dict[str, str]]) -> dict[str, str]:
+    return {check["name"]: check["state"] for check in checks}
+
+
+def write_log(program: Program, *lines: str, name: str = "findspot.log") -> Path:
+    path = program.home / "logs" / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(f"{line}\n" for line in lines))
+    return path
+
+
+def test_a_healthy_machine(findspot: Program, make_project: Make, tmp_path: Path) -> None:
+    root = make_project()
+    assert findspot("index", root).code == 0
+    done = findspot("doctor", root, "--json", env={"HOME": str(tmp_path), "PATH": "/usr/bin"})
+    assert done.code == 0, done.out
+    checks = done.json["checks"]
+    assert list(dict.fromkeys(check["name"] for check in checks)) == [
+        "python", "system", "findspot", "packages", "console", "store", "disk", "watching",
+        "configuration", "model", "assistants", "index", "indexes", "self-test",
+    ]  # fmt: skip
+    assert "error" not in states(checks).values()
+    for check in checks:
+        assert bool(check["remedy"]) == (check["state"] != "ok"), check
+    assert states(checks)["self-test"] == "ok"
+    assert states(checks)["index"] == "ok"
+    assert len(list((findspot.home / "indexes").iterdir())) == 1, "the self-test leaves nothing behind"
+
+
+def test_every_trouble_has_a_remedy(findspot: Program, make_project: Make, tmp_path: Path) -> None:
+    root = make_project()
+    assert findspot("index", root).code == 0
+    (root / "new.py").write_text("y = 2\n")
+    (findspot.home / "indexes" / "0000").mkdir()
+    findspot.home.chmod(0o755)
+    (findspot.home / "config.json").write_text('{"maxFiles": "many"}')
+    (tmp_path / ".cursor").mkdir()
+    (tmp_path / ".cursor" / "mcp.json").write_text('{"mcpServers": {"findspot": {"command": "/gone"}}}')
+    (tmp_path / ".gemini").mkdir()
+    (tmp_path / ".gemini" / "settings.json").write_text("{")
+    (tmp_path / ".codex").mkdir()
+    env = {"HOME": str(tmp_path), "PYTHONIOENCODING": "cp1252", "FINDSPOT_EMBEDDING_PROVIDER": "api:openai"}
+    done = findspot(*QUICK, root, "--json", env=env | {"OPENAI_API_KEY": ""})
+    assert done.code == 1
+    found = {check["name"]: check for check in done.json["checks"]}
+    told = {check["text"]: check["remedy"] for check in done.json["checks"] if check["name"] == "assistants"}
+    assert found["console"]["state"] == found["configuration"]["state"] == "warning"
+    assert "chmod 700" in found["store"]["remedy"]
+    assert found["model"]["state"] == "error"
+    assert "1 without a project" in found["indexes"]["text"]
+    assert "findspot clean" in found["indexes"]["remedy"]
+    assert "1 changes wait" in found["index"]["text"]
+    assert told["Cursor: /gone is gone"] == "Run `findspot setup`."
+    assert any("Gemini CLI" in text and "line 1" in text for text in told)
+    assert any("Codex: does not know Findspot yet" in text for text in told)
+
+
+def test_for_people_each_line_says_what_to_do(findspot: Program, make_project: Make, tmp_path: Path) -> None:
+    done = findspot(*QUICK, make_project(), env={"HOME": str(tmp_path)})
+    assert done.code == 0
+    lines = done.out.splitlines()
+    assert lines[0].startswith("ok    python: ")
+    after = lines[[line.startswith("warn  index: ") for line in lines].index(True) + 1]
+    assert after.strip() == "→ Run `findspot index`."
+    assert not findspot.home.exists(), "looking leaves nothing behind"
+
+
+def test_a_damaged_index_is_an_error(findspot: Program, make_project: Make) -> None:
+    root = make_project()
+    assert findspot("index", root).code == 0
+    (database,) = findspot.home.glob("indexes/*/index.sqlite")
+    database.write_bytes(b"no database" * 1000)
+    done = findspot(*QUICK, root, "--json")
+    assert done.code == 1
+    assert states(done.json["checks"])["index"] == "error"
+
+
+def test_a_folder_that_is_not_there(findspot: Program) -> None:
+    done = findspot(*QUICK, "nowhere", "--json")
+    assert done.code == 1
+    assert states(done.json["checks"])["project"] == "error"
+
+
+def test_watches_too_few_for_the_project(make_project: Make, tmp_path: Path) -> None:
+    (tmp_path / "max_user_watches").write_text("8192\n")
+    assert watching(None, tmp_path).state is State.OK
+    (tmp_path / "max_user_watches").write_text("100\n")
+    found = watching(make_project(), tmp_path)
+    assert found.state is State.WARNING
+    assert found.remedy == "sudo sysctl fs.inotify.max_user_watches=65536"
+    assert watching(None, tmp_path / "elsewhere").state is State.OK
+
+
+class TestBundle:
+    SOURCE = "quixotic_zymurgy_of_the_source"
+    SECRETS = ("s3cret-http-token", "environment-key-value", "pass-in-the-address", "query-in-the-address")
+    TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+
+    def test_neither_source_nor_secrets_leak(
+        self, findspot: Program, make_project: Make, tmp_path: Path
+    ) -> None:
+        text = f"def {self.SOURCE}():\n    return 1\n"
+        root = make_project(**{"src/deep.py": text, ".env": "K=environment-file-value\n"})
+        findspot.home.mkdir()
+        token, key, password, query = self.SECRETS
+        endpoint = f"https://me:{password}@example.com/v1?key={query}"
+        (findspot.home / "config.json").write_text(
+            f'{{"http": {{"token": "{token}"}}, "embedding": {{"endpoint": "{endpoint}"}}}}'
+        )
+        env = {"MY_API_KEY": key, "HOME": str(tmp_path)}
+        assert findspot("index", root, env=env).code == 0
+        assert findspot("search", self.SOURCE, "--project", root, env=env).code == 0
+        write_log(
+            findspot,
+            LINE.format("INFO", f"12 files indexed below {tmp_path}"),
+            LINE.format("WARNING", f"the service said '{text.strip() * 3}' and {token}"),
+            LINE.format("WARNING", f"it doesn't hold '{text * 9}'"),
+            LINE.format("ERROR", f"refused 'this': {self.TOKEN} at {endpoint}"),
+            "Traceback (most recent call last):",
+            '  File "x.py", line 3, in read',
+            f"    raise ValueError({self.SOURCE!r})",
+            f"ValueError: {self.SOURCE}",
+        )
+        bundle = tmp_path / "report.zip"
+        done = findspot(*QUICK, root, "--bundle", bundle, env=env)
+        assert done.code == 0, done.out
+        assert "Look through it before you send it" in done.err
+        with zipfile.ZipFile(bundle) as opened:
+            parts = {name: opened.read(name).decode() for name in opened.namelist()}
+        assert set(parts) == {
+            "README.txt", "checks.json", "versions.json", "settings.json", "indexes.json", "findspot.log",
+        }  # fmt: skip
+        everything = "\n".join(parts.values())
+        private = (self.SOURCE, self.TOKEN, "environment-file-value", str(tmp_path), *self.SECRETS)
+        assert [value for value in private if value in everything] == []
+        assert "12 files indexed below ~" in parts["findspot.log"]
+        assert '  File "x.py", line 3, in read\nValueError\n' in parts["findspot.log"]
+        assert "refused 'this': [removed] at https://[removed]@example.com" in parts["findspot.log"]
+        assert '"files": ' in parts["indexes.json"]
+        assert '"numpy": ' in parts["versions.json"]
+
+    def test_short_values_are_no_secrets(self, tmp_path: Path) -> None:
+        settings = load_settings(environ={"FINDSPOT_HOME": str(tmp_path), "FINDSPOT_HTTP_TOKEN": "abcdefgh"})
+        scrub = Scrubber(settings, {"AUTH_MODE": "on", "DB_PASSWORD": "hunter2hunter2"})
+        assert scrub("turned on with hunter2hunter2, abcdefgh") == "turned on with [removed], [removed]"
+        assert scrub.values({"a": ["abcdefgh", 3], "b": None}) == {"a": ["[removed]", 3], "b": None}
+
+
+class TestLogs:
+    def test_nothing_yet(self, findspot: Program) -> None:
+        done = findspot("logs")
+        assert (done.code, done.out) == (0, "")
+        assert "Nothing is logged yet" in done.err
+        assert findspot("logs", "--json").json["lines"] == []
+        assert findspot("logs", "--path").out == f"{findspot.home / 'logs' / 'findspot.log'}\n"
+
+    def test_the_last_lines_of_all_files(self, findspot: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+        write_log(findspot, *(LINE.format("INFO", f"old {n}") for n in range(5)), name="findspot.log.1")
+        write_log(findspot, LINE.format("INFO", "new"), LINE.format("ERROR", "bad"), "  detail")
+        shown = findspot("logs", "-n", "4").out.splitlines()
+        assert [line.rpartition(" findspot.test ")[2] for line in shown] == [
+            "old 4",
+            "new",
+            "bad",
+            "  detail",
+        ]
+        rows = findspot("logs", "--json", "--level", "warning").json["lines"]
+        expected = {"time": "2026-01-02 03:04:05", "level": "ERROR", "part": "findspot.test"}
+        assert rows == [expected | {"message": "bad"}, {"message": "  detail"}]
+        monkeypatch.setenv("FINDSPOT_HOME", str(findspot.home))
+        assert len(last_lines(100)[0]) == 8
+        assert at_least("CRITICAL", last_lines(100)[0]) == []
+
+    def test_what_is_written_meanwhile_is_followed(self, findspot: Program) -> None:
+        path = write_log(findspot, LINE.format("INFO", "before"))
+        with findspot.start("logs", "--follow", start_new_session=True) as process:
+            assert process.stdout
+            assert process.stdout.readline().endswith("before\n")
+            with path.open("a") as out:
+                out.write(LINE.format("WARNING", "meanwhile") + "\n")
+            assert process.stdout.readline().endswith("meanwhile\n")
+            path.write_text("")  # what a rotation looks like
+            os.kill(process.pid, signal.SIGINT)
+            assert process.wait(TIMEOUT_S) == 0
