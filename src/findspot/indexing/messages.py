@@ -34,6 +34,8 @@ class Job:
     file: SourceFile
     known_sha256: str | None = None
     known_keys: frozenset[bytes] = frozenset()
+    sparing: bool = False
+    """Memory ran out at it once: a few chunks are embedded at a time."""
 
 
 @dataclass(frozen=True, slots=True)

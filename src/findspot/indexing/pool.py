@@ -7,6 +7,7 @@ import queue
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from findspot.core.errors import FindspotError
 from findspot.core.log import get_logger
@@ -65,7 +66,7 @@ class WorkerPool:
                 worker.jobs.popleft()
                 yield outcome
             elif worker in self.workers:
-                yield from self._bury(worker)
+                yield from self._bury(worker, retry)
                 retry.extend(worker.jobs)
 
     def resize(self, size: int) -> None:
@@ -88,13 +89,23 @@ class WorkerPool:
             worker.close()
         self.workers.clear()
 
-    def _bury(self, worker: WorkerProcess) -> Iterator[Outcome]:
-        """Close a worker that died: the file it was at is lost, the others are for the next one."""
+    def _bury(self, worker: WorkerProcess, retry: deque[Job]) -> Iterator[Outcome]:
+        """Close a worker that died: the file it was at is lost, the others are for the next one.
+
+        If the system killed it, for want of memory as a rule, the file is tried once more with less.
+        """
         self.workers.remove(worker)
         hung = time.monotonic() - worker.since >= self._file_timeout_s
+        killed = worker.was_killed_by_the_system()
         worker.close()
         if worker.ready and worker.jobs:
-            yield _lost(worker.jobs.popleft(), hung)
+            job = worker.jobs.popleft()
+            if killed and not job.sparing:
+                _log.warning("the system killed a worker; going on with one and smaller batches")
+                self._size = 1
+                retry.append(replace(job, sparing=True))
+            else:
+                yield _lost(job, hung)
         elif not worker.ready:
             self._failed_starts += 1
             if self._failed_starts >= _MAX_FAILED_STARTS:
@@ -132,11 +143,12 @@ class WorkerPool:
 
 
 def _lost(job: Job, hung: bool) -> Rejected:
-    reason, detail = (
-        (SkipReason.WORKER_TIMEOUT, "parsing this file did not end in time")
-        if hung
-        else (SkipReason.WORKER_CRASHED, "the parser crashed on this file")
-    )
+    if hung:
+        reason, detail = SkipReason.WORKER_TIMEOUT, "parsing this file did not end in time"
+    elif job.sparing:
+        reason, detail = SkipReason.WORKER_CRASHED, "the system killed the worker twice: too little memory"
+    else:
+        reason, detail = SkipReason.WORKER_CRASHED, "the parser crashed on this file"
     return Rejected(Skip(job.file.path, reason, detail), job.file)
 
 

@@ -22,6 +22,10 @@ Answers = queue.SimpleQueue[tuple["WorkerProcess", Outcome | None]]
 # -P: a project's own modules must not be importable by a worker started inside it.
 _COMMAND = (sys.executable, "-P", "-c", "from findspot.indexing.worker import main; main()")
 
+_SIGKILL = 9
+_DYING_S = 5.0
+"""Its pipes are closed before the process is gone, not long before."""
+
 
 class WorkerProcess:
     """A process, the jobs it has been given, and the two threads that talk to it.
@@ -40,6 +44,7 @@ class WorkerProcess:
         )
         assert self._process.stdin is not None
         assert self._process.stdout is not None
+        self._killed = False
         self.jobs: deque[Job] = deque()
         self.ready = False
         self.since = time.monotonic()
@@ -60,7 +65,14 @@ class WorkerProcess:
         self._outbox.put(jobs)
 
     def kill(self) -> None:
+        self._killed = True
         self._process.kill()
+
+    def was_killed_by_the_system(self) -> bool:
+        """Of a worker that is dying: whether it was killed as systems do that are short of memory."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(_DYING_S)
+        return not self._killed and self._process.returncode == -_SIGKILL
 
     def close(self) -> None:
         """End the process; it holds nothing that would have to be put in order first."""

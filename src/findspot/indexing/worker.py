@@ -31,6 +31,9 @@ from findspot.text.document import keyword_text
 _NICE = 5
 """Whatever the user does at the machine meanwhile goes first."""
 
+_FEW = 4
+"""Chunks embedded at a time where memory ran out before: a few kilobytes of text."""
+
 
 def process(job: Job, setup: Setup, embedder: Embedder) -> Outcome:
     """Index one file: read → check → cut → tokenise → embed."""
@@ -47,7 +50,7 @@ def process(job: Job, setup: Setup, embedder: Embedder) -> Outcome:
     chunked = chunk_file(file, text, setup.strategy)
     if not chunked.chunks:
         return Rejected(Skip(file.path, SkipReason.EMPTY), file)
-    records = _records(chunked.chunks, job.known_keys, embedder)
+    records = _records(chunked.chunks, job, embedder)
     return Indexed(_file_record(file, sha256, records, chunked.facts), chunked.skip)
 
 
@@ -59,12 +62,11 @@ def _file_record(
     return FileRecord(file, sha256, records, pack(facts), names_of(facts))
 
 
-def _records(
-    chunks: tuple[Chunk, ...], known: frozenset[bytes], embedder: Embedder
-) -> tuple[ChunkRecord, ...]:
+def _records(chunks: tuple[Chunk, ...], job: Job, embedder: Embedder) -> tuple[ChunkRecord, ...]:
+    known = job.known_keys
     keys = [chunk_key(embedder, chunk) for chunk in chunks]
     fresh = [chunk for chunk, key in zip(chunks, keys, strict=True) if key not in known]
-    vectors = _embedded(embedder, fresh) if fresh else None
+    vectors = _embedded(embedder, fresh, _FEW if job.sparing else len(fresh)) if fresh else None
     records = []
     row = 0
     for chunk, key in zip(chunks, keys, strict=True):
@@ -76,15 +78,17 @@ def _records(
     return tuple(records)
 
 
-def _embedded(embedder: Embedder, chunks: list[Chunk]) -> QuantisedVectors:
-    """All at once, or where memory does not allow that, by halves."""
-    try:
-        return embed_chunks(embedder, chunks)
-    except MemoryError:
-        if len(chunks) == 1:
-            raise
-        middle = len(chunks) // 2
-        return joined(_embedded(embedder, chunks[:middle]), _embedded(embedder, chunks[middle:]))
+def _embedded(embedder: Embedder, chunks: list[Chunk], most: int) -> QuantisedVectors:
+    """So many at once, or where memory does not allow that, by halves."""
+    if len(chunks) <= most:
+        try:
+            return embed_chunks(embedder, chunks)
+        except MemoryError:
+            if len(chunks) == 1:
+                raise
+            most = len(chunks) // 2
+    middle = len(chunks) // 2
+    return joined(_embedded(embedder, chunks[:middle], most), _embedded(embedder, chunks[middle:], most))
 
 
 def _keywords(chunk: Chunk) -> str:

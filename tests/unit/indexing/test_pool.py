@@ -132,7 +132,41 @@ def test_a_crash_costs_the_file_it_was_at(root: Path, on_open: Callable[[str], N
     names = [f"f{number:02}.py" for number in range(30)]
     outcomes = run(root, jobs(root, *names[:10], "bad.py", *names[10:]))
     assert sorted(outcomes) == ["bad.py", *names]
+    assert isinstance(lost := outcomes["bad.py"], Rejected)
+    assert lost.skip.detail == "the system killed the worker twice: too little memory"
     assert reasons(outcomes) == {"bad.py": SkipReason.WORKER_CRASHED, "f05.py": SkipReason.WORKER_CRASHED}
+
+
+def test_a_worker_killed_for_want_of_memory_is_replaced_and_the_file_tried_with_less(
+    root: Path, on_open: Callable[[str], None], tmp_path: Path
+) -> None:
+    """Killed once, as the system does it; the second attempt has what it needs."""
+    once = tmp_path / "once"
+    on_open(
+        f"if name == 'big.py' and not os.path.exists({str(once)!r}):\n"
+        f"            os.mkdir({str(once)!r}); os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    names = [f"f{number:02}.py" for number in range(30)]
+    work = jobs(root, *names[:5], "big.py", *names[5:])
+    function = "def big{n}(x):\n    '''{words}'''\n    return {n}\n\n\n"
+    (root / "big.py").write_text("".join(function.format(n=n, words="word " * 150) for n in range(30)))
+    outcomes = run(root, work, size=2)
+    assert sorted(outcomes) == ["big.py", *names]
+    assert reasons(outcomes) == {}
+    assert run(root, work[5:6])["big.py"] == outcomes["big.py"], "in small batches the vectors are the same"
+
+
+def test_a_crash_of_the_parser_itself_is_not_tried_again(
+    root: Path, on_open: Callable[[str], None], tmp_path: Path
+) -> None:
+    seen = tmp_path / "seen"
+    on_open(
+        f"if name == 'bad.py': os.write(os.open({str(seen)!r}, os.O_CREAT | os.O_APPEND | os.O_WRONLY), b'x')"
+        "; os.kill(os.getpid(), signal.SIGSEGV)"
+    )
+    outcomes = run(root, jobs(root, "a.py", "bad.py", "c.py"))
+    assert reasons(outcomes) == {"bad.py": SkipReason.WORKER_CRASHED}
+    assert seen.read_bytes() == b"x"
 
 
 def test_an_error_in_a_worker_costs_the_file_and_not_the_worker(
