@@ -14,7 +14,8 @@ from findspot.core.config import KEYS, Settings, load_settings, settings_files
 _SETTLED_NS = 2_000_000_000
 """A file written less than this ago may be written again without a new time: it is read each time."""
 
-_VARIABLES = ("FINDSPOT_HOME", *(key.variable for key in KEYS))
+_PREFIXES = tuple({key.variable.partition("_")[0] + "_" for key in KEYS})
+"""How the variables that hold settings begin: looking at those that are set is quicker than at all."""
 
 _Stamp = tuple[int, int, int] | None
 
@@ -30,7 +31,7 @@ class RememberedSettings:
         self._kept: tuple[tuple[Any, ...], Settings] | None = None
 
     def now(self) -> Settings:
-        environment = tuple(map(os.environ.get, _VARIABLES))
+        environment = {name: os.environ[name] for name in os.environ if name.startswith(_PREFIXES)}
         stamps = tuple(map(_stamp, settings_files(self._root, self._index)))
         with self._guard:
             if self._kept is not None and self._kept[0] == (environment, stamps):

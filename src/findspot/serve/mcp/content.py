@@ -8,8 +8,8 @@ import mcp_types as types
 
 from findspot.serve.mcp.registry import Answer, Carried, Link, Media, TaskSupport, Tool
 
-_FOR_BOTH = types.Annotations(audience=["user", "assistant"], priority=1.0)
-_FOR_ASSISTANT = types.Annotations(audience=["assistant"], priority=0.8)
+_FOR_BOTH = {"audience": ["user", "assistant"], "priority": 1.0}
+_FOR_ASSISTANT = {"audience": ["assistant"], "priority": 0.8}
 
 
 def wire_tool(tool: Tool, *, enhanced: bool) -> types.Tool:
@@ -26,40 +26,48 @@ def wire_tool(tool: Tool, *, enhanced: bool) -> types.Tool:
     )
 
 
-def wire_result(answer: Answer) -> types.CallToolResult:
-    content: list[types.ContentBlock] = [_text(answer.shown, _FOR_BOTH)] if answer.shown else []
+def wire_result(answer: Answer) -> dict[str, Any]:
+    """The result of a call, in the fields of the newest version; the SDK leaves out what older ones lack.
+
+    Plain values: making models of them only to dump them again would double the cost of a call.
+    """
+    content = [_text(answer.shown, _FOR_BOTH)] if answer.shown else []
     if answer.hint is not None:
         content.append(_text(answer.hint, _FOR_ASSISTANT))
     content += [_more(part) for part in answer.more]
-    return types.CallToolResult(
-        content=content,
-        structured_content=encodable_values(answer.values),
-        is_error=answer.is_error,
-    )
+    return {
+        "resultType": "complete",
+        "content": content,
+        "structuredContent": encodable_values(answer.values),
+        "isError": answer.is_error,
+    }
 
 
-def _text(text: str, annotations: types.Annotations) -> types.TextContent:
-    return types.TextContent(text=encodable(text), annotations=annotations)
+def _text(text: str, annotations: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "text", "text": encodable(text), "annotations": annotations}
 
 
-def _more(part: Link | Media | Carried) -> types.ContentBlock:
+def _more(part: Link | Media | Carried) -> dict[str, Any]:
     if isinstance(part, Link):
         return _link(part)
     if isinstance(part, Media):
-        return wire_media(part)
-    text = types.TextResourceContents(uri=part.uri, mime_type=part.mime_type, text=encodable(part.text))
-    return types.EmbeddedResource(resource=text)
+        return {"type": part.kind, "data": part.data, "mimeType": part.mime_type}
+    text = {"uri": part.uri, "mimeType": part.mime_type, "text": encodable(part.text)}
+    return {"type": "resource", "resource": text}
 
 
-def _link(link: Link) -> types.ResourceLink:
+def _link(link: Link) -> dict[str, Any]:
     """A place to open; meant for people, since an assistant has it in the structured content."""
-    return types.ResourceLink(
-        uri=link.uri,
-        name=encodable(link.name),
-        description=encodable(link.description),
-        mime_type=link.mime_type,
-        annotations=types.Annotations(audience=["user"], priority=link.priority),
-    )
+    annotations = {"audience": ["user"], "priority": link.priority}
+    described = {
+        "type": "resource_link",
+        "uri": link.uri,
+        "name": encodable(link.name),
+        "description": encodable(link.description),
+        "mimeType": link.mime_type,
+        "annotations": {name: value for name, value in annotations.items() if value is not None},
+    }
+    return {name: value for name, value in described.items() if value is not None}
 
 
 def wire_media(media: Media) -> types.AudioContent | types.ImageContent:
@@ -70,7 +78,7 @@ def wire_media(media: Media) -> types.AudioContent | types.ImageContent:
 
 def encodable(text: str) -> str:
     """File names may hold bytes that are no text; the wire carries only text."""
-    return text.encode("utf-8", "replace").decode("utf-8")
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
 def encodable_values(value: Any) -> Any:

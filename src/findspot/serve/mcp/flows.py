@@ -16,7 +16,7 @@ from findspot.core.model import IndexReport
 from findspot.serve.mcp.call import Call
 from findspot.serve.mcp.client import Reply
 from findspot.serve.mcp.failures import AnsweredError, PathNotIndexedError
-from findspot.serve.mcp.projects import Target
+from findspot.serve.mcp.projects import Target, in_project
 from findspot.serve.mcp.registry import Answer
 
 if TYPE_CHECKING:
@@ -59,18 +59,26 @@ async def _update(call: Call, project: Project, *, force: bool, allow_large: boo
     )
 
 
-async def from_index(call: Call, target: Target, work: Callable[[Project], T], *, by_path: bool = False) -> T:
-    """Answer from the index: one that is missing is built if the user agrees, a damaged one is rebuilt."""
-    project = target.project
+async def from_index(
+    call: Call, named: str | None, work: Callable[[Target], T], *, by_path: bool = False
+) -> T:
+    """Answer from an index: one that is missing is built if the user agrees, a damaged one is rebuilt."""
+    found: list[Target] = []
+
+    def asked(target: Target) -> T:
+        found.append(target)
+        return work(target)
+
     try:
-        return await call.quick(lambda _: work(project))
+        return await in_project(call, named, asked)
     except (DocsIndexNotFoundError, IndexFormatError):
         raise
     except IndexNotFoundError as missing:
-        question = f"{missing.user_message}\n{project.root}"
+        target = found[-1]
+        question = f"{missing.user_message}\n{target.project.root}"
         if await call.client.agrees(question) is not Reply.YES:
             raise PathNotIndexedError(target.named, missing) if by_path else missing from None
     except IndexCorruptError:
-        pass
-    await index(call, project, {"projectPath": str(project.root)})
-    return await call.quick(lambda _: work(project))
+        target = found[-1]
+    await index(call, target.project, {"projectPath": str(target.project.root)})
+    return await call.quick(lambda _: work(target))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from findspot.core.errors import PathNotFoundError, ProjectNotDetectedError
 from findspot.core.paths import project_root
@@ -14,6 +15,8 @@ from findspot.serve.mcp.call import Call
 if TYPE_CHECKING:
     from findspot.engine import Engine
     from findspot.project import Project
+
+T = TypeVar("T")
 
 _INDEX_ID = re.compile(r"[0-9a-f]{16}(?:[0-9a-f]{16})?")
 _CHOSEN = "findspot.chosen_folder"
@@ -39,26 +42,37 @@ def working_folder() -> Path:
 
 
 async def find_project(call: Call, given: str | None, *, exact: bool = False) -> Target:
-    """The project of a call.
+    """The project of a call."""
+    return await in_project(call, given, lambda target: target, exact=exact)
+
+
+async def in_project(call: Call, given: str | None, work: Callable[[Target], T], *, exact: bool = False) -> T:
+    """Find the project of a call and do something there, in one go.
 
     Tools that look are served from an index around the named folder, filtered to it; those that
     change an index (`exact`) take a named folder for what it is.
     """
-    if given == ".":
-        given = None
+    locate = await _locator(call, None if given == "." else given, exact)
+    try:
+        return await call.quick(lambda engine: work(locate(engine)))
+    except ProjectNotDetectedError:
+        if given not in (None, "."):
+            raise
+        folder = await _chosen(call)
+        return await call.quick(lambda engine: work(_named(engine, folder, Path(folder), exact)))
+
+
+async def _locator(call: Call, given: str | None, exact: bool) -> Callable[[Engine], Target]:
+    """How to find the project; the client is asked for its roots only where they matter."""
     if given is not None and (given.startswith("~") or Path(given).is_absolute()):
-        return await call.quick(lambda engine: _named(engine, given, Path(given), exact))
+        return lambda engine: _named(engine, given, Path(given), exact)
     roots = await call.client.roots()
     if given is not None:
         base = roots[0] if roots else Path()
-        return await call.quick(lambda engine: _named(engine, given, base / given, exact))
+        return lambda engine: _named(engine, given, base / given, exact)
     if roots:
-        return await call.quick(lambda engine: _of_roots(engine, roots))
-    try:
-        return await call.quick(lambda engine: _detected(engine, exact))
-    except ProjectNotDetectedError:
-        folder = await _chosen(call)
-        return await call.quick(lambda engine: _named(engine, folder, Path(folder), exact))
+        return lambda engine: _of_roots(engine, roots)
+    return lambda engine: _detected(engine, exact)
 
 
 def _named(engine: Engine, given: str, path: Path, exact: bool) -> Target:
@@ -90,7 +104,7 @@ def _detected(engine: Engine, exact: bool) -> Target:
 
     here = working_folder()
     project = engine.detect(here)
-    nested = None if exact else find_root(here)
+    nested = None if exact or here == project.root else find_root(here)
     under = _inside(project.root, nested) if nested else None
     return Target(project, str(nested if under else project.root), under)
 

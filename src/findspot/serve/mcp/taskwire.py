@@ -238,7 +238,6 @@ def _protocol_error(error: Exception) -> MCPError:
     return error if isinstance(error, MCPError) else MCPError(types.INTERNAL_ERROR, "Internal error")
 
 
-def _dumped(result: types.CallToolResult, version: str) -> dict[str, Any]:
+def _dumped(result: dict[str, Any], version: str) -> dict[str, Any]:
     """A result with the fields that a version has for it."""
-    whole = result.model_dump(by_alias=True, mode="json", exclude_none=True)
-    return serialize_server_result("tools/call", version, whole)
+    return serialize_server_result("tools/call", version, result)

@@ -37,9 +37,8 @@ async def _reindex_project(call: Call, arguments: Arguments) -> Answer:
 
 
 async def _reindex_file(call: Call, arguments: Arguments) -> Answer:
-    target = await find_project(call, arguments["project"])
     path = arguments["path"]
-    chunks = await from_index(call, target, lambda project: project.reindex_file(path))
+    chunks = await from_index(call, arguments["project"], lambda target: target.project.reindex_file(path))
     message = "File re-indexed successfully"
     return Answer({"status": "success", "path": path, "chunksCreated": chunks, "message": message})
 

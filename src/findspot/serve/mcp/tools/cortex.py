@@ -101,7 +101,7 @@ async def _cortex_search(call: Call, arguments: Arguments) -> Answer:
         return await call.quick(lambda _: answer_from(chunks, arguments))
     target = await find_project(call, None)
     indexed = await call.quick(lambda engine: engine.chunks(target.project.root))
-    return await from_index(call, target, lambda _: answer_from(indexed, arguments))
+    return await from_index(call, str(target.project.root), lambda _: answer_from(indexed, arguments))
 
 
 async def _chunks_of_client(call: Call) -> ProjectChunks | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from findspot.serve.mcp import icons
 from findspot.serve.mcp.arguments import Arguments
@@ -26,23 +26,19 @@ from findspot.serve.mcp.schemas import (
 from findspot.serve.mcp.tools.indexing import warned
 from findspot.serve.shapes import project_object, status_object
 
-if TYPE_CHECKING:
-    from findspot.project import Project
-
 STATES = status_of("not_found", "indexing", "ready", "incomplete", "failed")
 
 
 async def _search_by_path(call: Call, arguments: Arguments) -> Answer:
-    target = await find_project(call, arguments["project"])
     pattern, limit = arguments["pattern"], arguments["limit"]
-    found, total = await from_index(call, target, lambda project: _files(project, target, pattern, limit))
+    found, total = await from_index(call, arguments["project"], lambda target: _files(target, pattern, limit))
     return Answer(warned({"matches": found, "totalMatches": total}, *arguments.warnings))
 
 
-def _files(project: Project, target: Target, pattern: str, limit: int) -> tuple[list[str], int]:
+def _files(target: Target, pattern: str, limit: int) -> tuple[list[str], int]:
     if target.under is None:
-        return project.files(pattern, limit)
-    inside = [path for path in project.files(pattern)[0] if path.startswith(f"{target.under}/")]
+        return target.project.files(pattern, limit)
+    inside = [path for path in target.project.files(pattern)[0] if path.startswith(f"{target.under}/")]
     return inside[:limit], len(inside)
 
 
@@ -108,6 +104,7 @@ GET_INDEX_STATUS = Tool(
             "progress": {"type": "object", "properties": {"done": COUNT, "total": COUNT, "phase": TEXT}},
             "lastError": TEXT,
             "model": TEXT,
+            "secondModel": {"type": "object", "properties": {"model": TEXT, "done": COUNT, "total": COUNT}},
             "store": TEXT,
             "strategy": TEXT,
             "languages": COUNTS,

@@ -13,7 +13,7 @@ from findspot.serve.mcp import icons
 from findspot.serve.mcp.arguments import Arguments
 from findspot.serve.mcp.call import Call
 from findspot.serve.mcp.flows import from_index
-from findspot.serve.mcp.projects import Target, find_project
+from findspot.serve.mcp.projects import Target
 from findspot.serve.mcp.registry import Answer, Link, Tool
 from findspot.serve.mcp.schemas import (
     COUNT,
@@ -137,13 +137,11 @@ async def _search_docs(call: Call, arguments: Arguments) -> Answer:
 
 
 async def _search(call: Call, arguments: Arguments, corpus: Corpus) -> Answer:
-    target = await find_project(call, arguments["path"])
-    query = _query(arguments, corpus, target)
+    def answer(target: Target) -> Answer:
+        results = target.project.search(_query(arguments, corpus, target))
+        return _rendered(target.project, _warned(results, arguments, target), arguments, corpus)
 
-    def answer(project: Project) -> Answer:
-        return _rendered(project, _warned(project.search(query), arguments, target), arguments, corpus)
-
-    return await from_index(call, target, answer, by_path=True)
+    return await from_index(call, arguments["path"], answer, by_path=True)
 
 
 def _query(arguments: Arguments, corpus: Corpus, target: Target) -> Query:
