@@ -7,8 +7,17 @@ import os
 import threading
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from findspot.core.config import INDEX_FILE, Settings, StoreSettings, load_settings, set_value, write_starter
+from findspot.core.config import (
+    INDEX_FILE,
+    EmbedSettings,
+    Settings,
+    StoreSettings,
+    load_settings,
+    set_value,
+    write_starter,
+)
 from findspot.core.errors import (
     CancelledError,
     DocsIndexNotFoundError,
@@ -36,6 +45,7 @@ from findspot.core.model import (
     Progress,
     Query,
     Results,
+    SecondStatus,
     Skip,
     SkipReason,
 )
@@ -44,8 +54,8 @@ from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
 from findspot.core.remembered import RememberedSettings
 from findspot.discover.walk import classify, walk
 from findspot.embed.opened import OpenModels
-from findspot.embed.protocol import Embedder
-from findspot.embed.registry import OpenEmbedder
+from findspot.embed.protocol import Embedder, model_name
+from findspot.embed.registry import OpenEmbedder, two_speeds
 from findspot.indexing import pipeline
 from findspot.indexing.delta import compare
 from findspot.indexing.spare import SparePool
@@ -55,14 +65,17 @@ from findspot.search.freshness import Disk, changed_since_indexed, check
 from findspot.search.hybrid import search
 from findspot.search.questions import asks_model
 from findspot.search.regex import search_regex
+from findspot.search.second import Models, SecondReader
 from findspot.store.choice import named_store, open_store
 from findspot.store.journal import NOTE as JOURNAL_NOTE
 from findspot.store.prebuilt import Manifest, pack, read_manifest, unpack
 from findspot.store.records import DerivedDamagedError
+from findspot.store.second import standing
 from findspot.store.snapshot import Snapshot
 from findspot.store.transfer import convert, let_go
 from findspot.sync.dirty import read_dirty
 from findspot.sync.lazy import Lazy
+from findspot.sync.second import SecondReading
 from findspot.sync.supervisor import LOCK_NAME, MANY, Standing, Supervisor
 
 _log = get_logger("project")
@@ -94,6 +107,7 @@ class Project:
         self._embedder = embedder or self._models
         self._workers = SparePool()
         self._supervisor: Supervisor | None = None
+        self._second: tuple[EmbedSettings, SecondReading] | None = None
         self._guard = threading.Lock()
         home = load_settings(flags=self._flags).home
         folder = index_folder(home, self.root)
@@ -118,26 +132,17 @@ class Project:
 
         `force` does every file anew. `allow_large` agrees to a project of more than `maxFiles`.
         """
+        self.second_reading()  # a model that cannot be opened is told before anything is done
         with self._alone():
-            return self._update(force, allow_large, progress, cancel or CancelToken())
+            report = self._update(force, allow_large, progress, cancel or CancelToken())
+        self._go_on_reading()
+        return report
 
     def _update(
         self, force: bool, allow_large: bool, progress: ProgressSink, cancel: CancelToken
     ) -> IndexReport:
-        settings = self.settings
         self._check_store()
-        run = pipeline.Run(
-            root=project_root(self.root),  # it may be gone since the project was opened
-            store=self.store,
-            settings=settings,
-            model=self._model(settings),
-            embedder=self._open(settings),
-            force=force,
-            allow_large=allow_large,
-            progress=progress,
-            cancel=cancel,
-            workers=self._workers,
-        )
+        run = self._run(force=force, allow_large=allow_large, progress=progress, cancel=cancel)
         try:
             report = self._apply(run)
         except FindspotError as error:
@@ -158,19 +163,11 @@ class Project:
             return self._reindex_file(relative)
 
     def _reindex_file(self, relative: str) -> int:
-        settings = self.settings
-        found = classify(self.root, relative, pipeline.policy_of(settings))
+        run = self._run()
+        found = classify(self.root, relative, pipeline.policy_of(run.settings))
         if isinstance(found, Skip):
             self._forget(relative, found)
             raise _not_indexable(relative, found)
-        run = pipeline.Run(
-            self.root,
-            self.store,
-            settings,
-            self._model(settings),
-            self._open(settings),
-            workers=self._workers,
-        )
         chunks = pipeline.apply_one(run, found)
         if run.skips and not chunks:
             raise _not_indexable(relative, run.skips[0])
@@ -188,10 +185,12 @@ class Project:
     def refresh(self, paths: frozenset[str] | None, cancel: CancelToken) -> None:
         """What a watcher does: bring paths, or everything, up to date; nobody is asked."""
         if paths is not None and self._refresh_paths(paths, cancel):
+            self._go_on_reading()
             return
         limit = self.settings.discover.max_files
         held = sum(files for files, _ in self.store.figures()[1].values()) if self.store.exists else 0
         self._update(False, held > limit, ignore_progress, cancel)
+        self._go_on_reading()
 
     def watch(self) -> Supervisor:
         """Keep the index fresh from now on, in this process or whichever watches already."""
@@ -233,7 +232,9 @@ class Project:
                 raise ModelMismatchError(meta["model"], self._model(settings))
             if query.corpus is Corpus.DOCS and Corpus.DOCS not in snapshot.counts():
                 raise DocsIndexNotFoundError(str(self.root), str(self.store.folder))
-            results = self._fresh(snapshot, embedder, query, settings)
+            second, warning = self._second_reader() if embedder else (None, None)
+            results = self._fresh(snapshot, Models(embedder, second), query, settings)
+            results = replace(results, warning=" ".join(filter(None, (results.warning, warning))) or None)
         if meta.get("build") != "complete":
             building = f"The index is still being built: {meta.get('done')} of {meta.get('total')} files."
             return replace(results, warning=" ".join(filter(None, (building, results.warning))))
@@ -294,19 +295,18 @@ class Project:
     def close(self) -> None:
         """Close files and end workers; the project can still be used and opens them again."""
         self.unwatch()
+        self._second_closed()
         self._workers.close()
         self.store.close()
         self._models.close()
 
-    def _fresh(
-        self, snapshot: Snapshot, embedder: Embedder | None, query: Query, settings: Settings
-    ) -> Results:
+    def _fresh(self, snapshot: Snapshot, models: Models, query: Query, settings: Settings) -> Results:
         """Results whose files are as the results say; a page that loses some is filled up."""
         disk = Disk(self.root, settings.discover.max_file_bytes, settings.discover.secret_scan)
-        results = self._ask(snapshot, embedder, query)
+        results = self._ask(snapshot, models, query)
         checked = check(results.hits, snapshot.file, disk)
         if checked.dropped and results.total > query.offset + len(results.hits):
-            more = self._ask(snapshot, embedder, replace(query, limit=max(_MOST_ASKED, query.limit)))
+            more = self._ask(snapshot, models, replace(query, limit=max(_MOST_ASKED, query.limit)))
             checked = check(more.hits, snapshot.file, disk)
         if checked.stale and self._supervisor:
             self._supervisor.note(checked.stale)
@@ -321,10 +321,10 @@ class Project:
         disk = Disk(self.root, settings.discover.max_file_bytes, settings.discover.secret_scan)
         return changed_since_indexed(filter(None, map(snapshot.file, paths)), disk)
 
-    def _ask(self, snapshot: Snapshot, embedder: Embedder | None, query: Query) -> Results:
+    def _ask(self, snapshot: Snapshot, models: Models, query: Query) -> Results:
         if query.mode is Mode.REGEX:
             return search_regex(snapshot, self.root, query)
-        return search(snapshot, embedder, query)
+        return search(snapshot, models.first, query, models.second)
 
     def _catch_up(self) -> None:
         """`lazy`: a search is what the waiting changes wait for; many are left to the watcher."""
@@ -334,17 +334,7 @@ class Project:
                 self._refresh_paths(frozenset(waiting), CancelToken())
 
     def _refresh_paths(self, paths: frozenset[str], cancel: CancelToken) -> bool:
-        settings = self.settings
-        root = project_root(self.root)
-        run = pipeline.Run(
-            root,
-            self.store,
-            settings,
-            self._model(settings),
-            self._open(settings),
-            cancel=cancel,
-            workers=self._workers,
-        )
+        run = self._run(cancel=cancel)
         try:
             if not pipeline.apply_paths(run, paths):
                 return False
@@ -359,6 +349,20 @@ class Project:
         """With this process's watcher keeping off."""
         supervisor = self._supervisor
         return supervisor.giving_way() if supervisor else contextlib.nullcontext()
+
+    def _run(self, **asked: Any) -> pipeline.Run:
+        """An indexing run with the settings in force; `asked` says what is different about it."""
+        settings = self.settings
+        fast, _ = two_speeds(settings.embed)
+        return pipeline.Run(
+            root=project_root(self.root),  # it may be gone since the project was opened
+            store=self.store,
+            settings=replace(settings, embed=fast),
+            model=self._model(settings),
+            embedder=self._open(settings),
+            workers=self._workers,
+            **asked,
+        )
 
     def _apply(self, run: pipeline.Run) -> IndexReport:
         try:
@@ -376,8 +380,7 @@ class Project:
 
     def _model(self, settings: Settings) -> str:
         """What tells the vectors of one model from another's."""
-        model = self._open(settings)
-        return f"{model.id}@{model.revision}/{model.dimensions}"
+        return model_name(self._open(settings))
 
     def _check_store(self) -> None:
         """A store named for one run is where a new index goes; an index elsewhere is not moved by that."""
@@ -399,7 +402,46 @@ class Project:
             set_value(self.store.folder / INDEX_FILE, name, given)
 
     def _open(self, settings: Settings) -> Embedder:
-        return self._embedder(settings.embed.provider, settings.embed)
+        fast, _ = two_speeds(settings.embed)
+        return self._embedder(fast.provider, fast)
+
+    def second_reading(self) -> SecondReading | None:
+        """The slower model that reads after the first, where one is chosen; it is opened here."""
+        _, slow = two_speeds(self.settings.embed)
+        with self._guard:
+            if self._second and self._second[0] == slow:
+                return self._second[1]
+        self._second_closed()
+        if slow is None:
+            return None
+        reading = SecondReading(self.store, self._embedder(slow.provider, slow))
+        with self._guard:
+            self._second = (slow, reading)
+        return reading
+
+    def _second_reader(self) -> tuple[SecondReader | None, str | None]:
+        """What the slower model has read, or why it has no say."""
+        try:
+            reading = self.second_reading()
+        except FindspotError as error:
+            return None, f"Without the model that was chosen: {error.developer_message}."
+        return reading.reader if reading else None, None
+
+    def _go_on_reading(self) -> None:
+        """In a process that stays, the slower model reads in the background."""
+        if self._supervisor is None:
+            return
+        try:
+            if reading := self.second_reading():
+                reading.go_on()
+        except FindspotError as error:  # answers come without it, and say so
+            _log.warning("no second reading: %s", error.developer_message)
+
+    def _second_closed(self) -> None:
+        with self._guard:
+            before, self._second = self._second, None
+        if before:
+            before[1].close()
 
     def _require_index(self) -> None:
         if not self.store.exists:
@@ -444,12 +486,21 @@ class Project:
             progress=None if complete and not writing else Progress(done, total, "indexing"),
             last_error=meta.get("last_error") or self._standing.last_error or None,
             model=meta.get("model"),
+            second=self._second_status(),
             store=self.store.kind,
             strategy=settings.sync.strategy,
             languages=snapshot.languages(),
             skipped=snapshot.skip_counts(),
             notes=tuple(filter(None, (*meta.get("notes", "").split("\n"), meta.get(JOURNAL_NOTE)))),
         )
+
+    def _second_status(self) -> SecondStatus | None:
+        """How far the slower model is, without opening it."""
+        _, slow = two_speeds(self.settings.embed)
+        if slow is None:
+            return None
+        model, done, total = standing(self.store.folder) or (slow.provider, 0, 0)
+        return SecondStatus(model, done, total)
 
     @property
     def _standing(self) -> Standing:

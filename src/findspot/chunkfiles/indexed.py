@@ -14,14 +14,9 @@ from findspot.chunkfiles.facets import Facets, Rows
 from findspot.chunkfiles.model import SearchOptions, SearchResult
 from findspot.core.errors import ModelMismatchError
 from findspot.embed.batch import quantise
-from findspot.embed.protocol import Embedder, EmbedMode
+from findspot.embed.protocol import Embedder, EmbedMode, model_name
 from findspot.store.protocol import Store
 from findspot.store.snapshot import Snapshot
-
-
-def model_name(embedder: Embedder) -> str:
-    """What tells the vectors of one model from another's, as indexes and chunk files spell it."""
-    return f"{embedder.id}@{embedder.revision}/{embedder.dimensions}"
 
 
 class _Generation:

@@ -8,18 +8,17 @@ from pathlib import Path
 from typing import Any
 
 from findspot.chunkfiles.files import ServedFiles
-from findspot.chunkfiles.indexed import IndexedChunks, model_name
+from findspot.chunkfiles.indexed import IndexedChunks
 from findspot.chunkfiles.loading import chunk_files
 from findspot.chunkfiles.model import ChunkFilesError, SearchOptions, SearchResult
 from findspot.core.config import Settings
 from findspot.core.errors import IndexNotFoundError, ModelMismatchError
-from findspot.embed.protocol import Embedder, EmbedMode
+from findspot.embed.protocol import Embedder, EmbedMode, model_name
 from findspot.embed.providers.http import HttpEmbedder
-from findspot.embed.registry import PROVIDERS
+from findspot.embed.registry import IN_THE_BOX, PROVIDERS, two_speeds
 from findspot.store.protocol import Store
 
 DEFAULT_ENDPOINT = "http://localhost:8121"
-IN_THE_BOX = "local:static"
 
 
 class ProjectChunks:
@@ -44,7 +43,9 @@ class ProjectChunks:
         settings = self._settings()
         served = self._files(settings)
         if served is None:
-            return self._indexed.search(self._embedder(settings.embed.provider), query, options)
+            return self._indexed.search(
+                self._embedder(two_speeds(settings.embed)[0].provider), query, options
+            )
         collection = served.collection()
         embedder = self._embedder_of(collection.head.model, collection.head.dimensions, settings)
         return collection.search(embedder.embed([query], EmbedMode.QUERY)[0], options)

@@ -230,6 +230,19 @@ class Progress:
     phase: str
 
 
+SECOND_READING = "second reading"
+"""The phase in which a slower model reads what is indexed."""
+
+
+@dataclass(frozen=True, slots=True)
+class SecondStatus:
+    """How far a slower model is that reads after the first."""
+
+    model: str
+    done: int
+    total: int
+
+
 @dataclass(frozen=True, slots=True)
 class IndexStatus:
     """What the index of one project holds, read from the same truth that searches read."""
@@ -250,6 +263,7 @@ class IndexStatus:
     progress: Progress | None = None
     last_error: str | None = None
     model: str | None = None
+    second: SecondStatus | None = None
     store: str = "default"
     strategy: str = "realtime"
     languages: dict[str, int] = field(default_factory=dict)

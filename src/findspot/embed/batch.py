@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -20,9 +21,10 @@ NAMES_WEIGHT = 0.5
 """What a chunk defines says more of it than what it uses; half a body, since many chunks that
 answer a question define nothing."""
 
-POOLING_REVISION = "fields-1"
+POOLING_REVISION = "fields-2"
 """Part of every chunk's key: raise it when anything here changes a vector."""
 
+_WORD = re.compile(r"[^\W\d_]{3}")
 _INT8_MAX = 127
 _KEY_BYTES = 16
 
@@ -43,7 +45,7 @@ def embed_chunks(embedder: Embedder, chunks: Sequence[Chunk]) -> QuantisedVector
     paths = {path: row for row, path in enumerate(dict.fromkeys(chunk.path for chunk in chunks))}
     rows = np.fromiter((paths[chunk.path] for chunk in chunks), dtype=np.intp, count=len(chunks))
     pooled = embedder.embed([_body(chunk) for chunk in chunks], EmbedMode.PASSAGE)
-    pooled = pooled + PATH_WEIGHT * embedder.embed(list(paths), EmbedMode.PASSAGE)[rows]
+    pooled = pooled + PATH_WEIGHT * embedder.embed(list(map(_path, paths)), EmbedMode.PASSAGE)[rows]
     named = [place for place, chunk in enumerate(chunks) if chunk.symbols]
     if named:  # a slow model would make something of no words at all
         names = [_names(chunks[place]) for place in named]
@@ -93,6 +95,11 @@ def dequantise(quantised: QuantisedVectors) -> Vectors:
 def _body(chunk: Chunk) -> str:
     """The text with its capsule: the imports it uses were worth 0.02 NDCG@10, a breadcrumb nothing."""
     return f"{chunk.text}\n{chunk.context}" if chunk.context else chunk.text
+
+
+def _path(path: str) -> str:
+    """Nothing for a path without words: numbers (`0001/a17.py`) would only pull vectors aside."""
+    return path if _WORD.search(path.rpartition(".")[0]) else ""
 
 
 def _names(chunk: Chunk) -> str:

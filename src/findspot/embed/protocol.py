@@ -40,3 +40,8 @@ class Embedder(Protocol):
 
     def close(self) -> None:
         """Release what the model holds; calling it twice is harmless."""
+
+
+def model_name(embedder: Embedder) -> str:
+    """What tells the vectors of one model from another's, as indexes and chunk files spell it."""
+    return f"{embedder.id}@{embedder.revision}/{embedder.dimensions}"

@@ -13,6 +13,9 @@ from findspot.embed.protocol import Embedder
 
 _log = get_logger("embed")
 
+IN_THE_BOX = "local:static"
+"""Needs nothing and sends nothing anywhere."""
+
 HTTP_ENDPOINT = "http://localhost:8121"
 
 
@@ -32,6 +35,8 @@ class Provider:
     remote: bool = False
     """Whether texts leave this machine, or may do so."""
     dtypes: tuple[str, ...] = ()
+    follows: bool = False
+    """Whether it is so slow that the model in the box answers first, and this one reads after it."""
 
 
 def _static(_settings: EmbedSettings) -> Embedder:
@@ -78,8 +83,8 @@ def _voyage(settings: EmbedSettings) -> Embedder:
 
 PROVIDERS: dict[str, Provider] = {
     "local:static": Provider(_static, in_workers=True),
-    "local:minilm": Provider(_minilm, dtypes=("q8", "fp32")),
-    "local:mdbr-leaf": Provider(_mdbr_leaf, dtypes=("q8", "fp32")),
+    "local:minilm": Provider(_minilm, dtypes=("q8", "fp32"), follows=True),
+    "local:mdbr-leaf": Provider(_mdbr_leaf, dtypes=("q8", "fp32"), follows=True),
     "http": Provider(_http, remote=True),
     "api:openai": Provider(_openai, remote=True),
     "api:voyage": Provider(_voyage, remote=True),
@@ -95,6 +100,13 @@ def provider_named(name: str) -> Provider:
             hint=f"Choose one of: {', '.join(sorted(PROVIDERS))}.",
         )
     return PROVIDERS[name]
+
+
+def two_speeds(settings: EmbedSettings) -> tuple[EmbedSettings, EmbedSettings | None]:
+    """The model that a project is indexed with, and the slower one, if any, that reads after it."""
+    if provider_named(settings.provider).follows:
+        return EmbedSettings(IN_THE_BOX), settings
+    return settings, None
 
 
 def open_embedder(provider: str, settings: EmbedSettings | None = None) -> Embedder:

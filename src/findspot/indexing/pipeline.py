@@ -263,7 +263,7 @@ def _embedder(run: Run) -> Embedder:
 
 def _job(run: Run, writer: Writer, file: SourceFile, known: StoredFile | None, force: bool) -> Job:
     same_kind = known and known.corpus == file.corpus and known.language == file.language
-    if run.force or not known or not same_kind:
+    if (run.force and force) or not known or not same_kind:
         return Job(file)
     # Of an index of another revision every file is cut anew; what was embedded is still true.
     return Job(file, None if force else known.sha256, writer.keys_of(known))

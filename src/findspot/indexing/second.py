@@ -6,7 +6,7 @@ by batch, so that stopping at any time loses seconds at most.
 
 from __future__ import annotations
 
-from findspot.core.model import Progress
+from findspot.core.model import SECOND_READING, Progress
 from findspot.core.progress import CancelToken, ProgressSink
 from findspot.embed.batch import embed_chunks
 from findspot.embed.protocol import Embedder
@@ -17,8 +17,6 @@ from findspot.store.second import SecondVectors
 BATCH_CHUNKS = 16
 """About a second of a small transformer's work: what is lost when it is stopped."""
 
-PHASE = "second reading"
-
 
 def read_again(
     store: Store, second: SecondVectors, embedder: Embedder, progress: ProgressSink, cancel: CancelToken
@@ -26,19 +24,14 @@ def read_again(
     """Embed every chunk that the slower model has not read yet; returns how many those were."""
     wanted, kept = _wanted(store), second.keys()
     second.drop(kept - wanted.keys())
+    second.expect(len(wanted))
     missing = [number for key, number in wanted.items() if key not in kept]
     for first in range(0, len(missing), BATCH_CHUNKS):
         cancel.check()
-        progress(Progress(len(wanted) - len(missing) + first, len(wanted), PHASE))
+        progress(Progress(len(wanted) - len(missing) + first, len(wanted), SECOND_READING))
         _read(store, second, embedder, missing[first : first + BATCH_CHUNKS])
-    progress(Progress(len(wanted), len(wanted), PHASE))
+    progress(Progress(len(wanted), len(wanted), SECOND_READING))
     return len(missing)
-
-
-def how_far(store: Store, second: SecondVectors) -> Progress:
-    """Of the chunks of an index, those that the slower model has read."""
-    wanted = _wanted(store)
-    return Progress(len(wanted.keys() & second.keys()), len(wanted), PHASE)
 
 
 def _wanted(store: Store) -> dict[bytes, int]:

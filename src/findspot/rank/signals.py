@@ -12,6 +12,10 @@ from itertools import takewhile
 
 from findspot.rank.roles import Role
 
+BOTH_MODELS = 0.15
+MOST_MEANING = 0.8
+"""Two models of different kinds err in different places: together they are believed more than one."""
+
 DEFINES_NAME = 1.0
 """A chunk that defines the very name asked for outranks everything that only mentions it."""
 
@@ -120,12 +124,24 @@ class Pool:
         return sorted(self.by_number.values(), key=lambda c: (-c.score, c.path, c.number))
 
 
-def fuse(pool: Pool, keyword: Mapping[int, float], semantic: Mapping[int, float], weight: float) -> None:
-    """Scale both kinds of score to 0..1 over the pool, and mix them."""
-    words, meaning = _scaled(keyword, floor=0.0), _scaled(semantic)
+def fuse(
+    pool: Pool,
+    keyword: Mapping[int, float],
+    semantic: Mapping[int, float],
+    weight: float,
+    second: Mapping[int, float],
+) -> None:
+    """Scale all kinds of score to 0..1 over the pool, and mix them.
+
+    `second` is what a slower model says; of what it has not read, the first is believed.
+    """
+    words, meaning, again = _scaled(keyword, floor=0.0), _scaled(semantic), _scaled(second)
+    if again and 0 < weight < 1:
+        weight = min(weight + BOTH_MODELS, max(weight, MOST_MEANING))
     for number, candidate in pool.by_number.items():
         candidate.keyword = words.get(number, 0.0)
-        candidate.semantic = meaning.get(number, 0.0)
+        first = meaning.get(number, 0.0)
+        candidate.semantic = (first + again.get(number, first)) / 2
         candidate.fused = (1 - weight) * candidate.keyword + weight * candidate.semantic
 
 

@@ -16,18 +16,21 @@ from findspot.search.answers import passages, to_hits
 from findspot.search.filters import allowed_files, nothing_to_search
 from findspot.search.questions import Question, understand
 from findspot.search.retrieve import Found, candidates
+from findspot.search.second import SecondReader
 from findspot.store.schema import ORDINAL_BITS
 from findspot.store.snapshot import Snapshot
 from findspot.text.tokens import parts
 
 
-def search(snapshot: Snapshot, embedder: Embedder | None, query: Query) -> Results:
+def search(
+    snapshot: Snapshot, embedder: Embedder | None, query: Query, second: SecondReader | None = None
+) -> Results:
     """intent → retrieve → fuse → boost → penalise → diversify → cut → explain."""
     started = time.perf_counter()
     question = understand(snapshot, embedder, query)
     files = allowed_files(snapshot, query)
     found = candidates(snapshot, question, files)
-    pool = fuse(snapshot, found, question.weight)
+    pool = fuse(snapshot, found, question, second)
     if query.corpus is Corpus.CODE:
         boost_definitions(pool, found, question)
         boost_paths(pool, question, signals.PATH_MATCH)
@@ -51,14 +54,15 @@ def search(snapshot: Snapshot, embedder: Embedder | None, query: Query) -> Resul
     )
 
 
-def fuse(snapshot: Snapshot, found: Found, weight: float) -> Pool:
-    """One pool of candidates, keyword and semantic scores mixed."""
+def fuse(snapshot: Snapshot, found: Found, question: Question, second: SecondReader | None) -> Pool:
+    """One pool of candidates, keyword and semantic scores mixed; the slower model has its say too."""
     files = snapshot.files.by_id
     pool = Pool()
     for number in found.numbers:
         file = files[number >> ORDINAL_BITS]
         pool.by_number[number] = Candidate(number, file.id, file.path)
-    signals.fuse(pool, found.keyword, found.semantic, weight)
+    again = second.likeness(snapshot, question.text, pool.by_number) if second else {}
+    signals.fuse(pool, found.keyword, found.semantic, question.weight, again)
     return pool
 
 

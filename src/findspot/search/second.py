@@ -31,3 +31,11 @@ class SecondReader:
         scales = np.array([known[keys[number]][0] for number in read], np.float32)
         cosines = (rows.astype(np.float32) @ query) * scales
         return dict(zip(read, cosines.tolist(), strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Models:
+    """Who reads a query: the model that the index was made with, and a slower one where it is chosen."""
+
+    first: Embedder | None
+    second: SecondReader | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from findspot.core.model import IndexReport, IndexStatus, Skip
@@ -68,6 +69,7 @@ def status_object(status: IndexStatus) -> dict[str, Any]:
         "progress": {"done": done.done, "total": done.total, "phase": done.phase} if done else None,
         "lastError": status.last_error,
         "model": status.model,
+        "secondModel": asdict(status.second) if status.second else None,
         "store": status.store,
         "strategy": status.strategy,
         "languages": status.languages,

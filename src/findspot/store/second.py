@@ -19,7 +19,7 @@ _log = get_logger("second")
 
 FILE_NAME = "second.sqlite"
 _TABLES = """
-CREATE TABLE IF NOT EXISTS model (id TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS model (id TEXT PRIMARY KEY, total INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, scale REAL NOT NULL, vector BLOB NOT NULL)
     WITHOUT ROWID;
 """
@@ -63,6 +63,10 @@ class SecondVectors:
         """Forget what no chunk needs any more."""
         self._change("DELETE FROM vectors WHERE key = ?", ((key,) for key in keys))
 
+    def expect(self, total: int) -> None:
+        """Say how many there will be, for those who look how far it is."""
+        self._change("UPDATE model SET total = ?", [(total,)])
+
     def close(self) -> None:
         with self._guard:
             if self._db is not None:
@@ -94,11 +98,24 @@ class SecondVectors:
                 with _transaction(db):
                     db.execute("DELETE FROM model")
                     db.execute("DELETE FROM vectors")  # vectors of different models never meet
-                    db.execute("INSERT INTO model VALUES (?)", (self.model,))
+                    db.execute("INSERT INTO model VALUES (?, 0)", (self.model,))
         except BaseException:
             db.close()
             raise
         return db
+
+
+def standing(folder: Path) -> tuple[str, int, int] | None:
+    """Model, vectors so far, vectors in the end; None where there are none, or none can be read."""
+    path = folder / FILE_NAME
+    if not path.exists():
+        return None
+    try:
+        with contextlib.closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db:
+            found = db.execute("SELECT id, (SELECT COUNT(*) FROM vectors), total FROM model").fetchone()
+    except sqlite3.Error:
+        return None
+    return found if found is None else (str(found[0]), int(found[1]), int(found[2]))
 
 
 @contextlib.contextmanager

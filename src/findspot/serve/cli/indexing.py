@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from findspot.core.errors import FileLimitError, IndexNotFoundError
+from findspot.core.errors import FileLimitError, IndexBusyError, IndexNotFoundError
 from findspot.core.model import IndexReport, IndexStatus
 from findspot.serve import shapes
 from findspot.serve.cli import output
@@ -88,11 +88,12 @@ def index(manner: Manner, project: str | None, flags: dict[str, object], force: 
     override the configuration hold for this run; `findspot config set` keeps a value.
     """
     with open_project(project, flags, exact=True) as opened:
-        report = _update(opened, manner, force=force, yes=yes)
+        report = update_project(opened, manner, force=force, yes=yes)
         if manner.json:
             output.emit(report_object(report, forced=force))
         else:
-            _summarise(report, opened.status(check_disk=False))
+            summarise(report, opened.status(check_disk=False))
+        _read_again(opened, manner)
 
 
 @click.command()
@@ -107,11 +108,12 @@ def reindex(manner: Manner, project: str | None, flags: dict[str, object], yes: 
     """
     with open_project(project, flags, exact=True) as opened:
         confirm(_REBUILD_QUESTION, yes, manner, about=str(opened.root))
-        report = _update(opened, manner, force=True, yes=yes)
+        report = update_project(opened, manner, force=True, yes=yes)
         if manner.json:
             output.emit(report_object(report, forced=True) | {"message": "Index rebuilt successfully"})
         else:
-            _summarise(report, opened.status(check_disk=False))
+            summarise(report, opened.status(check_disk=False))
+        _read_again(opened, manner)
 
 
 def offer_index(project: Project, manner: Manner) -> None:
@@ -120,10 +122,10 @@ def offer_index(project: Project, manner: Manner) -> None:
         return
     missing = IndexNotFoundError(str(project.root), str(project.store.folder))
     confirm(missing.user_message, False, manner, about=str(project.root))
-    _update(project, manner, force=False, yes=False)
+    update_project(project, manner, force=False, yes=False)
 
 
-def _update(project: Project, manner: Manner, *, force: bool, yes: bool) -> IndexReport:
+def update_project(project: Project, manner: Manner, *, force: bool, yes: bool) -> IndexReport:
     """Run the update; a project over `maxFiles` is asked about, and then run."""
     try:
         return _run(project, manner, force=force, allow_large=yes)
@@ -137,7 +139,23 @@ def _run(project: Project, manner: Manner, *, force: bool, allow_large: bool) ->
         return project.update(force=force, allow_large=allow_large, progress=progress, cancel=cancel)
 
 
-def _summarise(report: IndexReport, status: IndexStatus) -> None:
+def _read_again(project: Project, manner: Manner) -> None:
+    """Where a slower model is chosen, let it read now; searches answer meanwhile, and it can be stopped."""
+    reading = project.second_reading()
+    if reading is None:
+        return
+    model = reading.reader.embedder.id
+    output.note(f"Searches work now. {model} reads on; Ctrl-C keeps what it has read.")
+    try:
+        with stoppable() as cancel, shown_progress(quiet=manner.json) as progress:
+            count = reading.read(progress, cancel)
+    except IndexBusyError as busy:
+        output.note(f"{busy.developer_message}: it is reading already.")
+    else:
+        output.note(f"{model} has read all of it ({output.count(count, 'chunk')} now).")
+
+
+def summarise(report: IndexReport, status: IndexStatus) -> None:
     """What a reader wants to know after a run: what changed, what is there, what is not, what next."""
     output.line(_headline(report), bold=True)
     holds = (

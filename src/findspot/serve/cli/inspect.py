@@ -112,7 +112,7 @@ def _show_status(found: IndexStatus) -> None:
             ("watched", "yes" if found.watcher_active else ""),
             ("error", found.last_error or ""),
             ("updated", output.moment(found.last_updated)),
-            ("model", found.model or ""),
+            ("model", _models(found)),
             ("strategy", found.strategy),
             ("index", f"{found.index_path} ({shapes.size(found.storage_bytes)})"),
         ]
@@ -143,3 +143,12 @@ def _show_skips(skips: list[Skip]) -> None:
         output.note("Nothing was left out.")
         return
     output.table([(str(s.reason), f"{s.path}  ({s.detail})" if s.detail else s.path) for s in skips])
+
+
+def _models(found: IndexStatus) -> str:
+    """The model of the index, and how far a slower one is that reads after it."""
+    if found.second is None:
+        return found.model or ""
+    second = found.second
+    far = f"{second.done:,} of {second.total:,} chunks" if second.total else "not begun"
+    return f"{found.model or ''}, then {second.model} ({far})"

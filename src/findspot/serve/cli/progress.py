@@ -10,7 +10,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from findspot.core.errors import CancelledError
-from findspot.core.model import Progress
+from findspot.core.model import SECOND_READING, Progress
 from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
 from findspot.serve.cli import output
 from findspot.serve.cli.failure import StoppedError
@@ -86,10 +86,11 @@ def _bar() -> Bar:
     from rich.text import Text
 
     class Rate(parts.ProgressColumn):
-        """Files a second, over the last half minute."""
+        """Files a second, or chunks, over the last half minute."""
 
         def render(self, task: Any) -> Text:
-            return Text(f"{task.speed:,.0f} files/s" if task.speed else "")
+            unit = "chunks" if task.description == SECOND_READING else "files"
+            return Text(f"{task.speed:,.0f} {unit}/s" if task.speed else "")
 
     return parts.Progress(
         parts.SpinnerColumn(),

@@ -1,0 +1,139 @@
+"""Two speeds: the model in the box answers at once, a slower one reads after it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from bert_files import write_model
+from findspot import Project, Query
+from findspot.core.errors import CancelledError, ModelUnavailableError
+from findspot.core.model import Progress
+from findspot.core.progress import CancelToken
+from findspot.store.second import FILE_NAME
+from findspot.sync.second import SecondReading
+
+FILES = {f"src/{name}.py": f"def {name}(a, b):\n    return a {name} b\n" for name in ("add", "cut", "join")}
+MakeProject = Callable[..., Project]
+SLOW = {"embedding.provider": "local:mdbr-leaf", "embedding.dtype": "fp32"}
+
+
+@pytest.fixture
+def slow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The slower model's files, tiny, where the hub's tools would have put them."""
+    write_model(tmp_path / "hub/models--MongoDB--mdbr-leaf-ir/snapshots/abc1234", dense=256)
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+
+
+@pytest.fixture
+def project(make_project: MakeProject, slow: None) -> Iterator[Project]:
+    made = make_project(FILES, **SLOW)
+    made.update()
+    yield made
+    made.close()
+
+
+def reading_of(project: Project) -> SecondReading:
+    reading = project.second_reading()
+    assert reading is not None
+    return reading
+
+
+def standing(project: Project) -> tuple[int, int]:
+    second = project.status().second
+    assert second is not None
+    return second.done, second.total
+
+
+def meaning(project: Project) -> list[float]:
+    found = project.search(Query("a join b", explain=True))
+    assert found.warning is None
+    return [hit.why.get("semantic", 0.0) for hit in found.hits if hit.why]
+
+
+def test_answers_come_at_once_and_change_when_both_have_read(project: Project) -> None:
+    status = project.status()
+    assert status.model
+    assert status.model.startswith("local:static@")
+    assert standing(project) == (0, 0)
+    at_once = meaning(project)
+    assert len(at_once) == 3
+    seen: list[Progress] = []
+    chunks = project.status().total_chunks
+    assert reading_of(project).read(seen.append) == chunks
+    assert standing(project) == (chunks, chunks)
+    assert [(p.done, p.total) for p in (seen[0], seen[-1])] == [(0, chunks), (chunks, chunks)]
+    assert meaning(project) != at_once
+    assert meaning(project) == meaning(project)
+
+
+def test_only_what_changed_is_read_again(project: Project) -> None:
+    reading = reading_of(project)
+    reading.read()
+    (project.root / "src/add.py").write_text("def add(c, d):\n    return c add d\n")
+    project.update()
+    assert len(meaning(project)) == 3  # the changed file has its first vector only
+    assert 1 <= reading.read() < project.status().total_chunks
+    assert reading.read() == 0
+
+
+def test_stopped_it_keeps_what_it_has_read(
+    make_project: MakeProject, slow: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("findspot.indexing.second.BATCH_CHUNKS", 1)
+    project = make_project(FILES, **SLOW)
+    project.update()
+    cancel = CancelToken()
+
+    def stop_after_two(progress: Progress) -> None:
+        if progress.done == 2:
+            cancel.cancel()
+
+    reading = reading_of(project)
+    with pytest.raises(CancelledError):
+        reading.read(stop_after_two, cancel)
+    done, total = standing(project)
+    assert 2 <= done < total
+    assert reading.read() == total - done
+
+
+def test_a_process_that_stays_reads_in_the_background(project: Project) -> None:
+    project.watch()
+    project.update()
+    assert reading_of(project).wait(30)
+    done, total = standing(project)
+    assert done == total > 0
+
+
+def test_a_damaged_file_is_made_anew(project: Project) -> None:
+    reading_of(project).read()
+    project.close()
+    (project.store.folder / FILE_NAME).write_bytes(b"not a database" * 100)
+    assert len(meaning(project)) == 3
+    assert reading_of(project).read() == project.status().total_chunks
+
+
+def test_a_model_that_cannot_be_opened_is_told_before_anything_is_indexed(
+    make_project: MakeProject, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "empty"))
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    project = make_project(FILES, **SLOW)
+    with pytest.raises(ModelUnavailableError):
+        project.update()
+    assert not project.store.exists
+
+
+def test_searches_go_on_without_a_model_that_has_gone(
+    project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "empty"))
+    again = Project(project.root, SLOW)
+    found = again.search(Query("join"))
+    assert found.hits
+    assert found.warning
+    assert found.warning.startswith("Without the model that was chosen")
+    again.close()
