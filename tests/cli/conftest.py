@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import pty
 import signal
 import subprocess
 import sys
@@ -59,6 +58,7 @@ class Program:
 
     def on_terminal(self, *arguments: str | Path, answers: dict[str, str], **popen: Any) -> Outcome:
         """Run with input and standard error on a terminal, answering each question when it appears."""
+        pty = pytest.importorskip("pty", reason="Windows has no such terminals", exc_type=ImportError)
         master, slave = pty.openpty()
         with self.start(*arguments, stdin=slave, stderr=slave, start_new_session=True, **popen) as process:
             os.close(slave)

@@ -8,7 +8,9 @@ import hashlib
 import json
 import os
 import shutil
+import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,9 @@ from findspot.core.errors import DiskFullError, PermissionDeniedError
 
 PRIVATE_DIR_MODE = 0o700
 MAX_JSON_BYTES = 10 * 1024 * 1024
+
+_REPLACE_WAITS_S = (0.01, 0.02, 0.05, 0.1, 0.2, 0.4) if sys.platform == "win32" else ()
+"""How long a reader of a small file is waited for; elsewhere nobody needs to be."""
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """A full disk, a quota that is used up, and a limit on the size of files."""
@@ -44,11 +49,23 @@ def write_atomic(path: Path, data: bytes) -> None:
                 out.write(data)
                 out.flush()
                 os.fsync(out.fileno())
-            os.replace(temp, path)  # noqa: PTH105 - the temp name is a plain string
+            _replace(temp, path)
         except BaseException:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(temp)  # noqa: PTH108
             raise
+
+
+def _replace(temp: str, path: Path) -> None:
+    """Windows refuses while another process has the file open, which readers have for a moment."""
+    for wait_s in _REPLACE_WAITS_S:
+        try:
+            os.replace(temp, path)  # noqa: PTH105 - the temp name is a plain string
+        except PermissionError:
+            time.sleep(wait_s)
+        else:
+            return
+    os.replace(temp, path)  # noqa: PTH105
 
 
 def write_json(path: Path, value: Any) -> None:

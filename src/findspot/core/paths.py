@@ -9,6 +9,7 @@ import unicodedata
 from pathlib import Path, PurePosixPath
 
 from findspot.core.errors import InvalidArgumentError, PathNotFoundError, PermissionDeniedError
+from findspot.core.platforms import IGNORES_CASE, as_stored
 
 INDEX_HASH_CHARS = 32
 LEGACY_INDEX_HASH_CHARS = 16
@@ -20,7 +21,7 @@ def project_root(path: str | Path) -> Path:
         root = Path(path).expanduser().resolve(strict=True)
         if root.is_dir():
             os.scandir(root).close()
-            return root
+            return as_stored(root) if IGNORES_CASE else root
     except PermissionError as error:
         raise PermissionDeniedError(str(path)) from error
     except (OSError, ValueError, RuntimeError) as error:

@@ -14,6 +14,7 @@ from collections import deque
 from pathlib import Path
 from typing import IO
 
+from findspot.core.platforms import NO_WINDOW
 from findspot.indexing.messages import READY, Job, Outcome, Setup
 
 Answers = queue.SimpleQueue[tuple["WorkerProcess", Outcome | None]]
@@ -40,6 +41,7 @@ class WorkerProcess:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
+            creationflags=NO_WINDOW,
             env=os.environ | {"PYTHONPATH": os.pathsep.join(_import_paths())},
         )
         assert self._process.stdin is not None

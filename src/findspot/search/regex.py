@@ -16,6 +16,7 @@ from pathlib import Path
 
 from findspot.core.errors import InvalidArgumentError
 from findspot.core.model import Hit, Query, Results, Span
+from findspot.core.platforms import NO_WINDOW
 from findspot.search.filters import allowed_files, nothing_to_search
 from findspot.store.records import StoredChunk
 from findspot.store.snapshot import Snapshot
@@ -82,6 +83,7 @@ def _ripgrep(root: Path, arguments: Sequence[str], deadline: float, pattern: str
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
+        creationflags=NO_WINDOW,
     ) as process:
         assert process.stdout is not None
         assert process.stderr is not None

@@ -18,7 +18,7 @@ from findspot.sync.strategy import Apply, Clock, Strategy
 _POINTER = re.compile(r"gitdir:\s*(.+?)\s*$")
 _REF = re.compile(r"ref:\s*(refs/[\w./-]+)\s*$")
 _MAX_BYTES = 4_096
-_CAREFULLY = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+_CAREFULLY = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 _LOOK_S = 0.5
 """How often the refs are looked at: a few calls that cost microseconds."""

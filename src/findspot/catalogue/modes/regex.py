@@ -15,6 +15,7 @@ from findspot.catalogue.model import SearchMode, SearchOptions
 from findspot.catalogue.orchestrator import Ranked
 from findspot.catalogue.toolset import ToolSet
 from findspot.core.errors import InvalidArgumentError
+from findspot.core.platforms import NO_WINDOW
 from findspot.text.ripgrep import SIZE_LIMITS, check_pattern, refusal, ripgrep_binary
 
 TIMEOUT_S = 10.0
@@ -54,7 +55,12 @@ def _matching_lines(pattern: str, tools: ToolSet) -> NDArray[np.int64]:
     command = [ripgrep_binary(), *_OPTIONS, *SIZE_LIMITS, "--regexp", pattern, "--", str(tools.texts)]
     try:
         done = subprocess.run(
-            command, stdin=subprocess.DEVNULL, capture_output=True, timeout=TIMEOUT_S, check=False
+            command,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=TIMEOUT_S,
+            check=False,
+            creationflags=NO_WINDOW,
         )
     except subprocess.TimeoutExpired:
         raise InvalidArgumentError(

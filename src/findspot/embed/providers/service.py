@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from findspot.core.errors import ProviderError
 from findspot.core.log import get_logger
+from findspot.core.platforms import NO_WINDOW
 
 _log = get_logger("service")
 
@@ -66,6 +67,7 @@ class ServiceProgram:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,  # ours belongs to a protocol, or to a user's answer
                 stderr=subprocess.DEVNULL,
+                creationflags=NO_WINDOW,
             )
         except (OSError, ValueError, IndexError) as error:
             raise ProviderError(
