@@ -41,15 +41,18 @@ class Folder:
     a link, so that what was checked is what is read. Elsewhere the path is checked before use.
     """
 
-    def __init__(self, path: str, handle: int | None) -> None:
+    def __init__(self, path: str, handle: int | None, owner: int) -> None:
         self._path = path  # used where there is no handle
         self._handle = handle
+        self.owner = owner
+        """Whose the root is: a hard link to somebody else's file is none of the project's files."""
 
     @classmethod
     def open_root(cls, root: Path, *, by_handle: bool = _BY_HANDLE) -> Self:
         """The root itself; the one place where a link is followed, as the user named it."""
         path = os.path.realpath(root)
-        return cls(path, os.open(path, _FOLDER_FLAGS) if by_handle else None)
+        owner = Path(path).stat().st_uid
+        return cls(path, os.open(path, _FOLDER_FLAGS) if by_handle else None, owner)
 
     def __enter__(self) -> Self:
         return self
@@ -66,8 +69,8 @@ class Folder:
         at = self._at(name)
         if self._handle is None:
             self._check_by_path(at)
-            return type(self)(at, None)
-        return type(self)(name, os.open(at, _FOLDER_FLAGS, dir_fd=self._handle))
+            return type(self)(at, None, self.owner)
+        return type(self)(name, os.open(at, _FOLDER_FLAGS, dir_fd=self._handle), self.owner)
 
     def scan(self) -> list[os.DirEntry[str]]:
         """Its entries, in no order."""
@@ -86,7 +89,7 @@ class Folder:
                 raise OSError(errno.ELOOP, "symbolic link")
         handle = os.open(self._at(name), _FILE_FLAGS, dir_fd=self._handle)
         try:
-            return _read_handle(handle, max_bytes)
+            return _read_handle(handle, max_bytes, self.owner)
         finally:
             os.close(handle)
 
@@ -104,9 +107,17 @@ class Folder:
             raise NotADirectoryError(errno.ENOTDIR, "not a folder")
 
 
-def _read_handle(handle: int, max_bytes: int) -> bytes:
+def is_strangers(info: os.stat_result, owner: int) -> bool:
+    """Whether a file has other names and another owner than the project: linked in from elsewhere.
+
+    With one owner nobody can tell a second name from the first, and `cp -al` makes them by thousands.
+    """
+    return info.st_nlink > 1 and info.st_uid != owner
+
+
+def _read_handle(handle: int, max_bytes: int, owner: int) -> bytes:
     info = os.fstat(handle)
-    if not stat.S_ISREG(info.st_mode):
+    if not stat.S_ISREG(info.st_mode) or is_strangers(info, owner):
         raise NotRegularError(errno.EINVAL, "not a regular file")
     if info.st_size > max_bytes:
         raise TooLargeError(info.st_size)

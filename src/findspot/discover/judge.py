@@ -9,6 +9,7 @@ from stat import S_ISDIR, S_ISLNK, S_ISREG
 from findspot.core.languages import language_of
 from findspot.core.model import Corpus, Skip, SkipReason, SourceFile
 from findspot.discover.content import BINARY_EXTENSIONS, extension, is_minified_name
+from findspot.discover.folder import is_strangers
 from findspot.discover.ignore import Ignored
 from findspot.discover.names import cleaned, is_plain, is_unsafe, nfc, spelled_out
 from findspot.discover.policy import Policy, compiled, corpus_of, is_denied
@@ -17,8 +18,9 @@ from findspot.discover.policy import Policy, compiled, corpus_of, is_denied
 class Judge:
     """A policy made ready for one root."""
 
-    def __init__(self, policy: Policy, *, ignore_case: bool) -> None:
+    def __init__(self, policy: Policy, *, ignore_case: bool, owner: int) -> None:
         self._policy = policy
+        self._owner = owner
         self._include = compiled(policy.include)
         self._exclude = compiled(policy.exclude) if policy.exclude else None
         self._docs = compiled(policy.doc_patterns)
@@ -61,6 +63,8 @@ class Judge:
         if not S_ISREG(info.st_mode):
             is_link = S_ISLNK(info.st_mode)
             return Skip(path, SkipReason.SYMLINK if is_link else SkipReason.NOT_REGULAR)
+        if is_strangers(info, self._owner):
+            return Skip(path, SkipReason.NOT_REGULAR, "a hard link to a file of another user")
         if extension(name) in BINARY_EXTENSIONS:
             return Skip(path, SkipReason.BINARY, "by extension")
         if is_minified_name(name):

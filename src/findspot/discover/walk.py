@@ -71,7 +71,7 @@ class _Walker:
         self._top = top
         self._check = check
         self._respect_gitignore = policy.respect_gitignore
-        self._judge = Judge(policy, ignore_case=ignore_case).judge
+        self._judge = Judge(policy, ignore_case=ignore_case, owner=top.owner).judge
 
     def enter(self, folder: Folder, prefix: str, ignores: Ignores) -> None:
         """Judge every entry of a folder, and go on into its folders."""

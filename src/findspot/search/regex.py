@@ -7,6 +7,7 @@ a time limit guards against sheer size.
 from __future__ import annotations
 
 import os
+import stat
 import subprocess
 import threading
 import time
@@ -46,7 +47,7 @@ def search_regex(snapshot: Snapshot, root: Path, query: Query) -> Results:
     check_pattern(query.text)
     paths = [file.path for file in allowed_files(snapshot, query).files]
     warning = None if paths else nothing_to_search(snapshot, query)
-    found = list(islice(_matching_lines(root, query.text, paths), MAX_MATCHING_LINES + 1))
+    found = list(islice(_matching_lines(root, query.text, _regular(root, paths)), MAX_MATCHING_LINES + 1))
     if len(found) > MAX_MATCHING_LINES:
         found.pop()
         warning = f"Stopped after {MAX_MATCHING_LINES:,} matching lines."
@@ -119,9 +120,30 @@ def _decoded(line: bytes) -> str:
         return line.decode("latin-1")
 
 
+def _regular(root: Path, paths: Sequence[str]) -> list[str]:
+    """Those that are files still: ripgrep would follow a link, and wait for a pipe."""
+    inside: dict[str, bool] = {}
+    kept = []
+    for path in paths:
+        folder = path.rpartition("/")[0]
+        if folder not in inside:
+            inside[folder] = _is_inside(root, folder)
+        if inside[folder] and _is_file(root / path):
+            kept.append(path)
+    return kept
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return stat.S_ISREG(os.lstat(path).st_mode)
+    except (OSError, ValueError):
+        return False
+
+
 def _is_inside(root: Path, path: str) -> bool:
     """Whether no link has come, since the file was indexed, to lead elsewhere."""
-    return os.path.realpath(root / path) == os.path.join(os.path.realpath(root), path)  # noqa: PTH118
+    real = os.path.realpath(root)
+    return os.path.realpath(root / path) == (os.path.join(real, path) if path else real)  # noqa: PTH118
 
 
 def _hits(snapshot: Snapshot, path: str, lines: dict[int, str]) -> list[Hit]:
