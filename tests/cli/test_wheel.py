@@ -1,0 +1,89 @@
+"""The built wheel as a user gets it: installed into an empty environment, it indexes and answers."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import sysconfig
+import time
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from findspot import __version__
+
+ROOT = Path(__file__).parents[2]
+SOURCE = ROOT / "src" / "findspot"
+TIMEOUT_S = 120
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("dist")
+    _run(sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder), cwd=ROOT)
+    (built,) = folder.glob("*.whl")
+    return built
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The scripts of an environment that has the wheel, and borrows from ours what it depends on."""
+    place = tmp_path_factory.mktemp("venv")
+    venv.create(place, with_pip=False)
+    scripts = place / ("Scripts" if sys.platform == "win32" else "bin")
+    python = scripts / Path(sys.executable).name
+    _run(
+        sys.executable, "-m", "pip", "--python", str(python), "install", "--no-deps", "--no-index", str(wheel)
+    )
+    (packages,) = place.rglob("site-packages")
+    # A path that is only appended: the editable findspot of this environment is not seen through it.
+    (packages / "borrowed.pth").write_text(sysconfig.get_path("purelib") + "\n", encoding="utf-8")
+    return scripts
+
+
+def _run(*command: str, cwd: Path | None = None, home: Path | None = None) -> str:
+    own = {k: v for k, v in os.environ.items() if not k.startswith(("FINDSPOT_", "PYTHON"))}
+    own |= {"FINDSPOT_HOME": str(home)} if home else {}
+    done = subprocess.run(
+        command, cwd=cwd, env=own, capture_output=True, encoding="utf-8", timeout=TIMEOUT_S, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as opened:
+        names = {name for name in opened.namelist() if not name.endswith("/")}
+    inside = {name for name in names if name.startswith("findspot/")}
+    expected = {
+        path.relative_to(SOURCE.parent).as_posix()
+        for path in SOURCE.rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts and path.name != ".DS_Store"
+    }
+    assert inside == expected
+    assert all(name.startswith(f"findspot-{__version__}.dist-info/") for name in names - inside)
+    assert {"findspot/py.typed", f"findspot-{__version__}.dist-info/licenses/NOTICE"} <= names
+
+
+def test_it_indexes_and_answers(installed: Path, tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text("")
+    (tmp_path / "clock.py").write_text("def strike(hour):\n    return 'dong ' * hour\n")
+    program, python = str(installed / "findspot"), str(installed / Path(sys.executable).name)
+    assert _run(program, "--version") == f"findspot {__version__}\n"
+    where = _run(python, "-c", "import findspot; print(findspot.__file__)", cwd=tmp_path)
+    assert Path(where.strip()).is_relative_to(installed.parent)
+    _run(program, "index", cwd=tmp_path, home=tmp_path / "home")
+    assert "clock.py" in _run(program, "search", "strike", cwd=tmp_path, home=tmp_path / "home")
+
+
+def test_the_version_is_told_at_once(installed: Path) -> None:
+    """0.3 s is what was promised; a busy machine may take several tries to show it."""
+    taken = []
+    for _ in range(10):
+        start = time.perf_counter()
+        _run(str(installed / "findspot"), "--version")
+        taken.append(time.perf_counter() - start)
+    assert min(taken) < 0.3
