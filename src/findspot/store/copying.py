@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import shutil
 import sqlite3
 from pathlib import Path
 
+from findspot.core.files import make_private_dir
 from findspot.store import database as rows
-from findspot.store.derived import rebuild
+from findspot.store.derived import KEYWORDS, VECTORS, rebuild
 from findspot.store.journal import NOTE
 
 _LOCAL = ("segments", NOTE, "origin%")
@@ -27,11 +29,21 @@ def copy_database(source: Path, target: Path) -> None:
         copy.execute("VACUUM")
 
 
-def take_database(path: Path, folder: Path) -> None:
-    """Make an index of a copy: brought to this format, derived parts first, the database last and at once."""
+def prepare_copy(path: Path, folder: Path) -> None:
+    """Bring a copy to this format, and make what is derived from it in a folder."""
+    shutil.rmtree(folder, ignore_errors=True)
+    make_private_dir(folder)
     with rows.translated(path), contextlib.closing(rows.connect(path)) as db:
         rows.migrate(db)
         rebuild(folder, db)
+
+
+def put_in_place(path: Path, prepared: Path, folder: Path) -> None:
+    """Make a prepared copy the index of a folder that has none; the database comes last, and makes it one."""
+    for part in (KEYWORDS, VECTORS):
+        shutil.rmtree(folder / part, ignore_errors=True)
+        if (prepared / part).is_dir():
+            (prepared / part).rename(folder / part)
     path.rename(folder / rows.FILE_NAME)
 
 

@@ -20,7 +20,7 @@ from findspot.core.errors import IndexBusyError, IndexNotFoundError, PermissionD
 from findspot.core.files import make_private_dir
 from findspot.core.locks import is_locked, writer_lock
 from findspot.store import database as rows
-from findspot.store.copying import copy_database, take_database
+from findspot.store.copying import copy_database, prepare_copy, put_in_place
 from findspot.store.derived import KEYWORDS, VECTORS, Derived, ensure_derived, load_derived
 from findspot.store.journal import connect_to_write, note_journal
 from findspot.store.records import DerivedDamagedError
@@ -132,6 +132,15 @@ class IndexStore:
                     (self.folder / name).rename(backup / name)
         return backup
 
+    def tidy(self) -> None:
+        """Give back the room of deleted rows."""
+        with (
+            writer_lock(self._lock),
+            rows.translated(self.database),
+            contextlib.closing(rows.connect(self.database)) as db,
+        ):
+            db.execute("VACUUM")
+
     def copy_to(self, path: Path) -> None:
         """Write everything that the index holds to one database file."""
         if not self.exists:
@@ -140,12 +149,16 @@ class IndexStore:
 
     def take(self, path: Path) -> None:
         """Make what such a file holds the index, in the place of what was there."""
-        if self.exists:
-            shutil.rmtree(self.set_aside())
-        make_private_dir(self.folder)
-        with writer_lock(self._lock):
-            self.close()
-            take_database(path, self.folder)
+        prepared = self.folder / "prepared"
+        try:
+            prepare_copy(path, prepared)
+            if self.exists:
+                shutil.rmtree(self.set_aside())
+            with writer_lock(self._lock):
+                self.close()
+                put_in_place(path, prepared, self.folder)
+        finally:
+            shutil.rmtree(prepared, ignore_errors=True)
 
     def delete(self) -> None:
         """Remove the whole index folder; the lock is held so that nobody is writing."""

@@ -19,7 +19,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path, PurePath
 from typing import IO, Any
 
-from findspot.core.errors import IndexFormatError, InvalidArgumentError
+from findspot.core.errors import IndexCorruptError, IndexFormatError, InvalidArgumentError
 from findspot.core.files import disk_full, translated_os_errors
 from findspot.store import database as rows
 from findspot.store.copying import remove_database
@@ -115,6 +115,10 @@ def unpack(source: Path, store: Store, root: Path) -> Manifest:
         with contextlib.closing(rows.connect(path)) as db:
             rows.write_meta(db, {"project_path": str(root)})
         store.take(path)
+    except IndexFormatError:
+        raise
+    except IndexCorruptError as error:  # found by reading all of it; what was there before still is
+        raise _not_an_index(error.developer_message) from error
     finally:
         remove_database(path)
     return manifest
@@ -174,10 +178,12 @@ def _check_database(path: Path, manifest: Manifest) -> None:
     try:
         with contextlib.closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db:
             db.execute("PRAGMA trusted_schema = OFF")
+            db.execute("PRAGMA cell_size_check = ON")
             if rows.format_of(db) != manifest.format or _tables(db) != _expected_tables(manifest.format):
                 raise _not_an_index("its tables are not those of an index")
-            if db.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok":
-                raise _not_an_index("its database is damaged")
+            lengths = set(db.execute("SELECT DISTINCT typeof(vector), length(vector) FROM chunks"))
+            if not lengths <= {("blob", _dimensions(manifest.model))}:
+                raise _not_an_index("its vectors are not of its model")
             paths = [path for (path,) in db.execute("SELECT path FROM files")]
     except sqlite3.Error as error:
         raise _not_an_index(f"{error}") from error
@@ -195,6 +201,12 @@ def _expected_tables(version: int) -> set[tuple[Any, ...]]:
             return set()
         rows.migrate(db, {step: MIGRATIONS[step] for step in range(version)})
         return _tables(db)
+
+
+def _dimensions(model: str) -> int:
+    """The last part of a model's name."""
+    number = model.rpartition("/")[2]
+    return int(number) if number.isdecimal() else 0
 
 
 def _stays_below(path: object) -> bool:

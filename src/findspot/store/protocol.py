@@ -49,6 +49,9 @@ class Store(Protocol):
     def delete(self) -> None:
         """Remove the index; `IndexBusyError` while someone writes."""
 
+    def tidy(self) -> None:
+        """Give back what many small commits and deletions have left lying about."""
+
     def copy_to(self, path: Path) -> None:
         """Write everything that the index holds to one database file."""
 

@@ -6,6 +6,7 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
+from keyword import iskeyword
 
 import click
 
@@ -29,6 +30,9 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "reindex": ("indexing", "Rebuild the index from scratch."),
     "delete": ("removal", "Delete a project's index."),
     "clean": ("removal", "Delete indexes whose project is gone."),
+    "export": ("exporting", "Write a project's index to one file, for others to use."),
+    "import": ("exporting", "Take over an index from such a file."),
+    "store": ("store", "Move an index to another store, or look after it."),
     "chunks": ("chunks", "Write a project's chunks as files, or search them by type and tag."),
     "documents": ("documents", "Keep and search named full-text indexes."),
     "tools": ("tools", "Index the tools of MCP servers, and find one."),
@@ -54,7 +58,7 @@ class LazyGroup(click.Group):
         if cmd_name not in COMMANDS:
             return None
         module = importlib.import_module(f"findspot.serve.cli.{COMMANDS[cmd_name][0]}")
-        command = getattr(module, cmd_name)
+        command = getattr(module, f"{cmd_name}_" if iskeyword(cmd_name) else cmd_name)
         assert isinstance(command, click.Command)
         return command
 

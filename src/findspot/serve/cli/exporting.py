@@ -1,0 +1,85 @@
+"""`findspot export` and `findspot import`: an index in one file, made once and used by everyone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from findspot.serve import shapes
+from findspot.serve.cli import output
+from findspot.serve.cli.ask import confirm
+from findspot.serve.cli.choose import open_project
+from findspot.serve.cli.indexing import summarise, update_project
+from findspot.serve.cli.options import Manner, common, path_or_project, yes_option
+
+_REPLACE_QUESTION = "This project has an index already. Replace it?"
+
+_file = click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+
+
+@click.command()
+@_file
+@path_or_project
+@click.option("--no-update", is_flag=True, help="Export the index as it is, without updating it first.")
+@yes_option
+@common
+def export(manner: Manner, file: Path, project: str | None, no_update: bool, yes: bool) -> None:
+    """Write the index of the project at PATH to FILE, for others who work on the same files.
+
+    The index is brought up to date first, or made. In a build pipeline, keep FILE where everyone
+    can get it; `findspot import FILE` takes it over.
+    """
+    with open_project(project, exact=True) as opened:
+        if not no_update:
+            update_project(opened, manner, force=False, yes=yes)
+        manifest = opened.export_index(file.expanduser().absolute())
+        root = str(opened.root)
+    size = shapes.size(file.stat().st_size)
+    if manner.json:
+        output.emit(
+            {
+                "status": "success",
+                "projectPath": root,
+                "file": str(file),
+                "size": size,
+                "totalFiles": manifest.files,
+                "totalChunks": manifest.chunks,
+                "model": manifest.model,
+            }
+        )
+    else:
+        held = f"{output.count(manifest.files, 'file')}, {output.count(manifest.chunks, 'chunk')}"
+        output.line(f"{file} ({size}): {held}")
+
+
+@click.command("import")
+@_file
+@path_or_project
+@click.option(
+    "--no-update",
+    is_flag=True,
+    help="Take the index over as it is, without a look at the files here.",
+)
+@yes_option
+@common
+def import_(manner: Manner, file: Path, project: str | None, no_update: bool, yes: bool) -> None:
+    """Take over the index in FILE for the project at PATH, and bring it up to the files that are here.
+
+    Files are compared by their content, so only what differs from the files of the build is embedded.
+    The file may come from anyone: it is checked before anything of it is used.
+    """
+    with open_project(project, exact=True) as opened:
+        if opened.store.exists:
+            confirm(_REPLACE_QUESTION, yes, manner, about=str(opened.root))
+        manifest = opened.import_index(file.expanduser().absolute())
+        report = None if no_update else update_project(opened, manner, force=False, yes=yes)
+        status = opened.status(check_disk=False)
+    if manner.json:
+        taken = {"filesImported": manifest.files, "chunksImported": manifest.chunks}
+        output.emit((shapes.report_object(report, forced=False) if report else {"status": "success"}) | taken)
+        return
+    held = f"{output.count(manifest.files, 'file')}, {output.count(manifest.chunks, 'chunk')}"
+    output.line(f"{file}: {held} taken over", bold=True)
+    if report:
+        summarise(report, status)
