@@ -22,6 +22,7 @@ ORDER = [
     "search_code",
     "search_docs",
     "search_by_path",
+    "code_research",
     "get_index_status",
     "list_projects",
     "reindex_project",
@@ -29,9 +30,7 @@ ORDER = [
     "delete_index",
 ]
 SURFACE = [
-    *ORDER[:5],
-    "code_research",
-    *ORDER[5:],
+    *ORDER,
     "cortex_search",
     "search_index",
     "search_add_document",
@@ -41,7 +40,14 @@ SURFACE = [
 ]
 """Every tool there is to be, in order; what is not built yet is not listed."""
 
-READ_ONLY = {"search_code", "search_docs", "search_by_path", "get_index_status", "list_projects"}
+READ_ONLY = {
+    "search_code",
+    "search_docs",
+    "search_by_path",
+    "code_research",
+    "get_index_status",
+    "list_projects",
+}
 DESTRUCTIVE = {"reindex_project", "delete_index"}
 IN_EVERY_ANSWER = {"code", "userMessage", "developerMessage", "error", "status", "warning"}
 

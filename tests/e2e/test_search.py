@@ -12,7 +12,6 @@ from e2e.conftest import Connect
 from e2e.harness import Connection, text_of
 from e2e.sample import FILES
 from findspot.search.fit import token_count
-from findspot.serve.mcp.tools.searching import NO_EXPANSION, NO_SYNTHESIS
 
 CODE_FIELDS = {"path", "text", "score", "startLine", "endLine", "kind", "symbols", "language"}
 FLAT_FIELDS = {"content", "path", "start_line", "end_line", "relevance_percent", "kind", "symbols"}
@@ -158,12 +157,6 @@ class TestModes:
     def test_explain_says_why(self, server: Connection) -> None:
         first = server.values("search_code", query="login", explain=True)["results"][0]
         assert first["why"]
-
-    def test_what_needs_a_language_model_is_answered_with_a_warning(self, server: Connection) -> None:
-        answer = server.values("search_code", query="login", expand_query=True, synthesize=True)
-        assert answer["results"]
-        assert NO_EXPANSION in answer["warning"]
-        assert NO_SYNTHESIS in answer["warning"]
 
 
 class TestFormats:

@@ -82,7 +82,7 @@ class Call:
         """Run what may have to wait for a language model; no search waits with it."""
         return await in_thread(lambda: work(self._library.open()), self._threads.patient)
 
-    async def long(self, work: Callable[[Reporter, CancelToken], T]) -> T:
+    async def long(self, work: Callable[[Reporter, CancelToken], T], *, told: bool = True) -> T:
         """Run what takes long, with progress for the client; stopped when the call is cancelled."""
         self.go_on_as_task()
-        return await in_long_thread(work, self._threads.long, self.client)
+        return await in_long_thread(work, self._threads.long, self.client, told=told)

@@ -82,3 +82,13 @@ async def from_index(
         target = found[-1]
     await index(call, target.project, {"projectPath": str(target.project.root)})
     return await call.quick(lambda _: work(target))
+
+
+async def indexed_project(call: Call, named: str | None) -> Target:
+    """A project that has an index by now, for work that takes longer than looking it up."""
+
+    def ready(target: Target) -> Target:
+        with target.project.store.snapshot():
+            return target
+
+    return await from_index(call, named, ready, by_path=True)

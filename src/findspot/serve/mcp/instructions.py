@@ -8,6 +8,8 @@ Which tool:
 - search_code: where something is implemented, how it works, what defines a name. Ask in plain words \
 or give an identifier. mode "regex" for exact patterns; path_filter, extensions or languages to \
 narrow; similar_to "path:start-end" for more like a passage; offset for the next page.
+- code_research: relations rather than places: "what calls NAME()", "all implementations of NAME", "how \
+does A reach B", "what imports PATH"; focus "architecture" for the shape of a project.
 - search_docs: questions that Markdown, text or other documentation answers.
 - search_by_path: file names by glob, such as "src/**/*.ts".
 - get_index_status: whether there is an index, what it holds, what was skipped and why. list_projects: \

@@ -37,14 +37,21 @@ async def in_thread(work: Callable[[], T], limiter: anyio.CapacityLimiter) -> T:
 
 
 async def in_long_thread(
-    work: Callable[[Reporter, CancelToken], T], limiter: anyio.CapacityLimiter, client: Client
+    work: Callable[[Reporter, CancelToken], T],
+    limiter: anyio.CapacityLimiter,
+    client: Client,
+    *,
+    told: bool = True,
 ) -> T:
-    """Work that reports itself; when its caller is cancelled it is asked to stop, and awaited."""
+    """Work that reports itself; when its caller is cancelled it is asked to stop, and awaited.
+
+    Work that tells the client of each of its few steps is not `told` about here.
+    """
     token, reporter = CancelToken(), Reporter(client)
     failure: Exception | None = None
     async with anyio.create_task_group() as watch:
         watch.start_soon(_stop_with_caller, token)
-        if client.wants_progress:
+        if told and client.wants_progress:
             watch.start_soon(reporter.keep_reporting)
         try:
             result = await to_thread.run_sync(work, reporter, token, limiter=limiter)
@@ -53,7 +60,8 @@ async def in_long_thread(
         watch.cancel_scope.cancel()
     if failure is not None:
         raise failure
-    await reporter.report()
+    if told:
+        await reporter.report()
     return result
 
 

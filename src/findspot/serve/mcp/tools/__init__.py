@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 from findspot.serve.mcp.registry import Registry
-from findspot.serve.mcp.tools import catalogue, changing, cortex, documents, indexing, looking, searching
+from findspot.serve.mcp.tools import (
+    catalogue,
+    changing,
+    cortex,
+    documents,
+    indexing,
+    looking,
+    research,
+    searching,
+)
 
 
 def all_tools() -> Registry:
@@ -14,6 +23,7 @@ def all_tools() -> Registry:
             searching.SEARCH_CODE,
             searching.SEARCH_DOCS,
             looking.SEARCH_BY_PATH,
+            research.CODE_RESEARCH,
             looking.GET_INDEX_STATUS,
             looking.LIST_PROJECTS,
             changing.REINDEX_PROJECT,

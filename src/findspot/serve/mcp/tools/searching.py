@@ -8,15 +8,17 @@ from mimetypes import guess_type
 from typing import TYPE_CHECKING
 
 from findspot.core.model import Corpus, Hit, IncludeTests, Mode, Query, Results
+from findspot.core.synthesis import Assistance
 from findspot.serve.answers import MIN_TOKENS, fitted_both
 from findspot.serve.mcp import icons
 from findspot.serve.mcp.arguments import Arguments
 from findspot.serve.mcp.call import Call
-from findspot.serve.mcp.flows import from_index
+from findspot.serve.mcp.flows import from_index, indexed_project
 from findspot.serve.mcp.projects import Target
 from findspot.serve.mcp.registry import Answer, Link, Tool
 from findspot.serve.mcp.schemas import (
     COUNT,
+    MADE_BY,
     NUMBER,
     PATH,
     READ_ONLY,
@@ -34,9 +36,6 @@ if TYPE_CHECKING:
 DEFAULT_COUNT = 10
 _LINKS = 5
 """Results that a person may want to open; the structured answer has them all."""
-
-NO_EXPANSION = "This version has no query expansion by a language model; the query was searched as it is."
-NO_SYNTHESIS = "This version has no synthesis by a language model; these are the results alone."
 
 _ARGUMENTS: dict[str, Schema] = {
     "path": PATH,
@@ -113,6 +112,19 @@ _CODE_HIT: dict[str, Schema] = {
 }
 
 
+_SYNTHESIS: Schema = {
+    "type": "object",
+    "properties": {
+        "summary": TEXT,
+        "keyInsights": TEXTS,
+        "codeReferences": objects({"path": TEXT, "line": COUNT, "text": TEXT, "symbol": TEXT}),
+        "confidence": NUMBER,
+        "followUps": TEXTS,
+        "madeBy": MADE_BY,
+    },
+}
+
+
 def _output(hit: dict[str, Schema]) -> Schema:
     return gives(
         {
@@ -122,7 +134,8 @@ def _output(hit: dict[str, Schema]) -> Schema:
             "query": TEXT,
             "searchMode": TEXT,
             "expandedQuery": TEXT,
-            "synthesis": TEXT,
+            "expandedBy": MADE_BY,
+            "synthesis": _SYNTHESIS,
             "followUps": TEXTS,
         }
     )
@@ -137,11 +150,17 @@ async def _search_docs(call: Call, arguments: Arguments) -> Answer:
 
 
 async def _search(call: Call, arguments: Arguments, corpus: Corpus) -> Answer:
+    wanted = Assistance(arguments["expand_query"], arguments["synthesize"])
+    client = call.client.sampler() if wanted else None
+
     def answer(target: Target) -> Answer:
-        results = target.project.search(_query(arguments, corpus, target))
+        results = target.project.researcher.assist(_query(arguments, corpus, target), wanted, client)
         return _rendered(target.project, _warned(results, arguments, target), arguments, corpus)
 
-    return await from_index(call, arguments["path"], answer, by_path=True)
+    if not wanted:
+        return await from_index(call, arguments["path"], answer, by_path=True)
+    target = await indexed_project(call, arguments["path"])
+    return await call.patient(lambda _: answer(target))
 
 
 def _query(arguments: Arguments, corpus: Corpus, target: Target) -> Query:
@@ -175,10 +194,6 @@ def _warned(results: Results, arguments: Arguments, target: Target) -> Results:
     said = [*arguments.warnings, results.warning]
     if target.under and not results.total:
         said.append(f"Searched only below '{target.under}' of {target.project.root}.")
-    if arguments["expand_query"]:
-        said.append(NO_EXPANSION)
-    if arguments["synthesize"]:
-        said.append(NO_SYNTHESIS)
     return replace(results, warning=" ".join(filter(None, said)) or None)
 
 

@@ -1,0 +1,145 @@
+"""`code_research`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from anyio import from_thread
+
+from findspot.core.model import Progress
+from findspot.core.progress import ProgressSink, ignore_progress
+from findspot.serve.mcp import icons
+from findspot.serve.mcp.arguments import Arguments
+from findspot.serve.mcp.call import Call
+from findspot.serve.mcp.client import Client
+from findspot.serve.mcp.flows import indexed_project
+from findspot.serve.mcp.registry import Answer, TaskSupport, Tool
+from findspot.serve.mcp.schemas import (
+    COUNT,
+    MADE_BY,
+    NUMBER,
+    PATH,
+    READ_ONLY,
+    TEXT,
+    TEXTS,
+    gives,
+    objects,
+    takes,
+)
+
+if TYPE_CHECKING:
+    from findspot.research.model import Findings, Inquiry
+
+MIN_TOKENS = 200
+_FOCUSES = ["architecture", "dependencies", "patterns", "flow"]
+
+
+async def _code_research(call: Call, arguments: Arguments) -> Answer:
+    target = await indexed_project(call, arguments["path"])
+    project, client = target.project, call.client.sampler()
+    hops = _each_hop(call.client)
+    found = await call.long(
+        lambda _, cancel: project.researcher.ask(
+            _inquiry(arguments, target.under), client=client, progress=hops, cancel=cancel
+        ),
+        told=False,
+    )
+    return _rendered(found, arguments["max_tokens"] or max(project.settings.serve.max_tokens, MIN_TOKENS))
+
+
+def _inquiry(arguments: Arguments, under: str | None) -> Inquiry:
+    from findspot.research.model import Focus, Inquiry
+
+    focus = Focus(arguments["focus"]) if arguments["focus"] else None
+    return Inquiry(arguments["query"], arguments["depth"], focus, under)
+
+
+def _rendered(found: Findings, limit: int) -> Answer:
+    from findspot.serve.reports import fitted_findings, fitted_report
+
+    return Answer(fitted_findings(found, limit), fitted_report(found, limit))
+
+
+def _each_hop(client: Client) -> ProgressSink:
+    """Told one by one, however quick they are: there are five at most."""
+    if not client.wants_progress:
+        return ignore_progress
+
+    def tell(progress: Progress) -> None:
+        message = f"Hop {progress.done} of {progress.total}"
+        from_thread.run(client.report, progress.done, progress.total, message)
+
+    return tell
+
+
+CODE_RESEARCH = Tool(
+    name="code_research",
+    title="Research code",
+    description=(
+        "Deep analysis with multi-hop search over the reference graph: callers and call chains, all "
+        "implementations, dependencies between modules, the way from one place to another"
+    ),
+    enhancement=(
+        ". **TIP:** Ask `what calls NAME()`, `all implementations of NAME`, `how does A reach B`, "
+        "`what imports PATH`, or a question in plain words."
+    ),
+    input_schema=takes(
+        {
+            "query": {"type": "string", "minLength": 1, "description": "Research question about codebase"},
+            "path": PATH,
+            "depth": {
+                "type": "integer",
+                "minimum": 1,
+                "maximum": 5,
+                "default": 2,
+                "description": "How many hops to follow",
+            },
+            "focus": {"type": "string", "enum": _FOCUSES, "description": "Optional focus area"},
+            "max_tokens": {
+                "type": "integer",
+                "minimum": MIN_TOKENS,
+                "description": "Most tokens of the answer (characters / 4). Default: 8000",
+            },
+        },
+        required=("query",),
+    ),
+    output_schema=gives(
+        {
+            "query": TEXT,
+            "depth": COUNT,
+            "focus": TEXT,
+            "summary": TEXT,
+            "nodes": objects(
+                {
+                    "id": TEXT,
+                    "name": TEXT,
+                    "kind": TEXT,
+                    "path": TEXT,
+                    "startLine": COUNT,
+                    "endLine": COUNT,
+                    "hop": COUNT,
+                }
+            ),
+            "edges": objects(
+                {
+                    "from": TEXT,
+                    "to": TEXT,
+                    "relation": TEXT,
+                    "path": TEXT,
+                    "line": COUNT,
+                    "confidence": NUMBER,
+                }
+            ),
+            "chains": {"type": "array", "items": TEXTS},
+            "files": TEXTS,
+            "citations": objects({"path": TEXT, "line": COUNT, "text": TEXT}),
+            "relatedTopics": TEXTS,
+            "unresolved": TEXTS,
+            "madeBy": MADE_BY,
+        }
+    ),
+    annotations=READ_ONLY,
+    icon=icons.SEARCH,
+    handler=_code_research,
+    task_support=TaskSupport.OPTIONAL,
+)

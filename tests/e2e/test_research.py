@@ -1,0 +1,313 @@
+"""`code_research` through a real client: each scenario with its exact answer."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import mcp_types as types
+import pytest
+
+from e2e.conftest import Connect
+from e2e.harness import Connection, Pipe, text_of
+from findspot.search.fit import token_count
+from llm_service import TOLD
+
+FIXTURES = Path(__file__).parents[1] / "fixtures" / "research"
+FIELDS = {
+    "query",
+    "depth",
+    "summary",
+    "nodes",
+    "edges",
+    "chains",
+    "files",
+    "citations",
+    "relatedTopics",
+    "unresolved",
+    "madeBy",
+}
+
+AUTHENTICATE = "app/auth/login.py#authenticate"
+BY_TOKEN = "app/auth/login.py#sign_in_by_token"
+RESPOND = "app/http/handlers.py#LoginHandler.respond"
+HANDLE = "app/http/server.py#Server.handle"
+RESEND = "app/mail/sender.py#resend"
+FIND = "app/storage/users.py#UserStore.find"
+QUERY = "app/storage/database.py#Database.query"
+MAIN = "app/__main__.py#main"
+CHECK = "app/auth/passwords.py#check_password"
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small program in Python whose graph is known."""
+    return shutil.copytree(FIXTURES / "python", tmp_path_factory.mktemp("research") / "accounts").resolve()
+
+
+@pytest.fixture(scope="module")
+def asked(connect: Connect, project: Path) -> Iterator[Connection]:
+    """A client without a language model, in the indexed program."""
+    with connect(project) as connection:
+        connection.values("index_codebase", path=str(project))
+        yield connection
+
+
+def hops(answer: dict[str, Any]) -> dict[str, int]:
+    return {node["id"]: node["hop"] for node in answer["nodes"]}
+
+
+def edges(answer: dict[str, Any]) -> list[tuple[Any, ...]]:
+    return [(e["from"], e["to"], e["relation"], e["path"], e["line"]) for e in answer["edges"]]
+
+
+class TestRelations:
+    def test_call_graph(self, asked: Connection) -> None:
+        result = asked.call("code_research", query="what calls authenticate()")
+        answer = result.structured_content
+        assert isinstance(answer, dict)
+        assert set(answer) == FIELDS
+        assert hops(answer) == {AUTHENTICATE: 0, BY_TOKEN: 1, RESPOND: 1, RESEND: 2, HANDLE: 2}
+        assert edges(answer) == [
+            (BY_TOKEN, AUTHENTICATE, "call", "app/auth/login.py", 22),
+            (RESPOND, AUTHENTICATE, "call", "app/http/handlers.py", 21),
+            (RESEND, BY_TOKEN, "call", "app/mail/sender.py", 13),
+            (HANDLE, RESPOND, "call", "app/http/server.py", 16),
+        ]
+        assert answer["chains"] == [[RESEND, BY_TOKEN, AUTHENTICATE], [HANDLE, RESPOND, AUTHENTICATE]]
+        assert answer["files"] == [
+            "app/auth/login.py",
+            "app/http/handlers.py",
+            "app/mail/sender.py",
+            "app/http/server.py",
+        ]
+        assert answer["citations"][:2] == [
+            {"path": "app/auth/login.py", "line": 7, "text": "def authenticate(request, database):"},
+            {"path": "app/auth/login.py", "line": 22, "text": "return authenticate(token, database)"},
+        ]
+        assert answer["summary"] == (
+            "authenticate (app/auth/login.py:7) is called by 2: sign_in_by_token (app/auth/login.py:20), "
+            "LoginHandler.respond (app/http/handlers.py:20). Hop 2, called by 2: "
+            "resend (app/mail/sender.py:11), Server.handle (app/http/server.py:14)."
+        )
+        assert (answer["query"], answer["depth"]) == ("what calls authenticate()", 2)
+        assert (answer["unresolved"], answer["madeBy"]) == ([], "index")
+        report = text_of(result)
+        assert "  resend → sign_in_by_token → authenticate\n" in report
+        assert "  app/mail/sender.py:13  return sign_in_by_token(token, database)" in report
+
+    def test_depth_follows_references_five_levels(self, asked: Connection) -> None:
+        answer = asked.values("code_research", query="what calls Database.query", depth=5)
+        assert answer["depth"] == 5
+        assert hops(answer) == {
+            QUERY: 0, FIND: 1, AUTHENTICATE: 2, BY_TOKEN: 3, RESPOND: 3, RESEND: 4, HANDLE: 4, MAIN: 5,
+        }  # fmt: skip
+        assert answer["chains"] == [
+            [RESEND, BY_TOKEN, AUTHENTICATE, FIND, QUERY],
+            [MAIN, HANDLE, RESPOND, AUTHENTICATE, FIND, QUERY],
+        ]
+        shallow = asked.values("code_research", query="what calls Database.query", depth=1)
+        assert hops(shallow) == {QUERY: 0, FIND: 1}
+
+    def test_implementations_are_all_of_them(self, asked: Connection) -> None:
+        answer = asked.values("code_research", query="all implementations of Handler", depth=1)
+        place = "app/http/handlers.py#"
+        assert hops(answer) == {
+            f"{place}Handler": 0,
+            f"{place}LoginHandler": 1,
+            f"{place}LogoutHandler": 1,
+            f"{place}RefreshHandler": 2,
+        }
+
+    @pytest.mark.parametrize(
+        ("query", "found"),
+        [
+            ("what does UserStore.find call?", {FIND: 0, QUERY: 1}),
+            ("callers of `hash_of`", {
+                "app/auth/passwords.py#hash_of": 0, CHECK: 1, AUTHENTICATE: 2,
+            }),
+            ("what does RefreshHandler inherit from", {
+                "app/http/handlers.py#RefreshHandler": 0,
+                "app/http/handlers.py#LoginHandler": 1,
+                "app/http/handlers.py#Handler": 2,
+            }),
+            ("what imports app/auth/login.py", {
+                "app/auth/login.py": 0,
+                "app/http/handlers.py": 1,
+                "app/mail/sender.py": 1,
+                "app/http/server.py": 2,
+            }),
+            ("what does app/storage/users.py import", {
+                "app/storage/users.py": 0, "app/storage/database.py": 1,
+            }),
+        ],
+    )  # fmt: skip
+    def test_each_relation(self, asked: Connection, query: str, found: dict[str, int]) -> None:
+        assert hops(asked.values("code_research", query=query)) == found
+
+    def test_a_name_that_is_not_there_is_told(self, asked: Connection) -> None:
+        answer = asked.values("code_research", query="what calls authentikate()")
+        assert answer["unresolved"][0] == "authentikate: no definition of that name in the index"
+
+    def test_a_folder_limits_the_answer(self, asked: Connection, project: Path) -> None:
+        answer = asked.values(
+            "code_research", query="what calls authenticate()", path=str(project / "app/auth")
+        )
+        assert hops(answer) == {AUTHENTICATE: 0, BY_TOKEN: 1}
+
+
+class TestFocus:
+    def test_architecture_is_entry_points_and_layers(self, asked: Connection) -> None:
+        answer = asked.values("code_research", query="how is this program built", focus="architecture")
+        assert answer["focus"] == "architecture"
+        assert hops(answer) == {
+            MAIN: 0, "app/__main__.py": 1, "app/http": 2, "app/mail": 3, "app/auth": 4, "app/storage": 5,
+        }  # fmt: skip
+        assert answer["chains"] == [["app/__main__.py", "app/http", "app/mail", "app/auth", "app/storage"]]
+        assert answer["summary"] == (
+            "5 modules, 7 dependencies, 5 layers. It begins in main (app/__main__.py:7). "
+            "Layer 1: app/__main__.py. Layer 2: app/http. Layer 3: app/mail. Layer 4: app/auth. "
+            "Layer 5: app/storage."
+        )
+
+    def test_dependencies_are_a_map_between_modules(self, asked: Connection) -> None:
+        answer = asked.values("code_research", query="modules", focus="dependencies")
+        assert edges(answer) == [
+            ("app/__main__.py", "app/http", "import", "app/__main__.py", 3),
+            ("app/__main__.py", "app/storage", "import", "app/__main__.py", 4),
+            ("app/auth", "app/storage", "import", "app/auth/login.py", 4),
+            ("app/http", "app/auth", "import", "app/http/handlers.py", 3),
+            ("app/http", "app/mail", "import", "app/http/handlers.py", 4),
+            ("app/http", "app/storage", "import", "app/http/server.py", 4),
+            ("app/mail", "app/auth", "import", "app/mail/sender.py", 3),
+        ]
+        assert answer["summary"].endswith("No cycles.")
+
+    def test_patterns_are_what_recurs(self, asked: Connection) -> None:
+        answer = asked.values("code_research", query="how is it done here", focus="patterns")
+        place = "app/http/handlers.py#"
+        assert hops(answer) == {f"{place}Handler": 0, f"{place}LoginHandler": 1, f"{place}LogoutHandler": 1}
+        assert answer["summary"] == "1 pattern: 2 built on Handler (LoginHandler, LogoutHandler)."
+
+    @pytest.mark.parametrize(
+        "query",
+        ["path from Server.handle to Database.query", "how does a request reach the database"],
+    )
+    def test_flow_is_a_path_from_a_to_b(self, asked: Connection, query: str) -> None:
+        answer = asked.values("code_research", query=query)
+        assert answer["chains"] == [[HANDLE, RESPOND, AUTHENTICATE, FIND, QUERY]]
+        assert hops(answer) == {HANDLE: 0, RESPOND: 1, AUTHENTICATE: 2, FIND: 3, QUERY: 4}
+
+    def test_no_way_is_told(self, asked: Connection) -> None:
+        answer = asked.values("code_research", query="path from hash_of to greet")
+        assert answer["summary"] == "No chain of calls leads from hash_of to greet within 6 steps."
+        assert answer["chains"] == []
+
+    def test_flow_alone_shows_what_is_set_off(self, asked: Connection) -> None:
+        answer = asked.values("code_research", query="check the password", focus="flow")
+        assert [CHECK, "app/auth/passwords.py#hash_of"] in [found[-2:] for found in answer["chains"]]
+
+
+class TestOpenQuestions:
+    def test_they_begin_at_search_and_walk_outward(self, asked: Connection) -> None:
+        answer = asked.values("code_research", query="how are passwords verified")
+        found = hops(answer)
+        assert found[CHECK] == 0
+        assert found["app/auth/passwords.py#hash_of"] == 1
+        assert max(found.values()) <= 2
+        ids = set(found)
+        assert all(e["from"] in ids and e["to"] in ids for e in answer["edges"])
+
+    def test_the_same_question_has_the_same_answer(self, asked: Connection) -> None:
+        answers = [asked.values("code_research", query="how does signing in work", depth=3) for _ in range(2)]
+        assert answers[0] == answers[1]
+
+
+class TestTheCall:
+    @pytest.mark.parametrize("most", [200, 400, 1000])
+    def test_both_renderings_stay_within_max_tokens(self, asked: Connection, most: int) -> None:
+        for query in ("what calls Database.query", "how are passwords verified " * 60):
+            result = asked.call("code_research", query=query, depth=5, max_tokens=most)
+            assert token_count(text_of(result)) <= most
+            assert token_count(json.dumps(result.structured_content, ensure_ascii=False)) <= most
+
+    def test_what_is_left_out_is_told(self, asked: Connection) -> None:
+        answer = asked.values("code_research", query="what calls Database.query", depth=5, max_tokens=400)
+        assert "To fit max_tokens: " in answer["warning"]
+        kept = set(hops(answer))
+        assert all(kept.issuperset(chain) for chain in answer["chains"])
+
+    @pytest.mark.parametrize("depth", [0, 6])
+    def test_depth_has_bounds(self, asked: Connection, depth: int) -> None:
+        code, text = asked.refusal("code_research", query="x", depth=depth)
+        assert (code, text) == (
+            "INVALID_ARGUMENT",
+            f"'depth' must be a whole number from 1 to 5, not {depth}.",
+        )
+
+    def test_it_is_described_as_reading_only(self, asked: Connection) -> None:
+        tool = asked.tools["code_research"]
+        assert tool.annotations is not None
+        assert tool.annotations.read_only_hint is True
+        assert list(asked.tools).index("code_research") == 5
+
+    def test_no_index_is_told(self, asked: Connection, tmp_path: Path) -> None:
+        code, text = asked.refusal("code_research", query="what calls x", path=str(tmp_path))
+        assert code == "INDEX_NOT_FOUND"
+        assert text == f"No index found for path: {tmp_path}. Run 'index_codebase' tool first."
+
+    def test_progress_for_each_hop(self, asked: Connection) -> None:
+        told: list[tuple[float, float | None, str | None]] = []
+
+        async def hear(progress: float, total: float | None, message: str | None) -> None:
+            told.append((progress, total, message))
+
+        asked.call("code_research", hear, query="what calls Database.query", depth=5)
+        assert told == [(n, 5, f"Hop {n} of 5") for n in range(1, 6)]
+
+    def test_it_can_go_on_as_a_task(self, asked: Connection, home: Path, project: Path) -> None:
+        with Pipe(home, project) as pipe:
+            pipe.initialize()
+            arguments = {"query": "what calls authenticate()"}
+            created = pipe.answer(pipe.ask_tool("code_research", arguments, task={}))["result"]
+            result = pipe.result("tasks/result", {"taskId": created["task"]["taskId"]})
+            assert hops(result["structuredContent"])[AUTHENTICATE] == 0
+
+    def test_changed_files_are_told(self, connect: Connect, tmp_path: Path) -> None:
+        root = shutil.copytree(FIXTURES / "python", tmp_path / "changed")
+        with connect(root) as connection:
+            connection.values("index_codebase", path=str(root))
+            (root / "app/auth/login.py").write_text("# all gone\n")
+            answer = connection.values("code_research", query="what calls authenticate()")
+        assert answer["warning"] == "Changed since indexed; lines may have moved: app/auth/login.py."
+
+
+class TestWithAModel:
+    def test_the_clients_model_writes_the_summary_and_nothing_else(
+        self, connect: Connect, asked: Connection, project: Path
+    ) -> None:
+        async def sample(_context: Any, _params: Any) -> types.CreateMessageResult:
+            content = types.TextContent(text=json.dumps(TOLD))
+            return types.CreateMessageResult(role="assistant", content=content, model="theirs")
+
+        plain = asked.values("code_research", query="what calls authenticate()")
+        with connect(project, sampling_callback=sample) as connection:
+            answer = connection.values("code_research", query="what calls authenticate()")
+        assert (answer["summary"], answer["madeBy"]) == (TOLD["summary"], "client")
+        told = {"summary", "madeBy"}
+        assert {k: v for k, v in answer.items() if k not in told} == {
+            k: v for k, v in plain.items() if k not in told
+        }
+
+    def test_its_trouble_is_only_a_warning(self, connect: Connect, asked: Connection, project: Path) -> None:
+        async def refuse(_context: Any, _params: Any) -> types.ErrorData:
+            return types.ErrorData(code=-1, message="User rejected sampling request")
+
+        with connect(project, sampling_callback=refuse) as connection:
+            answer = connection.values("code_research", query="what calls authenticate()")
+        assert answer["madeBy"] == "index"
+        assert "User rejected sampling request" in answer["warning"]
+        assert hops(answer)[AUTHENTICATE] == 0
