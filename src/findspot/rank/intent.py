@@ -46,6 +46,12 @@ _PLACE = re.compile(
 """A file's name as traces and people write it: `pkg/app.py`, `"app.py", line 3`, `App.java:12`."""
 
 MAX_PLACES = 50
+_CALLED = re.compile(r"([A-Za-z_$][\w$]*)\(\)")
+_OF_A_KIND = re.compile(
+    r"\b([A-Z][\w$]*) (?:class|struct|enum|interface|trait|protocol|module|object|type|macro|function|method)\b"
+)
+"""`parse()` and `the Display struct`: people who write so mean the thing of that name."""
+
 _CODE_SPAN = re.compile(r"`([^`\n]{1,80})`")
 
 
@@ -102,9 +108,10 @@ def _looks_like_name(word: str) -> bool:
 
 
 def _names_in(text: str, found: list[str]) -> tuple[str, ...]:
-    """Compound identifiers of a sentence, and single words that stand in code marks."""
+    """Compound identifiers of a sentence, and single words that it marks as names."""
     marked = [w for span in _CODE_SPAN.findall(text) for w in words(span)]
-    return tuple(dict.fromkeys([*marked, *(word for word in found if _looks_like_name(word))]))
+    said = [name for pattern in (_CALLED, _OF_A_KIND) for name in pattern.findall(text)]
+    return tuple(dict.fromkeys([*marked, *said, *(word for word in found if _looks_like_name(word))]))
 
 
 def _places_in(text: str) -> tuple[tuple[str, int | None], ...]:

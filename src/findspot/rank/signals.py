@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import takewhile
+from types import MappingProxyType
 
 from findspot.rank.roles import Role
 
@@ -129,7 +130,7 @@ def fuse(
     keyword: Mapping[int, float],
     semantic: Mapping[int, float],
     weight: float,
-    second: Mapping[int, float],
+    second: Mapping[int, float] = MappingProxyType({}),
 ) -> None:
     """Scale all kinds of score to 0..1 over the pool, and mix them.
 

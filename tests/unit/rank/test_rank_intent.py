@@ -75,6 +75,9 @@ def test_intent(text: str, intent: Intent) -> None:
         ("why does `cart.add` join lines", ("cart", "add")),
         ("twice: parseCents and parseCents", ("parseCents",)),
         ("where are passwords hashed", ()),
+        ("what calls authenticate() here", ("authenticate",)),
+        ("what is the purpose of the Display struct?", ("Display",)),
+        ("which struct is shown, and of what type", ()),
         ("login.py", ()),
     ],
 )

@@ -55,6 +55,18 @@ class TestFusion:
         assert candidates.by_number[2].fused == 0
         assert candidates.by_number[1].fused == 0.5
 
+    def test_of_what_the_slower_model_has_not_read_the_first_is_believed(self) -> None:
+        candidates = pool(one(1), one(2), one(3))
+        signals.fuse(candidates, {}, {1: 0.2, 2: 0.6, 3: 1.0}, 1.0, {1: 0.9, 3: 0.1})
+        assert [candidates.by_number[n].semantic for n in (1, 2, 3)] == [0.5, 0.5, 0.5]
+
+    def test_two_models_count_more_against_words_than_one(self) -> None:
+        one_model, both = pool(one(1), one(2)), pool(one(1), one(2))
+        words, meaning = {1: 1.0}, {1: 0.0, 2: 1.0}
+        signals.fuse(one_model, words, meaning, 0.6)
+        signals.fuse(both, words, meaning, 0.6, meaning)
+        assert both.by_number[2].fused > one_model.by_number[2].fused
+
 
 class TestDefinitions:
     def test_types_and_functions_count_whole(self) -> None:
