@@ -48,7 +48,7 @@ _PLACE = re.compile(
 MAX_PLACES = 50
 _CALLED = re.compile(r"([A-Za-z_$][\w$]*)\(\)")
 _OF_A_KIND = re.compile(
-    r"\b([A-Z][\w$]*) (?:class|struct|enum|interface|trait|protocol|module|object|type|macro|function|method)\b"
+    r"\b([A-Z][\w$]*) (?:class|struct|enum|interface|trait|protocol|module|object|type|function|method)\b"
 )
 """`parse()` and `the Display struct`: people who write so mean the thing of that name."""
 
