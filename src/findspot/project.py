@@ -61,6 +61,7 @@ from findspot.indexing.delta import compare
 from findspot.indexing.spare import SparePool
 from findspot.research.model import DEFAULT_DEPTH, Findings, Focus, Inquiry
 from findspot.research.researcher import Researcher
+from findspot.search.changes import limited
 from findspot.search.freshness import Disk, changed_since_indexed, check
 from findspot.search.hybrid import search
 from findspot.search.questions import asks_model
@@ -222,7 +223,7 @@ class Project:
 
     def search(self, query: Query) -> Results:
         """Answer a query from one snapshot of the index."""
-        settings = self.settings
+        query, settings = limited(self.root, query), self.settings
         if settings.sync.strategy == Lazy.name:
             self._catch_up()
         embedder = self._open(settings) if asks_model(query) else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -157,6 +158,20 @@ class TestModes:
     def test_explain_says_why(self, server: Connection) -> None:
         first = server.values("search_code", query="login", explain=True)["results"][0]
         assert first["why"]
+
+    def test_only_what_changed(self, server: Connection, fresh: Path) -> None:
+        server.values("index_codebase", path=str(fresh))
+        asked = {"query": "session", "path": str(fresh), "changed_since": "HEAD"}
+        code, text = server.refusal("search_code", **asked)
+        assert code == "INVALID_ARGUMENT"
+        assert text == f"changed_since needs a git repository, and {fresh} is in none."
+        for arguments in (["init", "-q"], ["add", "."], ["commit", "-qm", "all"]):
+            name = ["-c", "user.name=T", "-c", "user.email=t@example.org"]
+            subprocess.run(["git", "-C", str(fresh), *name, *arguments], check=True)
+        (fresh / "src/auth/session.py").write_text(FILES["src/auth/session.py"] + "\n# now longer\n")
+        assert paths(server.values("search_code", **asked)) == ["src/auth/session.py"]
+        code, text = server.refusal("search_code", **(asked | {"changed_since": "nowhere"}))
+        assert text == "'nowhere' is no revision of this repository."
 
 
 class TestFormats:

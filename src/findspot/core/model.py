@@ -172,6 +172,10 @@ class Query:
     similar_to: str | None = None
     include_tests: IncludeTests = IncludeTests.AUTO
     explain: bool = False
+    changed_since: str | None = None
+    """A revision of git: only files that are not as they were then."""
+    only: frozenset[str] | None = None
+    """The paths that may answer, where they are known by name."""
     also: tuple[str, ...] = ()
     """Words that mean alike: looked for too, and counting less than the text's own."""
 

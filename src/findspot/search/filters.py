@@ -19,6 +19,8 @@ def allowed_files(snapshot: Snapshot, query: Query) -> Selection:
 
 
 def _filtered(files: list[StoredFile], query: Query) -> list[StoredFile]:
+    if query.only is not None:
+        files = [file for file in files if file.path in query.only]
     if query.under:
         prefix = query.under.rstrip("/") + "/"
         files = [file for file in files if file.path.startswith(prefix)]
@@ -55,7 +57,8 @@ def nothing_to_search(snapshot: Snapshot, query: Query) -> str | None:
 def is_filtered(query: Query) -> bool:
     """Whether the query leaves out any file of its corpus."""
     return bool(
-        query.under
+        query.only is not None
+        or query.under
         or query.extensions
         or query.languages
         or query.path_filter

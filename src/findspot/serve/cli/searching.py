@@ -39,6 +39,9 @@ def _shared_options(command: Command) -> Command:
             click.option("--path-filter", metavar="GLOB", help="Only files that match."),
             click.option("--exclude", metavar="GLOB", help="No files that match."),
             click.option(
+                "--changed-since", metavar="REV", help="Only files that differ from this git revision."
+            ),
+            click.option(
                 "--similar-to", metavar="PATH:START-END", help="More like these lines, instead of a query."
             ),
             click.option(

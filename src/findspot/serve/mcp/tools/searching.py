@@ -56,6 +56,11 @@ _ARGUMENTS: dict[str, Schema] = {
     "extensions": {"type": "string", "description": "Filter by file extensions (comma-separated)"},
     "path_filter": {"type": "string", "minLength": 1, "description": "Filter by path pattern (glob syntax)"},
     "exclude": {"type": "string", "minLength": 1, "description": "Leave out paths that match (glob syntax)"},
+    "changed_since": {
+        "type": "string",
+        "minLength": 1,
+        "description": "Only files that differ from this git revision, uncommitted changes included",
+    },
     "mode": {
         "type": "string",
         "enum": [str(mode) for mode in Mode],
@@ -182,6 +187,7 @@ def _query(arguments: Arguments, corpus: Corpus, target: Target) -> Query:
         similar_to=arguments["similar_to"],
         include_tests=IncludeTests(arguments["include_tests"] or IncludeTests.AUTO),
         explain=arguments["explain"],
+        changed_since=arguments["changed_since"],
     )
 
 
