@@ -1,6 +1,6 @@
 """`make soak`: the figures of docs/reliability.md, measured.
 
-    python -m benchmarks.soak [kills|edits|clients|switch|fuzz …] --repository PATH
+    python -m benchmarks.soak [PART …] --repository PATH
 
 Each part prints one line of JSON. The full figures take about two hours; a seeded sample of each
 part is in the test suite.
@@ -19,19 +19,21 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from benchmarks.soaking import clients, edits, fuzz, kills, switch
+from benchmarks.soaking import cancel, clients, edits, fuzz, kills, memory, switch, worktree
 
-PARTS = ("kills", "edits", "clients", "switch", "fuzz")
+PARTS = ("kills", "edits", "clients", "switch", "fuzz", "cancel", "memory", "worktree")
+NEED_REPOSITORY = ("edits", "clients", "cancel", "memory", "worktree")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Soak Findspot.")
     parser.add_argument("parts", nargs="*", default=PARTS, metavar="PART", help=" | ".join(PARTS))
     parser.add_argument(
-        "--repository", type=Path, help="a git repository with a history, for edits and clients"
+        "--repository", type=Path, help=f"a git repository with a history, for {', '.join(NEED_REPOSITORY)}"
     )
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--edits", type=int, default=2_000)
+    parser.add_argument("--stops", type=int, default=20)
     parser.add_argument("--seconds", type=float, default=300.0)
     parser.add_argument("--files", type=int, default=3_000)
     parser.add_argument("--cases", type=int, default=100_000)
@@ -43,10 +45,13 @@ def main() -> None:
         "edits": lambda place: edits.run(place, given.repository, given.edits),
         "clients": lambda place: clients.run(_unpacked(given.repository, place), given.seconds),
         "switch": lambda place: switch.run(place, given.files),
+        "cancel": lambda place: cancel.run(_unpacked(given.repository, place), given.stops, given.seed),
+        "memory": lambda place: memory.run(_unpacked(given.repository, place)),
+        "worktree": lambda place: worktree.run(place, given.repository),
         "fuzz": lambda place: fuzz.run(place, given.cases, given.seed, given.first),
     }
     for part in given.parts:
-        if part in ("edits", "clients") and given.repository is None:
+        if part in NEED_REPOSITORY and given.repository is None:
             print(json.dumps({"part": part, "left_out": "needs --repository"}), flush=True)  # noqa: T201
             continue
         print(json.dumps({"part": part, **_measured(makers[part])}), flush=True)  # noqa: T201

@@ -83,6 +83,10 @@ class Server:
         self.searched_s = result["structuredContent"].get("searchTimeMs", 0) / 1000
         return taken
 
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
     def pss_mb(self) -> float:
         """Memory of the server and all it started, shared pages counted once."""
         return sum(map(_pss_kb, _family(self._process.pid))) / 1024
