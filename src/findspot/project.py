@@ -10,12 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from findspot.core.config import (
-    INDEX_FILE,
     EmbedSettings,
     Settings,
     StoreSettings,
+    keep_given,
     load_settings,
-    set_value,
     write_starter,
 )
 from findspot.core.errors import (
@@ -28,11 +27,10 @@ from findspot.core.errors import (
     IndexCorruptError,
     IndexFormatError,
     IndexNotFoundError,
-    InvalidArgumentError,
     ModelMismatchError,
     SymlinkError,
 )
-from findspot.core.files import folder_bytes, write_json
+from findspot.core.files import folder_bytes
 from findspot.core.globs import compile_glob
 from findspot.core.locks import is_locked
 from findspot.core.log import get_logger
@@ -61,19 +59,21 @@ from findspot.indexing.delta import compare
 from findspot.indexing.spare import SparePool
 from findspot.research.model import DEFAULT_DEPTH, Findings, Focus, Inquiry
 from findspot.research.researcher import Researcher
+from findspot.search.fitting import fitting
 from findspot.search.changes import limited
 from findspot.search.freshness import Disk, changed_since_indexed, check
 from findspot.search.hybrid import search
 from findspot.search.questions import asks_model
 from findspot.search.regex import search_regex
 from findspot.search.second import Models, SecondReader
-from findspot.store.choice import named_store, open_store
+from findspot.store.choice import check_kind, open_store
 from findspot.store.journal import NOTE as JOURNAL_NOTE
+from findspot.store.metadata import write_metadata
 from findspot.store.prebuilt import Manifest, pack, read_manifest, unpack
 from findspot.store.records import DerivedDamagedError
 from findspot.store.second import standing
 from findspot.store.snapshot import Snapshot
-from findspot.store.transfer import convert, let_go
+from findspot.store.transfer import convert
 from findspot.sync.dirty import read_dirty
 from findspot.sync.lazy import Lazy
 from findspot.sync.second import SecondReading
@@ -142,7 +142,7 @@ class Project:
     def _update(
         self, force: bool, allow_large: bool, progress: ProgressSink, cancel: CancelToken
     ) -> IndexReport:
-        self._check_store()
+        check_kind(self.store, self._flags.get("store"))
         run = self._run(force=force, allow_large=allow_large, progress=progress, cancel=cancel)
         try:
             report = self._apply(run)
@@ -151,9 +151,8 @@ class Project:
             self._note_failure(error)
             raise
         write_starter(self.store.folder)
-        self._keep("embedding.provider")
-        self._keep("store")
-        self._write_metadata()
+        keep_given(self.root, self.store.folder, self._flags)
+        write_metadata(self.store, self.root)
         return report
 
     def reindex_file(self, path: str) -> int:
@@ -172,7 +171,7 @@ class Project:
         chunks = pipeline.apply_one(run, found)
         if run.skips and not chunks:
             raise _not_indexable(relative, run.skips[0])
-        self._write_metadata()
+        write_metadata(self.store, self.root)
         return chunks
 
     def delete(self) -> bool:
@@ -229,16 +228,15 @@ class Project:
         embedder = self._open(settings) if asks_model(query) else None
         with self.store.snapshot() as snapshot:
             meta = snapshot.meta()
-            if embedder and meta.get("model") not in (None, self._model(settings)):
-                raise ModelMismatchError(meta["model"], self._model(settings))
+            embedder, by_words = fitting(embedder, meta.get("model"), query)
             if query.corpus is Corpus.DOCS and Corpus.DOCS not in snapshot.counts():
                 raise DocsIndexNotFoundError(str(self.root), str(self.store.folder))
             second, warning = self._second_reader() if embedder else (None, None)
             results = self._fresh(snapshot, Models(embedder, second), query, settings)
-            results = replace(results, warning=" ".join(filter(None, (results.warning, warning))) or None)
+            results = _told(results, results.warning, warning, by_words)
         if meta.get("build") != "complete":
             building = f"The index is still being built: {meta.get('done')} of {meta.get('total')} files."
-            return replace(results, warning=" ".join(filter(None, (building, results.warning))))
+            return _told(results, building, results.warning)
         return results
 
     def research(self, question: str, depth: int = DEFAULT_DEPTH, focus: Focus | None = None) -> Findings:
@@ -252,14 +250,9 @@ class Project:
 
     def convert_store(self, to: str) -> None:
         """Move the index to `default`, `lancedb` or an address, with its vectors as they are."""
-        wanted = StoreSettings(to, self.settings.store.uri)
-        target = named_store(wanted, self.store.folder, str(self.root))
         with self._alone():
-            convert(self.store, target)
-            set_value(self.store.folder / INDEX_FILE, "store", to)
-            let_go(self.store, target)
-        self.store = target
-        self._write_metadata()
+            self.store = convert(self.store, StoreSettings(to, self.settings.store.uri), str(self.root))
+        write_metadata(self.store, self.root)
 
     def export_index(self, target: str | Path) -> Manifest:
         """Write the index to one file, for others who work on the same files."""
@@ -274,8 +267,8 @@ class Project:
         with self._alone():
             unpack(Path(source), self.store, self.root)
         write_starter(self.store.folder)
-        self._keep("store")
-        self._write_metadata()
+        keep_given(self.root, self.store.folder, self._flags)
+        write_metadata(self.store, self.root)
         return manifest
 
     def status(self, *, check_disk: bool = True) -> IndexStatus:
@@ -343,7 +336,7 @@ class Project:
             raise
         except IndexCorruptError:  # the way over the whole project knows what to do
             return False
-        self._write_metadata()
+        write_metadata(self.store, self.root)
         return True
 
     def _alone(self) -> contextlib.AbstractContextManager[None]:
@@ -382,25 +375,6 @@ class Project:
     def _model(self, settings: Settings) -> str:
         """What tells the vectors of one model from another's."""
         return model_name(self._open(settings))
-
-    def _check_store(self) -> None:
-        """A store named for one run is where a new index goes; an index elsewhere is not moved by that."""
-        given = self._flags.get("store")
-        if given in (None, self.store.kind) or "://" in str(given):
-            return
-        raise InvalidArgumentError(
-            f"This index is kept in the store '{self.store.kind}'.",
-            hint=f"Run `findspot store convert --to {given}` to move it.",
-        )
-
-    def _keep(self, name: str) -> None:
-        """What was given for one run becomes the index's own: it could not be searched otherwise."""
-        given = self._flags.get(name)
-        if given is None:
-            return
-        kept = load_settings(self.root, self.store.folder)
-        if given != (kept.embed.provider if name == "embedding.provider" else kept.store.kind):
-            set_value(self.store.folder / INDEX_FILE, name, given)
 
     def _open(self, settings: Settings) -> Embedder:
         fast, _ = two_speeds(settings.embed)
@@ -513,35 +487,9 @@ class Project:
         delta = compare(found, snapshot.known_files(), 2**63, force=False)
         return len(delta.changed) + len(delta.removed)
 
-    def _write_metadata(self) -> None:
-        """`metadata.json`, for people and other programs; Findspot itself reads the database."""
-        meta, counts = self.store.figures()
-        files, chunks = counts.get(Corpus.CODE, (0, 0))
-        docs, doc_chunks = counts.get(Corpus.DOCS, (0, 0))
-        size = folder_bytes(self.store.folder)
-        docs_size = size * doc_chunks // max(1, chunks + doc_chunks)
-        updated = meta.get("updated_at")
-        write_json(
-            self.store.folder / "metadata.json",
-            {
-                "version": "1.0.0",
-                "projectPath": str(self.root),
-                "createdAt": meta.get("created_at"),
-                "lastFullIndex": meta.get("last_full_index"),
-                "lastIncrementalUpdate": updated,
-                "stats": {
-                    "totalFiles": files,
-                    "totalChunks": chunks,
-                    "storageSizeBytes": size - docs_size,
-                },
-                "docsStats": {
-                    "totalDocs": docs,
-                    "totalDocChunks": doc_chunks,
-                    "docsStorageSizeBytes": docs_size,
-                },
-                "lastDocsIndex": updated if docs else None,
-            },
-        )
+
+def _told(results: Results, *warnings: str | None) -> Results:
+    return replace(results, warning=" ".join(filter(None, warnings)) or None)
 
 
 def _not_indexable(path: str, skip: Skip) -> FindspotError:

@@ -577,6 +577,14 @@ def set_value(path: Path, name: str, value: Any) -> None:
     write_json(path, content)
 
 
+def keep_given(root: Path, index: Path, flags: Mapping[str, object]) -> None:
+    """What was given for one run and could not be searched without becomes the index's own."""
+    kept = load_settings(root, index)
+    for name, held in (("embedding.provider", kept.embed.provider), ("store", kept.store.kind)):
+        if flags.get(name, held) != held:
+            set_value(index / INDEX_FILE, name, flags[name])
+
+
 def _editable(path: Path) -> dict[str, Any]:
     """A config file as it stands; one that cannot be read is not overwritten."""
     try:

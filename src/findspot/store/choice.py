@@ -60,3 +60,12 @@ def stored_kind(folder: Path) -> str | None:
 def holds_index(folder: Path) -> bool:
     """Whether a folder has an index, or the local copy of one that is elsewhere."""
     return stored_kind(folder) is not None or (folder / CACHE / database.FILE_NAME).is_file()
+
+
+def check_kind(store: Store, given: object) -> None:
+    """A store named for one run is where a new index goes; an index elsewhere is not moved by that."""
+    if given not in (None, store.kind) and "://" not in str(given):
+        raise InvalidArgumentError(
+            f"This index is kept in the store '{store.kind}'.",
+            hint=f"Run `findspot store convert --to {given}` to move it.",
+        )

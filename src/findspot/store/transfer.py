@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import shutil
 
+from findspot.core.config import INDEX_FILE, StoreSettings, set_value
 from findspot.core.errors import IndexNotFoundError
+from findspot.store.choice import named_store
 from findspot.store.copying import remove_database
 from findspot.store.index import IndexStore
 from findspot.store.lance.store import CACHE, FINGERPRINTS, LanceStore
@@ -13,11 +15,20 @@ from findspot.store.protocol import Store
 _MOVING = "moving.sqlite"
 
 
-def convert(source: Store, target: Store) -> None:
-    """Fill the target with what the source holds; afterwards `let_go` of the source.
+def convert(source: Store, wanted: StoreSettings, project_path: str) -> Store:
+    """Move an index to another store of the same folder, which is returned.
 
-    Both have the same folder. Until the source is let go of, it is what the folder holds.
+    Until all of it is there, and the index's configuration says so, the source is what is read.
     """
+    target = named_store(wanted, source.folder, project_path)
+    fill(source, target)
+    set_value(source.folder / INDEX_FILE, "store", wanted.kind)
+    let_go(source, target)
+    return target
+
+
+def fill(source: Store, target: Store) -> None:
+    """Bring to the target what the source holds."""
     if not source.exists:
         raise IndexNotFoundError(str(source.folder), str(source.folder))
     path = source.folder / _MOVING

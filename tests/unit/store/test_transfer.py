@@ -14,7 +14,8 @@ from findspot.core.model import Corpus, Skip, SkipReason
 from findspot.store.choice import open_store, store_of_kind, stored_kind
 from findspot.store.lance.store import LanceStore
 from findspot.store.protocol import Store
-from findspot.store.transfer import convert, let_go
+from findspot.store.transfer import convert
+from findspot.store.transfer import fill as copy_over
 
 UNDECIDED = StoreSettings("default", None)
 
@@ -29,10 +30,7 @@ def fill(store: Store) -> None:
 
 
 def move(folder: Path, to: str) -> Store:
-    source, target = open_store(folder, "p", UNDECIDED), store_of_kind(to, folder, "p")
-    convert(source, target)
-    let_go(source, target)
-    return target
+    return convert(open_store(folder, "p", UNDECIDED), StoreSettings(to, None), "p")
 
 
 @pytest.mark.parametrize(("here", "there"), [("default", "lancedb"), ("lancedb", "default")])
@@ -64,7 +62,7 @@ def test_an_interrupted_move_leaves_the_index_where_it_was(tmp_path: Path) -> No
     first = store_of_kind("default", folder, "p")
     fill(first)
     expected = contents(first)
-    convert(first, LanceStore(folder, "p"))
+    copy_over(first, LanceStore(folder, "p"))
     assert stored_kind(folder) == "default"
     assert contents(open_store(folder, "p", UNDECIDED)) == expected
     assert contents(move(folder, "lancedb")) == expected
@@ -73,5 +71,5 @@ def test_an_interrupted_move_leaves_the_index_where_it_was(tmp_path: Path) -> No
 def test_nothing_cannot_be_moved(tmp_path: Path) -> None:
     folder = tmp_path / "index"
     with pytest.raises(IndexNotFoundError):
-        convert(store_of_kind("default", folder, "p"), store_of_kind("lancedb", folder, "p"))
+        convert(store_of_kind("default", folder, "p"), StoreSettings("lancedb", None), "p")
     assert not folder.exists()
