@@ -54,8 +54,8 @@ _NAMED = {
     "decorate": Relation.DECORATE,
     "use": Relation.TYPE_USE,
 }
-_WEAK = (Relation.CALL, Relation.TYPE_USE)
-"""What gives way to a better word for the same place: a decorator is called, a supertype is used."""
+_RANK = {Relation.TYPE_USE: 0, Relation.CALL: 1, Relation.INHERIT: 2, Relation.DECORATE: 3}
+"""The better word for one place wins: a decorator is called, a type is used where it is made."""
 _FUNCTIONS = re.compile("function|method|lambda|closure")
 """Types of nodes that return what is returned inside of them."""
 
@@ -88,6 +88,11 @@ class _Reading:
             found = found.parent
         return self.places[found] if found is not None else -1
 
+    def owner_of(self, place: int) -> int:
+        """The place of what encloses a definition, or -1."""
+        parent = self.definitions[place].parent
+        return self.places[parent] if parent is not None else -1
+
     def decorated(self, node: Node) -> int:
         """The definition that an annotation belongs to: around it, or directly below."""
         at, row = node.start_byte, node.start_point[0]
@@ -111,6 +116,9 @@ def read_references(
         _read(reading, match, grammar.language, path)
     references = sorted(reading.references.items(), key=lambda item: item[0][0])
     kept = tuple(reference for _, reference in references)
+    if grammar.language == "ruby":  # a bare name calls a method only where it is no variable
+        variables = {(binding.owner, binding.target) for binding in reading.bindings}
+        kept = tuple(r for r in kept if r.on or (r.owner, r.name) not in variables)
     return Facts(
         symbols.package or "",
         tuple(_definition(reading, d) for d in listed),
@@ -129,7 +137,7 @@ def _definition(reading: _Reading, definition: Definition) -> DefinitionFact:
 def _read(reading: _Reading, match: dict[str, list[Node]], language: str, path: str) -> None:
     for capture, nodes in match.items():
         if capture in _NAMED:
-            _refer(reading, _NAMED[capture], nodes[0], match.get("on"))
+            _refer(reading, _NAMED[capture], nodes[0], match.get("on"), language)
         elif capture == "type":
             _use_types(reading, nodes[0])
         elif capture in ("bind", "member", "field"):
@@ -141,14 +149,16 @@ def _read(reading: _Reading, match: dict[str, list[Node]], language: str, path: 
             reading.imports += read_imports(language, text, path, nodes[0].start_point[0] + 1)
 
 
-def _refer(reading: _Reading, relation: Relation, node: Node, on: list[Node] | None) -> None:
+def _refer(reading: _Reading, relation: Relation, node: Node, on: list[Node] | None, language: str) -> None:
     at = node.start_byte
     name, receiver = text_of(node, reading.source), ""
     if on:
         receiver = expression(text_of(on[0], reading.source))
         if receiver == LITERAL:
             return
-    if relation is not Relation.CALL:
+    if name == "new" and language == "ruby":  # the type is what is called
+        name, receiver = receiver or "class", ""
+    if relation is not Relation.CALL or not name.isidentifier():
         chain = f"{receiver}.{expression(name)}" if receiver else expression(name)
         receiver, _, name = chain.rpartition(".")
         name = name.removesuffix("[]").removesuffix("()")
@@ -157,7 +167,7 @@ def _refer(reading: _Reading, relation: Relation, node: Node, on: list[Node] | N
         return
     if name and name not in (UNKNOWN, LITERAL):
         known = reading.references.get((at, ""))
-        if known is None or known.relation in _WEAK:
+        if known is None or _RANK[relation] > _RANK[Relation(known.relation)]:
             line = node.start_point[0] + 1
             reading.references[at, ""] = ReferenceFact(relation, name, receiver, line, owner)
 
@@ -219,7 +229,9 @@ def _bind(reading: _Reading, capture: str, nodes: list[Node], match: dict[str, l
     for node in nodes:
         target, owner = expression(text_of(node, reading.source)), reading.owner(node.start_byte)
         if _is_name_of(reading, owner, target, node):
-            continue
+            if reading.definitions[owner].kind != "property":
+                continue
+            owner = reading.owner_of(owner)
         made = value
         if capture == "member" and value not in (UNKNOWN, LITERAL):
             made = f"{value}.{target}" if "|" not in value else UNKNOWN

@@ -13,9 +13,8 @@ MAX_DEPTH = 6
 """Of brackets in brackets that are looked into."""
 
 _PLAIN = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*\Z")
-_LEAD = re.compile(
-    r"(?:(?:await|new|yield from|yield|try[?!]?|throw|typeof|go|defer|mut|ref|out|move)\b\s*|[&*]+|<-)\s*"
-)
+_KEYWORDS = r"await|new(?=\s)|yield from|yield|try[?!]?|throw|typeof|go|defer|mut|ref|out|move"
+_LEAD = re.compile(rf"(?:(?:{_KEYWORDS})\b\s*|[&*]+|<-)\s*")
 _CONSTANTS = r"(?:None|null|nil|true|false|True|False|undefined)\b"
 _LITERAL = re.compile(rf"[rbfuRBFU@$]{{0,2}}[\"'`]|[\d\[{{]|{_CONSTANTS}|-\d")
 _ROOT = re.compile(r"(@@?|\$|#|::|\\)?([A-Za-z_][\w$]*(?:\\[A-Za-z_]\w*)*)")
@@ -46,7 +45,7 @@ def expression(text: str, depth: int = 0) -> str:
     root = _ROOT.match(text)
     if root is None:
         return UNKNOWN
-    start = f"self.{root[2]}" if root[1] in ("@", "@@") else root[2].rpartition("\\")[2]
+    start = f"self.@{root[2]}" if root[1] in ("@", "@@") else root[2].rpartition("\\")[2]
     return _chain(start, text, root.end(), depth)
 
 

@@ -10,12 +10,15 @@ import posixpath
 import re
 from collections.abc import Callable, Iterator
 
+from findspot.chunk.references_expressions import split
 from findspot.core.facts import DEFAULT, WHOLE, ImportFact
 
 _SPACE = re.compile(r"\s+")
 _QUOTED = re.compile(r"""["'<`]([^"'<>`]+)["'>`]""")
 _ALIAS = re.compile(r"\s+as\s+")
 _BRACES = re.compile(r"\{(.*?)\}", re.DOTALL)
+_RUST_ROOTS = ("main.rs", "lib.rs", "mod.rs")
+"""Files whose modules lie beside them rather than in a folder of their name."""
 _NAME = re.compile(r"[A-Za-z_$][\w$]*")
 
 Found = tuple[str, str, str]
@@ -117,9 +120,106 @@ def _specifiers(group: str, alias: re.Pattern[str]) -> Iterator[tuple[str, str]]
             yield words[0], words[-1]
 
 
+def _go(text: str, path: str) -> Iterator[Found]:
+    module = _quoted(text)
+    alias = text.partition('"')[0].strip()
+    yield (WHOLE if alias == "." else alias or module.rpartition("/")[2]), module, WHOLE
+
+
+def _jvm(text: str, path: str) -> Iterator[Found]:
+    name, _, alias = re.sub(r"^import\s+(?:static\s+)?", "", text).partition(" as ")
+    module, _, last = name.strip().rpartition(".")
+    yield (alias.strip() or last), module, last
+
+
+def _rust(text: str, path: str) -> Iterator[Found]:
+    body = re.sub(r"^(?:pub(?:\([^)]*\))?\s+)?", "", text)
+    if body.startswith("mod "):
+        folder = (
+            posixpath.dirname(path) if posixpath.basename(path) in _RUST_ROOTS else path.removesuffix(".rs")
+        )
+        name = body[4:].strip()
+        yield name, f"/{folder}/{name}" if folder else f"/{name}", WHOLE
+        return
+    yield from _rust_tree(body.removeprefix("use ").strip(), "")
+
+
+def _rust_tree(text: str, above: str) -> Iterator[Found]:
+    """The names of `a::{b, c::{d as e}, self}`."""
+    head, brace, rest = text.partition("{")
+    if brace:
+        prefix = above + head
+        for part in split(rest.rpartition("}")[0], ","):
+            if part.strip():
+                yield from _rust_tree(part.strip(), prefix)
+        return
+    name, _, alias = (above + text).partition(" as ")
+    module, _, last = name.strip().rpartition("::")
+    if last == "self":
+        module, _, last = module.rpartition("::")
+    yield (alias.strip() or last), module, last
+
+
+def _c(text: str, path: str) -> Iterator[Found]:
+    if text.startswith("#"):
+        quoted = _QUOTED.search(text)
+        if quoted:
+            yield "", (beside(path, quoted[1]) if '"' in text else quoted[1]), WHOLE
+        return
+    name = text.removeprefix("using").strip()
+    if not name.startswith("namespace"):
+        module, _, last = name.rpartition("::")
+        yield last, module.replace("::", "."), last
+
+
+def _csharp(text: str, path: str) -> Iterator[Found]:
+    name = re.sub(r"^(?:global )?using\s+(?:static\s+)?", "", text)
+    alias, equals, target = name.partition("=")
+    if equals:
+        module, _, last = target.strip().rpartition(".")
+        yield alias.strip(), module, last
+    else:
+        yield WHOLE, name.strip(), WHOLE
+
+
+def _ruby(text: str, path: str) -> Iterator[Found]:
+    module = _quoted(text)
+    yield "", (beside(path, module) if "require_relative" in text else module), WHOLE
+
+
+def _php(text: str, path: str) -> Iterator[Found]:
+    body = re.sub(r"^use\s+(?:function\s+|const\s+)?", "", text)
+    group = _BRACES.search(body)
+    prefix = body[: group.start()].strip().rstrip("\\") + "\\" if group else ""
+    for part in (group[1] if group else body).split(","):
+        name, _, alias = part.strip().partition(" as ")
+        module, _, last = (prefix + name.strip().lstrip("\\")).rpartition("\\")
+        if last:
+            yield (alias.strip() or last), module.replace("\\", "."), last
+
+
+def _swift(text: str, path: str) -> Iterator[Found]:
+    yield "", text.rpartition(" ")[2], WHOLE
+
+
+def _quoted(text: str) -> str:
+    found = _QUOTED.search(text)
+    return found[1] if found else ""
+
+
 READERS: dict[str, Callable[[str, str], Iterator[Found]]] = {
     "python": _python,
     "javascript": _javascript,
     "typescript": _javascript,
     "tsx": _javascript,
+    "go": _go,
+    "java": _jvm,
+    "kotlin": _jvm,
+    "rust": _rust,
+    "c": _c,
+    "cpp": _c,
+    "csharp": _csharp,
+    "ruby": _ruby,
+    "php": _php,
+    "swift": _swift,
 }

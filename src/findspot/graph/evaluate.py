@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 import threading
 
 from findspot.core.facts import DEFAULT, LITERAL, RETURNED, UNKNOWN, WHOLE, ImportFact
 from findspot.graph.modules import Modules
-from findspot.graph.sources import VALUE_KINDS, Def, Sources, SourceView
+from findspot.graph.packages import Packages, is_top
+from findspot.graph.sources import SATELLITE_KINDS, VALUE_KINDS, Def, Sources, SourceView
 from findspot.graph.types import Types
-from findspot.graph.values import EXTERNAL, IMPORTED, INFERRED, MEMBER, TYPED, Value, What
+from findspot.graph.values import EXTERNAL, IMPORTED, INFERRED, MEMBER, SHARED, TYPED, Value, What
 
 MAX_STEPS = 24
 """Expressions within expressions followed for one reference; real code needs a handful."""
@@ -17,12 +19,17 @@ MAX_STEPS = 24
 MAX_RETURNS = 4
 """`return` statements looked at where no type is declared."""
 
+PACKAGED = frozenset({"jvm", "csharp", "php"})
+"""Families whose imports name packages, not files."""
 _SELVES = frozenset({"self", "this"})
 _OWN_TYPES = frozenset({"cls", "Self", "static", "class"})
+_ALSO_OWN_TYPES = frozenset({("php", "self"), ("ruby", "new")})
 _PARENTS = frozenset({"super", "parent", "base"})
 _PROPERTIES = frozenset({"property", "cached_property", "classproperty", "hybrid_property"})
-_STEP = re.compile(r"\(\)|\[\]|\.[\w$]+")
+_STEP = re.compile(r"\(\)|\[\]|\.[\w$@]+")
 _ROOT = re.compile(r"[.(\[|]")
+_TYPES = (What.TYPE, What.EXTERNAL)
+_TYPES_OF_JAVASCRIPT = (What.TYPE, What.FUNCTION, What.EXTERNAL)
 
 Values = list[Value]
 Scope = dict[str, list[tuple[int, str]]]
@@ -34,6 +41,7 @@ class Evaluator:
     def __init__(self, sources: Sources) -> None:
         self.sources = sources
         self.modules = Modules(sources)
+        self.packages = Packages(sources)
         self.types = Types(sources, self.named_types)
         self._names: dict[tuple[int, int, str], Values | None] = {}
         self._exported: dict[tuple[int, str], Values | None] = {}
@@ -79,10 +87,15 @@ class Evaluator:
 
     def root(self, name: str, view: SourceView, owner: Def | None) -> Values:
         """The value of a bare name, `self` and its like included; nothing where it is unknown."""
-        if name in _SELVES or name in _OWN_TYPES or name in _PARENTS:
+        family = view.traits.family
+        if family == "rust" and name in ("crate", "super"):
+            modules = [self.sources.at(path) for path in self.modules.resolve(view, name)]
+            return [Value(What.MODULE, module) for module in modules if module is not None]
+        own_type = name in _OWN_TYPES or (family, name) in _ALSO_OWN_TYPES
+        if own_type or name in _SELVES or name in _PARENTS:
             around = self.types.around(owner)
             if around is not None:
-                what = What.INSTANCE if name in _SELVES else What.TYPE if name in _OWN_TYPES else What.PARENT
+                what = What.TYPE if own_type else What.INSTANCE if name in _SELVES else What.PARENT
                 return [Value(what, around, MEMBER)]
             if name in _SELVES:
                 return []
@@ -115,9 +128,9 @@ class Evaluator:
 
     def _in_scope(self, name: str, scope: Def, innermost: bool) -> Values | None:
         if scope.is_type and scope.kind != "module":
-            if not innermost and not scope.file.traits.bare_members:
-                return None
             if not scope.file.traits.bare_members:
+                if not innermost or scope.file.traits.family != "python":
+                    return None
                 return self._local(name, scope.children.get(name), scope.bindings, scope.file)
             found = self.attribute(Value(What.INSTANCE, self.types.home(scope)), name)
             return found if found and found != [EXTERNAL] else None
@@ -126,8 +139,10 @@ class Evaluator:
     def _local(
         self, name: str, definitions: list[Def] | None, bindings: Scope, view: SourceView
     ) -> Values | None:
-        if definitions:
-            return [value for definition in definitions[-2:] for value in self.of_definition(definition)]
+        named = [d for d in definitions or () if not d.scope and not d.makes_its_type]
+        named = [d for d in named if d.kind not in SATELLITE_KINDS] or named
+        if named:
+            return [value for definition in named[-2:] for value in self.of_definition(definition)]
         if name in bindings:
             return self._bound(bindings[name], view, name)
         return None
@@ -139,14 +154,17 @@ class Evaluator:
             owner = view.owner(place)
             if owner is not None and name and _ROOT.split(value, maxsplit=1)[0] == name:
                 owner = owner.parent  # a name made from itself is made from that of the scope around
-            found += self.value_of(value, view, owner)
+            made = self.value_of(value, view, owner)
+            if view.traits.calls_bare:
+                made = [v for m in made for v in (self.called(m) if m.what is What.FUNCTION else [m])]
+            found += made
         known = [value for value in found if value.what is not What.EXTERNAL]
         return list(dict.fromkeys(known or found))
 
     def of_definition(self, definition: Def) -> Values:
         """A definition as a value."""
         if definition.is_type:
-            return [Value(What.TYPE, definition)]
+            return [Value(What.TYPE, self.types.home(definition))]
         if definition.kind in VALUE_KINDS:
             if definition.children and definition.file.traits.family == "js":
                 return [Value(What.INSTANCE, definition)]  # an object with functions of its own
@@ -172,10 +190,14 @@ class Evaluator:
 
     def _shared(self, name: str, view: SourceView) -> Values | None:
         """Names that other files share with this one unsaid; Python and JavaScript have none."""
-        return None
+        found = self.packages.visible(name, view)
+        return [v.through(SHARED) for d in found for v in self.of_definition(d)] if found else None
 
     def imported(self, fact: ImportFact, view: SourceView) -> Values:
         """What an import brings in: `EXTERNAL` where its module is not of the project."""
+        if view.traits.family in PACKAGED:
+            named = self.packages.named(fact, view)
+            return [v.through(IMPORTED) for d in named for v in self.of_definition(d)] or [EXTERNAL]
         found: Values = []
         targets = self.modules.resolve(view, fact.module)
         for target in targets:
@@ -223,11 +245,13 @@ class Evaluator:
             return [v.through(value.trust) for v in self._of_module(value.of, name)]
         if value.what is What.FOLDER and isinstance(value.of, str):
             return self._in_folder(value.of, name)
+        if value.what is What.FUNCTION and isinstance(value.of, Def) and value.of.file.traits.calls_bare:
+            return [v for made in self.called(value) for v in self.attribute(made, name)]
         if isinstance(value.of, Def) and value.what in (What.INSTANCE, What.TYPE):
             return self._of_type(value, value.of, name)
         if isinstance(value.of, Def) and value.what is What.PARENT:
             return self._of_parent(value.of, name)
-        return [EXTERNAL] if value.what is What.EXTERNAL else []
+        return [EXTERNAL] if value.what in (What.EXTERNAL, What.ELEMENTS) else []
 
     def _of_module(self, view: SourceView, name: str) -> Values:
         """A name of a module, or a member of what it exports as a whole."""
@@ -238,6 +262,8 @@ class Evaluator:
         return found
 
     def _in_folder(self, folder: str, name: str) -> Values:
+        if not self.modules.has_python(folder):
+            return [v.through(IMPORTED) for d in self._tops_in(folder, name) for v in self.of_definition(d)]
         path = self.modules.package(folder, name)
         module = self.sources.at(path) if path else None
         if module is not None:
@@ -245,22 +271,36 @@ class Evaluator:
         below = f"{folder}/{name}"
         return [Value(What.FOLDER, below, IMPORTED)] if self.modules.is_folder(below) else []
 
+    def _tops_in(self, folder: str, name: str) -> list[Def]:
+        """The definitions of a Go package, which is a folder."""
+        found = self.sources.defining(name, "go")
+        return [d for d in found if is_top(d) and posixpath.dirname(d.file.path) == folder]
+
     def _of_type(self, value: Value, of: Def, name: str) -> Values:
+        if name == "new" and of.file.traits.family == "ruby" and value.what is What.TYPE:
+            return [Value(What.INSTANCE, of, value.trust)]
         member = self.types.member(of, name)
         if member is not None and member.kind not in VALUE_KINDS:
             if member.is_type:
                 return [Value(What.TYPE, member, value.trust)]
             function = Value(What.FUNCTION, member, value.trust, of)
+            if of.file.traits.bare_members:  # a field and a method may have one name
+                return [function, *self._fields(value, of, name)]
             if value.what is What.INSTANCE and member.file.decorated_by(member, _PROPERTIES):
                 return self.called(function)
             return [function]
+        fields = self._fields(value, of, name)
+        if fields or member is not None:
+            return fields
+        return [EXTERNAL] if self.types.opaque(of) else []
+
+    def _fields(self, value: Value, of: Def, name: str) -> Values:
+        """What the nearest of its types binds an attribute to."""
         for owner in (of, *self.types.ancestors(of)):
-            bindings = owner.bindings.get(name)
+            bindings = owner.bindings.get(name) or owner.bindings.get(f"@{name}")
             if bindings:
                 return [v.through(value.trust) for v in self._bound(bindings, owner.file)]
-        if member is not None:
-            return []
-        return [EXTERNAL] if self.types.opaque(of) else []
+        return []
 
     def _of_parent(self, of: Def, name: str) -> Values:
         parents, external = self.types.parents(of)
@@ -284,6 +324,8 @@ class Evaluator:
                 return [Value(What.INSTANCE, value.of, min(value.trust, TYPED))]
             return self._returned(value.of, value)
         if value.what is What.INSTANCE and isinstance(value.of, Def):
+            if value.of.file.traits.family == "ruby":
+                return [value]
             method = self.types.member(value.of, "__call__")
             return self._returned(method, value) if method is not None else []
         return [EXTERNAL] if value.what is What.EXTERNAL else []
@@ -325,5 +367,24 @@ class Evaluator:
         if name in ("Self", "self", "static", "this"):
             around = self.types.around(owner)
             return [Value(What.TYPE, around)] if around is not None else []
-        found = self._chain(name, view, owner)
-        return [value for value in found if value.what in (What.TYPE, What.EXTERNAL)]
+        if "." in name:
+            found = self._chain(name, view, owner)
+        else:
+            nested = self._nested_type(name, owner)
+            outside = None if nested else self.lookup(name, view, None)
+            found = nested or ([EXTERNAL] if outside is None else outside)
+        kinds = _TYPES_OF_JAVASCRIPT if view.language == "javascript" else _TYPES
+        return [value for value in found if value.what in kinds]
+
+    def _nested_type(self, name: str, owner: Def | None) -> Values:
+        """A type defined in what is around; variables of the same name are none."""
+        for scope in (owner, *owner.around) if owner is not None else ():
+            if scope.name == name and scope.is_type:
+                return [Value(What.TYPE, self.types.home(scope))]
+            inside = [d for d in scope.children.get(name, ()) if d.is_type]
+            if not inside and scope.is_type and scope.file.traits.bare_members:
+                member = self.types.member(self.types.home(scope), name)
+                inside = [member] if member is not None and member.is_type else []
+            if inside:
+                return [Value(What.TYPE, self.types.home(inside[0]))]
+        return []

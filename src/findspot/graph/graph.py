@@ -7,16 +7,18 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
-from findspot.core.facts import ReferenceFact, Relation
+from findspot.core.facts import WHOLE, ReferenceFact, Relation
 from findspot.graph.evaluate import Evaluator
 from findspot.graph.model import Edge, Node, Outline, Unresolved
 from findspot.graph.reach import OWN_NAMES, Reach, module_names
 from findspot.graph.resolve import Resolver, Target
 from findspot.graph.sources import SATELLITE_KINDS, VALUE_KINDS, Def, Sources, SourceView
-from findspot.graph.values import DISPATCHED, FLOOR, IMPORTED
+from findspot.graph.values import DISPATCHED, FLOOR, IMPORTED, STRUCTURAL
 from findspot.store.snapshot import Snapshot
 
 ALL = tuple(Relation)
+WHOLE_PACKAGES = frozenset({"go", "jvm", "csharp"})
+"""Families that import packages of several files at once."""
 
 
 @dataclass(slots=True)
@@ -106,6 +108,8 @@ class Graph:
         ]
         if Relation.IMPORT in wanted and place == -1:
             edges += self.imports_of(node.path)
+        if Relation.INHERIT in wanted and definition is not None:
+            edges += self._structural(definition)
         if Relation.OVERRIDE in wanted and definition is not None:
             edges += self._overriding(definition)
         return _sorted(edges)
@@ -217,6 +221,20 @@ class Graph:
             self._memo.incoming[key] = tuple(self._find_incoming(target, relation))
         return self._memo.incoming[key]
 
+    def _structural(self, of: Def) -> Iterator[Edge]:
+        """The interfaces of Go that a type satisfies without saying so."""
+        methods = {m.name for m in self._types.members(of) if m.scope}
+        seen = set()
+        for name in sorted(methods) if of.kind == "struct" and of.file.traits.family == "go" else ():
+            for other in self._sources.defining(name, "go"):
+                interface = other.parent
+                if interface is not None and interface.kind == "interface" and interface not in seen:
+                    seen.add(interface)
+                    wanted = [interface, *self._types.ancestors(interface)]
+                    if all(self._types.member(of, m.name) for t in wanted for m in self._types.members(t)):
+                        lines = of.file.path, of.line
+                        yield Edge(of.node, interface.node, Relation.INHERIT, *lines, STRUCTURAL)
+
     def _find_incoming(self, target: Def, relation: Relation) -> Iterator[Edge]:
         if relation is Relation.IMPORT:
             names = self._reach.names(target) | module_names(target.file.path)
@@ -227,6 +245,12 @@ class Graph:
         if relation is Relation.OVERRIDE:
             yield from (e for e in self._overridden_by(target) if self._overrides_first(e, target))
             return
+        if relation is Relation.INHERIT and target.kind == "interface" and target.file.traits.family == "go":
+            for method in self._types.members(target)[:1]:
+                for other in self._sources.defining(method.name, "go"):
+                    around = self._types.around(other) if other.scope else None
+                    if around is not None:
+                        yield from (e for e in self._structural(around) if e.target == target.node)
         for view, names in self._uses(target, relation):
             for name in names:
                 for reference in view.by_name.get(name, ()):
@@ -241,16 +265,28 @@ class Graph:
             names = names | OWN_NAMES
             below = (self._sources.at(edge.source.path) for edge in self._incoming(target, Relation.INHERIT))
             views |= {view.id: view for view in (target.file, *below) if view is not None}
-        for file_id in sorted(views):
-            yield views[file_id], names
+        elif relation is Relation.CALL and target.file.traits.family == "ruby":
+            names = names | {"super"}
+            views |= {view.id: view for view in self._below(target)}
+        yield from ((view, names) for view in dict.fromkeys(views.values()))
+
+    def _below(self, method: Def) -> list[SourceView]:
+        """The files of the types that inherit a method."""
+        around = self._types.around(method)
+        edges = self.implementers(around.node) if around is not None else []
+        return [view for edge in edges if (view := self._sources.at(edge.path)) is not None]
 
     def _inheriting(self, of: Def) -> Iterator[Edge]:
         for part in (of, *(s for s in self._types.satellites(of) if s.kind in SATELLITE_KINDS)):
             for reference in part.file.by_owner.get(part.place, ()):
                 if reference.relation == Relation.INHERIT:
                     yield from self._edges(part.file, reference)
+        yield from self._structural(of)
 
     def _overriding(self, method: Def) -> Iterator[Edge]:
+        around = self._types.around(method)
+        if around is not None and self._types.own(around, method.name) is not method:
+            return  # declared here and defined elsewhere: the definition overrides
         for other in self._resolver.overridden(method)[:1]:
             yield Edge(method.node, other.node, Relation.OVERRIDE, method.file.path, method.line, IMPORTED)
 
@@ -270,12 +306,16 @@ class Graph:
                 yield Edge(own.node, method.node, Relation.OVERRIDE, own.file.path, own.line, IMPORTED)
 
     def _import_edges(self, view: SourceView) -> Iterator[Edge]:
+        evaluator = self._resolver.evaluator
         for fact in view.facts.imports:
-            named = self._resolver.evaluator.imported(fact, view)
+            named = evaluator.imported(fact, view)
             targets: list[Target] = [v.of for v in named if isinstance(v.of, Def | SourceView)]
             if not targets:
-                paths = self._resolver.evaluator.modules.resolve(view, fact.module)
+                paths = evaluator.modules.resolve(view, fact.module)
                 targets = [other for path in paths if (other := self._sources.at(path)) is not None]
+            if not targets and fact.original == WHOLE and view.traits.family in WHOLE_PACKAGES:
+                folder = evaluator.modules.folder(view, fact)
+                targets = list(evaluator.packages.used_of(fact.module, folder, view))
             for target in dict.fromkeys(targets):
                 yield Edge(view.node, target.node, Relation.IMPORT, view.path, fact.line, IMPORTED)
 

@@ -11,6 +11,7 @@ from findspot.graph.sources import Sources, SourceView
 from findspot.graph.workspaces import Workspaces
 
 _PYTHON_ENDS = (".py", "/__init__.py", ".pyi", "/__init__.pyi")
+_RUST_ENDS = (".rs", "/mod.rs", "/lib.rs", "/main.rs")
 _JS_SUFFIXES = (".ts", ".tsx", ".mts", ".cts", ".d.ts", ".js", ".jsx", ".mjs", ".cjs")
 _JS_ENDS = ("", *_JS_SUFFIXES, *(f"/index{suffix}" for suffix in _JS_SUFFIXES))
 _COMPILED = {".js": (".ts", ".tsx"), ".jsx": (".tsx",), ".mjs": (".mts",), ".cjs": (".cts",)}
@@ -40,6 +41,44 @@ class Modules:
             yield from self._python(folder, module)
         elif family == "js":
             yield from self._javascript(folder, module)
+        elif family == "rust":
+            yield from self._rust(view.path, module)
+        elif family in ("c", "ruby"):
+            yield from self._by_path(folder, module, (".rb",) if family == "ruby" else ("",))
+
+    def _by_path(self, folder: str, module: str, ends: tuple[str, ...]) -> Iterator[str]:
+        """A file beside the importing one, or the nearest whose path ends in what is named."""
+        found = list(self._first(module.lstrip("/"), ("", *ends)))
+        wanted = f"/{posixpath.basename(module)}" if module.startswith("/") else f"/{module}"
+        if not found:
+            alike = [path for path in self._paths if f"/{path}".endswith(tuple(wanted + end for end in ends))]
+            found = sorted(alike, key=lambda path: (-len(posixpath.commonprefix([path, folder])), path))[:1]
+        yield from found
+
+    def _rust(self, path: str, module: str) -> Iterator[str]:
+        """The file of a module path: from the crate's root, from the module around, or from here."""
+        if module.startswith("/"):
+            yield from self._first(module[1:], _RUST_ENDS)
+            return
+        parts = module.split("::")
+        stem = path.removesuffix(".rs")
+        is_root = posixpath.basename(path) in ("main.rs", "lib.rs", "mod.rs")
+        here = posixpath.dirname(path) if is_root else stem
+        crate = path[: path.rfind("src/") + 3] if "src/" in path else posixpath.dirname(path)
+        if parts[0] == "crate":
+            starts = [crate]
+        elif parts[0] in ("self", "super"):
+            while parts and parts[0] in ("self", "super"):
+                here = posixpath.dirname(here) if parts[0] == "super" else here
+                parts = parts[1:]
+            starts, parts = [here], ["", *parts]
+        else:
+            starts, parts = [here, posixpath.dirname(here), crate], ["", *parts]
+        for start in starts:
+            found = list(self._first("/".join([start, *parts[1:]]).strip("/"), _RUST_ENDS))
+            if found:
+                yield from found
+                return
 
     def submodule(self, path: str, name: str) -> str | None:
         """A module inside of a Python package, given the path of its `__init__`."""
@@ -118,11 +157,35 @@ class Modules:
 
     def folder(self, view: SourceView, fact: ImportFact) -> str | None:
         """The folder that a module without a file of its own is."""
+        if view.traits.family == "go":
+            return self._go_folder(fact.module)
         if view.traits.family != "python":
             return None
         module = fact.module if fact.original == WHOLE else f"{fact.module}.{fact.original}"
         below = module.replace(".", "/").lstrip("/")
         return below if self.is_folder(below) else None
+
+    def _go_folder(self, module: str) -> str | None:
+        """The folder that the path of a Go package ends in; the longest such folder."""
+        parts = module.split("/")
+        for first in range(len(parts)):
+            below = "/".join(parts[first:])
+            if below in self._go_folders:
+                return below
+        return "" if "" in self._go_folders and module.rpartition("/")[2] == self._go_root else None
+
+    @cached_property
+    def _go_folders(self) -> set[str]:
+        return {posixpath.dirname(path) for path in self._paths if path.endswith(".go")}
+
+    @cached_property
+    def _go_root(self) -> str:
+        """The last part of the module's own path: what imports of the root folder end in."""
+        text = self._sources.text("go.mod") if "go.mod" in self._paths else ""
+        return text.partition("module ")[2].split("\n")[0].strip().rpartition("/")[2]
+
+    def has_python(self, folder: str) -> bool:
+        return folder not in self._go_folders
 
     def is_folder(self, path: str) -> bool:
         return path in self._folders

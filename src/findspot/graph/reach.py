@@ -8,7 +8,7 @@ from findspot.core.facts import DEFAULT, WHOLE, module_name
 from findspot.graph.modules import Modules
 from findspot.graph.sources import Def, Sources
 
-OWN_NAMES = frozenset({"cls", "super", "Self", "static", "self", "parent", "base"})
+OWN_NAMES = frozenset({"cls", "super", "Self", "static", "self", "parent", "base", "class"})
 """What a type and its subtypes are called by their own code."""
 
 _INDEXES = frozenset({"__init__", "index", "mod", "lib", "main"})
@@ -26,7 +26,7 @@ class Reach:
     def names(self, target: Def) -> set[str]:
         """The name of a definition, and what files that import it call it."""
         known = {target.name}
-        fresh = {target.name} | self._as_a_whole(target)
+        fresh = {target.name, target.name.removesuffix("Attribute")} | self._as_a_whole(target)
         for _ in range(_MAX_RENAMINGS):
             known |= fresh
             fresh = {other for name in fresh for other in self._renamings(name)} - known
@@ -35,7 +35,7 @@ class Reach:
         return known
 
     def _renamings(self, name: str) -> set[str]:
-        found = set()
+        found: set[str] = set()
         for view in self._sources.naming(name):
             found.update(fact.local for fact in view.facts.imports if fact.original == name)
             for other, bindings in view.bindings.items() if view.traits.family == "js" else ():

@@ -8,6 +8,7 @@ from findspot.core.facts import ReferenceFact, Relation
 from findspot.graph.common import COMMON_METHODS
 from findspot.graph.evaluate import Evaluator
 from findspot.graph.sources import VALUE_KINDS, Def, SourceView
+from findspot.graph.values import EXTERNAL as NOTHING
 from findspot.graph.values import UNIQUE, Value, What
 from findspot.rank.roles import Role, role_of
 
@@ -51,13 +52,27 @@ class Resolver:
             if not receivers:
                 return self._by_name(view, reference)
             values = [v for receiver in receivers for v in self.evaluator.attribute(receiver, reference.name)]
-            if not values:
-                return self._by_name(view, reference)
+            is_kotlin = view.language == "kotlin"
+            if not values or (is_kotlin and values == [NOTHING]):
+                extension = self.evaluator.lookup(reference.name, view, None) if is_kotlin else None
+                return self._targets(extension) if extension else self._by_name(view, reference)
         else:
-            if reference.name == "super" and view.traits.family == "python":
-                return Resolution(reason=EXTERNAL)  # it calls nothing: the member that follows does
-            values = self.evaluator.root(reference.name, view, owner)
+            values = self._bare(reference, view, owner)
         return self._targets(values)
+
+    def _bare(self, reference: ReferenceFact, view: SourceView, owner: Def | None) -> list[Value]:
+        """What a name without a receiver is."""
+        name, family = reference.name, view.traits.family
+        if reference.relation in (Relation.TYPE_USE, Relation.INHERIT):
+            return self.evaluator.named_types(name, view, owner)
+        if name == "super" and family == "python":
+            return [NOTHING]  # it calls nothing: the member that follows does
+        values = self.evaluator.root(name, view, owner)
+        if name == "super" and family == "ruby" and owner is not None:
+            return [v for value in values for v in self.evaluator.attribute(value, owner.name)]
+        if reference.relation == Relation.DECORATE and family == "csharp" and NOTHING in values:
+            return self.evaluator.root(f"{name}Attribute", view, owner)
+        return values
 
     def _targets(self, values: list[Value]) -> Resolution:
         found: dict[Target, float] = {}

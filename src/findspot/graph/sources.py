@@ -41,6 +41,12 @@ class Def:
         """Name → the place of the definition in which its value is read, and the value."""
 
     @property
+    def makes_its_type(self) -> bool:
+        """Whether it is a constructor, which is called by the name of its type."""
+        around = self.scope.rpartition(".")[2] or (self.parent.name if self.parent is not None else "")
+        return self.kind == "constructor" or (self.name == around and not self.is_type)
+
+    @property
     def is_type(self) -> bool:
         return self.kind in TYPE_KINDS
 

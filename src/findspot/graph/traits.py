@@ -16,6 +16,8 @@ class Traits:
     """Whether a method names members of its type without `this`."""
     satellites: bool = False
     """Whether members of a type may stand outside of it."""
+    calls_bare: bool = False
+    """Whether naming a function calls it."""
     constructors: frozenset[str] = frozenset()
     """What constructors are called, besides the name of their type."""
 
@@ -32,7 +34,9 @@ _TABLE = {
     "c": Traits("c", "project"),
     "cpp": Traits("c", "project", bare_members=True, satellites=True),
     "csharp": Traits("csharp", "project", bare_members=True),
-    "ruby": Traits("ruby", "project", bare_members=True, constructors=frozenset({"initialize"})),
+    "ruby": Traits(
+        "ruby", "project", bare_members=True, calls_bare=True, constructors=frozenset({"initialize"})
+    ),
     "php": Traits("php", "package", constructors=frozenset({"__construct"})),
     "swift": Traits("swift", "project", bare_members=True, satellites=True, constructors=frozenset({"init"})),
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from findspot.core.facts import ALIASED, ReferenceFact, Relation
-from findspot.graph.sources import SATELLITE_KINDS, Def, Sources, SourceView
+from findspot.graph.sources import SATELLITE_KINDS, VALUE_KINDS, Def, Sources, SourceView
 from findspot.graph.values import Value, What
 
 MAX_ANCESTORS = 60
@@ -118,15 +118,22 @@ class Types:
 
     def own(self, of: Def, name: str) -> Def | None:
         """A member that the type itself, or an extension of it, defines."""
-        found = of.children.get(name)
+        family = of.file.traits.family
+        if family == "c":  # what is declared in the class is mostly defined outside of it
+            outside = next((p for p in self.satellites(of) if p.scope and p.name == name), None)
+            if outside is not None:
+                return outside
+        found = [d for d in of.children.get(name, ()) if not d.makes_its_type]
         if found:
-            return found[-1] if of.file.traits.family == "python" else found[0]
+            callable_ = [d for d in found if d.kind not in VALUE_KINDS] or found
+            return callable_[-1] if family == "python" else callable_[0]
         for part in self.satellites(of):
             if part.scope and part.name == name:
                 return part
             if part.kind in SATELLITE_KINDS and name in part.children:
                 return part.children[name][0]
-        return None
+        companion = of.children.get("companion") if family == "jvm" else None
+        return companion[0].children.get(name, [None])[0] if companion else None
 
     def member(self, of: Def, name: str) -> Def | None:
         """A member, its own or the nearest inherited one."""
@@ -148,6 +155,10 @@ class Types:
 
     def constructor(self, of: Def) -> Def | None:
         """The method that runs when an instance is made."""
+        for owner in (of, *self.ancestors(of)):
+            found = next((m for m in self.members(owner) if m.makes_its_type), None)
+            if found is not None:
+                return found
         for name in of.file.traits.constructors:
             found = self.member(of, name)
             if found is not None:

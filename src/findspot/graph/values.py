@@ -19,6 +19,8 @@ INFERRED = 0.85
 """What a function without a declared type returns, read from its `return` statements."""
 SHARED = 0.9
 """Visible to all files of a package or folder, and the only one of its name there."""
+STRUCTURAL = 0.8
+"""A type of Go that has all methods of an interface; their parameters are not compared."""
 UNIQUE = 0.6
 """Nothing but the name is known, and the project has one definition of it (or one and its overrides)."""
 DISPATCHED = 0.4
