@@ -78,6 +78,17 @@ def with_skips(window: Page) -> None:
     expect(window.locator(".fine")).to_be_visible()
 
 
+def with_relations(window: Page) -> None:
+    window.get_by_label("Name of a function, method or class").fill("price_of")
+    window.keyboard.press("Enter")
+    expect(window.locator(".centre")).to_be_visible()
+    window.locator("[data-path='src']").press("Enter")
+    cart = window.locator("[data-path='src/shop/cart.py']")
+    expect(window.locator(".links h3")).to_be_visible()
+    cart.focus()
+    expect(window.locator(".cell.imported")).to_be_visible()
+
+
 def ready(selector: str) -> Callable[[Page], None]:
     return lambda window: expect(window.locator(selector).first).to_be_visible()
 
@@ -92,6 +103,7 @@ LOOKS: dict[str, tuple[str, Callable[[Page], None]]] = {
     "keys": ("search", with_keys),
     "projects": ("projects", ready(".card")),
     "project": ("project", with_skips),
+    "relations": ("project", with_relations),
     "tools": ("tools", ready(".arguments")),
 }
 

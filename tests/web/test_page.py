@@ -270,6 +270,31 @@ class TestProject:
         window.get_by_role("button", name="denied").click()
         expect(window.get_by_role("region", name="Files left out")).to_contain_text(".env")
 
+    def test_the_map_shows_what_imports_what(self, visit: Visit, page: Served) -> None:
+        window = visit(f"{page.address}#/project")
+        window.locator("[data-path='src']").press("Enter")
+        cart = window.locator("[data-path='src/shop/cart.py']")
+        expect(cart).to_be_visible()
+        expect(window.locator(".links h3")).to_be_visible()
+        cart.focus()
+        expect(window.locator(".cell.imported")).to_have_attribute("data-path", "src/shop/prices.py")
+        expect(window.locator(".links")).to_contain_text("prices.py")
+        cart.press("Enter")
+        expect(window.get_by_role("dialog")).to_contain_text("The cart of a customer")
+
+    def test_callers_are_followed_from_a_result(self, visit: Visit) -> None:
+        window = visit()
+        search(window, "price_of")
+        window.get_by_role("link", name="Callers").click()
+        callers = window.get_by_role("region", name="Called by")
+        expect(callers).to_contain_text("Cart.total")
+        callers.get_by_role("button", name="Cart.total").click()
+        expect(window.locator(".centre")).to_contain_text("Cart.total")
+        expect(window.get_by_role("region", name="Calls", exact=True)).to_contain_text("price_of")
+        window.get_by_label("Name of a function, method or class").fill("no_such_name")
+        window.keyboard.press("Enter")
+        expect(window.get_by_role("heading", name="No such definition")).to_be_visible()
+
     def test_the_theme_is_kept(self, visit: Visit) -> None:
         window = visit(color_scheme="light")
         grounds = [window.evaluate("getComputedStyle(document.body).backgroundColor")]

@@ -176,3 +176,32 @@ class TestIndexing:
             until(lambda: not page.ask(f"projects/{identity}")[1]["run"]["running"])
             page.ask(f"projects/{identity}/index", "POST")
             assert page.stop() in (0, -signal.SIGTERM)
+
+
+class TestRelations:
+    def test_the_map_of_a_folder(self, page: Served, here: str) -> None:
+        told = page.ask(f"projects/{here}/map")[1]
+        paths = {part["path"]: part for part in told["parts"]}
+        assert told["at"] == ""
+        assert paths["src"]["folder"]
+        assert not paths["pyproject.toml"]["folder"]
+        inside = page.ask(f"projects/{here}/map", under="src")[1]
+        assert inside["at"] == "src/shop"
+        parts = {part["path"]: part for part in inside["parts"]}
+        assert parts["src/shop/parts"]["files"] == 30
+        assert len(parts["src/shop/parts"]["inside"]) == 24
+        assert page.ask(f"projects/{here}/map", under="nowhere")[0] == 400
+
+    def test_what_imports_what(self, page: Served, here: str) -> None:
+        told = page.ask(f"projects/{here}/imports", under="src/shop")[1]
+        links = {(link["from"], link["to"]): link["count"] for link in told["links"]}
+        assert links["src/shop/cart.py", "src/shop/prices.py"] == 1
+
+    def test_callers_and_callees(self, page: Served, here: str) -> None:
+        told = page.ask(f"projects/{here}/calls", name="price_of")[1]
+        assert (told["node"]["name"], told["node"]["path"]) == ("price_of", "src/shop/prices.py")
+        assert {caller["name"] for caller in told["callers"]} == {"Cart.total", "discounted"}
+        total = page.ask(f"projects/{here}/calls", name="total")[1]
+        assert [callee["name"] for callee in total["callees"]] == ["price_of"]
+        assert page.ask(f"projects/{here}/calls", name="nothing_of_that_name")[1]["node"] is None
+        assert page.ask(f"projects/{here}/calls")[1]["node"] is None

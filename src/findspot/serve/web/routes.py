@@ -27,6 +27,7 @@ from findspot.serve.shapes import (
     tool_object,
 )
 from findspot.serve.web.asked import choice, number, query_of
+from findspot.serve.web.relations import calls_object, imports_object, map_object
 from findspot.serve.web.source import source_object
 from findspot.serve.web.workspace import Workspace
 
@@ -65,6 +66,9 @@ def routes(workspace: Workspace) -> list[Route]:
         "/api/projects/{id}/search": _search,
         "/api/projects/{id}/file": _file,
         "/api/projects/{id}/skipped": _skipped,
+        "/api/projects/{id}/map": _map,
+        "/api/projects/{id}/imports": _imports,
+        "/api/projects/{id}/calls": _calls,
         "/api/tools": _tools,
         "/api/tools/{name}": _tool,
     }
@@ -187,6 +191,18 @@ def _file(workspace: Workspace, request: Request) -> dict[str, Any]:
 def _skipped(workspace: Workspace, request: Request) -> dict[str, Any]:
     skips = _asked(workspace, request).skipped(request.query_params.get("reason") or None)
     return {"skipped": [skip_object(skip) for skip in skips[:MAX_SKIPS]], "total": len(skips)}
+
+
+def _map(workspace: Workspace, request: Request) -> dict[str, Any]:
+    return map_object(_asked(workspace, request), request.query_params.get("under", ""))
+
+
+def _imports(workspace: Workspace, request: Request) -> dict[str, Any]:
+    return imports_object(_asked(workspace, request), request.query_params.get("under", ""))
+
+
+def _calls(workspace: Workspace, request: Request) -> dict[str, Any]:
+    return calls_object(_asked(workspace, request), request.query_params)
 
 
 def _start_indexing(workspace: Workspace, request: Request) -> dict[str, Any]:

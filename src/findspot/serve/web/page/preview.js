@@ -32,7 +32,7 @@ export function preview(pane, { project, onLike, onLeave }) {
     if (about.tools) { showTool(hit); return; }
     const match = matcher(about.query, about.mode);
     const region = codeRegion(hit.text, { language: hit.language, start: hit.startLine, from: hit.startLine, to: hit.endLine, match, label: `Lines ${hit.startLine} to ${hit.endLine} of ${hit.path}` });
-    fill(pane, head(hit), region, whyBars(hit));
+    fill(pane, head(hit, about.query), region, whyBars(hit));
     timer = setTimeout(() => withContext(hit, match, region), SETTLE_MS);
   }
 
@@ -46,11 +46,12 @@ export function preview(pane, { project, onLike, onLeave }) {
     scrollToLine(wider, hit.startLine);
   }
 
-  function head(hit) {
+  function head(hit, query) {
+    const named = hit.symbols?.find((name) => query.includes(name)) || hit.symbols?.[0];
     return h("header", { class: "pane-head" }, h("div", { class: "heading" }, h("h2", {}, pathParts(hit.path, `:${hit.startLine}–${hit.endLine}`)),
       hit.breadcrumb && h("p", { class: "crumb" }, visible(hit.breadcrumb))),
       h("div", { class: "actions" }, action("Open file", "Enter", () => open(hit)), action("Copy place", "c", copy), action("More like this", "m", () => onLike(hit)),
-        hit.symbols?.length ? h("a", { class: "button small", href: `#/project/${encodeURIComponent(project.id)}?symbol=${encodeURIComponent(hit.symbols[0])}` }, "Callers") : null));
+        named ? h("a", { class: "button small", href: `#/project/${encodeURIComponent(project.id)}?symbol=${encodeURIComponent(named)}` }, "Callers") : null));
   }
 
   function action(label, key, onclick) {

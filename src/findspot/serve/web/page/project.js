@@ -1,11 +1,13 @@
 // One project: its health, what is in its index and what is not, and how its parts hang together.
 
 import { follow, get, post } from "./api.js";
+import { callsView } from "./calls.js";
 import { barChart, partsChart } from "./charts.js";
 import { desk, nameOf, route } from "./desk.js";
 import { ago, count, fill, h, size, visible } from "./dom.js";
 import { indexingButton, notIndexed } from "./indexing.js";
-import { button, errorState, loadingState, progressBar, statePill } from "./states.js";
+import { moduleMap } from "./map.js";
+import { errorState, loadingState, progressBar, statePill } from "./states.js";
 
 const BUSY_MS = 400;
 const CALM_MS = 3000;
@@ -18,7 +20,9 @@ export function projectPage(main) {
   const health = h("section", { class: "panel", "aria-label": "Health" });
   const contents = h("div", { class: "panels" });
   const skipped = h("section", { class: "panel", "aria-label": "Left out", hidden: true });
-  const sheet = h("div", { class: "sheet" }, head, work, health, contents, skipped);
+  const parts = h("section", { class: "panel", "aria-label": "Module map", hidden: true });
+  const calls = h("section", { class: "panel", "aria-label": "Callers and callees", hidden: true });
+  const sheet = h("div", { class: "sheet" }, head, work, health, contents, skipped, calls, parts);
   let reason = "";
   let stamp = "";
   let wasBusy = false;
@@ -44,7 +48,7 @@ export function projectPage(main) {
     else if (now.status === "failed") fill(health, errorState({ message: "The index cannot be read.", hint: "Rebuild it: nothing but the index is lost.", code: "INDEX_CORRUPT", detail: now.lastError }));
     else showHealth(now, disk);
     const mark = `${now.lastUpdated} ${now.totalChunks}`;
-    if (now.totalFiles !== undefined && now.status !== "not_found" && mark !== stamp) { stamp = mark; showContents(now); }
+    if (now.totalFiles !== undefined && now.status !== "not_found" && mark !== stamp) { stamp = mark; showContents(now); if (now.queryReady) showRelations(); }
     if (wasBusy && !busy) { desk.refresh(); look(true); }
     if (busy !== wasBusy || stop === nothing) schedule(busy);
     wasBusy = busy;
@@ -95,6 +99,14 @@ export function projectPage(main) {
     fill(contents, h("section", { class: "panel", "aria-label": "Languages" }, h("h2", {}, "Languages", h("small", {}, "files")), barChart("Files by language", now.languages || {})),
       h("section", { class: "panel", "aria-label": "Index size" }, h("h2", {}, "Index size", h("small", {}, size(now.storageBytes))), partsChart("Parts of the index", now.parts, size)),
       h("section", { class: "panel", "aria-label": "Left out by reason" }, h("h2", {}, "Left out", h("small", {}, count(left, "entry", "entries"))), left ? barChart("Left out by reason", now.skipped, { onPick: pick, picked: reason }) : h("p", { class: "muted" }, "Nothing was left out.")));
+  }
+
+  /** Both stand on the reference graph, and are drawn once there is something to draw. */
+  function showRelations() {
+    if (!parts.hidden) return;
+    parts.hidden = calls.hidden = false;
+    moduleMap(parts, { id });
+    callsView(calls, { id });
   }
 
   async function pick(next) {
