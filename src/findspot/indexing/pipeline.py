@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from findspot.core.config import Settings
-from findspot.core.errors import FileLimitError, ModelMismatchError
+from findspot.core.errors import CancelledError, FileLimitError, ModelMismatchError
 from findspot.core.log import get_logger
 from findspot.core.model import IndexReport, Progress, Skip, SkipReason, SourceFile
 from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
@@ -221,20 +221,28 @@ def _begin(run: Run, writer: Writer, found: Discovery, delta: Delta) -> None:
 
 
 def _index_changed(run: Run, writer: Writer, delta: Delta, force: bool) -> None:
-    """Read, cut and embed what changed, committing every few seconds."""
-    committed_at, committed_chunks = time.monotonic(), 0
-    settled = delta.unchanged + delta.rejected
-    total = settled + len(delta.changed)
+    """Read, cut and embed what changed, committing every few seconds and when it is stopped."""
+    done = delta.unchanged + delta.rejected
+    total = done + len(delta.changed)
     run.unchanged = delta.unchanged
+    committed_at, committed_chunks = time.monotonic(), 0
     with contextlib.closing(_outcomes(run, writer, delta, force)) as outcomes:
-        for done, outcome in enumerate(outcomes, settled + 1):
-            _store(run, writer, outcome)
-            run.progress(Progress(done, total, "indexing"))
-            waited = time.monotonic() - committed_at
-            if waited >= run.commit_s or run.chunks - committed_chunks >= _COMMIT_CHUNKS:
-                writer.set_meta(done=str(done))
-                writer.commit()
-                committed_at, committed_chunks = time.monotonic(), run.chunks
+        try:
+            for done, outcome in enumerate(outcomes, done + 1):  # noqa: B020
+                _store(run, writer, outcome)
+                run.progress(Progress(done, total, "indexing"))
+                waited = time.monotonic() - committed_at
+                if waited >= run.commit_s or run.chunks - committed_chunks >= _COMMIT_CHUNKS:
+                    _commit(writer, done)
+                    committed_at, committed_chunks = time.monotonic(), run.chunks
+        except CancelledError:
+            _commit(writer, done)
+            raise
+
+
+def _commit(writer: Writer, done: int) -> None:
+    writer.set_meta(done=str(done))
+    writer.commit()
 
 
 def _outcomes(run: Run, writer: Writer, delta: Delta, force: bool) -> Generator[Outcome, None, None]:
