@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import sys
+import subprocess
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +15,7 @@ from findspot.serve.cli.clients.instructions import BEGIN
 from findspot.serve.cli.clients.jsontext import parse
 from findspot.serve.cli.clients.known import BY_NAME
 
-from .conftest import Outcome, Program
+from .conftest import TIMEOUT_S, Outcome, Program
 
 CLAUDE_CODE = b"""{
   "numStartups": 41,
@@ -146,8 +146,20 @@ def test_every_client_is_set_up_and_restored_byte_for_byte(desk: Desk) -> None:
 def test_the_command_that_is_written_answers(desk: Desk) -> None:
     desk.fill("cursor")
     assert desk("--yes", "--no-index").code == 0
-    entry = json.loads(json.dumps(servers("cursor", desk.path("cursor").read_bytes())["findspot"]))
-    assert Path(entry["command"]).parent == Path(sys.executable).parent
+    entry = servers("cursor", desk.path("cursor").read_bytes())["findspot"]
+    hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}}
+    request = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}
+    done = subprocess.run(
+        [entry["command"], *entry["args"]],
+        input=json.dumps(request) + "\n",
+        env=os.environ | desk.env | {"FINDSPOT_HOME": str(desk.program.home)},
+        cwd=desk.home,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=TIMEOUT_S,
+        check=True,
+    )
+    assert json.loads(done.stdout.splitlines()[0])["result"]["serverInfo"]["name"] == "findspot"
 
 
 def test_it_shows_what_it_would_write_and_writes_nothing(desk: Desk) -> None:

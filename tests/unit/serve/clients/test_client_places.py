@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -98,7 +99,7 @@ def python(prefix: Path, path: str = "", *, base: str = "/usr", script: str = "f
     scripts.mkdir(parents=True, exist_ok=True)
     if script:
         (scripts / script).touch(0o755)
-    return Python(prefix, Path(base), str(scripts / "python"), scripts, {"PATH": path})
+    return Python(prefix, Path(base), str(scripts / "python"), scripts, {"PATH": path}, "")
 
 
 class TestCommand:
@@ -130,6 +131,10 @@ class TestCommand:
         assert serve_command(here) == ["uvx", "findspot", "serve"]
         (tmp_path / "uvx").touch(0o755)
         assert serve_command(here) == [str(tmp_path / "uvx"), "findspot", "serve"]
+
+    def test_what_came_from_elsewhere_is_fetched_from_there(self, tmp_path: Path) -> None:
+        here = replace(python(tmp_path / "archive-v0" / "Xy"), origin="file:///d/findspot.whl")
+        assert serve_command(here) == ["uvx", "--from", "file:///d/findspot.whl", "findspot", "serve"]
 
     def test_pipx_run_neither(self, tmp_path: Path) -> None:
         here = python(tmp_path / ".cache" / "pipx" / "0f")

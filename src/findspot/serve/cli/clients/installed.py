@@ -5,12 +5,14 @@ Clients with windows do not see a shell's PATH, so the command is a full path wh
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sys
 import sysconfig
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from importlib import metadata
 from pathlib import Path
 
 _UV_CACHE = {"archive-v0", "environments-v2", "builds-v0"}
@@ -26,9 +28,20 @@ class Python:
     executable: str = sys.executable
     scripts: Path = field(default_factory=lambda: Path(sysconfig.get_path("scripts")))
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
+    origin: str = field(default_factory=lambda: _origin())  # noqa: PLW0108
+    """Where the package came from, unless by its name from an index."""
 
     def find(self, program: str) -> str | None:
         return shutil.which(program, path=self.environ.get("PATH", ""))
+
+
+def _origin() -> str:
+    """What an installer noted of a package that it did not take from an index."""
+    try:
+        noted = metadata.distribution("findspot").read_text("direct_url.json")
+        return str(json.loads(noted)["url"]) if noted else ""
+    except (metadata.PackageNotFoundError, ValueError, KeyError):
+        return ""
 
 
 def manner(python: Python) -> str:
@@ -49,9 +62,11 @@ def serve_command(python: Python) -> list[str]:
     """The command, with its arguments, that starts the server."""
     how = manner(python)
     if how == "uvx":
-        return [python.find("uvx") or "uvx", "findspot", "serve"]
+        source = ["--from", python.origin] if python.origin else []
+        return [python.find("uvx") or "uvx", *source, "findspot", "serve"]
     if how == "pipx run":
-        return [python.find("pipx") or "pipx", "run", "findspot", "serve"]
+        source = ["--spec", python.origin] if python.origin else []
+        return [python.find("pipx") or "pipx", "run", *source, "findspot", "serve"]
     launcher = _launcher(python, lasting=how in ("uv tool", "pipx"))
     return [launcher, "serve"] if launcher else [python.executable, "-m", "findspot", "serve"]
 

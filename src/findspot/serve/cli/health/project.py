@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from findspot.core.errors import FindspotError
-from findspot.core.model import IndexState
+from findspot.core.model import IndexState, SkipReason
 from findspot.serve.cli.clients import plan
 from findspot.serve.cli.clients.installed import Python, serve_command
 from findspot.serve.cli.clients.known import CLIENTS, Client, Machine
@@ -107,6 +107,9 @@ def _index(project: Project | None) -> Check:
     if status.pending_changes and not status.watcher_active:
         behind = f"{text}; {status.pending_changes:,} changes wait"
         return warning("index", behind, "Run `findspot index`, or let a server watch.")
+    if closed := status.skipped.get(SkipReason.UNREADABLE):
+        remedy = "Correct their permissions; `findspot status --skipped unreadable` lists them."
+        return warning("index", f"{text}; {closed:,} cannot be read", remedy)
     return ok("index", f"{text}, {status.total_chunks:,} chunks")
 
 
