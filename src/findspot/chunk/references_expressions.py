@@ -38,6 +38,8 @@ def expression(text: str, depth: int = 0) -> str:
     text = text.strip()
     while (lead := _LEAD.match(text)) is not None and lead.end():
         text = text[lead.end() :]
+    if text.startswith(("type(self)", "type(this)")):
+        return _chain("cls", text, len("type(self)"), depth)
     if text.startswith("("):
         return _bracketed(text, depth)
     if _LITERAL.match(text):

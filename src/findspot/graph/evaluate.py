@@ -10,11 +10,14 @@ from findspot.core.facts import DEFAULT, LITERAL, RETURNED, UNKNOWN, WHOLE, Impo
 from findspot.graph.modules import Modules
 from findspot.graph.packages import Packages, is_top
 from findspot.graph.sources import SATELLITE_KINDS, VALUE_KINDS, Def, Sources, SourceView
-from findspot.graph.types import Types
+from findspot.graph.types import Types, bodies
 from findspot.graph.values import EXTERNAL, IMPORTED, INFERRED, MEMBER, SHARED, TYPED, Value, What
 
 MAX_STEPS = 24
 """Expressions within expressions followed for one reference; real code needs a handful."""
+
+MAX_HOPS = 6
+"""Re-exports after re-exports that are followed to a constant."""
 
 MAX_RETURNS = 4
 """`return` statements looked at where no type is declared."""
@@ -25,6 +28,7 @@ _SELVES = frozenset({"self", "this"})
 _OWN_TYPES = frozenset({"cls", "Self", "static", "class"})
 _ALSO_OWN_TYPES = frozenset({("php", "self"), ("ruby", "new")})
 _PARENTS = frozenset({"super", "parent", "base"})
+_CLASS_OF = frozenset({"__class__", "constructor"})
 _PROPERTIES = frozenset({"property", "cached_property", "classproperty", "hybrid_property"})
 _STEP = re.compile(r"\(\)|\[\]|\.[\w$@]+")
 _ROOT = re.compile(r"[.(\[|]")
@@ -142,7 +146,7 @@ class Evaluator:
         named = [d for d in definitions or () if not d.scope and not d.makes_its_type]
         named = [d for d in named if d.kind not in SATELLITE_KINDS] or named
         if named:
-            return [value for definition in named[-2:] for value in self.of_definition(definition)]
+            return [value for definition in bodies(named)[-2:] for value in self.of_definition(definition)]
         if name in bindings:
             return self._bound(bindings[name], view, name)
         return None
@@ -192,6 +196,27 @@ class Evaluator:
         """Names that other files share with this one unsaid; Python and JavaScript have none."""
         found = self.packages.visible(name, view)
         return [v.through(SHARED) for d in found for v in self.of_definition(d)] if found else None
+
+    def holder(self, name: str, view: SourceView, owner: Def | None, hops: int = 0) -> Def | None:
+        """The constant of a name, here or where it is imported from; a local variable hides it."""
+        for scope in (owner, *owner.around) if owner is not None else ():
+            inside = scope.children.get(name)
+            if inside and not scope.is_type:
+                return inside[-1]
+            if name in scope.bindings and not scope.is_type:
+                return None
+        if name in view.tops:
+            return view.tops[name][-1]
+        if name == DEFAULT and name in view.bindings:
+            return self.holder(view.bindings[name][0][1], view, None, hops + 1)
+        for fact in view.imports.get(name, ()) if hops < MAX_HOPS else ():
+            for path in self.modules.resolve(view, fact.module):
+                other = self.sources.at(path)
+                original = DEFAULT if fact.original == WHOLE else fact.original
+                found = self.holder(original, other, None, hops + 1) if other is not None else None
+                if found is not None:
+                    return found
+        return None
 
     def imported(self, fact: ImportFact, view: SourceView) -> Values:
         """What an import brings in: `EXTERNAL` where its module is not of the project."""
@@ -279,6 +304,8 @@ class Evaluator:
     def _of_type(self, value: Value, of: Def, name: str) -> Values:
         if name == "new" and of.file.traits.family == "ruby" and value.what is What.TYPE:
             return [Value(What.INSTANCE, of, value.trust)]
+        if name in _CLASS_OF and value.what is What.INSTANCE:
+            return [Value(What.TYPE, of, value.trust)]
         member = self.types.member(of, name)
         if member is not None and member.kind not in VALUE_KINDS:
             if member.is_type:
@@ -299,7 +326,9 @@ class Evaluator:
         for owner in (of, *self.types.ancestors(of)):
             bindings = owner.bindings.get(name) or owner.bindings.get(f"@{name}")
             if bindings:
-                return [v.through(value.trust) for v in self._bound(bindings, owner.file)]
+                in_type = all(place == owner.place for place, _ in bindings)
+                found = self._bound(bindings, owner.file, name if in_type else "")
+                return [v.through(value.trust) for v in found]
         return []
 
     def _of_parent(self, of: Def, name: str) -> Values:

@@ -114,19 +114,22 @@ class Modules:
         while folder:
             folder = posixpath.dirname(folder)
             around.append(folder)
-        yield from around
+        yield from (place for place in around if place not in self._python_packages)
         yield from self._python_roots
+
+    @cached_property
+    def _python_packages(self) -> set[str]:
+        inits = ("/__init__.py", "/__init__.pyi")
+        return {posixpath.dirname(path) for path in self._paths if path.endswith(inits)}
 
     @cached_property
     def _python_roots(self) -> list[str]:
         """The folders that hold a package or module that is in no package."""
-        inits = ("/__init__.py", "/__init__.pyi")
-        packages = {posixpath.dirname(path) for path in self._paths if path.endswith(inits)}
         roots = set()
         for path in self._paths:
             if path.endswith((".py", ".pyi")):
                 folder = posixpath.dirname(path)
-                while folder in packages and folder:
+                while folder in self._python_packages and folder:
                     folder = posixpath.dirname(folder)
                 roots.add(folder)
         return sorted(roots, key=lambda root: (root.count("/"), root))

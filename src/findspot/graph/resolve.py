@@ -9,7 +9,7 @@ from findspot.graph.common import COMMON_METHODS
 from findspot.graph.evaluate import Evaluator
 from findspot.graph.sources import VALUE_KINDS, Def, SourceView
 from findspot.graph.values import EXTERNAL as NOTHING
-from findspot.graph.values import UNIQUE, Value, What
+from findspot.graph.values import IMPORTED, UNIQUE, Value, What
 from findspot.rank.roles import Role, role_of
 
 MAX_CANDIDATES = 40
@@ -53,12 +53,30 @@ class Resolver:
                 return self._by_name(view, reference)
             values = [v for receiver in receivers for v in self.evaluator.attribute(receiver, reference.name)]
             is_kotlin = view.language == "kotlin"
-            if not values or (is_kotlin and values == [NOTHING]):
+            if (not values or (is_kotlin and values == [NOTHING])) and not self._held(reference, view, owner):
                 extension = self.evaluator.lookup(reference.name, view, None) if is_kotlin else None
                 return self._targets(extension) if extension else self._by_name(view, reference)
         else:
             values = self._bare(reference, view, owner)
-        return self._targets(values)
+        found = self._targets(values)
+        if not found.targets and reference.relation == Relation.CALL:
+            held = self._held(reference, view, owner)
+            if held is not None:
+                return Resolution(((held, IMPORTED),))
+        return found
+
+    def _held(self, reference: ReferenceFact, view: SourceView, owner: Def | None) -> Def | None:
+        """The constant or field that holds what is called, where nothing says what that is."""
+        if not reference.on:
+            return self.evaluator.holder(reference.name, view, owner)
+        for receiver in self.evaluator.value_of(reference.on, view, owner):
+            if receiver.what is What.MODULE and isinstance(receiver.of, SourceView):
+                return self.evaluator.holder(reference.name, receiver.of, None)
+            if receiver.what in (What.INSTANCE, What.TYPE) and isinstance(receiver.of, Def):
+                member = self.evaluator.types.member(receiver.of, reference.name)
+                if member is not None:
+                    return member
+        return None
 
     def _bare(self, reference: ReferenceFact, view: SourceView, owner: Def | None) -> list[Value]:
         """What a name without a receiver is."""
@@ -92,7 +110,7 @@ class Resolver:
         if value.what is What.PARENT and isinstance(value.of, Def):
             parents = self.evaluator.types.parents(value.of)[0]
             return parents[0] if parents else None
-        if value.what in (What.TYPE, What.FUNCTION, What.MODULE) and isinstance(value.of, Def | SourceView):
+        if value.what in (What.TYPE, What.FUNCTION) and isinstance(value.of, Def):
             return value.of
         return None
 

@@ -11,7 +11,16 @@ from findspot.graph.values import Value, What
 MAX_ANCESTORS = 60
 """More ancestors than any real hierarchy has."""
 
+_PARTIAL = frozenset({"overload", "setter", "deleter"})
+"""Decorators of definitions that stand beside the one that counts."""
+
 TypeLookup = Callable[[str, SourceView, Def | None], list[Value]]
+
+
+def bodies(definitions: list[Def]) -> list[Def]:
+    """Of definitions of one name those that run when it is used: no overloads, no setters."""
+    kept = [d for d in definitions if not d.file.decorated_by(d, _PARTIAL)]
+    return kept or definitions
 
 
 class Types:
@@ -126,7 +135,7 @@ class Types:
         found = [d for d in of.children.get(name, ()) if not d.makes_its_type]
         if found:
             callable_ = [d for d in found if d.kind not in VALUE_KINDS] or found
-            return callable_[-1] if family == "python" else callable_[0]
+            return bodies(callable_)[-1] if family == "python" else callable_[0]
         for part in self.satellites(of):
             if part.scope and part.name == name:
                 return part
