@@ -20,7 +20,8 @@ from anyio.from_thread import BlockingPortal
 from jsonschema import Draft202012Validator
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters
-from mcp_types import methods
+
+from e2e.wire import Wire
 
 COMMAND = (sys.executable, "-m", "findspot", "serve")
 PATIENCE_S = 60
@@ -139,8 +140,7 @@ class Pipe:
         for thread in self._threads:
             thread.start()
         self._id = 0
-        self._version = "2025-11-25"
-        self._asked: dict[Any, tuple[str, str]] = {}
+        self.wire = Wire()
 
     def __enter__(self) -> Pipe:
         return self
@@ -160,16 +160,12 @@ class Pipe:
     def initialize(self, version: str = "2025-11-25", **capabilities: Any) -> dict[str, Any]:
         client = {"name": "pipe", "version": "1"}
         params = {"protocolVersion": version, "capabilities": capabilities, "clientInfo": client}
-        result = self.answer(self.ask("initialize", params))["result"]
-        self._version = result["protocolVersion"]
+        result: dict[str, Any] = self.answer(self.ask("initialize", params))["result"]
         self.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
         return result
 
     def ask(self, method: str, params: dict[str, Any]) -> int:
         self._id += 1
-        envelope = params.get("_meta") if isinstance(params.get("_meta"), dict) else {}
-        version = envelope.get("io.modelcontextprotocol/protocolVersion", self._version)
-        self._asked[self._id] = (method, version)
         self.send({"jsonrpc": "2.0", "id": self._id, "method": method, "params": params})
         return self._id
 
@@ -198,6 +194,7 @@ class Pipe:
         return dict(message["params"])
 
     def send(self, message: dict[str, Any]) -> None:
+        self.wire.sent(message)
         self.send_line(json.dumps(message).encode())
 
     def send_line(self, line: bytes) -> None:
@@ -208,18 +205,8 @@ class Pipe:
     def next(self) -> dict[str, Any]:
         message = self._messages.get(timeout=PATIENCE_S)
         assert message is not None, "the server ended"
-        self._check(message)
+        self.wire.received(message)
         return message
-
-    def _check(self, message: dict[str, Any]) -> None:
-        """Every message must fit the schema of its version, as far as the version has one for it."""
-        if "result" in message and (kind := self._asked.get(message.get("id"))) in methods.SERVER_RESULTS:
-            result = message["result"]
-            if "task" not in result and result.get("resultType") != "task":  # a task instead of a result
-                methods.validate_server_result(*kind, result)
-        notified = (message.get("method", ""), self._version)
-        if "id" not in message and notified in methods.SERVER_NOTIFICATIONS:
-            methods.parse_server_notification(*notified, message.get("params"))
 
     def answer(self, number: int) -> dict[str, Any]:
         """The answer to a request; other messages on the way are passed over."""

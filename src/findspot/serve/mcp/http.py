@@ -23,6 +23,7 @@ from findspot.core.log import configure, log_to
 from findspot.serve.mcp.call import Library
 from findspot.serve.mcp.offers import Offers
 from findspot.serve.mcp.registry import Registry
+from findspot.serve.mcp.same_id import OneIdAtATime
 from findspot.serve.mcp.server import OFFERS, make_server, settings_here
 from findspot.serve.mcp.tools import all_tools
 
@@ -93,12 +94,13 @@ def make_app(
         allowed_hosts=[entry for name in names for entry in (name, f"{name}:*")],
         allowed_origins=[entry for name in names for entry in (f"http://{name}", f"http://{name}:*")],
     )
-    app = make_server(registry, library, offers).streamable_http_app(
+    served = make_server(registry, library, offers).streamable_http_app(
         streamable_http_path=PATH,
         max_request_body_size=MAX_BODY_BYTES,
         max_sessions=MAX_SESSIONS,
         transport_security=security,
     )
+    app = OneIdAtATime(served, MAX_BODY_BYTES)
     return Guarded(app, token) if token else app
 
 

@@ -1,0 +1,166 @@
+"""HTTP requests that no decent client sends: the server stays, and every answer finds its question."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from e2e.harness import PATIENCE_S, Connection
+from e2e.test_http import HELLO, post, serving
+from e2e.wire import Wire
+
+HUGE = 10 * 1024 * 1024
+MANY = 1_000
+
+
+@pytest.fixture(scope="module")
+def address(home: Path, shop: Path, server: Connection) -> Iterator[str]:
+    with serving(home, shop) as address:
+        yield address
+
+
+@pytest.fixture
+def session(address: str) -> dict[str, str]:
+    """The headers of an initialized session."""
+    greeted = post(address)
+    headers = {"Mcp_Session_Id": greeted.headers["mcp-session-id"], "MCP_Protocol_Version": "2025-11-25"}
+    assert post(address, {"jsonrpc": "2.0", "method": "notifications/initialized"}, **headers).status == 202
+    return headers
+
+
+def call(number: int, query: str) -> dict[str, Any]:
+    arguments = {"query": query, "limit": 1, "mode": "keyword"}
+    params = {"name": "search_code", "arguments": arguments}
+    return {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}
+
+
+def message_in(body: bytes) -> dict[str, Any]:
+    """The one message of a response, in JSON or as the last event of a stream."""
+    events = [line[5:] for line in body.splitlines() if line.startswith(b"data:") and line[5:].strip()]
+    message: dict[str, Any] = json.loads(events[-1] if events else body)
+    return message
+
+
+def alive(address: str, session: dict[str, str]) -> None:
+    """A session that was there before still answers, and its answer is the right one."""
+    asked = call(4242, "login")
+    wire = Wire()
+    wire.sent(asked)
+    answer = message_in(post(address, asked, **session).read())
+    wire.received(answer)
+    assert (answer["id"], answer["result"]["structuredContent"]["query"]) == (4242, "login")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"jsonrpc": "2.0", "id": 77, "method": "tools/ca',
+        b"",
+        b"\xff\xfe\x00\x01 not even text",
+        b'{"jsonrpc": "2.0", "id": 78, "method": "ping", "params": {"x": "\xc3\x28"}}',
+        b"null",
+        b"[]",
+        b"42",
+        b'{"jsonrpc": "1.0", "id": 80, "method": "ping"}',
+        b'{"jsonrpc": "2.0", "id": {"a": 1}, "method": "ping"}',
+        b'{"jsonrpc": "2.0", "id": 81, "method": 7}',
+        b'{"jsonrpc": "2.0", "id": 82, "method": "tools/call", "params": [1, 2]}',
+        b'{"jsonrpc": "2.0", "id": 85, "method": "tools/call", "params": {"name": 7}}',
+        b"{" * 100_000,
+    ],
+    ids=lambda body: body[:40].decode("latin-1"),
+)
+def test_a_bad_message_is_refused_and_nothing_else(
+    address: str, session: dict[str, str], body: bytes
+) -> None:
+    refused = post(address, body, **session)
+    said = refused.read()
+    assert refused.status in (200, 202, 400), said  # 202: taken for a notification
+    if refused.status == 200:
+        assert message_in(said)["error"]["code"] in (-32602, -32600), said
+    alive(address, session)
+
+
+def test_a_message_of_ten_megabytes(address: str, session: dict[str, str]) -> None:
+    assert post(address, call(1, "x" * HUGE), **session).status == 413
+    alive(address, session)
+
+
+def test_a_length_that_is_a_lie(address: str, session: dict[str, str]) -> None:
+    """A body that breaks off is dropped with its connection."""
+    asyncio.run(_broken_off(address))
+    alive(address, session)
+
+
+async def _broken_off(address: str) -> None:
+    parts = urlsplit(address)
+    _, writer = await asyncio.open_connection(parts.hostname, parts.port)
+    writer.write(_request(parts.netloc, b'{"jsonrpc"', {}, claimed=5_000))
+    await writer.drain()
+    writer.close()
+
+
+def test_requests_before_initialize(address: str, session: dict[str, str]) -> None:
+    refused = post(address, call(1, "login"))
+    assert refused.status in (400, 404), refused.read()
+    unknown = post(address, call(1, "login"), Mcp_Session_Id="forged", MCP_Protocol_Version="2025-11-25")
+    assert unknown.status in (400, 404)
+    again = post(address, HELLO | {"id": 9}, **session)
+    assert again.status in (200, 400)
+    alive(address, session)
+
+
+def test_the_same_id_twice_never_swaps_answers(address: str, session: dict[str, str]) -> None:
+    asked = [f"login {number}" for number in range(20)]
+    answers = asyncio.run(_all_at_once(address, [call(5, query) for query in asked], session))
+    heard = [
+        answer["result"]["structuredContent"]["query"] if "result" in answer else None for answer in answers
+    ]
+    assert any(heard)
+    assert all(query in (None, expected) for query, expected in zip(heard, asked, strict=True))
+    assert {answer["error"]["code"] for answer in answers if "error" in answer} <= {-32600}
+    alive(address, session)
+
+
+def test_a_thousand_calls_at_once_get_their_own_answers(address: str, session: dict[str, str]) -> None:
+    calls = [call(number, f"login {number}") for number in range(MANY)]
+    answers = asyncio.run(_all_at_once(address, calls, session))
+    for asked, answer in zip(calls, answers, strict=True):
+        assert answer["id"] == asked["id"]
+        assert answer["result"]["structuredContent"]["query"] == asked["params"]["arguments"]["query"]
+    alive(address, session)
+
+
+async def _all_at_once(
+    address: str, messages: list[dict[str, Any]], session: dict[str, str]
+) -> list[dict[str, Any]]:
+    parts = urlsplit(address)
+
+    async def ask(message: dict[str, Any]) -> dict[str, Any]:
+        reader, writer = await asyncio.open_connection(parts.hostname, parts.port)
+        writer.write(_request(parts.netloc, json.dumps(message).encode(), session))
+        response = await reader.read()
+        writer.close()
+        return message_in(response.partition(b"\r\n\r\n")[2])
+
+    async with asyncio.timeout(2 * PATIENCE_S):
+        return list(await asyncio.gather(*map(ask, messages)))
+
+
+def _request(host: str, body: bytes, session: dict[str, str], claimed: int | None = None) -> bytes:
+    headers = {
+        "Host": host,
+        "Content-Type": "application/json",
+        "Accept": "application/json, text/event-stream",
+        "Content-Length": str(len(body) if claimed is None else claimed),
+        "Connection": "close",
+        **{name.replace("_", "-"): value for name, value in session.items()},
+    }
+    lines = [f"{name}: {value}" for name, value in headers.items()]
+    return "\r\n".join(["POST /mcp HTTP/1.1", *lines, "", ""]).encode() + body
