@@ -54,9 +54,10 @@ class Engine:
         root = project_root(path)
         with self._guard:
             if root not in self._projects:
-                self._projects[root] = Project(root, self._flags, self.embedder)
-                if self._watching and self._projects[root].settings.sync.watch:
-                    self._projects[root].watch()
+                project = self._projects[root] = Project(root, self._flags, self.embedder)
+                # A shared index follows its one indexer, not the files of everyone who reads it.
+                if self._watching and project.settings.sync.watch and not project.store.remote:
+                    project.watch()
             return self._projects[root]
 
     def embedder(self, provider: str, settings: EmbedSettings | None = None) -> Embedder:

@@ -199,7 +199,7 @@ def test_every_snapshot_is_of_one_commit(store: Store) -> None:
     threads = [threading.Thread(target=read) for _ in range(3)]
     for thread in threads:
         thread.start()
-    for version in range(1, 25):
+    for version in range(1, 15):
         put(store, *(record(f"{n}.py", f"version{version} text") for n in range(3)))
     done.set()
     for thread in threads:

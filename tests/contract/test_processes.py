@@ -83,7 +83,7 @@ def test_killed_at_any_instant_a_writer_leaves_its_last_commit(
     """What it has told of is there, whole; what it was doing is there whole or not at all."""
     chance = random.Random(20_261)
     acknowledged = 0
-    for _ in range(4):
+    for _ in range(3):
         tests = str(Path(__file__).parents[1])
         other = start(REPLACE, kind, str(store.folder), tests, str(acknowledged + 1))
         assert said(other) == "ready"

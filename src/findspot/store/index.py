@@ -42,6 +42,7 @@ class IndexStore:
     """The default store: SQLite, tantivy and vector segments in one folder."""
 
     kind = "default"
+    remote = False
 
     def __init__(self, folder: Path, project_path: str) -> None:
         self.folder = folder

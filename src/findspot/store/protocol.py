@@ -28,6 +28,10 @@ class Store(Protocol):
         """Whether there is an index, be it an unfinished one."""
 
     @property
+    def remote(self) -> bool:
+        """Whether the index is elsewhere than in the folder, and perhaps others' as well."""
+
+    @property
     def being_written(self) -> bool:
         """Whether some process of this machine has the writer."""
 

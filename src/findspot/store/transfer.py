@@ -9,7 +9,7 @@ from findspot.core.errors import IndexNotFoundError
 from findspot.store.choice import named_store
 from findspot.store.copying import remove_database
 from findspot.store.index import IndexStore
-from findspot.store.lance.store import CACHE, FINGERPRINTS, LanceStore
+from findspot.store.lance.store import CACHE, FINGERPRINTS
 from findspot.store.protocol import Store
 
 _MOVING = "moving.sqlite"
@@ -41,7 +41,7 @@ def fill(source: Store, target: Store) -> None:
 
 def let_go(source: Store, target: Store) -> None:
     """Remove what is left of an index that was moved; tables of an object store are others' as well."""
-    if not (isinstance(source, LanceStore) and source.remote):
+    if not source.remote:
         shutil.rmtree(source.set_aside(), ignore_errors=True)
     source.close()
     if isinstance(target, IndexStore):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from findspot.store.lance.head import Head
 from findspot.store.lance.layout import TABLES, schema_of
-from findspot.store.lance.tables import KEPT, Tables
+from findspot.store.lance.tables import KEPT, OvertakenError, Tables
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -19,10 +19,6 @@ if TYPE_CHECKING:
 
 _MAX_LISTED = 2_000
 """Numbers in one condition."""
-
-
-class OvertakenError(Exception):
-    """Someone else has written to a table meanwhile."""
 
 
 class Draft:
@@ -76,5 +72,5 @@ class Draft:
 
     def _follow(self, name: str, version: int) -> None:
         if version != self.versions[name] + 1:
-            raise OvertakenError
+            raise OvertakenError("another indexer")
         self.versions[name] = version

@@ -48,6 +48,9 @@ _FILL_WAIT_S = 60.0
 _ASK_EVERY_S = 2.0
 """How old an answer from an object store may be: each look at its head is a request."""
 
+_LEAVE_ALONE_S = 30.0
+"""How long a store that is away is not asked again: finding that out takes seconds each time."""
+
 
 class LanceStore:
     """An index in LanceDB. Its folder holds the local copy and, unless it is elsewhere, the tables."""
@@ -62,7 +65,7 @@ class LanceStore:
         self._guard = threading.Lock()
         self._seen: str | None = None
         """The stamp under which the copy was last found to be current."""
-        self._asked_at = float("-inf")
+        self._ask_at = float("-inf")
 
     @property
     def exists(self) -> bool:
@@ -170,13 +173,14 @@ class LanceStore:
     def close(self) -> None:
         self._cache.close()
         with self._guard:
-            self._seen, self._asked_at = None, float("-inf")
+            self._seen, self._ask_at = None, float("-inf")
 
     def _refresh(self) -> None:
         """Bring the local copy to the last commit, where it is not."""
         stamp = self._tables.stamp()
         if not self._is_due(stamp):
             return
+        wait_s = _ASK_EVERY_S
         try:
             self._fill(stamp)
         except IndexBusyError:
@@ -187,13 +191,14 @@ class LanceStore:
             if not self._tables.remote or not self._cache.exists:
                 raise
             _log.warning("answering from the local copy: %s", error.developer_message)
+            wait_s = _LEAVE_ALONE_S
         with self._guard:
-            self._asked_at = time.monotonic()
+            self._ask_at = time.monotonic() + wait_s
 
     def _is_due(self, stamp: str | None) -> bool:
         with self._guard:
             if stamp is None:
-                return not self._tables.remote or time.monotonic() - self._asked_at >= _ASK_EVERY_S
+                return not self._tables.remote or time.monotonic() >= self._ask_at
             if stamp == self._seen:
                 return not self._cache.exists
         if not self._cache.exists:
@@ -211,19 +216,32 @@ class LanceStore:
             self._seen = stamp
 
     def _fill(self, stamp: str | None) -> None:
-        head = self._tables.head() or foreign_head(self._tables)
-        if head is None:
-            if not self._tables.remote:
-                self._cache.delete()
-            raise IndexNotFoundError(self._project_path, str(self._tables.place))
+        head = self._found()
         if self._has(head):
             self._note(stamp)
             if stamp is None:
                 return
+        try:
+            self._follow(head, stamp)
+        except IndexCorruptError:
+            newer = self._found()
+            if newer.commit == head.commit:
+                raise
+            self._follow(newer, None)  # what was being read was let go of meanwhile
+        self._note(stamp)
+
+    def _found(self) -> Head:
+        head = self._tables.head() or foreign_head(self._tables)
+        if head is None:
+            if self._cache.exists:
+                self._cache.delete()
+            raise IndexNotFoundError(self._project_path, str(self._tables.place))
+        return head
+
+    def _follow(self, head: Head, stamp: str | None) -> None:
         with contextlib.ExitStack() as stack:
             writer = self._open_cache(stack, CacheWriter, 0.0 if self._cache.exists else _FILL_WAIT_S)
             writer.follow(head, self._truth(head), stamp)
-        self._note(stamp)
 
     def _has(self, head: Head) -> bool:
         with contextlib.suppress(IndexCorruptError, IndexNotFoundError):

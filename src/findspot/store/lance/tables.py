@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from findspot.core.errors import (
     FindspotError,
+    IndexBusyError,
     IndexCorruptError,
     InvalidArgumentError,
     PermissionDeniedError,
@@ -22,7 +23,14 @@ from findspot.core.errors import (
 )
 from findspot.core.files import disk_full
 from findspot.store.lance.head import LANCE_FORMAT, Head, read_head
-from findspot.store.lance.layout import CODE_TABLE, HEAD_TABLE, database_of, schema_of
+from findspot.store.lance.layout import (
+    CODE_DATABASE,
+    CODE_TABLE,
+    DOCS_DATABASE,
+    HEAD_TABLE,
+    database_of,
+    schema_of,
+)
 
 if TYPE_CHECKING:
     import lancedb
@@ -48,7 +56,13 @@ _REFUSED = (
     "401 Unauthorized",
     "Permission denied",
 )
-_UNREACHABLE = ("Generic S3 error", "HTTP error", "error sending request", "timed out")
+_CONFLICTS = ("Incompatible transaction", "ommit conflict", "concurrent writers", "oncurrent modification")
+_DAMAGED = ("Not found:", "no longer exists", "Invalid range", "too small", "Corrupt", "corrupt", "magic")
+"""What is said of objects that are missing or cut short. All else may be a service's bad day, and passes."""
+
+
+class OvertakenError(IndexBusyError):
+    """Someone else has written to a table meanwhile."""
 
 
 class Tables:
@@ -134,8 +148,8 @@ class Tables:
             return self._create(name, schema_of(name).empty_table())
 
     def drop(self) -> None:
-        """Remove every table, the head last: until then the index is there, and damaged."""
-        for database in {database_of(name): None for name in (CODE_TABLE, HEAD_TABLE)}:
+        """Remove every table."""
+        for database in (DOCS_DATABASE, CODE_DATABASE):
             with self.translated():
                 self._database(database).drop_all_tables()
 
@@ -178,11 +192,13 @@ class Tables:
 
     def _translation(self, error: Exception) -> FindspotError:
         text = f"{error}"
+        if any(word in text for word in _CONFLICTS):
+            return OvertakenError("another indexer")
         if "os error 28" in text and isinstance(self.place, Path):
             return disk_full(self.place)
         if any(word in text for word in _REFUSED):
             return PermissionDeniedError(f"{self.place}: {_shortened(text)}")
-        if self.remote and any(word in text for word in _UNREACHABLE):
+        if self.remote and not any(word in text for word in _DAMAGED):
             return StoreUnavailableError(f"{self.place}: {_shortened(text)}")
         return IndexCorruptError(_shortened(text))
 

@@ -1,0 +1,242 @@
+"""An index on an object store: one indexer, readers on other machines, faults in between.
+
+The server is a real one on loopback; a machine is a folder of its own with a store that reads it.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import subprocess
+import sys
+import threading
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from moto.server import ThreadedMotoServer
+
+from contents import contents, put, record, write_files
+from findspot import Project
+from findspot.core.errors import IndexBusyError, IndexNotFoundError, StoreUnavailableError
+from findspot.core.model import Corpus, IndexState, Query
+from findspot.store.lance.draft import Draft
+from findspot.store.lance.layout import CODE_TABLE, FILES_TABLE
+from findspot.store.lance.store import LanceStore
+from findspot.store.lance.tables import Tables
+
+Machine = Callable[[str], LanceStore]
+
+
+class Bucket:
+    """A bucket on a server of its own."""
+
+    def __init__(self) -> None:
+        logging.getLogger("werkzeug").setLevel(logging.ERROR)
+        self.server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+        self.server.start()
+        host, port = self.server.get_host_and_port()
+        self.endpoint = f"http://{host}:{port}"
+        self.environment = {
+            "AWS_ENDPOINT_URL": self.endpoint,
+            "AWS_ACCESS_KEY_ID": "nobody",
+            "AWS_SECRET_ACCESS_KEY": "nothing",
+            "AWS_DEFAULT_REGION": "us-east-1",
+        }
+        urllib.request.urlopen(urllib.request.Request(f"{self.endpoint}/bucket", method="PUT")).close()
+
+
+@pytest.fixture
+def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[Bucket]:
+    bucket = Bucket()
+    for name, value in bucket.environment.items():
+        monkeypatch.setenv(name, value)
+    yield bucket
+    bucket.server.stop()
+
+
+@pytest.fixture
+def machine(bucket: Bucket, tmp_path: Path, request: pytest.FixtureRequest) -> Machine:
+    """The store as a machine of that name opens it."""
+    address = f"s3://bucket/{request.node.name}"
+    return lambda name: LanceStore(tmp_path / name, "p", address)
+
+
+def test_what_one_machine_indexes_others_read(machine: Machine) -> None:
+    builder, reader = machine("builder"), machine("reader")
+    assert not reader.exists
+    with pytest.raises(IndexNotFoundError), reader.snapshot():
+        pass
+    put(
+        builder,
+        record("a.py", "alpha", names=("Thing",), outline=True),
+        record("b.md", "x", corpus=Corpus.DOCS),
+    )
+    reader.close()  # whoever asked a moment ago would wait for the next look
+    assert reader.exists
+    assert contents(reader) == contents(builder)
+    put(builder, record("a.py", "changed"), record("c.py", "new"))
+    assert list(contents(machine("third")).files) == ["a.py", "b.md", "c.py"]
+    reader.close()
+    assert contents(reader) == contents(builder)
+    builder.delete()
+    with pytest.raises(IndexNotFoundError), machine("fourth").snapshot():
+        pass
+
+
+def test_of_two_indexers_the_first_to_commit_goes_on(machine: Machine) -> None:
+    first, second = machine("first"), machine("second")
+    put(first, record("a.py", "start"))
+    with first.writer() as ours, second.writer() as theirs:
+        ours.put(record("b.py", "ours"))
+        theirs.put(record("b.py", "theirs"))
+        ours.commit()
+        with pytest.raises(IndexBusyError):
+            theirs.commit()
+        ours.put(record("c.py", "goes on"))
+        ours.commit()
+    put(second, record("d.py", "later"))
+    first.close()
+    assert contents(first) == contents(second) == contents(machine("third"))
+    assert {row[6] for row in contents(second).chunks} == {"start", "ours", "goes on", "later"}
+
+
+def test_what_another_indexer_left_in_the_tables_is_undone(machine: Machine) -> None:
+    """As when it died before its head, also between two commits of ours."""
+    store = machine("first")
+    put(store, record("a.py", "start"))
+    head = store._tables.head()
+    assert head is not None
+    with store.writer() as writer:
+        writer.put(record("b.py", "one"))
+        writer.commit()
+        dead = Draft(Tables(str(store._tables.place)), head)
+        dead.delete(FILES_TABLE, "id", [1])
+        dead.empty(CODE_TABLE)
+        writer.put(record("c.py", "two"))
+        writer.commit()
+    assert {row[6] for row in contents(machine("second")).chunks} == {"start", "one", "two"}
+
+
+def test_many_indexers_at_once_end_in_one_index(machine: Machine) -> None:
+    put(machine("m0"), record("start.py", "start"))
+    committed: list[str] = []
+
+    def work(name: str) -> None:
+        store = machine(name)
+        for turn in range(3):
+            try:
+                put(store, record(f"{name}{turn}.py", f"{name} {turn}"))
+                committed.append(f"{name} {turn}")
+            except IndexBusyError:
+                continue
+
+    threads = [threading.Thread(target=work, args=(f"m{n}",)) for n in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert committed
+    assert {row[6] for row in contents(machine("reader")).chunks} == {"start", *committed}
+
+
+def test_a_reader_answers_while_the_server_is_away(machine: Machine, bucket: Bucket) -> None:
+    builder, reader = machine("builder"), machine("reader")
+    put(builder, record("a.py", "alpha"))
+    held = contents(reader)
+    bucket.server.stop()
+    reader.close()
+    assert contents(reader) == held
+    with pytest.raises(StoreUnavailableError), reader.writer():
+        pass
+    with pytest.raises(StoreUnavailableError), machine("third").snapshot():
+        pass
+
+
+def test_upkeep_leaves_few_parts_and_every_row(machine: Machine) -> None:
+    store = machine("builder")
+    with store.writer() as writer:
+        for turn in range(12):
+            writer.put(record(f"{turn % 4}.py", f"text {turn}", "more"))
+            writer.commit()
+    before = contents(store)
+    store.tidy()
+    table = store._tables.open(CODE_TABLE)
+    assert table is not None
+    assert table.stats()["fragment_stats"]["num_fragments"] == 1
+    assert contents(machine("reader")) == contents(store) == before
+
+
+INDEX = """
+import sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[3])
+from contents import record
+from findspot.store.lance.store import LanceStore
+with LanceStore(Path(sys.argv[1]), "p", sys.argv[2]).writer() as writer:
+    for turn in range(int(sys.argv[4]), 1_000_000):
+        for name in "ab":
+            writer.put(record(f"{name}.py", f"turn{turn} {name}"))
+        writer.set_meta(turn=str(turn))
+        writer.commit()
+        print(turn, flush=True)
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
+def test_a_killed_indexer_loses_nothing_that_it_told_of(machine: Machine, tmp_path: Path) -> None:
+    reader = machine("reader")
+    acknowledged = 0
+    for _ in range(2):
+        place, tests = str(reader._tables.place), str(Path(__file__).parents[1])
+        command = [
+            sys.executable,
+            "-c",
+            INDEX,
+            str(tmp_path / "builder"),
+            place,
+            tests,
+            str(acknowledged + 1),
+        ]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as indexer:
+            assert indexer.stdout
+            acknowledged = int(indexer.stdout.readline())
+            indexer.kill()
+            rest = indexer.stdout.read().split()
+        acknowledged = int(rest[-1]) if rest else acknowledged
+        reader.close()
+        with reader.snapshot() as snapshot:
+            turn = int(snapshot.meta()["turn"])
+        assert turn in (acknowledged, acknowledged + 1)
+        assert {row[6] for row in contents(reader).chunks} == {f"turn{turn} a", f"turn{turn} b"}
+        acknowledged = turn
+
+
+def test_a_project_is_indexed_to_and_searched_from_a_bucket(
+    bucket: Bucket, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second machine has its own checkout, knows the address, and indexes nothing."""
+    files = {"src/greet.py": "def greet(name):\n    return 'hello'\n", "README.md": "# Small\n\nGreets.\n"}
+    for name in ("one", "two"):
+        (tmp_path / name / "small").mkdir(parents=True)
+        write_files(tmp_path / name / "small", files)
+    builder = Project(tmp_path / "one/small", {"store": "s3://bucket/{project}"})
+    assert builder.update().files_indexed == 2
+    builder.close()
+    again = Project(tmp_path / "one/small")  # the address is kept with the index
+    assert again.status().state is IndexState.READY
+    assert again.status().total_files == 2
+
+    monkeypatch.setenv("FINDSPOT_HOME", str(tmp_path / "other-home"))
+    reader = Project(tmp_path / "two/small", {"storeUri": "s3://bucket/{project}"})
+    assert reader.search(Query("greet somebody")).hits[0].path == "src/greet.py"
+    write_files(reader.root, {"src/part.py": "def part():\n    return 1\n"})
+    report = reader.update()
+    assert (report.files_indexed, report.files_unchanged) == (1, 2)
+    again.store.close()
+    assert again.files()[1] == 2  # one that is listed there and not on this disk is not shown
+    with again.store.snapshot() as snapshot:
+        assert [file.path for file in snapshot.files.files] == ["README.md", "src/greet.py", "src/part.py"]
+    again.close()
+    reader.close()
