@@ -11,9 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from findspot.serve.cli.clients.change import ConfigChangedError, Journal
 from findspot.serve.cli.clients.instructions import BEGIN
 from findspot.serve.cli.clients.jsontext import parse
 from findspot.serve.cli.clients.known import BY_NAME
+from findspot.serve.cli.clients.plan import with_server
 
 from .conftest import TIMEOUT_S, Outcome, Program
 
@@ -188,6 +190,17 @@ def test_it_asks_first(desk: Desk) -> None:
     agreed = run("setup", "--no-index", answers={"Write 1 file? [y/N]": "y\n"}, env=desk.env)
     assert agreed.code == 0
     assert "findspot" in servers("cursor", desk.path("cursor").read_bytes())
+
+
+def test_a_file_that_changes_while_the_user_thinks_is_left_alone(desk: Desk) -> None:
+    desk.fill("cursor")
+    change = with_server(BY_NAME["cursor"], desk.path("cursor"), ["findspot", "serve"])
+    desk.path("cursor").write_bytes(b'{"mcpServers": {"new": {}}}')
+    journal = Journal(desk.program.home)
+    with pytest.raises(ConfigChangedError):
+        journal.apply(change, "cursor")
+    assert desk.path("cursor").read_bytes() == b'{"mcpServers": {"new": {}}}'
+    assert journal.records() == {}
 
 
 def test_a_named_client_gets_its_first_file(desk: Desk) -> None:

@@ -145,6 +145,44 @@ json_values = st.recursive(
 documents = st.dictionaries(st.text(max_size=5) | st.just("mcpServers"), json_values, max_size=4)
 
 
+trivia = st.sampled_from(
+    ["", "", " ", "\n", "\t", "\n  ", " // a, } b\n", "/* , { */", "/* x\n y */", " //\n"]
+)
+
+
+@st.composite
+def annotated(draw: st.DrawFn) -> tuple[dict[str, object], str]:
+    """A document and how somebody might have written it: comments anywhere, commas too many."""
+
+    def spell(content: object) -> str:
+        gap = lambda: draw(trivia)  # noqa: E731
+        if isinstance(content, dict):
+            parts = [f"{gap()}{json.dumps(k)}{gap()}:{gap()}{spell(v)}{gap()}" for k, v in content.items()]
+        elif isinstance(content, list):
+            parts = [f"{gap()}{spell(v)}{gap()}" for v in content]
+        else:
+            return json.dumps(content)
+        comma = "," + gap() if parts and draw(st.booleans()) else ""
+        inside = ",".join(parts) + comma if parts else gap()
+        return f"{{{inside}}}" if isinstance(content, dict) else f"[{inside}]"
+
+    content = draw(documents.filter(lambda found: isinstance(found.get("mcpServers", {}), dict)))
+    return content, draw(trivia) + spell(content) + draw(trivia)
+
+
+@given(annotated())
+def test_however_it_is_written_values_and_comments_stay(written: tuple[dict[str, object], str]) -> None:
+    content, text = written
+    if "findspot" in content.get("mcpServers", {}):
+        return
+    assert value(text) == content
+    changed = put(text)
+    assert value(changed) == content | {"mcpServers": content.get("mcpServers", {}) | {"findspot": ENTRY}}
+    rest = iter(changed)
+    assert all(character in rest for character in "".join(text.split()))
+    assert value(jsontext.take_out(changed, KEYS)) == {"mcpServers": {}} | content
+
+
 @given(documents, st.sampled_from([None, 1, 2, "\t"]), st.sampled_from(["\n", "\r\n"]))
 def test_any_document_keeps_its_values(content: dict[str, object], indent: int | None, newline: str) -> None:
     text = json.dumps(content, indent=indent).replace("\n", newline)

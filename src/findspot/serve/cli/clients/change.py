@@ -35,6 +35,15 @@ class ConfigUnreadableError(InvalidArgumentError):
         )
 
 
+class ConfigChangedError(InvalidArgumentError):
+    """Somebody else wrote the file while the user was asked."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(
+            f"{path} was changed meanwhile. It was not touched.", hint="Run the same command again."
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class Change:
     """A file as it is and as it should be; None is a file that is not there."""
@@ -53,9 +62,15 @@ class Change:
         old, new = _lines(self.before), _lines(self.after)
         return list(difflib.unified_diff(old, new, name, name, n=_CONTEXT_LINES, lineterm=""))
 
+    def require_unchanged(self) -> None:
+        """The user may have thought for long, and clients write their files often."""
+        if read(self.path) != self.before:
+            raise ConfigChangedError(self.path)
+
     def write(self) -> None:
         """Put it in force; a link stays a link, and a file keeps its permissions."""
         target = Path(os.path.realpath(self.path))
+        self.require_unchanged()
         with translated_os_errors(target):
             if self.after is None:
                 target.unlink(missing_ok=True)
@@ -124,6 +139,7 @@ class Journal:
     def apply(self, change: Change, owner: str) -> None:
         """Keep what is there, then write: a crash in between leaves a backup too many, no loss."""
         assert change.after is not None
+        change.require_unchanged()
         known = self.records().get(change.path)
         if known is None or not known.is_ours(change.before):
             known = Record(change.path, owner, "", self._keep(change))
