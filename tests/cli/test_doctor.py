@@ -208,3 +208,15 @@ class TestLogs:
             path.write_text("")  # what a rotation looks like
             os.kill(process.pid, signal.SIGINT)
             assert process.wait(TIMEOUT_S) == 0
+
+
+def test_a_package_that_takes_the_process_with_it_is_named(findspot: Program, tmp_path: Path) -> None:
+    broken, crashing = tmp_path / "modules" / "simsimd.py", tmp_path / "modules" / "tantivy.py"
+    broken.parent.mkdir()
+    broken.write_text('raise ImportError("no such instruction")\n')
+    crashing.write_text("import os\nos.abort()\n")
+    done = findspot(*QUICK, "--json", env={"PYTHONPATH": str(broken.parent), "HOME": str(tmp_path)})
+    assert done.code == 1
+    (found,) = [check for check in done.json["checks"] if check["name"] == "packages"]
+    assert "simsimd (no such instruction), tantivy (crashes)" in found["text"]
+    assert found["remedy"] == "Install findspot again."

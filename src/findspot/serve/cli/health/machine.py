@@ -8,6 +8,7 @@ import platform
 import shutil
 import stat
 import struct
+import subprocess
 import sys
 from collections.abc import Iterator
 from importlib import metadata
@@ -32,6 +33,15 @@ _LEAST_WATCHES = 8_192
 """The old default of Linux, which one editor alone uses up."""
 
 _NATIVE = ("numpy", "simsimd", "tantivy", "tree_sitter", "watchfiles", "pydantic_core")
+_LOAD = """
+import importlib, sys
+for name in sys.argv[1:]:
+    try:
+        importlib.import_module(name)
+        print(name, "loads", flush=True)
+    except ImportError as problem:
+        print(name, str(problem).replace(chr(10), " "), flush=True)
+"""
 _LONG_PATHS = r"SYSTEM\CurrentControlSet\Control\FileSystem"
 INOTIFY = Path("/proc/sys/fs/inotify")
 
@@ -42,7 +52,7 @@ def machine_checks(root: Path | None) -> Iterator[Check]:
     yield _python()
     yield _system()
     yield _installation()
-    yield from _packages()
+    yield _packages()
     yield _console(sys.stdout.encoding or "")
     yield _home(home)
     yield _disk(home)
@@ -87,18 +97,16 @@ def _installation() -> Check:
     return ok("findspot", text)
 
 
-def _packages() -> Iterator[Check]:
-    """Packages in machine code are what fails to load on an unusual system."""
-    broken = []
-    for name in _NATIVE:
-        try:
-            importlib.import_module(name)
-        except ImportError as problem:
-            broken.append(f"{name} ({problem})")
+def _packages() -> Check:
+    """Packages in machine code are what fails on an unusual system, and may take the process with them."""
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", _LOAD, *_NATIVE], capture_output=True, encoding="utf-8", check=False
+    )
+    told = dict(line.split(" ", 1) for line in done.stdout.splitlines() if " " in line)
+    broken = [f"{name} ({told.get(name, 'crashes')})" for name in _NATIVE if told.get(name) != "loads"]
     if broken:
-        yield error("packages", f"cannot be loaded: {', '.join(broken)}", "Install findspot again.")
-    else:
-        yield ok("packages", f"{len(list(metadata.distributions()))} installed, those in machine code load")
+        return error("packages", f"cannot be loaded: {', '.join(broken)}", "Install findspot again.")
+    return ok("packages", f"{len(list(metadata.distributions()))} installed, those in machine code load")
 
 
 def _console(encoding: str) -> Check:
