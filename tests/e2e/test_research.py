@@ -56,6 +56,15 @@ def asked(connect: Connect, project: Path) -> Iterator[Connection]:
         yield connection
 
 
+@pytest.fixture(scope="module")
+def conforming(asked: Connection, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What the specification's own question gives in Swift."""
+    root = shutil.copytree(FIXTURES / "swift", tmp_path_factory.mktemp("swift") / "auth")
+    asked.values("index_codebase", path=str(root))
+    query = "all implementations of Authenticatable"
+    return asked.values("code_research", query=query, path=str(root))
+
+
 def hops(answer: dict[str, Any]) -> dict[str, int]:
     return {node["id"]: node["hop"] for node in answer["nodes"]}
 
@@ -157,6 +166,34 @@ class TestRelations:
             "code_research", query="what calls authenticate()", path=str(project / "app/auth")
         )
         assert hops(answer) == {AUTHENTICATE: 0, BY_TOKEN: 1}
+
+
+class TestSwift:
+    def test_protocol_implementations(self, conforming: dict[str, Any]) -> None:
+        accounts = "Sources/Auth/Accounts.swift#"
+        assert hops(conforming) == {
+            "Sources/Auth/Authenticatable.swift#Authenticatable": 0,
+            f"{accounts}User": 1,
+            f"{accounts}Person": 1,
+            "Sources/Auth/Authenticatable.swift#TwoFactor": 1,
+            f"{accounts}ServiceAccount": 1,
+            "Sources/Auth/Extensions.swift#String": 1,
+            f"{accounts}Admin": 2,
+            f"{accounts}Bot": 2,
+        }
+        assert conforming["unresolved"] == []
+
+    def test_a_conformance_by_extension_is_cited_where_it_is_declared(
+        self, conforming: dict[str, Any]
+    ) -> None:
+        target = "Sources/Auth/Authenticatable.swift#Authenticatable"
+        extensions = "Sources/Auth/Extensions.swift"
+        assert [edge for edge in edges(conforming) if edge[3] == extensions] == [
+            ("Sources/Auth/Accounts.swift#ServiceAccount", target, "inherit", extensions, 2),
+            (f"{extensions}#String", target, "inherit", extensions, 12),
+        ]
+        line = {"path": extensions, "line": 2, "text": "extension ServiceAccount: Authenticatable {"}
+        assert line in conforming["citations"]
 
 
 class TestFocus:

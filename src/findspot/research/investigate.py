@@ -82,6 +82,8 @@ def _walk(
         if starts:
             return _relation(ground, asked.aim, starts)
         missing = [f"{asked.name}: no definition of that name in the index"]
+        if asked.name == query:  # asked by name, and not in a sentence
+            return Told(f"The index holds no definition of {asked.name}.", unresolved=missing)
     if focus is Focus.FLOW:
         return _onward(ground, query, missing)
     reached = walk_outward(ground, nearness, query)

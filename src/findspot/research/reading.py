@@ -69,6 +69,9 @@ _FOCUSES = tuple(
         (Focus.PATTERNS, r"patterns?|conventions?|idioms?"),
     )
 )
+_READ_CHARS = 300
+"""A relation is asked for in a sentence; what is longer is a report, and searched for."""
+
 _NO_NAMES = frozenset(
     {"it", "this", "that", "them", "these", "those", "each", "other", "what", "which", "there"}
 )
@@ -89,6 +92,7 @@ class Asked:
 
 def read_question(text: str) -> Asked:
     """The relation that a question names, as far as its words tell."""
+    text = text[:_READ_CHARS]
     for way in _WAYS:
         if found := way.search(text):
             return Asked(Aim.FLOW, _trimmed(found["start"]), _trimmed(found["end"]))

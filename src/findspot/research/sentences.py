@@ -9,18 +9,21 @@ from findspot.research.model import Aim, Focus
 from findspot.research.modules import ModuleMap
 from findspot.research.patterns import Pattern
 from findspot.research.trail import Chain, Trail
+from findspot.research.walks import is_backwards
 
 MOST_NAMED = 8
 
 _SAID = {
-    Aim.CALLERS: ("is called by", "called by"),
-    Aim.CALLEES: ("calls", "calling"),
-    Aim.IMPLEMENTERS: ("is implemented by", "implemented in turn by"),
-    Aim.SUPERTYPES: ("is built on", "built in turn on"),
-    Aim.IMPORTERS: ("is imported by", "imported by"),
-    Aim.IMPORTS: ("imports", "importing"),
-    Aim.USES: ("is used by", "used by"),
+    Aim.CALLERS: ("is called by", "are called by", "called by"),
+    Aim.CALLEES: ("calls", "call", "calling"),
+    Aim.IMPLEMENTERS: ("is implemented by", "are implemented by", "implemented in turn by"),
+    Aim.SUPERTYPES: ("is built on", "are built on", "built in turn on"),
+    Aim.IMPORTERS: ("is imported by", "are imported by", "imported by"),
+    Aim.IMPORTS: ("imports", "import", "importing"),
+    Aim.USES: ("is used by", "are used by", "used by"),
 }
+"""Of one, of several, and at the hops after the first."""
+
 _NONE = {
     Aim.CALLERS: "Nothing in this project calls it.",
     Aim.CALLEES: "It calls nothing in this project.",
@@ -47,16 +50,24 @@ def named(nodes: Sequence[Node]) -> str:
 
 def of_relation(aim: Aim, starts: Sequence[Node], trail: Trail) -> str:
     """Who stands in a relation to the starts, hop by hop."""
-    by_hop: dict[int, list[Node]] = {}
+    by_hop: dict[int, list[Node]] = {1: _next_to(aim, starts, trail)}
     for node, hop in trail.nodes.values():
-        by_hop.setdefault(hop, []).append(node)
-    further = [by_hop[hop] for hop in sorted(by_hop) if hop]
-    if not further:
+        if hop > 1:
+            by_hop.setdefault(hop, []).append(node)
+    if not by_hop[1]:
         return f"{named(starts)}: {_NONE[aim]}"
-    first, then = _SAID[aim]
-    said = [f"{named(starts)} {first} {len(further[0])}: {named(further[0])}."]
-    said += [f"Hop {hop}, {then} {len(nodes)}: {named(nodes)}." for hop, nodes in enumerate(further[1:], 2)]
+    one, several, then = _SAID[aim]
+    first = one if len(starts) == 1 else several
+    said = [f"{named(starts)} {first} {len(by_hop[1])}: {named(by_hop.pop(1))}."]
+    said += [f"Hop {hop}, {then} {len(nodes)}: {named(nodes)}." for hop, nodes in sorted(by_hop.items())]
     return " ".join(said)
+
+
+def _next_to(aim: Aim, starts: Sequence[Node], trail: Trail) -> list[Node]:
+    """The far ends of the edges at the starts; one start may be next to another."""
+    begun = {node.id for node in starts}
+    ends = ((e.target, e.source) if is_backwards(aim) else (e.source, e.target) for e in trail.edges)
+    return list({far.id: far for near, far in ends if near.id in begun}.values())
 
 
 def of_way(chains: Sequence[Chain], ends: tuple[str, str], steps: int, trail: Trail) -> str:

@@ -33,7 +33,9 @@ def _files_of(graph: Graph, name: str) -> list[Node]:
     """A file by its path, a module by its name, or the files that define a name."""
     if (node := graph.node(name)) is not None:
         return [node]
-    targets = {edge.target.path for edge in graph.importers(name)} or {n.path for n in graph.find(name)}
+    places = dict.fromkeys((name, name.replace(".", "/")))  # a folder may be meant by its dotted name
+    imported = (edge.target.path for place in places for edge in graph.importers(place))
+    targets = set(imported) or {node.path for node in graph.find(name)}
     files = (graph.node(path) for path in sorted(targets))
     return [node for node in files if node is not None]
 
@@ -44,6 +46,11 @@ def follow(aim: Aim, starts: Sequence[Node], trail: Trail) -> list[Chain]:
     levels = None if aim in _FAMILY else trail.depth  # who asks for all implementations means all
     trail.spread(starts, lambda node: neighbours(trail.graph, node), levels, backwards=backwards)
     return trail.chains(starts, backwards=backwards)
+
+
+def is_backwards(aim: Aim) -> bool:
+    """Whether a relation is followed from what is referred to, to what refers to it."""
+    return _NEIGHBOURS[aim][1]
 
 
 def _below(graph: Graph, node: Node) -> list[Edge]:

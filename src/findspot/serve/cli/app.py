@@ -6,7 +6,6 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
-from keyword import iskeyword
 
 import click
 
@@ -22,6 +21,13 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "index": ("indexing", "Index a project, or bring its index up to date."),
     "search": ("searching", "Search a project's code."),
     "docs": ("searching", "Search a project's documentation."),
+    "research": ("research", "Follow the code from a question: who calls, who implements, how A reaches B."),
+    "callers": ("research", "Show what calls a function."),
+    "callees": ("research", "Show what a function calls."),
+    "implementations": ("research", "Show every type that implements a type."),
+    "importers": ("research", "Show the files that import a file or module."),
+    "outline": ("structure", "Show what a file defines."),
+    "map": ("structure", "Show the modules of a project and what depends on what."),
     "ui": ("ui", "Open a page in the browser: search, projects, tools."),
     "status": ("inspect", "Show what the index holds and whether it is current."),
     "files": ("inspect", "List indexed files that match a glob."),
@@ -58,7 +64,8 @@ class LazyGroup(click.Group):
         if cmd_name not in COMMANDS:
             return None
         module = importlib.import_module(f"findspot.serve.cli.{COMMANDS[cmd_name][0]}")
-        command = getattr(module, f"{cmd_name}_" if iskeyword(cmd_name) else cmd_name)
+        own = f"{cmd_name}_"  # of a command whose name is one of Python's
+        command = getattr(module, own if hasattr(module, own) else cmd_name)
         assert isinstance(command, click.Command)
         return command
 

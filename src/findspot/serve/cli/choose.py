@@ -81,3 +81,11 @@ def _choose_folder() -> str:
     while (choice := prompt("Choice:")) not in ("1", "2"):
         output.note("Please answer 1 or 2.")
     return here if choice == "1" else prompt("Path:")
+
+
+def folder_inside(project: Project, given: str | None) -> str | None:
+    """The folder that was named, when an index around it answers."""
+    if given is None:
+        return None
+    folder = Path(given).expanduser().resolve()
+    return None if folder == project.root else folder.relative_to(project.root).as_posix()

@@ -6,7 +6,6 @@ import json
 import re
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,14 +14,13 @@ from findspot.core.model import Corpus, IncludeTests, Mode, Query
 from findspot.core.synthesis import Assistance
 from findspot.serve.answers import FORMATS, MIN_TOKENS, fitted_text, fitted_values
 from findspot.serve.cli import output
-from findspot.serve.cli.choose import open_project
+from findspot.serve.cli.choose import folder_inside, open_project
 from findspot.serve.cli.indexing import offer_index
 from findspot.serve.cli.listing import show_results
 from findspot.serve.cli.options import Command, Manner, common, project_option
 
 if TYPE_CHECKING:
     from findspot.core.model import Results
-    from findspot.project import Project
 
 DEFAULT_LIMIT = 10
 UNLIMITED = 10**9
@@ -115,7 +113,7 @@ def _answer(manner: Manner, corpus: Corpus, text: str, given: str | None, option
             text=text,
             corpus=corpus,
             limit=limit or top_k or DEFAULT_LIMIT,
-            under=_folder_inside(project, given),
+            under=folder_inside(project, given),
             **_query_values(options),
         )
         results = project.researcher.assist(query, wanted)
@@ -135,14 +133,6 @@ def _query_values(options: dict[str, Any]) -> dict[str, Any]:
 def _listed(joined: str | None) -> tuple[str, ...]:
     """`py, .ts` and `*.py *.ts` alike."""
     return tuple(filter(None, (part.strip("*.") for part in re.split(r"[,\s]+", joined or ""))))
-
-
-def _folder_inside(project: Project, given: str | None) -> str | None:
-    """The folder that was named, when an index around it answers."""
-    if given is None:
-        return None
-    folder = Path(given).expanduser().resolve()
-    return None if folder == project.root else folder.relative_to(project.root).as_posix()
 
 
 def _show(results: Results, corpus: Corpus, form: str | None, *, full: bool, max_tokens: int | None) -> None:

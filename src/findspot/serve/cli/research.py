@@ -1,0 +1,126 @@
+"""`findspot research`, and a verb a relation: `callers`, `callees`, `implementations`, `importers`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import click
+
+from findspot.research.model import DEFAULT_DEPTH, MAX_DEPTH, MIN_DEPTH, Aim, Findings, Focus, Inquiry
+from findspot.serve.answers import MIN_TOKENS
+from findspot.serve.cli import output
+from findspot.serve.cli.choose import folder_inside, open_project
+from findspot.serve.cli.indexing import offer_index
+from findspot.serve.cli.options import Command, Manner, common, project_option
+from findspot.serve.cli.progress import stoppable
+from findspot.serve.reports import findings_object, fitted_findings, fitted_report, report
+
+NOT_FOUND = 1
+
+
+def depth_option(default: int, meaning: str = "How many hops to follow.") -> Callable[[Command], Command]:
+    bounds = click.IntRange(MIN_DEPTH, MAX_DEPTH)
+    return click.option("--depth", type=bounds, default=default, show_default=True, help=meaning)
+
+
+@click.command()
+@click.argument("words", nargs=-1, required=True, metavar="QUESTION...")
+@depth_option(DEFAULT_DEPTH)
+@click.option("--focus", type=click.Choice([focus.value for focus in Focus]), help="What to bring out.")
+@click.option(
+    "--max-tokens",
+    type=click.IntRange(MIN_TOKENS),
+    help="Shorten the answer to this many characters / 4 (200 or more).",
+)
+@project_option
+@common
+def research(manner: Manner, words: Sequence[str], project: str | None, **options: Any) -> None:
+    """Follow the code from QUESTION: who calls what, who implements what, how A reaches B.
+
+    \b
+    findspot research what calls authenticate
+    findspot research all implementations of Handler
+    findspot research how does a request reach the database --depth 4
+    findspot research --focus architecture how is it built
+    """
+    focus = Focus(options["focus"]) if options["focus"] else None
+    found = _ask(manner, project, " ".join(words), depth=options["depth"], focus=focus)
+    most = options["max_tokens"]
+    if manner.json:
+        output.emit(fitted_findings(found, most) if most else findings_object(found))
+    else:
+        _print(fitted_report(found, most) if most else report(found))
+
+
+def _verb(name: str, aim: Aim, depth: int, about: str) -> click.Command:
+    """A command that follows one relation from a name."""
+
+    @click.command(name=name, help=about)
+    @click.argument("name", metavar="PATH" if aim is Aim.IMPORTERS else "NAME")
+    @depth_option(depth)
+    @project_option
+    @common
+    def verb(manner: Manner, name: str, project: str | None, depth: int) -> None:
+        found = _ask(manner, project, name, depth=depth, aim=aim)
+        if manner.json:
+            output.emit(findings_object(found))
+        else:
+            _show_tree(found)
+        if not found.nodes:
+            raise click.exceptions.Exit(NOT_FOUND)
+
+    return verb
+
+
+callers = _verb("callers", Aim.CALLERS, 1, "Show what calls NAME: a function, a `Type.method`, a type.")
+callees = _verb("callees", Aim.CALLEES, 1, "Show what NAME calls.")
+implementations = _verb(
+    "implementations", Aim.IMPLEMENTERS, 1, "Show every type that implements, extends or conforms to NAME."
+)
+importers = _verb(
+    "importers", Aim.IMPORTERS, 1, "Show the files that import PATH: a file, a folder or a module."
+)
+
+
+def _ask(manner: Manner, given: str | None, question: str, **how: Any) -> Findings:
+    with open_project(given) as project:
+        offer_index(project, manner)
+        inquiry = Inquiry(question, under=folder_inside(project, given), **how)
+        with stoppable() as cancel:
+            found = project.researcher.ask(inquiry, cancel=cancel)
+    if found.warning:
+        output.warn(found.warning)
+    return found
+
+
+def _print(text: str) -> None:
+    for line in text.split("\n"):
+        output.line(line)
+
+
+def _show_tree(found: Findings) -> None:
+    """Each node below the one it was come to from, with the line of the reference."""
+    starts = [node for node in found.nodes if node.hop == 0]
+    if not starts:
+        output.note(found.summary)
+        return
+    hop = {node.id: node.hop for node in found.nodes}
+    below: dict[str, list[tuple[str, str]]] = {}
+    for edge in found.edges:
+        near, far = sorted((edge.source, edge.target), key=lambda node: hop[node])
+        below.setdefault(near, []).append((far, f"{edge.path}:{edge.line}"))
+    for start in starts:
+        output.line(f"{found.names.get(start.id, start.id)}  {start.path}:{start.start_line}", bold=True)
+        _show_below(found, start.id, below, hop)
+    if not found.edges:
+        output.note(found.summary)
+
+
+def _show_below(
+    found: Findings, node: str, below: dict[str, list[tuple[str, str]]], hop: dict[str, int]
+) -> None:
+    for far, place in below.get(node, ()):
+        if hop[far] == hop[node] + 1:
+            output.line(f"{'  ' * hop[far]}{found.names.get(far, far)}  {place}")
+            _show_below(found, far, below, hop)

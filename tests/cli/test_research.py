@@ -1,0 +1,206 @@
+"""`findspot research` and the verbs of the reference graph, as the program that people run."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from findspot.serve.cli.app import run
+
+from .conftest import Outcome, Program
+
+FIXTURE = Path(__file__).parents[1] / "fixtures" / "research" / "python"
+CALLERS = "sign_in_by_token (app/auth/login.py:20), LoginHandler.respond (app/http/handlers.py:20)"
+Ask = Callable[..., Outcome]
+
+
+@pytest.fixture(scope="module")
+def accounts(tmp_path_factory: pytest.TempPathFactory) -> Program:
+    """The research fixture, indexed by the program."""
+    folder = tmp_path_factory.mktemp("accounts")
+    program = Program(home=folder / "home", cwd=shutil.copytree(FIXTURE, folder / "accounts"))
+    assert program("index").code == 0
+    return program
+
+
+@pytest.fixture
+def ask(accounts: Program, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Ask:
+    """The same command line in this process."""
+    for name in [name for name in os.environ if name.startswith("FINDSPOT_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("FINDSPOT_HOME", str(accounts.home))
+    monkeypatch.chdir(accounts.cwd)
+    monkeypatch.setattr(sys, "stdin", io.StringIO())
+
+    def run_here(*arguments: str) -> Outcome:
+        code = run(arguments)
+        return Outcome(code, *capfd.readouterr())
+
+    return run_here
+
+
+class TestResearch:
+    def test_a_report_to_read(self, accounts: Program) -> None:
+        found = accounts("research", "what", "calls", "authenticate", "--depth", "1")
+        assert found.code == 0
+        assert found.out.splitlines()[:7] == [
+            "what calls authenticate",
+            "",
+            f"authenticate (app/auth/login.py:7) is called by 2: {CALLERS}.",
+            "",
+            "Chains",
+            "  sign_in_by_token → authenticate",
+            "  LoginHandler.respond → authenticate",
+        ]
+
+    def test_as_json(self, ask: Ask) -> None:
+        found = json.loads(ask("research", "modules", "--focus", "dependencies", "--json").out)
+        assert found["focus"] == "dependencies"
+        assert {"from": "app/mail", "to": "app/auth"}.items() <= found["edges"][-1].items()
+
+    def test_within_a_number_of_tokens(self, ask: Ask) -> None:
+        found = ask("research", "what calls Database.query", "--depth", "5", "--max-tokens", "200")
+        assert len(found.out) <= 800 + 1
+        assert "To fit max_tokens" in found.out
+
+    @pytest.mark.parametrize("arguments", [["--depth", "6", "x"], ["--focus", "feelings", "x"], []])
+    def test_wrong_usage(self, ask: Ask, arguments: list[str]) -> None:
+        assert ask("research", *arguments).code == 2
+
+    def test_no_index(self, ask: Ask, tmp_path: Path) -> None:
+        assert ask("research", "x", "--project", str(tmp_path)).code == 3
+
+
+class TestVerbs:
+    def test_callers_as_a_tree(self, ask: Ask) -> None:
+        assert ask("callers", "authenticate", "--depth", "3").out.splitlines() == [
+            "authenticate  app/auth/login.py:7",
+            "  sign_in_by_token  app/auth/login.py:22",
+            "    resend  app/mail/sender.py:13",
+            "  LoginHandler.respond  app/http/handlers.py:21",
+            "    Server.handle  app/http/server.py:16",
+            "      main  app/__main__.py:10",
+        ]
+
+    def test_callees(self, ask: Ask) -> None:
+        assert ask("callees", "UserStore.find").out.splitlines() == [
+            "UserStore.find  app/storage/users.py:12",
+            "  Database.query  app/storage/users.py:14",
+        ]
+
+    def test_implementations(self, ask: Ask) -> None:
+        assert ask("implementations", "Handler").out.splitlines() == [
+            "Handler  app/http/handlers.py:7",
+            "  LoginHandler  app/http/handlers.py:17",
+            "    RefreshHandler  app/http/handlers.py:33",
+            "  LogoutHandler  app/http/handlers.py:26",
+        ]
+
+    @pytest.mark.parametrize("name", ["app/auth/login.py", "app.auth.login"])
+    def test_importers(self, ask: Ask, name: str) -> None:
+        assert ask("importers", name).out.splitlines() == [
+            "app/auth/login.py  app/auth/login.py:1",
+            "  app/http/handlers.py  app/http/handlers.py:3",
+            "  app/mail/sender.py  app/mail/sender.py:3",
+        ]
+
+    def test_importers_of_a_folder(self, ask: Ask) -> None:
+        found = json.loads(ask("importers", "app.auth", "--json").out)
+        assert {node["id"] for node in found["nodes"] if node["hop"]} >= {"app/http/handlers.py"}
+
+    def test_what_nothing_calls_is_told(self, ask: Ask) -> None:
+        found = ask("callers", "resend")
+        assert found.code == 0
+        assert "Nothing in this project calls it." in found.err
+
+    @pytest.mark.parametrize("verb", ["callers", "callees", "implementations", "importers"])
+    def test_an_unknown_name_is_an_error(self, ask: Ask, verb: str) -> None:
+        found = ask(verb, "nothing_here")
+        assert found.code == 1
+        assert found.err == "The index holds no definition of nothing_here.\n"
+        found = ask(verb, "nothing_here", "--json")
+        assert found.code == 1
+        assert json.loads(found.out)["nodes"] == []
+
+
+class TestStructure:
+    def test_outline(self, ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+        shown = ask("outline", "app/storage/users.py").out
+        assert [line.split() for line in shown.splitlines()] == [
+            ["6-14", "class", "UserStore"],
+            ["9-10", "method", "__init__"],
+            ["12-14", "method", "find"],
+        ]
+        monkeypatch.chdir("app/storage")
+        assert ask("outline", "users.py").out == shown
+
+    def test_outline_as_json(self, ask: Ask) -> None:
+        found = json.loads(ask("outline", "app/storage/users.py", "--json").out)
+        assert found["path"] == "app/storage/users.py"
+        (store,) = found["outline"]
+        assert (store["name"], [child["name"] for child in store["children"]]) == (
+            "UserStore",
+            ["__init__", "find"],
+        )
+
+    def test_a_file_that_is_not_there(self, ask: Ask) -> None:
+        found = ask("outline", "nope.py")
+        assert found.code == 1
+        assert "The file 'nope.py' doesn't exist or isn't indexed." in found.err
+        assert ask("outline", "../outside.py").code == 2
+
+    def test_map(self, ask: Ask) -> None:
+        assert ask("map").out.splitlines() == [
+            "layer 1",
+            "  app/__main__.py  (1 file)  → app/http, app/storage",
+            "layer 2",
+            "  app/http  (2 files)  → app/auth, app/mail, app/storage",
+            "layer 3",
+            "  app/mail  (1 file)  → app/auth",
+            "layer 4",
+            "  app/auth  (2 files)  → app/storage",
+            "layer 5",
+            "  app/storage  (2 files)",
+        ]
+
+    def test_map_as_json(self, ask: Ask) -> None:
+        found = json.loads(ask("map", "--json").out)
+        assert [(m["name"], m["layer"]) for m in found["modules"]][-1] == ("app/storage", 5)
+        assert found["cycles"] == []
+        first = found["dependencies"][0]
+        assert first == {
+            "from": "app/__main__.py",
+            "to": "app/http",
+            "count": 1,
+            "path": "app/__main__.py",
+            "line": 3,
+        }
+
+    def test_map_as_a_picture(self, ask: Ask, tmp_path: Path) -> None:
+        target = tmp_path / "map.svg"
+        assert ask("map", "--svg", str(target)).code == 0
+        picture = ElementTree.parse(target).getroot()
+        space = "{http://www.w3.org/2000/svg}"
+        assert [text.text for text in picture.iter(f"{space}text")] == [
+            "app/__main__.py",
+            "app/http",
+            "app/mail",
+            "app/auth",
+            "app/storage",
+        ]
+        assert len(list(picture.iter(f"{space}path"))) == 7 + 1  # and the tip of the arrows
+        assert ask("map", "--svg", str(tmp_path / "no" / "such" / "map.svg")).code == 1
+
+
+def test_searches_among_what_changed(ask: Ask) -> None:
+    found = ask("search", "password", "--changed-since", "HEAD")
+    assert found.code == 2
+    assert "changed_since needs a git repository" in found.err

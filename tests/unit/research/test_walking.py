@@ -1,0 +1,153 @@
+"""The parts of walks that have answers of their own: elbows, layers, limits, patterns."""
+
+from __future__ import annotations
+
+import threading
+from itertools import pairwise
+from xml.etree import ElementTree
+
+import pytest
+
+from conftest import MakeProject
+from findspot.core.errors import CancelledError, InvalidArgumentError
+from findspot.core.progress import CancelToken
+from findspot.research.model import Focus, Inquiry
+from findspot.research.modules import Dependence, ModuleMap, layered
+from findspot.research.outward import elbow
+from findspot.research.trail import MOST_NODES
+from findspot.serve.drawing import draw
+
+
+@pytest.mark.parametrize(
+    ("scores", "kept"),
+    [
+        ([], 0),
+        ([0.9], 1),
+        ([0.9, 0.1, 0.1], 3),
+        ([0.9, 0.85, 0.8, 0.2, 0.15, 0.1], 3),
+        ([0.9, 0.88, 0.87, 0.86, 0.3, 0.29, 0.28], 4),
+        ([0.9, 0.7, 0.5, 0.3, 0.1], 5),
+        ([0.5, 0.5, 0.5, 0.5], 4),
+    ],
+)
+def test_scores_are_cut_where_they_fall(scores: list[float], kept: int) -> None:
+    assert elbow(scores) == kept
+
+
+class TestLayers:
+    def test_dependence_leads_downwards(self) -> None:
+        edges = [("app", "http"), ("http", "auth"), ("auth", "store"), ("app", "store")]
+        layers, cycles = layered(["app", "auth", "http", "store"], edges)
+        assert layers == (("app",), ("http",), ("auth",), ("store",))
+        assert cycles == ()
+
+    def test_a_cycle_shares_a_layer(self) -> None:
+        edges = [("a", "b"), ("b", "c"), ("c", "b"), ("c", "d")]
+        layers, cycles = layered(["a", "b", "c", "d"], edges)
+        assert layers == (("a",), ("b", "c"), ("d",))
+        assert cycles == (("b", "c"),)
+
+    def test_any_order_of_names(self) -> None:
+        edges = [("z", "y"), ("y", "x"), ("x", "w")]
+        assert layered(["w", "x", "y", "z"], edges)[0] == (("z",), ("y",), ("x",), ("w",))
+
+    def test_a_long_chain(self) -> None:
+        names = [f"m{n:05}" for n in range(5_000)]
+        layers, _ = layered(names, list(pairwise(names)))
+        assert len(layers) == 5_000
+
+
+def test_names_in_a_picture_are_text() -> None:
+    name = '<script>&"'
+    modules = ModuleMap(
+        {name: ("a",), "b": ("b",)}, (Dependence(name, "b", 1, "a", 1),), ((name,), ("b",)), ()
+    )
+    texts = [
+        found.text for found in ElementTree.fromstring(draw(modules)).iter() if found.tag.endswith("}text")
+    ]
+    assert texts == [name, "b"]
+
+
+def many(count: int) -> dict[str, str]:
+    body = "\n".join(f"def caller_{n}():\n    return hub()\n\n" for n in range(count))
+    return {"hub.py": f"def hub():\n    return 1\n\n\n{body}"}
+
+
+def test_a_walk_stops_where_it_finds_too_much(make_project: MakeProject) -> None:
+    project = make_project(many(MOST_NODES + 50))
+    project.update()
+    found = project.research("what calls hub()")
+    assert len(found.nodes) == MOST_NODES
+    assert found.unresolved == (f"Stopped at {MOST_NODES} nodes; ask about less, or with less depth.",)
+
+
+def test_a_cancelled_walk_stops(make_project: MakeProject) -> None:
+    project = make_project(many(3))
+    project.update()
+    cancel = CancelToken()
+    hops: list[int] = []
+
+    def stop(progress: object) -> None:
+        hops.append(1)
+        cancel.cancel()
+
+    with pytest.raises(CancelledError):
+        project.researcher.ask(Inquiry("what calls hub()", 5), progress=stop, cancel=cancel)
+    assert hops == [1]
+
+
+@pytest.mark.parametrize("inquiry", [Inquiry(" "), Inquiry("x", 0), Inquiry("x", 6)])
+def test_what_cannot_be_asked(make_project: MakeProject, inquiry: Inquiry) -> None:
+    project = make_project(many(1))
+    project.update()
+    with pytest.raises(InvalidArgumentError):
+        project.researcher.ask(inquiry)
+
+
+def test_patterns_of_every_kind(make_project: MakeProject) -> None:
+    routes = "\n\n".join(f"@route\ndef page_{n}():\n    return {n}" for n in range(3))
+    stores = "\n\n".join(f"class {name}Store:\n    pass" for name in ("User", "Order", "Mail"))
+    models = "\n\n".join(f"class {name}(BaseModel):\n    pass" for name in ("User", "Order"))
+    project = make_project(
+        {
+            "web.py": f"def route(f):\n    return f\n\n\n{routes}\n",
+            "stores.py": stores,
+            "models.py": f"from pydantic import BaseModel\n\n\n{models}\n",
+            "tests/test_web.py": "class AStore: pass\n\nclass BStore: pass\n",
+        }
+    )
+    project.update()
+    found = project.research("how is data kept in models", focus=Focus.PATTERNS)
+    assert found.summary == (
+        "3 patterns: 2 built on BaseModel (User, Order); 3 decorated with route (page_0, page_1, page_2); "
+        "3 named …Store (UserStore, OrderStore, MailStore)."
+    )
+
+
+def test_a_call_goes_on_in_what_overrides_the_called(make_project: MakeProject) -> None:
+    project = make_project(
+        {
+            "shapes.py": "class Shape:\n    def draw(self):\n        raise NotImplementedError\n\n\n"
+            "class Circle(Shape):\n    def draw(self):\n        return ink()\n\n\n"
+            "def ink():\n    return 'ink'\n\n\n"
+            "def show(shape: Shape):\n    return shape.draw()\n"
+        }
+    )
+    project.update()
+    (way,) = project.research("path from show to ink").chains
+    assert [node.partition("#")[2] for node in way] == ["show", "Shape.draw", "Circle.draw", "ink"]
+
+
+def test_threads_may_ask_at_once(make_project: MakeProject) -> None:
+    project = make_project(many(20))
+    project.update()
+    found: list[int] = []
+    threads = [
+        threading.Thread(target=lambda: found.append(len(project.research("what calls hub()").nodes)))
+        for _ in range(6)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [21] * 6
