@@ -12,6 +12,7 @@ from pathlib import Path
 from findspot.core.config import Settings
 from findspot.core.errors import CancelledError, FileLimitError, ModelMismatchError
 from findspot.core.log import get_logger
+from findspot.core.memory import memory_given_back
 from findspot.core.model import IndexReport, Progress, Skip, SkipReason, SourceFile
 from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
 from findspot.discover.policy import Policy
@@ -76,7 +77,7 @@ def apply(run: Run) -> IndexReport:
     run.progress(Progress(0, 0, "scanning"))
     found = discover(run)
     _adopt(run, found)
-    with run.store.writer(WAIT_S) as writer:
+    with memory_given_back(), run.store.writer(WAIT_S) as writer:
         run.created = not writer.meta().get("created_at")
         force = _prepare(run, writer)
         # Permissions change without a trace in a file's time of writing: such files are tried again.
