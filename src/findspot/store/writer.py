@@ -70,6 +70,7 @@ class Writer:
         file_id = rows.insert_file(self._db, record, revision)
         numbered = rows.number_chunks(file_id, record)
         self._new[file_id] = [(number, item.scale, item.vector or b"") for number, item in numbered]
+        self._stored(file_id, record)
         for number, item in numbered:
             if item.chunk.chunk_type is not ChunkType.SYMBOLS:
                 self._keyword_writer(record.file.corpus).add(number, file_id, item.keywords)
@@ -181,6 +182,9 @@ class Writer:
                 writer.commit()
         for writer in self._keywords.values():
             writer.close()
+
+    def _stored(self, file_id: int, record: FileRecord) -> None:
+        """Where a store whose truth is elsewhere hears of a file that goes with the next commit."""
 
     def _publish(self) -> None:
         """Where a store whose truth is elsewhere brings it there: what fails here is not committed."""

@@ -22,7 +22,7 @@ from findspot.store.lance.head import Head, new_name
 from findspot.store.lance.layout import CHUNK_TABLES, FILES_TABLE, REFERENCES_TABLE, SKIPS_TABLE
 from findspot.store.lance.rows import chunk_rows, file_rows, reference_rows, skip_rows
 from findspot.store.lance.tables import OvertakenError, Tables
-from findspot.store.records import StoredFile
+from findspot.store.records import FileRecord, StoredFile
 
 _log = get_logger("store")
 
@@ -62,6 +62,8 @@ class LanceWriter(CacheWriter):
         self._head = head
         self._draft: Draft | None = None
         self._touched: set[str] = set()
+        self._given: dict[int, FileRecord] = {}
+        """What was put since the last commit, so that it need not be read again."""
         self._everything = head.foreign
         self.published = False
 
@@ -72,6 +74,7 @@ class LanceWriter(CacheWriter):
     def forget_vectors(self) -> None:
         super().forget_vectors()
         self._everything = True
+        self._given.clear()
 
     def publish_all(self) -> None:
         """Commit all that the copy holds: for an index that comes from another store."""
@@ -89,6 +92,10 @@ class LanceWriter(CacheWriter):
             self._head = head
             self.mark(self._tables.stamp())
         self._draft = None
+
+    def _stored(self, file_id: int, record: FileRecord) -> None:
+        if not self._following:
+            self._given[file_id] = record
 
     def _publish(self) -> None:
         if self._following:
@@ -110,6 +117,7 @@ class LanceWriter(CacheWriter):
             raise IndexBusyError("another indexer")
         self._draft, self._head = draft, head
         self._touched.clear()
+        self._given.clear()
         self._everything, self.published = False, True
         marks = {ORIGIN: head.commit, EPOCH: head.epoch, SKIPS: head.skips, STAMP: self._tables.stamp() or ""}
         rows.write_meta(self._db, marks)
@@ -164,13 +172,16 @@ class LanceWriter(CacheWriter):
     def _batches(self, files: Iterable[StoredFile]) -> Iterator[tuple[str, Any]]:
         """The chunks of files, and what these say about names, as rows: each batch of one table."""
         for part in parts_of(files, _BATCH_CHUNKS):
-            records = [(file.id, revisions.file_record(self._db, file)) for file in part]
+            records = [(file.id, self._record(file)) for file in part]
             for corpus, table in CHUNK_TABLES.items():
                 batch = chunk_rows([(n, record) for n, record in records if record.file.corpus == corpus])
                 if batch is not None:
                     yield table, batch
             if (batch := reference_rows(records)) is not None:
                 yield REFERENCES_TABLE, batch
+
+    def _record(self, file: StoredFile) -> FileRecord:
+        return self._given.get(file.id) or revisions.file_record(self._db, file)
 
     def _check_head(self) -> None:
         found = self._tables.head()
