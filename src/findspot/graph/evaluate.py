@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import posixpath
 import re
-import threading
 
 from findspot.core.facts import DEFAULT, LITERAL, RETURNED, UNKNOWN, WHOLE, ImportFact
 from findspot.graph.modules import Modules
@@ -12,9 +11,7 @@ from findspot.graph.packages import Packages, is_top
 from findspot.graph.sources import SATELLITE_KINDS, VALUE_KINDS, Def, Sources, SourceView
 from findspot.graph.types import Types, bodies
 from findspot.graph.values import EXTERNAL, IMPORTED, INFERRED, MEMBER, SHARED, TYPED, Value, What
-
-MAX_STEPS = 24
-"""Expressions within expressions followed for one reference; real code needs a handful."""
+from findspot.graph.working import Working
 
 MAX_HOPS = 6
 """Re-exports after re-exports that are followed to a constant."""
@@ -35,7 +32,11 @@ _ROOT = re.compile(r"[.(\[|]")
 _TYPES = (What.TYPE, What.EXTERNAL)
 _TYPES_OF_JAVASCRIPT = (What.TYPE, What.FUNCTION, What.EXTERNAL)
 
+_ITSELF = frozenset({":Self", ":self", ":static", ":this", "self", "this"})
+"""What a function says that returns the object it was called on."""
+
 Values = list[Value]
+_NOTHING: Values = []
 Scope = dict[str, list[tuple[int, str]]]
 
 
@@ -47,17 +48,7 @@ class Evaluator:
         self.modules = Modules(sources)
         self.packages = Packages(sources)
         self.types = Types(sources, self.named_types)
-        self._names: dict[tuple[int, int, str], Values | None] = {}
-        self._exported: dict[tuple[int, str], Values | None] = {}
-        self._here = threading.local()
-
-    @property
-    def _running(self) -> set[object]:
-        """What this thread is working out, so that a name defined by itself comes to an end."""
-        running: set[object] | None = getattr(self._here, "running", None)
-        if running is None:
-            running = self._here.running = set()
-        return running
+        self._working = Working()
 
     def value_of(self, expression: str, view: SourceView, owner: Def | None) -> Values:
         """What an expression may be: nothing where that is unknown."""
@@ -108,19 +99,9 @@ class Evaluator:
 
     def lookup(self, name: str, view: SourceView, owner: Def | None) -> Values | None:
         """A name by the rules of scope and import: None where nothing says what it is."""
-        key = (view.id, owner.place if owner is not None else -1, name)
-        if key in self._names:
-            return self._names[key]
-        if key in self._running or len(self._running) > MAX_STEPS:
-            return []
-        self._running.add(key)
-        try:
-            found = self._lookup(name, view, owner)
-        finally:
-            self._running.discard(key)
-        if not self._running:  # what was cut short on the way is not the whole truth
-            self._names[key] = found
-        return found
+        key = ("name", view.id, owner.place if owner is not None else -1, name)
+        cut_short: Values | None = []
+        return self._working.once(key, lambda: self._lookup(name, view, owner), cut_short)
 
     def _lookup(self, name: str, view: SourceView, owner: Def | None) -> Values | None:
         for scope in (owner, *owner.around) if owner is not None else ():
@@ -245,23 +226,15 @@ class Evaluator:
 
     def exported(self, path: str, name: str) -> Values | None:
         """A top-level name of a file, re-exports followed."""
+        return self._working.once(("export", path, name), lambda: self._exported(path, name), None)
+
+    def _exported(self, path: str, name: str) -> Values | None:
         view = self.sources.at(path)
-        key = (view.id if view is not None else -1, name)
-        if view is None or key in self._running or len(self._running) > MAX_STEPS:
-            return None
-        if key in self._exported:
-            return self._exported[key]
-        self._running.add(key)
-        try:
-            found = self._in_module(name, view)
-            if not found:
-                inside = self.modules.submodule(path, name)
-                module = self.sources.at(inside) if inside else None
-                found = [Value(What.MODULE, module)] if module is not None else found
-        finally:
-            self._running.discard(key)
-        if not self._running:
-            self._exported[key] = found
+        found = self._in_module(name, view) if view is not None else None
+        if not found:
+            inside = self.modules.submodule(path, name)
+            module = self.sources.at(inside) if inside else None
+            found = [Value(What.MODULE, module)] if module is not None else found
         return found
 
     def attribute(self, value: Value, name: str) -> Values:
@@ -323,12 +296,15 @@ class Evaluator:
 
     def _fields(self, value: Value, of: Def, name: str) -> Values:
         """What the nearest of its types binds an attribute to."""
+        found = self._working.once(("field", of, name), lambda: self._find_fields(of, name), _NOTHING)
+        return [v.through(value.trust) for v in found]
+
+    def _find_fields(self, of: Def, name: str) -> Values:
         for owner in (of, *self.types.ancestors(of)):
             bindings = owner.bindings.get(name) or owner.bindings.get(f"@{name}")
             if bindings:
                 in_type = all(place == owner.place for place, _ in bindings)
-                found = self._bound(bindings, owner.file, name if in_type else "")
-                return [v.through(value.trust) for v in found]
+                return self._bound(bindings, owner.file, name if in_type else "")
         return []
 
     def _of_parent(self, of: Def, name: str) -> Values:
@@ -360,20 +336,20 @@ class Evaluator:
         return [EXTERNAL] if value.what is What.EXTERNAL else []
 
     def _returned(self, function: Def, value: Value) -> Values:
+        key = ("return", function, value.on)
+        found = self._working.once(key, lambda: self._find_returned(function, value.on), _NOTHING)
+        return [v if v.what is What.EXTERNAL else v.through(value.trust) for v in found]
+
+    def _find_returned(self, function: Def, on: Def | None) -> Values:
         returned = function.bindings.get(RETURNED, [])
         types = [item for item in returned if item[1][:1] == ":"]
         found: Values = []
         for place, text in types or returned[:MAX_RETURNS]:
-            if text in (":Self", ":self", ":static", ":this", "self", "this") and value.on is not None:
-                found.append(Value(What.INSTANCE, value.on, value.trust))
-                continue
-            key = (function, text)
-            if key in self._running or len(self._running) > MAX_STEPS:
-                continue
-            self._running.add(key)
-            found += self.value_of(text, function.file, function.file.owner(place))
-            self._running.discard(key)
-        trust = min(value.trust, TYPED if types else INFERRED)
+            if text in _ITSELF and on is not None:
+                found.append(Value(What.INSTANCE, on))
+            else:
+                found += self.value_of(text, function.file, function.file.owner(place))
+        trust = TYPED if types else INFERRED
         return list(dict.fromkeys(v if v.what is What.EXTERNAL else v.through(trust) for v in found))
 
     def _element(self, value: Value) -> Values:

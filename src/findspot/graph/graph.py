@@ -17,6 +17,7 @@ from findspot.graph.values import DISPATCHED, FLOOR, IMPORTED, STRUCTURAL
 from findspot.store.snapshot import Snapshot
 
 ALL = tuple(Relation)
+_RELATIONS = {str(relation): relation for relation in Relation}
 WHOLE_PACKAGES = frozenset({"go", "jvm", "csharp"})
 """Families that import packages of several files at once."""
 
@@ -27,7 +28,9 @@ class Memo:
 
     views: dict[int, SourceView | None] = field(default_factory=dict)
     resolver: Resolver | None = None
+    reach: Reach | None = None
     incoming: dict[tuple[Def, Relation], tuple[Edge, ...]] = field(default_factory=dict)
+    named: dict[tuple[str, Relation], dict[Target, list[Edge]]] = field(default_factory=dict)
 
 
 class Graph:
@@ -40,7 +43,8 @@ class Graph:
         self._resolver = self._memo.resolver
         self._sources = self._resolver.evaluator.sources
         self._sources.read_from(snapshot)
-        self._reach = Reach(self._sources, self._resolver.evaluator.modules)
+        self._reach = self._memo.reach or Reach(self._sources, self._resolver.evaluator.modules)
+        self._memo.reach = self._reach
         self._types = self._resolver.evaluator.types
 
     def find(self, name: str) -> list[Node]:
@@ -61,7 +65,8 @@ class Graph:
         view = self._sources.at(path)
         if view is None or not mark:
             return view.node if view is not None else None
-        return next((node for node in view.nodes if node.id == node_id), None)
+        found = view.by_id.get(node_id)
+        return found.node if found is not None else None
 
     def callers(self, node: Node, floor: float = FLOOR) -> list[Edge]:
         """Who calls it; calls of a type are those of its constructor."""
@@ -203,17 +208,21 @@ class Graph:
         view = self._sources.at(node.path)
         if view is None or node.id == view.path:
             return None
-        return next((d for d in view.definitions if d.node.id == node.id), None)
+        return view.by_id.get(node.id)
 
     def _type(self, node: Node) -> Def | None:
         definition = self._definition(node)
         return self._types.home(definition) if definition is not None and definition.is_type else None
 
     def _edges(self, view: SourceView, reference: ReferenceFact) -> Iterator[Edge]:
-        source = view.node_at(reference.owner)
-        for target, confidence in self._resolver.resolve(view, reference).targets:
-            relation = Relation(reference.relation)
-            yield Edge(source, target.node, relation, view.path, reference.line, confidence)
+        yield from (edge for _, edge in self._resolved(view, reference))
+
+    def _resolved(self, view: SourceView, reference: ReferenceFact) -> Iterator[tuple[Target, Edge]]:
+        targets = self._resolver.resolve(view, reference).targets
+        if targets:
+            source, relation = view.node_at(reference.owner), _RELATIONS[reference.relation]
+            for target, confidence in targets:
+                yield target, Edge(source, target.node, relation, view.path, reference.line, confidence)
 
     def _incoming(self, target: Def, relation: Relation) -> tuple[Edge, ...]:
         key = (target, relation)
@@ -237,9 +246,9 @@ class Graph:
 
     def _find_incoming(self, target: Def, relation: Relation) -> Iterator[Edge]:
         if relation is Relation.IMPORT:
-            names = self._reach.names(target) | module_names(target.file.path)
-            views = {view.id: view for name in names for view in self._sources.naming(name)}
-            for view in views.values():
+            called = self._reach.names(target) | module_names(target.file.path)
+            importing = {view.id: view for name in called for view in self._sources.naming(name)}
+            for view in importing.values():
                 yield from (edge for edge in self._import_edges(view) if edge.target == target.node)
             return
         if relation is Relation.OVERRIDE:
@@ -251,24 +260,36 @@ class Graph:
                     around = self._types.around(other) if other.scope else None
                     if around is not None:
                         yield from (e for e in self._structural(around) if e.target == target.node)
-        for view, names in self._uses(target, relation):
-            for name in names:
-                for reference in view.by_name.get(name, ()):
+        for name in sorted(self._reach.names(target)):
+            yield from self._named(name, relation).get(target, ())
+        if relation is Relation.CALL:
+            for view, names in self._by_own_names(target):
+                for reference in (r for name in names for r in view.by_name.get(name, ())):
                     if reference.relation == relation:
                         yield from (e for e in self._edges(view, reference) if e.target == target.node)
 
-    def _uses(self, target: Def, relation: Relation) -> Iterator[tuple[SourceView, set[str]]]:
-        """The files that may refer to a definition, each with the names it may be called there."""
-        names = self._reach.names(target)
-        views = {view.id: view for name in names for view in self._sources.naming(name)}
-        if target.is_type and relation is Relation.CALL:
-            names = names | OWN_NAMES
+    def _named(self, name: str, relation: Relation) -> dict[Target, list[Edge]]:
+        """Every reference to a name, by what it refers to: resolved once for all things of that name."""
+        key = (name, relation)
+        if key not in self._memo.named:
+            table: dict[Target, list[Edge]] = {}
+            for view in self._sources.naming(name):
+                for reference in view.by_name.get(name, ()):
+                    if reference.relation == relation:
+                        for target, edge in self._resolved(view, reference):
+                            table.setdefault(target, []).append(edge)
+            self._memo.named[key] = table
+        return self._memo.named[key]
+
+    def _by_own_names(self, target: Def) -> Iterator[tuple[SourceView, frozenset[str]]]:
+        """The files in which `cls`, `super` and their like may mean a definition."""
+        if target.is_type:
             below = (self._sources.at(edge.source.path) for edge in self._incoming(target, Relation.INHERIT))
-            views |= {view.id: view for view in (target.file, *below) if view is not None}
-        elif relation is Relation.CALL and target.file.traits.family == "ruby":
-            names = names | {"super"}
-            views |= {view.id: view for view in self._below(target)}
-        yield from ((view, names) for view in dict.fromkeys(views.values()))
+            views = {view.id: view for view in (target.file, *below) if view is not None}
+            yield from ((view, OWN_NAMES) for view in views.values())
+        elif target.file.traits.family == "ruby":
+            views = {view.id: view for view in self._below(target)}
+            yield from ((view, frozenset({"super"})) for view in views.values())
 
     def _below(self, method: Def) -> list[SourceView]:
         """The files of the types that inherit a method."""

@@ -120,7 +120,8 @@ class Modules:
     @cached_property
     def _python_packages(self) -> set[str]:
         inits = ("/__init__.py", "/__init__.pyi")
-        return {posixpath.dirname(path) for path in self._paths if path.endswith(inits)}
+        paths = (*self._paths, *self._sources.empty)
+        return {posixpath.dirname(path) for path in paths if path.endswith(inits)}
 
     @cached_property
     def _python_roots(self) -> list[str]:
@@ -165,8 +166,11 @@ class Modules:
         if view.traits.family != "python":
             return None
         module = fact.module if fact.original == WHOLE else f"{fact.module}.{fact.original}"
-        below = module.replace(".", "/").lstrip("/")
-        return below if self.is_folder(below) else None
+        below = module.replace(".", "/")
+        if module.startswith("/"):
+            return below[1:] if self.is_folder(below[1:]) else None
+        places = (posixpath.join(root, below) for root in self._roots(posixpath.dirname(view.path)))
+        return next((place for place in places if self.is_folder(place)), None)
 
     def _go_folder(self, module: str) -> str | None:
         """The folder that the path of a Go package ends in; the longest such folder."""

@@ -22,6 +22,7 @@ class Reach:
     def __init__(self, sources: Sources, modules: Modules) -> None:
         self._sources = sources
         self._modules = modules
+        self._renamed: dict[str, set[str]] = {}
 
     def names(self, target: Def) -> set[str]:
         """The name of a definition, and what files that import it call it."""
@@ -35,9 +36,14 @@ class Reach:
         return known
 
     def _renamings(self, name: str) -> set[str]:
+        if name not in self._renamed:
+            self._renamed[name] = self._find_renamings(name)
+        return self._renamed[name]
+
+    def _find_renamings(self, name: str) -> set[str]:
         found: set[str] = set()
         for view in self._sources.naming(name):
-            found.update(fact.local for fact in view.facts.imports if fact.original == name)
+            found |= view.renamed.get(name, set())
             for other, bindings in view.bindings.items() if view.traits.family == "js" else ():
                 if any(value == name for _, value in bindings):
                     found.add(other)

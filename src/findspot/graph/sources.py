@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from findspot.core.facts import BindingFact, Facts, ImportFact, ReferenceFact, Relation
+from findspot.core.model import SkipReason
 from findspot.graph.model import FILE_KIND, Node
 from findspot.graph.traits import Traits, traits_of
 from findspot.store.records import StoredFile
@@ -149,6 +150,19 @@ class SourceView:
         return nodes
 
     @cached_property
+    def by_id(self) -> dict[str, Def]:
+        return {node.id: definition for node, definition in zip(self.nodes, self.definitions, strict=True)}
+
+    @cached_property
+    def renamed(self) -> dict[str, set[str]]:
+        """What imports call something else here, by what it is called there."""
+        found: dict[str, set[str]] = {}
+        for fact in self.facts.imports:
+            if fact.local != fact.original:
+                found.setdefault(fact.original, set()).add(fact.local)
+        return found
+
+    @cached_property
     def node(self) -> Node:
         """The file itself."""
         last = max((definition.end_line for definition in self.definitions), default=1)
@@ -177,6 +191,11 @@ class Sources:
     def read_from(self, snapshot: Snapshot) -> None:
         """Read from this snapshot in this thread: what is decoded is shared, a connection is not."""
         self._here.snapshot = snapshot
+
+    @cached_property
+    def empty(self) -> list[str]:
+        """The files that hold nothing, and so are not in the index: they still make a folder a package."""
+        return [skip.path for skip in self._snapshot.skips(SkipReason.EMPTY)]
 
     @property
     def _snapshot(self) -> Snapshot:

@@ -87,6 +87,7 @@ class Types:
         """The types it inherits from or conforms to, and whether some are not of the project."""
         if of not in self._parents:
             self._parents[of] = ([], False)  # a type that inherits from itself ends here
+            self._opening.add(of)
             found: list[Def] = []
             external = False
             for part in (of, *(s for s in self.satellites(of) if s.kind in SATELLITE_KINDS)):
@@ -100,6 +101,7 @@ class Types:
                     values = self._lookup(name.lstrip("[]"), of.file, of.file.owner(place))
                     types = [v.of for v in values if v.what is What.TYPE and isinstance(v.of, Def)]
                     found += [t for t in types if t not in found and t is not of]
+            self._opening.discard(of)
             self._parents[of] = (found, external)
         return self._parents[of]
 
@@ -149,7 +151,10 @@ class Types:
         key = (of, name)
         if key not in self._members:
             owners = (of, *self.ancestors(of))
-            self._members[key] = next((m for t in owners if (m := self.own(t, name)) is not None), None)
+            found = next((m for t in owners if (m := self.own(t, name)) is not None), None)
+            if self._opening:  # some parents are not known yet
+                return found
+            self._members[key] = found
         return self._members[key]
 
     def members(self, of: Def) -> list[Def]:
