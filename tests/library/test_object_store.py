@@ -14,17 +14,26 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import boto3
 import pytest
 from moto.server import ThreadedMotoServer
 
 from contents import contents, put, record, write_files
 from findspot import Project
-from findspot.core.errors import IndexBusyError, IndexNotFoundError, StoreUnavailableError
+from findspot.core.errors import (
+    FindspotError,
+    IndexBusyError,
+    IndexCorruptError,
+    IndexNotFoundError,
+    PermissionDeniedError,
+    StoreUnavailableError,
+)
 from findspot.core.model import Corpus, IndexState, Query
 from findspot.store.lance.draft import Draft
 from findspot.store.lance.layout import CODE_TABLE, FILES_TABLE
 from findspot.store.lance.store import LanceStore
 from findspot.store.lance.tables import Tables
+from loopback import Loopback, Reply
 
 Machine = Callable[[str], LanceStore]
 
@@ -148,10 +157,46 @@ def test_a_reader_answers_while_the_server_is_away(machine: Machine, bucket: Buc
     bucket.server.stop()
     reader.close()
     assert contents(reader) == held
-    with pytest.raises(StoreUnavailableError), reader.writer():
-        pass
     with pytest.raises(StoreUnavailableError), machine("third").snapshot():
         pass
+
+
+FAULTS: dict[str, tuple[int, type[FindspotError]]] = {
+    "AccessDenied": (403, PermissionDeniedError),
+    "SlowDown": (503, StoreUnavailableError),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_each_fault_has_its_error_and_readers_go_on(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, fault: str
+) -> None:
+    put(machine("builder"), record("a.py", "alpha"))
+    held = contents(machine("reader"))
+    status, expected = FAULTS[fault]
+    answer = f"<Error><Code>{fault}</Code><Message>No.</Message></Error>".encode()
+    faulty = Loopback(lambda request: Reply(status, answer))
+    monkeypatch.setenv("AWS_ENDPOINT_URL", faulty.url)
+    try:
+        assert contents(machine("reader")) == held
+        with pytest.raises(expected) as told, machine("reader").writer():
+            pass
+        assert told.value.hint
+    finally:
+        faulty.close()
+
+
+def test_objects_that_are_cut_short_are_told_as_damage(machine: Machine, bucket: Bucket) -> None:
+    builder = machine("builder")
+    put(builder, record("a.py", "alpha"))
+    held = contents(machine("reader"))
+    client = boto3.client("s3", endpoint_url=bucket.endpoint)
+    for item in client.list_objects_v2(Bucket="bucket")["Contents"]:
+        if f"{CODE_TABLE}.lance/data" in item["Key"]:
+            client.put_object(Bucket="bucket", Key=item["Key"], Body=b"half")
+    with pytest.raises(IndexCorruptError), machine("third").snapshot():
+        pass
+    assert contents(machine("reader")) == held
 
 
 def test_upkeep_leaves_few_parts_and_every_row(machine: Machine) -> None:

@@ -197,7 +197,9 @@ class Tables:
         if "os error 28" in text and isinstance(self.place, Path):
             return disk_full(self.place)
         if any(word in text for word in _REFUSED):
-            return PermissionDeniedError(f"{self.place}: {_shortened(text)}")
+            refused = PermissionDeniedError(f"{self.place}: {_shortened(text)}")
+            refused.hint = "Check the credentials (AWS_ACCESS_KEY_ID, …) and their rights to the bucket."
+            return refused
         if self.remote and not any(word in text for word in _DAMAGED):
             return StoreUnavailableError(f"{self.place}: {_shortened(text)}")
         return IndexCorruptError(_shortened(text))
