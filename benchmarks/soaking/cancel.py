@@ -30,8 +30,8 @@ def run(root: Path, count: int, seed: int) -> dict[str, Any]:
     project.close()
     return {
         "stopped": len(waits),
-        "median_ms": round(1000 * sorted(waits)[len(waits) // 2]),
-        "worst_ms": round(1000 * max(waits)),
+        "median_ms": round(1000 * sorted(waits)[len(waits) // 2]) if waits else None,
+        "worst_ms": round(1000 * max(waits)) if waits else None,
         "files_kept_after_each": kept,
         "left_for_the_last": report.files_indexed,
         "files": report.total_files,

@@ -45,7 +45,7 @@ print(runs)
 """
 
 
-def run(root: Path, seconds: float) -> dict[str, Any]:
+def run(root: Path, seconds: float, count: int = CLIENTS) -> dict[str, Any]:
     """Latencies of all searches, their errors, and how memory grew in the second half."""
     from findspot import Project
 
@@ -56,7 +56,7 @@ def run(root: Path, seconds: float) -> dict[str, Any]:
     writer = subprocess.Popen([*start, INDEX, str(root), str(seconds)], stdout=subprocess.PIPE, text=True)
     readers = [
         subprocess.Popen([*start, SEARCH, str(root), str(seconds)], stdout=subprocess.PIPE, text=True)
-        for _ in range(CLIENTS)
+        for _ in range(count)
     ]
     found = [json.loads(reader.communicate()[0]) for reader in readers]
     runs = int(writer.communicate()[0])

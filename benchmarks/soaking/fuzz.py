@@ -86,10 +86,18 @@ def globs(fuzz: Fuzz) -> None:
 
 
 def queries(fuzz: Fuzz) -> None:
-    mode = fuzz.chance.choice((Mode.HYBRID, Mode.KEYWORD, Mode.SEMANTIC))
-    fuzz.project.search(
-        Query(fuzz.text(12), mode=mode, path_filter=fuzz.text() if fuzz.chance.random() < 0.2 else None)
+    def now_and_then() -> str | None:
+        return fuzz.text() if fuzz.chance.random() < 0.2 else None
+
+    query = Query(
+        fuzz.text(12),
+        mode=fuzz.chance.choice(list(Mode)),
+        path_filter=now_and_then(),
+        exclude=now_and_then(),
+        under=now_and_then(),
+        similar_to=now_and_then(),
     )
+    fuzz.project.search(query)
 
 
 def settings(fuzz: Fuzz) -> None:

@@ -7,7 +7,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from benchmarks.soaking import edits, fuzz, kills, switch
+from benchmarks.soaking import cancel, clients, edits, fuzz, kills, switch
+
+from contents import write_files
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
 
@@ -39,3 +41,20 @@ def test_a_branch_switch(home: Path, tmp_path: Path) -> None:
 def test_random_input(home: Path, tmp_path: Path, seed: int) -> None:
     found = fuzz.run(tmp_path, 1_500, seed)
     assert (found["crashes"], found["hangs"], found["opened_outside"]) == (0, 0, 0), found["first"]
+
+
+def test_clients_while_another_process_indexes(home: Path, tmp_path: Path) -> None:
+    root = tmp_path / "project"
+    write_files(root, {f"m{n}.py": f"def handled_{n}(error):\n    return {n}\n" for n in range(30)})
+    found = clients.run(root, 2.0, count=2)
+    assert found["errors"] == 0
+    assert found["searches"] >= 2
+    assert found["full_indexings"] >= 1
+
+
+def test_runs_that_are_stopped(home: Path, tmp_path: Path) -> None:
+    root = tmp_path / "project"
+    write_files(root, {f"m{n}.py": f"def first_{n}():\n    return {n}\n" for n in range(400)})
+    found = cancel.run(root, 2, seed=5)
+    assert found["files"] == 400
+    assert found["files_kept_after_each"] == sorted(found["files_kept_after_each"])
