@@ -12,11 +12,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from contents import contents
+from contents import contents, put, record, vector_of
 from findspot import Project
 from findspot.core.errors import ModelMismatchError
 from findspot.core.files import content_hash
 from findspot.core.model import Corpus, IndexState, Mode, Query
+from findspot.store.lance.store import LanceStore
 from shop_project import shop
 
 MakeProject = Callable[..., Project]
@@ -155,3 +156,19 @@ def test_rows_that_another_program_adds_are_seen(make_project: MakeProject) -> N
     table.add(pa.Table.from_pylist(rows_of(project.root, "b.py"), SPECIFIED))
     assert opened.files()[0] == ["a.py", "b.py"]
     opened.close()
+
+
+def test_large_tables_get_an_approximate_index_for_other_programs(tmp_path: Path) -> None:
+    store = LanceStore(tmp_path / "index", "p")
+    put(store, *(record(f"{n}.py", *(f"text {n} {place}" for place in range(30))) for n in range(12)))
+    before = contents(store)
+    with store.writer() as writer:
+        writer.tidy(now=True, ann_rows=300)
+    table = lancedb.connect(store.folder / "index.lancedb").open_table("project_docs")
+    assert [index.columns for index in table.list_indices()] == [["vector"]]
+    wanted = vector_of("text 7 7").astype(np.float32)
+    (nearest,) = table.search(wanted).distance_type("cosine").limit(1).to_list()
+    assert nearest["text"] == "text 7 7"
+    put(store, record("new.py", "text after that"))
+    put(store, record("7.py", "changed"))
+    assert contents(LanceStore(store.folder, "p")) == contents(store) != before

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from findspot.store.lance.head import Head
-from findspot.store.lance.layout import TABLES, schema_of
-from findspot.store.lance.tables import KEPT, OvertakenError, Tables
+from findspot.store.lance.layout import CHUNK_TABLES, TABLES, schema_of
+from findspot.store.lance.tables import KEPT, OvertakenError, Tables, ann_index
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -50,6 +50,15 @@ class Draft:
         with self._tables.translated():
             rows = schema_of(name).empty_table()
             self._follow(name, self._opened[name].add(rows, mode="overwrite").version)
+
+    def index_vectors(self, least_rows: int) -> None:
+        """Give large tables of chunks an approximate index, for programs that search them as they are."""
+        for name in CHUNK_TABLES.values():
+            table = self._opened[name]
+            with self._tables.translated():
+                indexed = any("vector" in index.columns for index in table.list_indices())
+                if not indexed and table.count_rows() >= least_rows:
+                    table.create_index("vector", config=ann_index())
 
     def compact(self) -> None:
         """Put small fragments together, and let go of versions that nobody can still be reading."""

@@ -33,6 +33,9 @@ _PAUSE_S = 0.2
 _BATCH_CHUNKS = 4_000
 """Rows that are added to a table at a time: some ten megabytes."""
 
+ANN_ROWS = 200_000
+"""Below it, whoever searches a table scans it in about a tenth of a second."""
+
 _UNTIDY = 40
 """Commits after which the writer puts small fragments together before it goes."""
 
@@ -81,11 +84,16 @@ class LanceWriter(CacheWriter):
         self._everything = True
         self.commit()
 
-    def tidy(self, *, now: bool = False) -> None:
-        """Put small fragments together and let go of old versions, now or after enough commits."""
+    def tidy(self, *, now: bool = False, ann_rows: int = ANN_ROWS) -> None:
+        """Put small fragments together and let go of old versions, now or after enough commits.
+
+        Asked for now, tables of so many rows get an approximate index of their vectors, too.
+        """
         if not now and self._head.untidy < _UNTIDY:
             return
         draft = Draft(self._tables, self._head)
+        if now:
+            draft.index_vectors(ann_rows)
         draft.compact()
         head = replace(self._head, generation=self._head.generation + 1, tables=draft.versions, untidy=0)
         if self._tables.exchange(self._head, head):

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from findspot.core.errors import (
     FindspotError,
@@ -207,6 +207,13 @@ class Tables:
 
 class _Exists(Exception):  # noqa: N818  not an error: someone else was first
     """Someone else made the table this moment."""
+
+
+def ann_index() -> Any:
+    """A graph over vectors of one byte a value: of lancedb's kinds the quickest to build and to ask."""
+    from lancedb.index import HnswSq
+
+    return HnswSq(distance_type="cosine")
 
 
 def _shortened(text: str) -> str:
