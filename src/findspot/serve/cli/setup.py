@@ -86,7 +86,8 @@ def setup(
     elif undo:
         _undo(names, journal, manner, dry_run=dry_run, yes=yes)
     else:
-        root = None if (manner.json or dry_run) and not instruct else _project_root(project)
+        quiet = manner.json or dry_run or (yes and index_now is False)
+        root = None if quiet and not instruct else _project_root(project)
         steps = _steps(names, machine)
         if instruct:
             steps += _instructions(root, required=True)
