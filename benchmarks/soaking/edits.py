@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import json
 import statistics
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -38,7 +40,12 @@ def run(place: Path, repository: Path, count: int) -> dict[str, Any]:
         if number % max(1, count // _CHECKPOINTS) == 0:
             compared += 1
             equal += _settled(project) and held(project) == rebuilt(root)
+            print(json.dumps(_figures(waits, compared, equal)), file=sys.stderr, flush=True)  # noqa: T201
     project.close()
+    return _figures(waits, compared, equal)
+
+
+def _figures(waits: list[float], compared: int, equal: int) -> dict[str, Any]:
     ranked = sorted(waits)
     return {
         "edits": len(waits),
