@@ -20,11 +20,13 @@ from moto.server import ThreadedMotoServer
 
 from contents import contents, put, record, write_files
 from findspot import Project
+from findspot.core.config import StoreSettings
 from findspot.core.errors import (
     FindspotError,
     IndexBusyError,
     IndexCorruptError,
     IndexNotFoundError,
+    InvalidArgumentError,
     PermissionDeniedError,
     StoreUnavailableError,
 )
@@ -33,7 +35,9 @@ from findspot.store.lance.draft import Draft
 from findspot.store.lance.layout import CODE_TABLE, FILES_TABLE
 from findspot.store.lance.store import LanceStore
 from findspot.store.lance.tables import Tables
+from findspot.store.transfer import attach, convert
 from loopback import Loopback, Reply
+from shop_project import shop
 
 Machine = Callable[[str], LanceStore]
 
@@ -276,6 +280,12 @@ def test_a_project_is_indexed_to_and_searched_from_a_bucket(
     monkeypatch.setenv("FINDSPOT_HOME", str(tmp_path / "other-home"))
     reader = Project(tmp_path / "two/small", {"storeUri": "s3://bucket/{project}"})
     assert reader.search(Query("greet somebody")).hits[0].path == "src/greet.py"
+    with pytest.raises(InvalidArgumentError, match="index at s3://bucket/small already"):
+        convert(shop().store, StoreSettings("s3://bucket/small", None), "p")
+    with pytest.raises(IndexNotFoundError):
+        attach(reader.store, StoreSettings("s3://bucket/nothing", None), "p")
+    attach(reader.store, StoreSettings("s3://bucket/small", None), "p")
+    assert Project(reader.root).store.remote
     write_files(reader.root, {"src/part.py": "def part():\n    return 1\n"})
     report = reader.update()
     assert (report.files_indexed, report.files_unchanged) == (1, 2)

@@ -48,6 +48,17 @@ def connect_to_write(path: Path) -> sqlite3.Connection:
     return db
 
 
+def use_log(path: Path) -> None:
+    """Give a database, made if need be, the write-ahead log where that works; nobody else has it open."""
+    if remote_kind(path.parent):
+        return
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as db:
+        db.execute("PRAGMA journal_mode = WAL")
+        works = _can_write(db)
+    if not works:
+        _leave_log(path)
+
+
 def note_journal(db: sqlite3.Connection) -> None:
     """Write down, once, that there is no log."""
     if _mode(db) != "wal" and NOTE not in rows.read_meta(db):

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from findspot.core.log import get_logger
 from findspot.store.database import translated
+from findspot.store.journal import use_log
 
 _log = get_logger("second")
 
@@ -88,10 +89,11 @@ class SecondVectors:
         return self._db
 
     def _connect(self) -> sqlite3.Connection:
+        if not self._path.exists():
+            use_log(self._path)
         db = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False)
         try:
             self._path.chmod(0o600)
-            db.execute("PRAGMA journal_mode = WAL")
             db.execute("PRAGMA synchronous = NORMAL")
             db.executescript(_TABLES)
             if db.execute("SELECT id FROM model").fetchall() != [(self.model,)]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import shutil
 
 from findspot.core.config import INDEX_FILE, StoreSettings, set_value
-from findspot.core.errors import IndexNotFoundError
+from findspot.core.errors import IndexNotFoundError, InvalidArgumentError
 from findspot.store.choice import named_store
 from findspot.store.copying import remove_database
 from findspot.store.index import IndexStore
-from findspot.store.lance.store import CACHE, FINGERPRINTS
+from findspot.store.lance.store import CACHE, FINGERPRINTS, LanceStore
 from findspot.store.protocol import Store
 
 _MOVING = "moving.sqlite"
@@ -21,9 +21,25 @@ def convert(source: Store, wanted: StoreSettings, project_path: str) -> Store:
     Until all of it is there, and the index's configuration says so, the source is what is read.
     """
     target = named_store(wanted, source.folder, project_path)
+    if isinstance(target, LanceStore) and target.remote and target.published:
+        raise InvalidArgumentError(
+            f"There is an index at {wanted.kind} already.",
+            hint=f"Run `findspot store use {wanted.kind}` to search that one.",
+        )
     fill(source, target)
     set_value(source.folder / INDEX_FILE, "store", wanted.kind)
     let_go(source, target)
+    return target
+
+
+def attach(own: Store, wanted: StoreSettings, project_path: str) -> Store:
+    """Have a project search an index that others keep elsewhere; what is in its folder stays, unused."""
+    target = named_store(wanted, own.folder, project_path)
+    if not (isinstance(target, LanceStore) and target.remote):
+        raise InvalidArgumentError(f"'{wanted.kind}' is not an address such as s3://bucket/prefix.")
+    if not target.published:
+        raise IndexNotFoundError(project_path, wanted.kind)
+    set_value(own.folder / INDEX_FILE, "store", wanted.kind)
     return target
 
 

@@ -60,6 +60,27 @@ def convert(manner: Manner, project: str | None, to: str) -> None:
 
 
 @store.command()
+@click.argument("address", metavar="URL", callback=_checked)
+@path_or_project
+@common
+def use(manner: Manner, address: str, project: str | None) -> None:
+    """Search the index at URL, which others keep there, for the project at PATH.
+
+    Nothing is indexed here. An index that is here already stays, and is not used.
+    """
+    from findspot.core.config import StoreSettings
+    from findspot.store.transfer import attach
+
+    with open_project(project, exact=True) as opened:
+        attach(opened.store, StoreSettings(address, opened.settings.store.uri), str(opened.root))
+    with open_project(project, exact=True) as opened:
+        status = opened.status(check_disk=False)
+    result = {"status": "success", "projectPath": status.project_path, "store": address}
+    held = f"{output.count(status.total_files, 'file')}, {output.count(status.total_chunks, 'chunk')}"
+    _answer(manner, result, f"{status.project_path} is searched in {address}: {held}")
+
+
+@store.command()
 @path_or_project
 @common
 def tidy(manner: Manner, project: str | None) -> None:

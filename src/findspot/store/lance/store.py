@@ -77,6 +77,11 @@ class LanceStore:
         return self._tables.remote
 
     @property
+    def published(self) -> bool:
+        """Whether there are tables, whatever the local copy holds."""
+        return self._tables.exists
+
+    @property
     def being_written(self) -> bool:
         return is_locked(self._lock)
 
