@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from findspot.core.config import (
+    PROJECT_FILE,
     EmbedSettings,
     Settings,
     StoreSettings,
@@ -47,9 +48,10 @@ from findspot.core.model import (
     Skip,
     SkipReason,
 )
-from findspot.core.paths import index_folder, project_root, relative_path
+from findspot.core.paths import index_folder, project_root
 from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
 from findspot.core.remembered import RememberedSettings
+from findspot.core.roots import Roots, find_roots
 from findspot.discover.walk import classify, walk
 from findspot.embed.opened import OpenModels
 from findspot.embed.protocol import Embedder, model_name
@@ -59,8 +61,8 @@ from findspot.indexing.delta import compare
 from findspot.indexing.spare import SparePool
 from findspot.research.model import DEFAULT_DEPTH, Findings, Focus, Inquiry
 from findspot.research.researcher import Researcher
-from findspot.search.fitting import fitting
 from findspot.search.changes import limited
+from findspot.search.fitting import fitting
 from findspot.search.freshness import Disk, changed_since_indexed, check
 from findspot.search.hybrid import search
 from findspot.search.questions import asks_model
@@ -121,6 +123,13 @@ class Project:
         """The configuration in force now; edits to its files count at once."""
         return self._settings.now()
 
+    @property
+    def roots(self) -> Roots:
+        """Where the files are: the project's folder, or those that `roots` names now."""
+        settings = self.settings
+        committed = settings.sources.get("roots") == PROJECT_FILE
+        return find_roots(self.root, settings.discover.roots, inside_only=committed)
+
     def update(
         self,
         *,
@@ -157,14 +166,14 @@ class Project:
 
     def reindex_file(self, path: str) -> int:
         """Index one file anew, whatever the index thinks of it; returns its number of chunks."""
-        relative = relative_path(self.root, path)
+        relative = self.roots.relative(path)
         self._require_index()
         with self._alone():
             return self._reindex_file(relative)
 
     def _reindex_file(self, relative: str) -> int:
         run = self._run()
-        found = classify(self.root, relative, pipeline.policy_of(run.settings))
+        found = classify(self.roots, relative, pipeline.policy_of(run.settings))
         if isinstance(found, Skip):
             self._forget(relative, found)
             raise _not_indexable(relative, found)
@@ -211,8 +220,9 @@ class Project:
         matches = compile_glob(pattern).match
         with self.store.snapshot() as snapshot:
             found = [file.path for file in snapshot.files.files if matches(file.path)]
-        if self.root.is_dir():  # what was deleted a moment ago is not there any more
-            found = [path for path in found if not path.isascii() or os.path.lexists(self.root / path)]
+        roots = self.roots
+        if roots.are_there:  # what was deleted a moment ago is not there any more
+            found = [path for path in found if not path.isascii() or os.path.lexists(roots / path)]
         return found[: min(limit, MAX_PATH_RESULTS)], len(found)
 
     def skipped(self, reason: str | None = None) -> list[Skip]:
@@ -296,7 +306,7 @@ class Project:
 
     def _fresh(self, snapshot: Snapshot, models: Models, query: Query, settings: Settings) -> Results:
         """Results whose files are as the results say; a page that loses some is filled up."""
-        disk = Disk(self.root, settings.discover.max_file_bytes, settings.discover.secret_scan)
+        disk = Disk(self.roots, settings.discover.max_file_bytes, settings.discover.secret_scan)
         results = self._ask(snapshot, models, query)
         checked = check(results.hits, snapshot.file, disk)
         if checked.dropped and results.total > query.offset + len(results.hits):
@@ -312,12 +322,12 @@ class Project:
         )
 
     def _stale(self, snapshot: Snapshot, settings: Settings, paths: tuple[str, ...]) -> str | None:
-        disk = Disk(self.root, settings.discover.max_file_bytes, settings.discover.secret_scan)
+        disk = Disk(self.roots, settings.discover.max_file_bytes, settings.discover.secret_scan)
         return changed_since_indexed(filter(None, map(snapshot.file, paths)), disk)
 
     def _ask(self, snapshot: Snapshot, models: Models, query: Query) -> Results:
         if query.mode is Mode.REGEX:
-            return search_regex(snapshot, self.root, query)
+            return search_regex(snapshot, self.roots, query)
         return search(snapshot, models.first, query, models.second)
 
     def _catch_up(self) -> None:
@@ -350,6 +360,7 @@ class Project:
         fast, _ = two_speeds(settings.embed)
         return pipeline.Run(
             root=project_root(self.root),  # it may be gone since the project was opened
+            roots=self.roots.checked(),
             store=self.store,
             settings=replace(settings, embed=fast),
             model=self._model(settings),
@@ -483,7 +494,7 @@ class Project:
 
     def _pending(self, snapshot: Snapshot, settings: Settings) -> int:
         """Files whose size or time of writing says that the index is behind."""
-        found = walk(project_root(self.root), pipeline.policy_of(settings)).files
+        found = walk(self.roots.checked(), pipeline.policy_of(settings)).files
         delta = compare(found, snapshot.known_files(), 2**63, force=False)
         return len(delta.changed) + len(delta.removed)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from findspot.core.model import Corpus, SourceFile
+from findspot.core.roots import Roots
 from findspot.embed.protocol import Embedder, EmbedMode, Vectors
 from findspot.embed.registry import open_embedder
 from findspot.indexing import worker
@@ -40,7 +41,7 @@ def job(tmp_path: Path) -> Job:
 
 
 def test_it_goes_on_with_less(tmp_path: Path, job: Job) -> None:
-    setup = Setup(str(tmp_path), "local:static", "syntax", 1 << 20)
+    setup = Setup(Roots(tmp_path), "local:static", "syntax", 1 << 20)
     model = open_embedder("local:static")
     whole = worker._outcome(job, setup, model)
     by_parts = worker._outcome(job, setup, Small(model, 2))  # type: ignore[arg-type]
@@ -50,7 +51,7 @@ def test_it_goes_on_with_less(tmp_path: Path, job: Job) -> None:
 
 
 def test_and_says_so_when_nothing_is_small_enough(tmp_path: Path, job: Job) -> None:
-    setup = Setup(str(tmp_path), "local:static", "syntax", 1 << 20)
+    setup = Setup(Roots(tmp_path), "local:static", "syntax", 1 << 20)
     outcome = worker._outcome(job, setup, Small(open_embedder("local:static"), 0))  # type: ignore[arg-type]
     assert isinstance(outcome, Rejected)
     assert "not enough memory" in outcome.skip.detail

@@ -7,7 +7,9 @@ import os
 import stat
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Self, cast
+
+from findspot.core.roots import Roots
 
 _BY_HANDLE = os.open in os.supports_dir_fd and os.scandir in os.supports_fd and hasattr(os, "O_NOFOLLOW")
 _NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
@@ -47,12 +49,20 @@ class Folder:
         self.owner = owner
         """Whose the root is: a hard link to somebody else's file is none of the project's files."""
 
-    @classmethod
-    def open_root(cls, root: Path, *, by_handle: bool = _BY_HANDLE) -> Self:
+    @staticmethod
+    def open_root(root: Path | Roots, *, by_handle: bool = _BY_HANDLE) -> Folder:
         """The root itself; the one place where a link is followed, as the user named it."""
-        path = os.path.realpath(root)
+        roots = Roots.of(root)
+        if roots.named:
+            return SeveralRoots(roots, by_handle=by_handle)
+        path = os.path.realpath(roots.project)
         owner = Path(path).stat().st_uid
-        return cls(path, os.open(path, _FOLDER_FLAGS) if by_handle else None, owner)
+        return Folder(path, os.open(path, _FOLDER_FLAGS) if by_handle else None, owner)
+
+    @property
+    def holds_roots(self) -> bool:
+        """Whether its folders are roots, which the user named: no rule leaves them out."""
+        return False
 
     def __enter__(self) -> Self:
         return self
@@ -64,13 +74,13 @@ class Folder:
             os.close(self._handle)
             self._handle = None
 
-    def enter(self, name: str) -> Self:
+    def enter(self, name: str) -> Folder:
         """A folder in this one; OSError when it is a link, no folder, or not readable."""
         at = self._at(name)
         if self._handle is None:
             self._check_by_path(at)
-            return type(self)(at, None, self.owner)
-        return type(self)(name, os.open(at, _FOLDER_FLAGS, dir_fd=self._handle), self.owner)
+            return Folder(at, None, self.owner)
+        return Folder(name, os.open(at, _FOLDER_FLAGS, dir_fd=self._handle), self.owner)
 
     def scan(self) -> list[os.DirEntry[str]]:
         """Its entries, in no order."""
@@ -113,6 +123,51 @@ def is_strangers(info: os.stat_result, owner: int) -> bool:
     With one owner nobody can tell a second name from the first, and `cp -al` makes them by thousands.
     """
     return info.st_nlink > 1 and info.st_uid != owner
+
+
+class SeveralRoots(Folder):
+    """A folder that is on no disk and holds the roots under their names."""
+
+    def __init__(self, roots: Roots, *, by_handle: bool) -> None:
+        super().__init__("", None, roots.project.stat().st_uid)
+        self._roots = dict(roots.named)
+        self._by_handle = by_handle
+
+    @property
+    def holds_roots(self) -> bool:
+        return True
+
+    def enter(self, name: str) -> Folder:
+        return Folder.open_root(self._root(name), by_handle=self._by_handle)
+
+    def scan(self) -> list[os.DirEntry[str]]:
+        entries = [_RootEntry(name, folder) for name, folder in self._roots.items()]
+        return cast("list[os.DirEntry[str]]", entries)
+
+    def lstat(self, name: str) -> os.stat_result:
+        return self._root(name).stat()
+
+    def read(self, name: str, max_bytes: int) -> bytes:
+        raise FileNotFoundError(errno.ENOENT, "no file beside the roots", name)
+
+    def _root(self, name: str) -> Path:
+        if name not in self._roots:
+            raise FileNotFoundError(errno.ENOENT, "no root of that name", name)
+        return self._roots[name]
+
+
+class _RootEntry:
+    """A root as a listing shows it."""
+
+    def __init__(self, name: str, folder: Path) -> None:
+        self.name = name
+        self._folder = folder
+
+    def stat(self, *, follow_symlinks: bool = True) -> os.stat_result:
+        return self._folder.stat()
+
+    def is_dir(self, *, follow_symlinks: bool = True) -> bool:
+        return True
 
 
 def _read_handle(handle: int, max_bytes: int, owner: int) -> bytes:

@@ -8,11 +8,12 @@ import stat
 from pathlib import Path
 
 from findspot.core.model import Skip, SkipReason, SourceFile
+from findspot.core.roots import Roots
 from findspot.discover.folder import Folder, NotRegularError, TooLargeError
 from findspot.discover.walk import real_name
 
 
-def read_file(root: Path, file: SourceFile, max_bytes: int) -> bytes | Skip:
+def read_file(root: Path | Roots, file: SourceFile, max_bytes: int) -> bytes | Skip:
     """A file's bytes, or why they cannot be had; nothing outside the root is ever opened."""
     try:
         with Folder.open_root(root) as top:

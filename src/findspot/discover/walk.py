@@ -10,6 +10,7 @@ from operator import attrgetter
 from pathlib import Path
 
 from findspot.core.model import Skip, SkipReason, SourceFile
+from findspot.core.roots import Roots
 from findspot.discover import repository
 from findspot.discover.folder import Folder
 from findspot.discover.ignore import GITIGNORE, OWN_IGNORE, Ignores
@@ -29,7 +30,7 @@ class Discovery:
     """Every folder that was entered, with a trailing slash; the root is empty."""
 
 
-def walk(root: Path, policy: Policy, check: Callable[[], None] | None = None) -> Discovery:
+def walk(root: Path | Roots, policy: Policy, check: Callable[[], None] | None = None) -> Discovery:
     """All files of a project; `check` is called once a folder and may raise to stop."""
     with Folder.open_root(root) as top:
         walker = _Walker(top, policy, check)
@@ -40,13 +41,13 @@ def walk(root: Path, policy: Policy, check: Callable[[], None] | None = None) ->
     return found
 
 
-def classify(root: Path, path: str, policy: Policy) -> SourceFile | Skip:
+def classify(root: Path | Roots, path: str, policy: Policy) -> SourceFile | Skip:
     """The answer `walk` gives for one path: the file, its Skip, or the Skip of a folder it is in."""
     found = look(root, path, policy, into_folders=False)
     return found.files[0] if found.files else found.skips[0]
 
 
-def look(root: Path, path: str, policy: Policy, *, into_folders: bool = True) -> Discovery:
+def look(root: Path | Roots, path: str, policy: Policy, *, into_folders: bool = True) -> Discovery:
     """What `walk` finds at one path: the file, or all that is below the folder."""
     parts = nfc(path).split("/")
     if any(part in ("", ".", "..") or "\0" in part for part in parts):
@@ -95,7 +96,8 @@ class _Walker:
                 self.found.skips.append(_shadowed(prefix, entry))
                 continue
             try:
-                verdict = self._judge(prefix, name, entry.stat(follow_symlinks=False), ignored)
+                info = entry.stat(follow_symlinks=False)
+                verdict = None if folder.holds_roots else self._judge(prefix, name, info, ignored)
             except OSError as error:
                 self.found.skips.append(_failure(prefix + name, error))
                 continue
@@ -118,7 +120,9 @@ class _Walker:
         ignores = self._ignores_in(folder, prefix, names, ignores)
         name = real_name(parts[0], names)
         try:
-            verdict = self._judge(prefix, name, folder.lstat(name), ignores.inside(prefix))
+            info = folder.lstat(name)
+            ignored = ignores.inside(prefix)
+            verdict = None if folder.holds_roots else self._judge(prefix, name, info, ignored)
             if verdict is not None:
                 return verdict if len(parts) == 1 or isinstance(verdict, Skip) else _vanished(path, parts)
             if len(parts) == 1 and not into_folders:
@@ -216,6 +220,8 @@ def _ignores_case(top: Folder) -> bool:
     """Whether the file system takes `A` for `a`, found out by asking for a name in the other case."""
     if sys.platform == "win32":
         return True
+    if top.holds_roots:  # no names to try it with
+        return sys.platform == "darwin"
     try:
         names = {entry.name for entry in top.scan()}
         other = {name: name.swapcase() for name in names if name.isascii()}

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from findspot.core.model import Skip, SourceFile
+from findspot.core.roots import Roots
 from findspot.store.records import FileRecord
 
 READY = b"findspot worker ready\n"
@@ -18,7 +19,7 @@ READY = b"findspot worker ready\n"
 class Setup:
     """What a worker needs to know once."""
 
-    root: str
+    root: Roots
     provider: str
     strategy: str
     max_file_bytes: int

@@ -15,6 +15,7 @@ from findspot.core.log import get_logger
 from findspot.core.memory import memory_given_back
 from findspot.core.model import IndexReport, Progress, Skip, SkipReason, SourceFile
 from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
+from findspot.core.roots import Roots
 from findspot.discover.policy import Policy
 from findspot.discover.walk import Discovery, look, walk
 from findspot.embed.batch import POOLING_REVISION
@@ -54,6 +55,8 @@ class Run:
     model: str
     embedder: Embedder | None = None
     """The open model; without it, one is opened where it is needed."""
+    roots: Roots | None = None
+    """Where the files are, unless it is the root itself."""
     force: bool = False
     allow_large: bool = False
     progress: ProgressSink = ignore_progress
@@ -66,6 +69,10 @@ class Run:
     unchanged: int = 0
     chunks: int = 0
     skips: list[Skip] = field(default_factory=list)
+
+    @property
+    def tree(self) -> Roots:
+        return self.roots or Roots(self.root)
 
     def afresh(self) -> Run:
         """The same run, with nothing done yet."""
@@ -110,7 +117,7 @@ def apply_paths(run: Run, paths: Iterable[str]) -> bool:
     found = Discovery()
     for place in places:
         run.cancel.check()
-        here = look(run.root, place, policy)
+        here = look(run.tree, place, policy)
         found.files += here.files
         found.skips += [skip for skip in here.skips if skip.reason is not SkipReason.VANISHED]
     with run.store.writer(WAIT_S) as writer:
@@ -140,7 +147,7 @@ def _apply_found(run: Run, writer: Writer, found: Discovery, places: tuple[str, 
 
 def discover(run: Run) -> Discovery:
     """Walk the project; more files than `maxFiles` must have been agreed to."""
-    found = walk(run.root, policy_of(run.settings), run.cancel.check)
+    found = walk(run.tree, policy_of(run.settings), run.cancel.check)
     limit = run.settings.discover.max_files
     if len(found.files) > limit and not run.allow_large:
         raise FileLimitError(len(found.files), limit)
@@ -149,7 +156,7 @@ def discover(run: Run) -> Discovery:
 
 def _adopt(run: Run, found: Discovery) -> None:
     """Begin a new index from that of another copy of the same files."""
-    if not run.force and isinstance(run.store, IndexStore):
+    if not run.force and not run.tree.named and isinstance(run.store, IndexStore):
         whose = adopt(run.store, run.root, {"model": run.model, "pipeline": _pipeline(run)}, found.files)
         if whose:
             found.notes.append(f"Unchanged files were taken over from the index of {whose}.")
@@ -251,7 +258,7 @@ def _outcomes(run: Run, writer: Writer, delta: Delta, force: bool) -> Generator[
         return
     embedder = None if provider_named(run.settings.embed.provider).in_workers else _embedder(run)
     setup = Setup(
-        root=str(run.root),
+        root=run.tree,
         provider=run.settings.embed.provider,
         strategy=run.settings.chunk.strategy,
         max_file_bytes=run.settings.discover.max_file_bytes,

@@ -11,7 +11,6 @@ import pickle
 import signal
 import sys
 from dataclasses import replace
-from pathlib import Path
 from typing import BinaryIO
 
 from findspot.chunk.dispatch import chunk_file
@@ -37,7 +36,7 @@ _FEW = 4
 
 def process(job: Job, setup: Setup, embedder: Embedder) -> Outcome:
     """Index one file: read → check → cut → tokenise → embed."""
-    data = read_file(Path(setup.root), job.file, setup.max_file_bytes)
+    data = read_file(setup.root, job.file, setup.max_file_bytes)
     if isinstance(data, Skip):
         return Rejected(data, job.file)
     sha256 = content_hash(data)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from findspot.core.files import content_hash
 from findspot.core.model import Corpus, Hit, Skip, SourceFile, Span
+from findspot.core.roots import Roots
 from findspot.discover.content import readable_text
 from findspot.discover.reading import read_file
 from findspot.store.records import StoredFile
@@ -39,8 +40,8 @@ class Checked:
 class Disk:
     """The files of one project as they may be shown, each looked at once a search."""
 
-    def __init__(self, root: Path, max_bytes: int, secret_scan: str) -> None:
-        self._root = root
+    def __init__(self, root: Path | Roots, max_bytes: int, secret_scan: str) -> None:
+        self._root = Roots.of(root)
         self._max_bytes = max_bytes
         self._secret_scan = secret_scan
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from findspot.core.errors import InvalidArgumentError
 from findspot.core.model import Hit, Query, Results, Span
 from findspot.core.platforms import NO_WINDOW
+from findspot.core.roots import Roots
 from findspot.search.filters import allowed_files, nothing_to_search
 from findspot.store.records import StoredChunk
 from findspot.store.snapshot import Snapshot
@@ -41,9 +42,10 @@ Line = tuple[str, int, str]
 """A path, a line's number, and the line."""
 
 
-def search_regex(snapshot: Snapshot, root: Path, query: Query) -> Results:
+def search_regex(snapshot: Snapshot, root: Path | Roots, query: Query) -> Results:
     """Chunks that hold a matching line, in order of path and line."""
     started = time.perf_counter()
+    root = Roots.of(root)
     check_pattern(query.text)
     paths = [file.path for file in allowed_files(snapshot, query).files]
     warning = None if paths else nothing_to_search(snapshot, query)
@@ -65,15 +67,19 @@ def search_regex(snapshot: Snapshot, root: Path, query: Query) -> Results:
     )
 
 
-def _matching_lines(root: Path, pattern: str, paths: Sequence[str]) -> Iterator[Line]:
+def _matching_lines(roots: Roots, pattern: str, paths: Sequence[str]) -> Iterator[Line]:
     """The matching lines of all files, in order of path and line."""
     deadline = time.monotonic() + TIMEOUT_S
-    for first in range(0, len(paths), _PATHS_A_RUN):
-        part = [f"./{path}" for path in paths[first : first + _PATHS_A_RUN]]
-        for output in _ripgrep(root, [f"--regexp={pattern}", "--", *part], deadline, pattern):
-            path, _, rest = output.partition(b"\0")
-            number, _, text = rest.partition(b":")
-            yield os.fsdecode(path).removeprefix("./"), int(number), _decoded(text.rstrip(b"\r\n"))
+    for folder, held in groupby(paths, key=lambda path: roots.holding(path)[0]):
+        listed = list(held)
+        prefix = listed[0].removesuffix(roots.holding(listed[0])[1])
+        for first in range(0, len(listed), _PATHS_A_RUN):
+            part = [f"./{path.removeprefix(prefix)}" for path in listed[first : first + _PATHS_A_RUN]]
+            for output in _ripgrep(folder, [f"--regexp={pattern}", "--", *part], deadline, pattern):
+                path, _, rest = output.partition(b"\0")
+                number, _, text = rest.partition(b":")
+                inside = os.fsdecode(path).removeprefix("./")
+                yield prefix + inside, int(number), _decoded(text.rstrip(b"\r\n"))
 
 
 def _ripgrep(root: Path, arguments: Sequence[str], deadline: float, pattern: str) -> Iterator[bytes]:
@@ -120,7 +126,7 @@ def _decoded(line: bytes) -> str:
         return line.decode("latin-1")
 
 
-def _regular(root: Path, paths: Sequence[str]) -> list[str]:
+def _regular(root: Roots, paths: Sequence[str]) -> list[str]:
     """Those that are files still: ripgrep would follow a link, and wait for a pipe."""
     inside: dict[str, bool] = {}
     kept = []
@@ -140,10 +146,11 @@ def _is_file(path: Path) -> bool:
         return False
 
 
-def _is_inside(root: Path, path: str) -> bool:
+def _is_inside(roots: Roots, path: str) -> bool:
     """Whether no link has come, since the file was indexed, to lead elsewhere."""
-    real = os.path.realpath(root)
-    return os.path.realpath(root / path) == (os.path.join(real, path) if path else real)  # noqa: PTH118
+    folder, inside = roots.holding(path)
+    real = os.path.realpath(folder)
+    return os.path.realpath(folder / inside) == (os.path.join(real, inside) if inside else real)  # noqa: PTH118
 
 
 def _hits(snapshot: Snapshot, path: str, lines: dict[int, str]) -> list[Hit]:

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 from findspot.core.config import PROJECT_FILE
+from findspot.core.roots import Roots
 from findspot.discover.ignore import GITIGNORE, OWN_IGNORE
 from findspot.discover.names import nfc
 from findspot.discover.policy import is_denied
@@ -17,25 +18,28 @@ _RULES = frozenset({GITIGNORE, OWN_IGNORE, PROJECT_FILE})
 """Files that decide about other files."""
 
 
-def changed_path(root: Path, reported: str) -> str | None:
+def changed_path(root: Path | Roots, reported: str) -> str | None:
     """The path that has to be looked at; None for what can never be in the index.
 
     The deny list comes first: most of what happens in a project happens in build folders, caches
     and the swap files of editors.
     """
-    if reported == str(root):
-        return EVERYTHING
-    inside = os.path.relpath(reported, root)
-    if inside.startswith(os.pardir):
+    roots = Roots.of(root)
+    spelled = roots.spelled(Path(os.path.normpath(reported)))
+    if spelled is None:
         return None
-    *folders, name = nfc(inside.replace(os.sep, "/")).split("/")
+    if reported in map(str, roots.folders):
+        return nfc(spelled)
+    top, inside = ("", spelled) if not roots.named else spelled.split("/", 1)
+    *folders, name = nfc(inside).split("/")
     if any(is_denied(folder, True) for folder in folders):
         return None
     if is_denied(name, False) or (is_denied(name, True) and os.path.isdir(reported)):  # noqa: PTH112
         return None
+    above = [nfc(top), *folders] if top else folders  # no rule is about the name of a root
     if name in _RULES:
-        return "/".join(folders)  # the rules of a folder hold below it
+        return "/".join(above)  # the rules of a folder hold below it
     if not name.isascii():
         # Another name that differs only in its Unicode form may be in or out because of this one.
-        return "/".join(folders)
-    return "/".join((*folders, name))
+        return "/".join(above)
+    return "/".join((*above, name))

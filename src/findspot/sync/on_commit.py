@@ -11,6 +11,7 @@ import stat
 import time
 from pathlib import Path
 
+from findspot.core.roots import Roots
 from findspot.sync.dirty import DirtyFiles
 from findspot.sync.realtime import STABLE_S
 from findspot.sync.strategy import Apply, Clock, Strategy
@@ -30,27 +31,32 @@ Position = tuple[tuple[int, int, int] | None, ...]
 class OnCommit(Strategy):
     name = "git"
 
-    def __init__(self, dirty: DirtyFiles, apply: Apply, root: Path, clock: Clock = time.monotonic) -> None:
+    def __init__(
+        self, dirty: DirtyFiles, apply: Apply, root: Path | Roots, clock: Clock = time.monotonic
+    ) -> None:
         super().__init__(dirty, apply, clock)
-        self._root = root
+        self._roots = Roots.of(root)
         self._position: Position = ()
         self._moved_at: float | None = None
         self._looked = clock()
 
     def initialise(self) -> None:
-        self._position = head_position(self._root)
+        self._position = self._look()
 
     def due(self) -> frozenset[str]:
         now = self._clock()
         if now - self._looked >= _LOOK_S:
             self._looked = now
-            position = head_position(self._root)
+            position = self._look()
             if position != self._position:
                 self._position, self._moved_at = position, now
         if self._moved_at is None or now - self._moved_at < STABLE_S:
             return frozenset()
         self._moved_at = None
         return self._dirty.paths
+
+    def _look(self) -> Position:
+        return tuple(state for folder in self._roots.folders for state in head_position(folder))
 
     def _index(self, paths: frozenset[str]) -> None:
         try:

@@ -15,6 +15,7 @@ from findspot.core.errors import CancelledError, FindspotError, IndexBusyError
 from findspot.core.locks import writer_lock
 from findspot.core.log import get_logger
 from findspot.core.progress import CancelToken
+from findspot.core.roots import Roots
 from findspot.discover.policy import Policy
 from findspot.indexing.pipeline import policy_of
 from findspot.store.protocol import Store
@@ -51,6 +52,9 @@ class Watched(Protocol):
 
     @property
     def settings(self) -> Settings: ...
+
+    @property
+    def roots(self) -> Roots: ...
 
     def refresh(self, paths: frozenset[str] | None, cancel: CancelToken) -> None:
         """Bring paths, or the whole project, up to date."""
@@ -144,7 +148,7 @@ class Supervisor:
     def _run(self) -> None:
         while not self._stop.is_set():
             try:
-                if self._watched.store.exists and self._watched.root.is_dir():
+                if self._watched.store.exists and self._watched.roots.are_there:
                     self._integrity = Integrity()
                     with writer_lock(self._lock):
                         self._watch()
@@ -166,7 +170,8 @@ class Supervisor:
         mark = _identity(self._lock)
         settings = self._watched.settings
         self._strategy = strategy = self._make(settings.sync, None)
-        watcher = Watcher(self._watched.root, self._policy, self._stop, polling=self._polling)
+        roots = self._watched.roots
+        watcher = Watcher(roots, self._policy, self._stop, polling=self._polling)
         looked = time.monotonic()
         try:
             with contextlib.closing(watcher.batches()) as batches:
@@ -174,7 +179,7 @@ class Supervisor:
                     strategy.on_event(paths)
                     if time.monotonic() - looked >= _SETTINGS_S:
                         looked = time.monotonic()
-                        if not self._still_ours(mark):
+                        if not self._still_ours(mark) or self._watched.roots != roots:
                             return
                         settings, strategy = self._adopt(settings, strategy)
                     self._set(watching=True, polling=watcher.message)
@@ -236,7 +241,7 @@ class Supervisor:
         if sync.strategy == Lazy.name:
             strategy = Lazy(dirty, self._apply, sync.lazy_idle_s)
         elif sync.strategy == OnCommit.name:
-            strategy = OnCommit(dirty, self._apply, self._watched.root)
+            strategy = OnCommit(dirty, self._apply, self._watched.roots)
         else:
             strategy = Realtime(dirty, self._apply)
         strategy.start()
@@ -252,7 +257,7 @@ class Supervisor:
     def _still_ours(self, mark: tuple[int, int] | None) -> bool:
         """Whether project, index and lock are those that we began with."""
         store = self._watched.store
-        return store.exists and self._watched.root.is_dir() and _identity(self._lock) == mark
+        return store.exists and self._watched.roots.are_there and _identity(self._lock) == mark
 
     def _set(self, **changes: object) -> None:
         with self._changed:

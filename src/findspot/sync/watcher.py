@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import threading
 from collections.abc import Callable, Generator, Iterable
@@ -11,6 +10,7 @@ from pathlib import Path
 from findspot.core.changes import Reports, reported
 from findspot.core.log import get_logger
 from findspot.core.mounts import remote_kind
+from findspot.core.roots import Roots
 from findspot.discover.policy import Policy
 from findspot.discover.walk import walk
 from findspot.sync.events import EVERYTHING, changed_path
@@ -41,16 +41,16 @@ class Watcher:
     """The changes of one project. `message` says why it polls, where it does."""
 
     def __init__(
-        self, root: Path, policy: FindPolicy, stop: threading.Event, *, polling: bool = False
+        self, root: Path | Roots, policy: FindPolicy, stop: threading.Event, *, polling: bool = False
     ) -> None:
-        self._root = root
+        self._root = Roots.of(root)
         self._policy = policy
         self._stop = stop
         self.message = ""
         if polling:
             self.message = "Notifications are switched off"
-        elif (kind := remote_kind(root)) is not None:
-            self.message = f"The project is on a file system ({kind}) that does not notify of all changes"
+        elif kinds := list(filter(None, map(remote_kind, self._root.folders))):
+            self.message = f"The project is on a file system ({kinds[0]}) that does not notify of all changes"
 
     @property
     def polling(self) -> bool:
@@ -63,7 +63,7 @@ class Watcher:
                 yield from self._notified()
                 return
             except OSError as error:
-                if not self._root.is_dir():
+                if not self._root.are_there:
                     raise
                 self.message = f"The system refuses to watch more folders ({error})"
         _log.warning("%s; looking every %.0f s instead.", self.message, POLL_S)
@@ -95,7 +95,7 @@ class Watcher:
         late = self._paths(next(new, set())) | self._paths(next(old, set()))
         old.close()
         # Files may have come into a new folder before it was watched.
-        late |= {os.path.relpath(folder, self._root).replace(os.sep, "/") for folder in folders - before}
+        late |= {self._root.spelled(Path(folder)) or EVERYTHING for folder in folders - before}
         return folders, new, late
 
     def _open(self, folders: Iterable[str]) -> Reports:
@@ -110,8 +110,9 @@ class Watcher:
 
     def _folders(self) -> frozenset[str]:
         if not _BY_FOLDER:
-            return frozenset({str(self._root)})
-        return frozenset(str(self._root / folder) for folder in walk(self._root, self._policy()).folders)
+            return frozenset(map(str, self._root.folders))
+        entered = walk(self._root, self._policy()).folders
+        return frozenset(str(self._root / folder) for folder in entered if folder or not self._root.named)
 
     def _paths(self, reported: Iterable[str]) -> set[str]:
         found = {changed_path(self._root, path) for path in reported}

@@ -18,6 +18,7 @@ import pytest
 from findspot.core.errors import CancelledError, FindspotError
 from findspot.core.model import Corpus, SkipReason, SourceFile
 from findspot.core.progress import CancelToken
+from findspot.core.roots import Roots
 from findspot.indexing.messages import Indexed, Job, Outcome, Rejected, Setup, Unchanged
 from findspot.indexing.pool import WorkerPool, worker_count
 
@@ -85,7 +86,7 @@ def run(root: Path, work: list[Job], size: int = 1, **limits: float) -> dict[str
 
 
 def setup(root: Path) -> Setup:
-    return Setup(str(root), "local:static", "syntax", 1 << 20)
+    return Setup(Roots(root), "local:static", "syntax", 1 << 20)
 
 
 def path_of(outcome: Outcome) -> str:

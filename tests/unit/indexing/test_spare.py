@@ -9,18 +9,19 @@ import pytest
 
 from findspot.core.model import Corpus, SourceFile
 from findspot.core.progress import CancelToken
+from findspot.core.roots import Roots
 from findspot.indexing.messages import Indexed, Job, Setup
 from findspot.indexing.pool import WorkerPool
 from findspot.indexing.spare import SparePool
 
 
 def setup_for(root: Path, strategy: str = "syntax") -> Setup:
-    return Setup(str(root), "local:static", strategy, 1 << 20)
+    return Setup(Roots(root), "local:static", strategy, 1 << 20)
 
 
 def index(spare: SparePool, setup: Setup, size: int = 1) -> WorkerPool:
     """One run over a few files; returns the pool that did it."""
-    root = Path(setup.root)
+    root = setup.root.project
     names = [f"f{number}.py" for number in range(4)]
     for name in names:
         (root / name).write_text("x = 1\n")

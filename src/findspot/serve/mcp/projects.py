@@ -87,8 +87,8 @@ def _named(engine: Engine, given: str, path: Path, exact: bool) -> Target:
 
 def _around(engine: Engine, folder: Path, named: str) -> Target:
     """The index that covers a folder, filtered to it; a folder that none covers is its own project."""
-    root = engine.indexed_root(folder) or folder
-    return Target(engine.project(root), named, _inside(root, folder))
+    project = engine.project(engine.indexed_root(folder) or folder)
+    return Target(project, named, _inside(project, folder))
 
 
 def _of_roots(engine: Engine, roots: list[Path]) -> Target:
@@ -105,15 +105,15 @@ def _detected(engine: Engine, exact: bool) -> Target:
     here = working_folder()
     project = engine.detect(here)
     nested = None if exact or here == project.root else find_root(here)
-    under = _inside(project.root, nested) if nested else None
+    under = _inside(project, nested) if nested else None
     return Target(project, str(nested if under else project.root), under)
 
 
-def _inside(root: Path, folder: Path) -> str | None:
+def _inside(project: Project, folder: Path) -> str | None:
     """A folder as the index spells it, or None for the root itself and what is not inside."""
-    if folder == root or not folder.is_relative_to(root):
+    if folder == project.root or not folder.is_relative_to(project.root):
         return None
-    return folder.relative_to(root).as_posix()
+    return project.roots.spelled(folder) or folder.relative_to(project.root).as_posix()
 
 
 async def _chosen(call: Call) -> str:

@@ -6,7 +6,6 @@ from typing import Any
 
 from findspot.core.errors import FileNotIndexedError
 from findspot.core.model import Corpus, Skip, SourceFile
-from findspot.core.paths import relative_path
 from findspot.discover.content import readable_text
 from findspot.discover.reading import read_file
 from findspot.project import Project
@@ -17,14 +16,14 @@ MAX_LINES = 20_000
 
 def source_object(project: Project, given: str) -> dict[str, Any]:
     """An indexed file as it is on disk now: never one that the index leaves out, secrets as it has them."""
-    path = relative_path(project.root, given)
+    path = project.roots.relative(given)
     with project.store.snapshot() as snapshot:
         file = snapshot.file(path)
     if file is None:
         raise FileNotIndexedError(path)
     settings = project.settings.discover
     wanted = SourceFile(file.path, Corpus(file.corpus), file.language, file.size, file.mtime_ns)
-    data = read_file(project.root, wanted, settings.max_file_bytes)
+    data = read_file(project.roots, wanted, settings.max_file_bytes)
     text = data if isinstance(data, Skip) else readable_text(path, data, settings.secret_scan)
     if isinstance(text, Skip):
         raise FileNotIndexedError(path, f"It cannot be shown: {text.reason.replace('_', ' ')}.")

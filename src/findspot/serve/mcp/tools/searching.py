@@ -215,7 +215,7 @@ def _rendered(project: Project, results: Results, arguments: Arguments, corpus: 
 def _link(project: Project, hit: Hit) -> Link:
     """The lines of a hit, for a client that can open them."""
     return Link(
-        uri=f"{(project.root / hit.path).as_uri()}#L{hit.span.start}-L{hit.span.end}",
+        uri=f"{(project.roots / hit.path).as_uri()}#L{hit.span.start}-L{hit.span.end}",
         name=f"{hit.path}:{hit.span.start}-{hit.span.end}",
         description=hit.breadcrumb or hit.signature or hit.kind,
         mime_type=guess_type(hit.path)[0] or "text/plain",

@@ -1,0 +1,113 @@
+"""The folders of one index: the project's own, or several that make one logical index.
+
+Of several roots, each has the name of its folder, and the paths of its files begin with it.
+"""
+
+from __future__ import annotations
+
+import os
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from findspot.core.errors import InvalidArgumentError, PathNotFoundError
+from findspot.core.paths import outside, relative_path
+
+_NOWHERE = ".findspot-unknown-root"
+"""Where the paths of a root that is not configured any more would be: no such folder is ever made."""
+
+
+@dataclass(frozen=True, slots=True)
+class Roots:
+    """Where indexed paths are on disk."""
+
+    project: Path
+    """The folder that the project is known by; its only root, unless others are named."""
+    named: tuple[tuple[str, Path], ...] = ()
+
+    @staticmethod
+    def of(place: Path | Roots) -> Roots:
+        return place if isinstance(place, Roots) else Roots(place)
+
+    @property
+    def folders(self) -> tuple[Path, ...]:
+        return tuple(folder for _, folder in self.named) or (self.project,)
+
+    @property
+    def are_there(self) -> bool:
+        return all(folder.is_dir() for folder in self.folders)
+
+    def holding(self, path: str) -> tuple[Path, str]:
+        """The folder that holds an indexed path, and the path inside it."""
+        if not self.named:
+            return self.project, path
+        name, _, inside = path.partition("/")
+        folder = next((folder for known, folder in self.named if known == name), None)
+        return (self.project / _NOWHERE, path) if folder is None else (folder, inside)
+
+    def __truediv__(self, path: str) -> Path:
+        """Where an indexed path is on disk."""
+        folder, inside = self.holding(path)
+        return folder / inside
+
+    def spelled(self, place: Path) -> str | None:
+        """A place on disk as the index spells it; None for what lies in no root."""
+        for name, folder in self.named or (("", self.project),):
+            if place.is_relative_to(folder):
+                inside = place.relative_to(folder).as_posix()
+                return "/".join(part for part in (name, inside) if part not in ("", "."))
+        return None
+
+    def relative(self, given: str) -> str:
+        """A user's path to a file as the index spells it; one outside is refused."""
+        if not self.named or not Path(given).expanduser().is_absolute():
+            return relative_path(self.project, given)
+        spelled = self.spelled(Path(os.path.normpath(Path(given).expanduser())))
+        if not spelled:
+            raise outside(given, self.project)
+        return unicodedata.normalize("NFC", spelled)
+
+    def checked(self) -> Roots:
+        """The same, once all folders are known to be there: an unmounted disk must not empty an index."""
+        for folder in self.folders:
+            if not folder.is_dir():
+                if not self.named:
+                    raise PathNotFoundError(str(folder))
+                raise _refused(f"The folder '{folder}' is not there.", "Mount it, or take it out of `roots`.")
+        return self
+
+
+def find_roots(project: Path, wanted: Sequence[str], *, inside_only: bool) -> Roots:
+    """The roots that a project's configuration names, relative to the project.
+
+    With `inside_only` they must lie in the project: a repository's own file cannot have the rest of
+    the disk indexed.
+    """
+    if not wanted:
+        return Roots(project)
+    named: dict[str, Path] = {}
+    for given in wanted:
+        folder = Path(os.path.realpath(project / Path(given).expanduser()))
+        name = unicodedata.normalize("NFC", folder.name)
+        if inside_only and not folder.is_relative_to(project):
+            raise _refused(
+                f"'{given}' is outside the project, and .findspot.json cannot name such a folder.",
+                "Name it in the configuration of the index: findspot config set roots … --index",
+            )
+        if not name:
+            raise _refused(f"'{given}' has no name that its paths could begin with.", "Name another folder.")
+        if name in named:
+            raise _refused(
+                f"Two folders are named '{name}': {named[name]} and {folder}.",
+                "Paths begin with these names.",
+            )
+        for other in named.values():
+            if folder.is_relative_to(other) or other.is_relative_to(folder):
+                raise _refused(f"'{folder}' and '{other}' lie in each other.", "Name the outer one alone.")
+        named[name] = folder
+    return Roots(project, tuple(sorted(named.items())))
+
+
+def _refused(message: str, hint: str) -> InvalidArgumentError:
+    return InvalidArgumentError(f"roots: {message}", hint=hint)
