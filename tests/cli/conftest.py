@@ -56,16 +56,22 @@ class Program:
             out, err = process.communicate(timeout=TIMEOUT_S)
         return Outcome(process.returncode, out, err)
 
-    def on_terminal(self, *arguments: str | Path, answers: dict[str, str], **popen: Any) -> Outcome:
-        """Run with input and standard error on a terminal, answering each question when it appears."""
+    def on_terminal(
+        self, *arguments: str | Path, answers: dict[str, str], whole: bool = False, **popen: Any
+    ) -> Outcome:
+        """Run with input and standard error on a terminal, answering each question when it appears.
+
+        With `whole`, standard output is on it as well.
+        """
         pty = pytest.importorskip("pty", reason="Windows has no such terminals", exc_type=ImportError)
         master, slave = pty.openpty()
-        with self.start(*arguments, stdin=slave, stderr=slave, start_new_session=True, **popen) as process:
+        popen |= {"stdin": slave, "stderr": slave, "start_new_session": True}
+        with self.start(*arguments, **popen, **({"stdout": slave} if whole else {})) as process:
             os.close(slave)
             shown = _converse(master, answers)
             out, _ = process.communicate(timeout=TIMEOUT_S)
         os.close(master)
-        return Outcome(process.returncode, out, shown)
+        return Outcome(process.returncode, out or "", shown)
 
     def interrupted(self, number: signal.Signals, *arguments: str | Path) -> Outcome:
         """Run until the first line on standard error, then send a signal to the whole group."""

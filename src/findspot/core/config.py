@@ -71,6 +71,15 @@ class HubSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class TerminalSettings:
+    """How the user's terminal programs behave."""
+
+    colours: bool
+    pager: str
+    editor: str
+
+
+@dataclass(frozen=True, slots=True)
 class StoreSettings:
     """Where the index is kept."""
 
@@ -377,6 +386,13 @@ def hub_settings(environ: Mapping[str, str] = os.environ) -> HubSettings:
         endpoint=environ.get("HF_ENDPOINT") or "https://huggingface.co",
         offline=environ.get("HF_HUB_OFFLINE", "").upper() in ("1", "ON", "YES", "TRUE"),
     )
+
+
+def terminal_settings(environ: Mapping[str, str] = os.environ) -> TerminalSettings:
+    """What the variables that terminal programs share say about colours, pager and editor."""
+    plain = bool(environ.get("NO_COLOR")) or environ.get("TERM") == "dumb"
+    pager = environ.get("FINDSPOT_PAGER", environ.get("PAGER", "less"))
+    return TerminalSettings(not plain, pager, environ.get("VISUAL") or environ.get("EDITOR") or "")
 
 
 def settings_files(root: Path, index: Path, environ: Mapping[str, str] = os.environ) -> tuple[Path, ...]:

@@ -87,12 +87,32 @@ def findspot(ctx: click.Context) -> None:
     """Find code and documentation by meaning, on your own machine.
 
     \b
-      findspot index            index the project you are in
-      findspot status           see what is in the index, and what is not
-      findspot files '**/*.py'  list indexed files
+      findspot setup                  connect the assistants on this machine
+      findspot index                  index the project you are in
+      findspot search how is it done  ask it a question
+      findspot                        in an indexed project: search as you type
     """
-    if ctx.invoked_subcommand is None:
+    if ctx.invoked_subcommand is None and not _picked():
         click.echo(ctx.get_help())
+
+
+def _picked() -> bool:
+    """On a terminal inside an indexed project, let the user search as they type; False elsewhere."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        return False
+    from findspot.core.errors import ProjectNotDetectedError
+    from findspot.serve.cli.choose import open_project
+
+    try:
+        with open_project(None, ask=False) as project:
+            if not project.store.exists:
+                return False
+            from findspot.serve.cli.picker import pick
+
+            pick(project)
+    except ProjectNotDetectedError:
+        return False
+    return True
 
 
 def run(arguments: Sequence[str]) -> int:

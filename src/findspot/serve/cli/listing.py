@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import sys
 from collections.abc import Iterable, Sequence
 from itertools import groupby
@@ -11,14 +12,13 @@ import click
 
 from findspot.core.model import Hit, Results
 from findspot.serve.cli import output
+from findspot.serve.cli.colours import source_lines
 from findspot.serve.telling import told_lines
 from findspot.text.stopwords import STOP_WORDS
 from findspot.text.tokens import parts
 
 SHOWN_LINES = 12
 """Of each passage, around the line that matches best; `--full` shows all of it."""
-
-_TAB = "    "
 
 
 def show_results(results: Results, *, full: bool = False) -> None:
@@ -30,7 +30,7 @@ def show_results(results: Results, *, full: bool = False) -> None:
     if not results.hits:
         output.note("No results. Try other words, or fewer filters.")
         return
-    marked = _pattern(results.query)
+    marked = query_words(results.query)
     for path, hits in _by_file(results.hits):
         output.line(path, bold=True, fg="cyan")
         for hit in hits:
@@ -52,9 +52,10 @@ def _show_hit(hit: Hit, marked: re.Pattern[str] | None, full: bool) -> None:
     lines = hit.text.split("\n")
     start, end = (0, len(lines)) if full else _window(hit, len(lines))
     width = len(str(hit.span.start + end))
-    for place in range(start, end):
+    room = None if full else _room(width + 4)
+    for place, shown in enumerate(source_lines(lines[start:end], hit.language, marked, room), start):
         number = output.paint(f"{hit.span.start + place:>{width}}", sys.stdout, dim=True)
-        click.echo(f"  {number}  {_mark(lines[place], marked)}", color=True)
+        click.echo(f"  {number}  {shown}", color=True)
     if end - start < len(lines):
         output.line(f"  {'':>{width}}  … {output.count(len(lines) - (end - start), 'more line')}", dim=True)
     if hit.why:
@@ -68,15 +69,13 @@ def _window(hit: Hit, count: int) -> tuple[int, int]:
     return start, min(count, start + SHOWN_LINES)
 
 
-def _mark(line: str, marked: re.Pattern[str] | None) -> str:
-    """A line of source, safe for a terminal, with the query's words standing out."""
-    safe = output.clean(line.rstrip("\r").replace("\t", _TAB))
-    if marked is None:
-        return safe
-    return marked.sub(lambda found: output.paint(found[0], sys.stdout, fg="yellow", bold=True), safe)
+def _room(taken: int) -> int | None:
+    """Columns that are left on a terminal; a pipe has no width."""
+    return max(20, shutil.get_terminal_size().columns - taken) if sys.stdout.isatty() else None
 
 
-def _pattern(query: str) -> re.Pattern[str] | None:
+def query_words(query: str) -> re.Pattern[str] | None:
+    """What to mark in the lines of an answer."""
     words = {word for word in parts(query) if len(word) > 1 and word not in STOP_WORDS}
     if not words:
         return None

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import sys
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any, TextIO
 
 import click
+
+from findspot.core.config import terminal_settings
 
 _GAP = "  "
 
@@ -60,9 +61,12 @@ def warn(text: str) -> None:
 
 def paint(text: str, stream: TextIO, **style: Any) -> str:
     """Styled where the stream is a terminal that wants colours; `text` must be clean already."""
-    if not style or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" or not stream.isatty():
-        return text
-    return click.style(text, **style)
+    return click.style(text, **style) if style and wants_colour(stream) else text
+
+
+def wants_colour(stream: TextIO) -> bool:
+    """Whether a stream is a terminal whose user has not said no to colours."""
+    return terminal_settings().colours and stream.isatty()
 
 
 def fields(pairs: Iterable[tuple[str, str]]) -> None:

@@ -6,6 +6,7 @@ import json
 import re
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,9 +16,11 @@ from findspot.core.synthesis import Assistance
 from findspot.serve.answers import FORMATS, MIN_TOKENS, fitted_text, fitted_values
 from findspot.serve.cli import output
 from findspot.serve.cli.choose import folder_inside, open_project
+from findspot.serve.cli.editor import open_in_editor
 from findspot.serve.cli.indexing import offer_index
 from findspot.serve.cli.listing import show_results
 from findspot.serve.cli.options import Command, Manner, common, project_option
+from findspot.serve.cli.paging import paged
 
 if TYPE_CHECKING:
     from findspot.core.model import Results
@@ -64,6 +67,16 @@ def _shared_options(command: Command) -> Command:
             ),
             click.option("--explain", is_flag=True, help="Show which signals ranked each result."),
             click.option("--full", is_flag=True, help="Show whole passages instead of their best lines."),
+            click.option(
+                "--open",
+                "place",
+                type=click.IntRange(1),
+                is_flag=False,
+                flag_value=1,
+                metavar="[N]",
+                help="Open the first result, or the Nth, in your editor at its line.",
+            ),
+            click.option("--pager/--no-pager", default=True, help="Show long answers by the page, or not."),
         ]
     ):
         command = option(command)
@@ -105,6 +118,7 @@ def docs(manner: Manner, words: Sequence[str], project: str | None, **options: A
 
 def _answer(manner: Manner, corpus: Corpus, text: str, given: str | None, options: dict[str, Any]) -> None:
     form, full, max_tokens = (options.pop(name) for name in ("form", "full", "max_tokens"))
+    place, pager = options.pop("place"), options.pop("pager")
     limit, top_k = options.pop("limit"), options.pop("top_k")
     wanted = Assistance(options.pop("expand_query"), options.pop("synthesize"))
     with open_project(given) as project:
@@ -118,7 +132,18 @@ def _answer(manner: Manner, corpus: Corpus, text: str, given: str | None, option
         )
         results = project.researcher.assist(query, wanted)
         form = form or project.settings.serve.default_format
-    _show(results, corpus, "structured" if manner.json else form, full=full, max_tokens=max_tokens)
+        root = project.root
+    with paged(wanted=pager and not place):
+        _show(results, corpus, "structured" if manner.json else form, full=full, max_tokens=max_tokens)
+    if place:
+        _open(root, results, place)
+
+
+def _open(root: Path, results: Results, place: int) -> None:
+    if place > len(results.hits):
+        raise click.UsageError(f"There is no result {place}: {output.count(len(results.hits), 'result')}.")
+    hit = results.hits[place - 1]
+    open_in_editor(root / hit.path, hit.focus or hit.span.start)
 
 
 def _query_values(options: dict[str, Any]) -> dict[str, Any]:

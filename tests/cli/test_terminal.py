@@ -1,0 +1,127 @@
+"""What people see on a terminal: colours, pages, their editor, and search as they type."""
+
+from __future__ import annotations
+
+import stat
+import sys
+from pathlib import Path
+
+import pytest
+
+from findspot.serve.cli.editor import editor_command
+from findspot.serve.cli.keys import named
+
+from .conftest import Program
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such terminals")
+NO_PAGER = {"PAGER": ""}
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> tuple[Path, Path]:
+    """A program that writes its arguments and what it reads to a file."""
+    program, seen = tmp_path / "program", tmp_path / "seen"
+    program.write_text(f'#!/bin/sh\n{{ echo "$@"; [ -z "$KEEP" ] || cat; }} > "{seen}"\n')
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    return program, seen
+
+
+def test_source_is_coloured_and_matches_stand_out(shared: Program) -> None:
+    shown = shared.on_terminal("search", "greet", "-n", "1", answers={}, whole=True, env=NO_PAGER).err
+    assert "\x1b[34mdef\x1b[0m" in shown
+    assert "\x1b[33m\x1b[1mgreet\x1b[0m" in shown
+
+
+@pytest.mark.parametrize("plain", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
+def test_who_wants_no_colours_gets_none(shared: Program, plain: dict[str, str]) -> None:
+    shown = shared.on_terminal("search", "greet", answers={}, whole=True, env=NO_PAGER | plain).err
+    assert "\x1b[" not in shown
+    assert "def greet(name)" in shown
+
+
+def test_long_lines_are_cut_to_the_width(findspot: Program, make_project: object) -> None:
+    root = make_project(**{"src/long.py": f"wide = '{'x' * 300}'\n"})  # type: ignore[operator]
+    assert findspot("index", root).code == 0
+    env = NO_PAGER | {"NO_COLOR": "1", "COLUMNS": "60"}
+    shown = findspot.on_terminal("search", "wide", answers={}, whole=True, cwd=root, env=env).err
+    (line,) = [line.rstrip() for line in shown.splitlines() if "wide = " in line]
+    assert len(line) <= 60
+    assert line.endswith("…")
+
+
+def test_long_answers_go_through_the_pager(shared: Program, script: tuple[Path, Path]) -> None:
+    program, seen = script
+    env = {"PAGER": str(program), "KEEP": "1"}
+    assert shared.on_terminal("search", "greet", answers={}, whole=True, env=env).code == 0
+    assert "src/greet.py" in seen.read_text()
+    seen.unlink()
+    assert "src/greet.py" in shared("search", "greet", env=env).out
+    assert shared.on_terminal("search", "greet", "--no-pager", answers={}, whole=True, env=env).code == 0
+    assert not seen.exists()
+
+
+def test_a_result_opens_in_the_editor_at_its_line(shared: Program, script: tuple[Path, Path]) -> None:
+    program, seen = script
+    found = shared("search", "greet", "--open", env={"EDITOR": str(program)})
+    assert found.code == 0, found.err
+    assert seen.read_text().split() == ["+1", str(shared.cwd / "src/greet.py")]
+    missing = shared("search", "greet", "--open", "50", env={"EDITOR": str(program)})
+    assert missing.code == 2
+    assert "There is no result 50" in missing.err
+    gone = shared("search", "greet", "--open", env={"EDITOR": "no-such-editor"})
+    assert gone.code == 1
+    assert "Set EDITOR" in gone.err
+
+
+@pytest.mark.parametrize(
+    ("editor", "arguments"),
+    [
+        ("vim", ["+7", "a.py"]),
+        ("code --wait", ["--wait", "--goto", "a.py:7"]),
+        ("subl", ["a.py:7"]),
+        ("idea", ["--line", "7", "a.py"]),
+        ("notepad", ["a.py"]),
+    ],
+)
+def test_editors_are_told_the_line_in_their_own_way(
+    editor: str, arguments: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VISUAL", editor)
+    assert editor_command(Path("a.py"), 7)[1:] == arguments
+
+
+def test_search_as_you_type(shared: Program, script: tuple[Path, Path]) -> None:
+    program, seen = script
+    answers = {"type to search": "paxx", "❯ paxx": "\x7f\x7frt", "src/part.py:1": "\r"}
+    outcome = shared.on_terminal(answers=answers, whole=True, env={"EDITOR": str(program)})
+    assert outcome.code == 0, outcome.err
+    assert seen.read_text().split() == ["+1", str(shared.cwd / "src/part.py")]
+    assert outcome.err.rstrip().endswith("src/part.py:1")
+
+
+def test_esc_leaves_and_opens_nothing(shared: Program, script: tuple[Path, Path]) -> None:
+    program, seen = script
+    answers = {"type to search": "greet", "src/greet.py:1": "\x1b"}
+    assert shared.on_terminal(answers=answers, whole=True, env={"EDITOR": str(program)}).code == 0
+    assert not seen.exists()
+
+
+def test_without_an_index_the_help_is_shown(findspot: Program) -> None:
+    outcome = findspot.on_terminal(answers={}, whole=True)
+    assert outcome.code == 0
+    assert "Usage: findspot" in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("typed", "keys"),
+    [
+        ("ab", ["a", "b"]),
+        ("\x1b[A\x1b[B", ["up", "down"]),
+        ("\x1b[1;5Cx", ["x"]),
+        ("é\r", ["é", "enter"]),
+        ("\x1b", ["leave"]),
+        ("\x00\x01z", ["z"]),
+    ],
+)
+def test_keys_have_names(typed: str, keys: list[str]) -> None:
+    assert named(typed) == keys
