@@ -123,3 +123,19 @@ def test_a_writer_that_is_killed(project: Project, tmp_path: Path) -> None:
     assert contents(project.store) == before
     project.update()
     assert contents(project.store) == fresh_contents(project, tmp_path / "fresh")
+
+
+def test_named_indexes(tmp_path: Path) -> None:
+    from findspot.documents import Document, NamedIndexes
+
+    indexes = NamedIndexes(tmp_path, 10_000_000)
+    indexes.create("shelf", "disk", {})
+    file = next(path for path in tmp_path.iterdir() if path.read_bytes()[:6] == b"SQLite")
+    assert file.read_bytes()[18:20] == b"\2\2", "where it works there is a log"
+    indexes.drop("shelf")
+    Path(f"{file}-shm").mkdir()
+    indexes.create("shelf", "disk", {})
+    indexes.add([Document.checked("a", "some tea")], "shelf")
+    assert indexes.search("tea", 3, "shelf").total_matches == 1
+    assert file.read_bytes()[18:20] == b"\1\1"
+    indexes.close()

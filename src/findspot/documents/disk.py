@@ -26,6 +26,7 @@ from findspot.documents.query import ParsedQuery, parse
 from findspot.documents.ranking import rank
 from findspot.documents.schema import FORMAT_VERSION, TABLES
 from findspot.documents.tokenizer import Tokenizer
+from findspot.store.journal import use_log
 
 _log = get_logger("documents")
 
@@ -61,7 +62,7 @@ class DiskIndex:
     def create(cls, name: str, path: Path, tokenizer: Tokenizer) -> DiskIndex:
         """Make the file; `IndexExistsError` where it holds an index already."""
         with _translated(name, path), contextlib.closing(_connect(path, create=True)) as db:
-            db.execute("PRAGMA journal_mode = WAL")
+            use_log(path)
             db.execute("BEGIN IMMEDIATE")
             if _format(db):
                 raise IndexExistsError(name)
