@@ -17,9 +17,11 @@ import uvicorn
 from mcp.shared.exceptions import MCPError
 
 from findspot.core.errors import FindspotError
+from findspot.llm.protocol import Prompt as Question
 from findspot.serve.mcp import icons
 from findspot.serve.mcp.arguments import Arguments
 from findspot.serve.mcp.call import Call, Library
+from findspot.serve.mcp.client import sample
 from findspot.serve.mcp.http import PATH, _listening, make_app
 from findspot.serve.mcp.offers import Contents, Embedded, Offers, Place, Prompt, PromptArgument
 from findspot.serve.mcp.registry import Answer, Carried, Media, Registry, TaskSupport, Tool
@@ -166,10 +168,27 @@ async def input_rounds(call: Call, _arguments: Arguments) -> Answer:
     return said(f"{name.get('name')} likes {liked.get('color')}")
 
 
+@tool("test_sampling", prompt={"type": "string"})
+async def sampled(call: Call, arguments: Arguments) -> Answer:
+    return said(f"LLM response: {await asked_model(call, arguments['prompt'])}")
+
+
+@tool("test_input_required_result_sampling")
+async def input_sampling(call: Call, _arguments: Arguments) -> Answer:
+    return said(await asked_model(call, "What is the capital of France?"))
+
+
 @tool("test_input_required_result_capabilities")
 async def input_capabilities(call: Call, _arguments: Arguments) -> Answer:
+    """The one that the client offers is asked: its user, else its model."""
     given = await call.client.fill_in("What is your name?", NAME, ["name"], "user_name")
-    return said(f"Hello, {given.get('name', 'whoever you are')}!")
+    return said(given.get("name") or await asked_model(call, "Invent a name"))
+
+
+async def asked_model(call: Call, text: str) -> str:
+    if call.client.sampler() is None:
+        raise IntendedError("the client offers no model")
+    return await sample(call.client, Question("", text, 100))
 
 
 @tool("test_streaming_elicitation")
