@@ -14,7 +14,9 @@ from findspot import Project
 from findspot.core.model import IndexState
 
 FILES = 40
-_LONGEST_LIFE_S = 3.0
+_MOST_EDITS = 3
+_LONGEST_EDIT_S = 0.7
+"""About what one edit takes: the kill falls anywhere into the one after those that were waited for."""
 
 EDITOR = """
 import random, sys
@@ -47,7 +49,8 @@ def run(place: Path, count: int, seed: int) -> dict[str, Any]:
     project = Project(root)
     acknowledged = unclean = lost = 0
     for turn in range(count):
-        said = _live_and_die(root, seed * 100_000 + turn, chance.uniform(0, _LONGEST_LIFE_S))
+        edits, then_s = chance.randrange(_MOST_EDITS + 1), chance.uniform(0, _LONGEST_EDIT_S)
+        said = _live_and_die(root, seed * 100_000 + turn, edits, then_s)
         acknowledged += len(said)
         unclean += project.status().state not in (
             IndexState.READY,
@@ -61,17 +64,22 @@ def run(place: Path, count: int, seed: int) -> dict[str, Any]:
     return {"kills": count, "acknowledged": acknowledged, "unclean": unclean, "lost": lost, "same": same}
 
 
-def _live_and_die(root: Path, seed: int, life_s: float) -> dict[str, str]:
-    """The last acknowledged edit of each file that a process made before it was killed."""
+def _live_and_die(root: Path, seed: int, edits: int, then_s: float) -> dict[str, str]:
+    """The last acknowledged edit of each file that a process made before it was killed.
+
+    However busy the machine is, some edits are waited for; then the process lives a moment longer.
+    """
     with subprocess.Popen(
         [sys.executable, "-c", EDITOR, str(root), str(seed), str(FILES)], stdout=subprocess.PIPE, text=True
     ) as process:
         assert process.stdout is not None
         process.stdout.readline()
-        time.sleep(life_s)
+        lines = [process.stdout.readline() for _ in range(edits)]
+        time.sleep(then_s)
         process.kill()
-        lines = [line.split() for line in process.stdout.read().splitlines()]
-    return {words[0]: words[1] for words in lines if len(words) == 2}
+        lines += process.stdout.read().splitlines()
+    said = [line.split() for line in lines]
+    return {words[0]: words[1] for words in said if len(words) == 2}
 
 
 def _lost(project: Project, said: dict[str, str]) -> int:
