@@ -9,7 +9,7 @@ from findspot.graph import Edge, Node, Relation
 from findspot.research import sentences
 from findspot.research.ground import Ground
 from findspot.research.model import FOLDER, Aim, Citation, Findings, Focus, FoundEdge, FoundNode, Inquiry
-from findspot.research.modules import entry_points, module_map
+from findspot.research.modules import entry_points, imports_between, module_map
 from findspot.research.outward import Nearness, walk_outward
 from findspot.research.patterns import MOST_MEMBERS, find_patterns
 from findspot.research.reading import Asked, read_question
@@ -95,7 +95,7 @@ def _walk(
 def _relation(ground: Ground, aim: Aim, starts: Sequence[Node]) -> Told:
     chains = follow(aim, starts, ground.trail)
     summary = sentences.of_relation(aim, starts, ground.trail)
-    open_ends = _open_ends(ground, starts) if aim is Aim.CALLEES else []
+    open_ends = _open_ends(ground, starts, external=True) if aim is Aim.CALLEES else []
     return Told(summary, chains, _beside(ground, starts), open_ends)
 
 
@@ -141,9 +141,11 @@ def _structure(ground: Ground, focus: Focus) -> Told:
     """Modules as nodes; their hop is their layer."""
     trail = ground.trail
     trail.tick(1)
-    modules = module_map(ground.graph, ground.paths, trail.depth)
-    entries = entry_points(ground.graph, ground.paths) if focus is Focus.ARCHITECTURE else []
-    begun = [node for entry in entries if (node := ground.graph.node(entry)) is not None]
+    pairs = imports_between(ground.graph, ground.paths)
+    modules = module_map(ground.graph, pairs, trail.depth)
+    entries = entry_points(ground.graph, pairs) if focus is Focus.ARCHITECTURE else []
+    found = (ground.graph.node(entry) for entry in entries)
+    begun = [node for node in found if node is not None and trail.covers(node.path)]
     nodes = [_found(node, 0) for node in begun]
     known = {node.id for node in nodes}
     for hop, layer in enumerate(modules.layers, 1 if begun else 0):
@@ -200,11 +202,11 @@ def _beside(ground: Ground, starts: Sequence[Node]) -> list[str]:
     return [node.qualified for node in near if node.id not in ground.trail.nodes]
 
 
-def _open_ends(ground: Ground, starts: Sequence[Node]) -> list[str]:
-    """References that the graph does not follow, with why."""
+def _open_ends(ground: Ground, starts: Sequence[Node], *, external: bool = False) -> list[str]:
+    """Calls that the graph does not follow, with why; those out of the project where they are asked for."""
     found = [unknown for node in starts for unknown in ground.graph.unresolved(node)]
-    told = (f"{u.name} ({u.path}:{u.line}): {u.reason}" for u in found if u.relation is Relation.CALL)
-    return list(dict.fromkeys(told))
+    calls = (u for u in found if u.relation is Relation.CALL and (external or u.reason != "external"))
+    return list(dict.fromkeys(f"{u.name} ({u.path}:{u.line}): {u.reason}" for u in calls))
 
 
 def _citations(

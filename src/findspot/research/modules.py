@@ -12,6 +12,8 @@ from findspot.rank.roles import Role, role_of
 
 _MAIN_NAMES = frozenset({"main", "Main", "__main__"})
 MOST_ENTRIES = 12
+_FACES = ("__init__.py", "mod.rs")
+"""Files that only show others of their folder to the outside."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +39,20 @@ class ModuleMap:
     """Modules that depend on each other, directly or by way of others."""
 
 
-def module_map(graph: Graph, paths: Iterable[str], parts: int) -> ModuleMap:
-    """The modules of these files: folders so many parts below what all of them share, or single files."""
+Imports = Mapping[tuple[str, str], int]
+"""How often one file imports another."""
+
+
+def imports_between(graph: Graph, paths: Iterable[str]) -> Imports:
+    """The imports among these files, tests and examples left out."""
     kept = {path for path in paths if role_of(path) is Role.SOURCE}
-    pairs = {pair: n for pair, n in graph.dependencies().items() if kept.issuperset(pair)}
+    return {pair: n for pair, n in graph.dependencies().items() if kept.issuperset(pair)}
+
+
+def module_map(graph: Graph, pairs: Imports, parts: int) -> ModuleMap:
+    """The modules of importing files: folders so many parts below what all share, or single files."""
     involved = sorted({path for pair in pairs for path in pair})
-    shared = _shared_folder(involved or sorted(kept))
+    shared = _shared_folder(involved)
     module = {path: _module(path, shared, parts) for path in involved}
     files: dict[str, list[str]] = {}
     for path in involved:
@@ -133,13 +143,11 @@ def _finish(name: str, onward: Mapping[str, list[str]], seen: set[str], order: l
             waiting += [(other, False) for other in onward[member] if other not in seen]
 
 
-def entry_points(graph: Graph, paths: Iterable[str]) -> list[str]:
+def entry_points(graph: Graph, pairs: Imports) -> list[str]:
     """The ids of where a program begins: functions called main, then files that only import."""
-    kept = {path for path in paths if role_of(path) is Role.SOURCE}
+    importing, imported = {source for source, _ in pairs}, {target for _, target in pairs}
     named = [node for name in sorted(_MAIN_NAMES) for node in graph.find(name)]
-    mains = [node.id for node in named if node.path in kept and "." not in node.qualified]
-    pairs = graph.dependencies()
-    importing = {source for source, target in pairs if source in kept}
-    imported = {target for source, target in pairs if source in kept}
+    mains = [n.id for n in named if role_of(n.path) is Role.SOURCE and "." not in n.qualified]
     of_main = {node.partition("#")[0] for node in mains}
-    return list(dict.fromkeys([*mains, *sorted(importing - imported - of_main)]))[:MOST_ENTRIES]
+    only = (path for path in sorted(importing - imported - of_main) if not path.endswith(_FACES))
+    return list(dict.fromkeys([*mains, *only]))[:MOST_ENTRIES]

@@ -19,7 +19,7 @@ from findspot.research.expansion import expand_from_index
 from findspot.research.ground import Ground
 from findspot.research.investigate import investigate
 from findspot.research.model import MAX_DEPTH, MIN_DEPTH, Findings, Inquiry
-from findspot.research.modules import ModuleMap, module_map
+from findspot.research.modules import ModuleMap, imports_between, module_map
 from findspot.research.outward import Nearness
 from findspot.research.summary import summarised
 from findspot.research.trail import Trail
@@ -91,7 +91,8 @@ class Researcher:
         """The modules of the project and what depends on what."""
         with self.store.snapshot() as snapshot:
             trail = Trail(Graph(snapshot), under=under)
-            return module_map(trail.graph, Ground(snapshot, self.search, trail).paths, parts)
+            paths = Ground(snapshot, self.search, trail).paths
+            return module_map(trail.graph, imports_between(trail.graph, paths), parts)
 
     def _warning(self, snapshot: Snapshot, settings: Settings, found: Findings) -> str | None:
         meta = snapshot.meta()

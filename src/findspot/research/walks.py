@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from findspot.graph import Edge, Graph, Node, Relation
+from findspot.rank.roles import Role, role_of
 from findspot.research.model import Aim
 from findspot.research.trail import Chain, Trail
 
@@ -44,7 +45,13 @@ def follow(aim: Aim, starts: Sequence[Node], trail: Trail) -> list[Chain]:
     """Follow one relation from the starts; returns the ways that it went."""
     neighbours, backwards = _NEIGHBOURS[aim]
     levels = None if aim in _FAMILY else trail.depth  # who asks for all implementations means all
-    trail.spread(starts, lambda node: neighbours(trail.graph, node), levels, backwards=backwards)
+
+    def next_to(node: Node) -> list[Edge]:
+        """Tests last: they use everything, and nobody asks for them first."""
+        edges = neighbours(trail.graph, node)
+        return sorted(edges, key=lambda e: role_of((e.source if backwards else e.target).path) is Role.TEST)
+
+    trail.spread(starts, next_to, levels, backwards=backwards)
     return trail.chains(starts, backwards=backwards)
 
 
