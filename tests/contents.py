@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from findspot import Project
+from findspot.core.facts import Facts, names_of
 from findspot.core.files import content_hash
 from findspot.core.model import Chunk, ChunkType, Corpus, SourceFile, Span, Symbol
 from findspot.store.protocol import Store
@@ -41,6 +43,7 @@ class Contents:
     definitions: list[tuple[str, str, int, str]]
     skips: list[tuple[str, str, str]]
     keywords: dict[str, list[tuple[str, int, int]]]
+    facts: dict[str, Facts | None]
 
 
 def contents(store: Store) -> Contents:
@@ -56,6 +59,7 @@ def contents(store: Store) -> Contents:
             definitions=_definitions(snapshot, [chunk for _, chunk in chunks]),
             skips=[(skip.path, skip.reason, skip.detail) for skip in snapshot.skips()],
             keywords=_keyword_answers(snapshot, [chunk for _, chunk in chunks]),
+            facts=_facts(snapshot),
         )
 
 
@@ -88,6 +92,20 @@ def _definitions(snapshot: Snapshot, chunks: list[StoredChunk]) -> list[tuple[st
     at = {chunk.number: (chunk.path, chunk.start_line) for chunk in chunks}
     found = [(name, *at[number], kind) for name, number, kind, _ in snapshot.definitions(names, 100_000)]
     return sorted(found)
+
+
+def _facts(snapshot: Snapshot) -> dict[str, Facts | None]:
+    """What each file says about names, after checking that each name leads to the files that say it."""
+    facts = {file.path: snapshot.facts(file.id) for file in snapshot.files.files}
+    named: dict[str, list[tuple[int, int, int]]] = defaultdict(list)
+    for file in snapshot.files.files:
+        for name, defined, used in names_of(found) if (found := facts[file.path]) else ():
+            named[name].append((file.id, defined, used))
+    for name, rows in named.items():
+        assert snapshot.files_naming(name) == sorted(rows), name
+    counts = {name: sum(used for _, _, used in rows) for name, rows in named.items()}
+    assert snapshot.reference_counts(list(named)) == counts
+    return facts
 
 
 def _keyword_answers(snapshot: Snapshot, chunks: list[StoredChunk]) -> dict[str, list[tuple[str, int, int]]]:

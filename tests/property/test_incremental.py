@@ -26,6 +26,7 @@ PATHS = (
     "pkg",
     "pkg/inner.py",
     "ünï/é.py",
+    "src/h.py",
 )
 CONTENTS = (
     b"def one():\n    return 1\n",
@@ -38,6 +39,7 @@ CONTENTS = (
     b"  \n\n",
     b"x = 'caf\xe9'\n",
     b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n",
+    b"from b import one\nclass C(Big):\n    def m1(self, x: C):\n        return one(self.m2())\n",
 )
 RULES = ("*.md\n", "src/\n", "deep\n", "!c.js\n*.js\n", "*\n!*.py\n", "/a.py\npkg\n", "")
 

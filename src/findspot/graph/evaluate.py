@@ -125,7 +125,7 @@ class Evaluator:
         self, name: str, definitions: list[Def] | None, bindings: Scope, view: SourceView
     ) -> Values | None:
         named = [d for d in definitions or () if not d.scope and not d.makes_its_type]
-        named = [d for d in named if d.kind not in SATELLITE_KINDS] or named
+        named = [d for d in named if d.kind not in SATELLITE_KINDS]  # what they add to is elsewhere
         if named:
             return [value for definition in bodies(named)[-2:] for value in self.of_definition(definition)]
         if name in bindings:

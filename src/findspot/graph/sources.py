@@ -70,6 +70,11 @@ class Def:
         return ".".join(reversed(names))
 
     @property
+    def titled(self) -> bool:
+        """Whether its name is a title, as of `test("adds up", …)`: nothing that code could call."""
+        return self.kind == "test" and self.file.traits.family == "js"
+
+    @property
     def node(self) -> Node:
         return self.file.nodes[self.place]
 
@@ -95,7 +100,7 @@ class SourceView:
             definition = Def(self, place, parent)
             self.definitions.append(definition)
             inside = parent.children if parent is not None else self.tops
-            inside.setdefault(fact.name, []).append(definition)
+            inside.setdefault(f'"{fact.name}"' if definition.titled else fact.name, []).append(definition)
         for binding in facts.bindings:
             self._bind(binding)
 
@@ -224,7 +229,7 @@ class Sources:
         for file_id, defined, _ in self._snapshot.files_naming(name):
             view = self.view(file_id) if defined else None
             if view is not None and (family is None or view.traits.family == family):
-                found += [definition for definition in view.definitions if definition.name == name]
+                found += [d for d in view.definitions if d.name == name and not d.titled]
         return found
 
     def spellings(self, name: str) -> list[str]:

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from importlib import resources
 from pathlib import Path
 
 import pytest
 
-from findspot.chunk.dispatch import chunk_file
-from findspot.core.facts import Relation, names_of, pack
-from findspot.core.languages import language_of
-from findspot.core.model import Corpus, SourceFile
+from findspot.core.facts import Relation
 from findspot.graph import Edge, Graph, Node
 from findspot.graph.graph import every_node
-from findspot.store.index import IndexStore
-from findspot.store.records import ChunkRecord, FileRecord
+from graphs import graph_of
 
 HERE = Path(__file__).parent
 FIXTURES = HERE.parents[1] / "fixtures" / "graph"
@@ -24,24 +21,10 @@ LANGUAGES = sorted(path.name for path in FIXTURES.iterdir())
 LEAST_EDGES = 15
 
 
-def stored(folder: Path, home: Path) -> IndexStore:
-    """The facts of a project's files; of settings, their text."""
-    store = IndexStore(home, str(folder))
-    with store.writer() as writer:
-        for path in sorted(folder.rglob("*")):
-            if path.is_file():
-                writer.put(_record(path.relative_to(folder).as_posix(), path.read_text("utf-8")))
-        writer.commit()
-    return store
-
-
-def _record(path: str, text: str) -> FileRecord:
-    file = SourceFile(path, Corpus.CODE, language_of(path), len(text), 0)
-    chunked = chunk_file(file, text)
-    if chunked.facts is None:
-        chunks = tuple(ChunkRecord(chunk, "", b"", 1.0, bytes(64)) for chunk in chunked.chunks)
-        return FileRecord(file, "", chunks)
-    return FileRecord(file, "", (), pack(chunked.facts), names_of(chunked.facts))
+def files_of(language: str) -> dict[str, str]:
+    folder = FIXTURES / language
+    paths = sorted(path for path in folder.rglob("*") if path.is_file())
+    return {path.relative_to(folder).as_posix(): path.read_text("utf-8") for path in paths}
 
 
 def shown(edge: Edge) -> str:
@@ -66,10 +49,8 @@ def lines(graph: Graph) -> Iterator[str]:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_graph(language: str, tmp_path: Path) -> None:
-    store = stored(FIXTURES / language, tmp_path)
-    with store.snapshot() as snapshot:
-        result = list(lines(Graph(snapshot)))
-    store.close()
+    with graph_of(files_of(language), tmp_path) as graph:
+        result = list(lines(graph))
     assert sum("->" in line for line in result[: result.index("# in doubt")]) >= LEAST_EDGES
     golden = HERE / f"{language}.txt"
     if os.environ.get("UPDATE_GOLDEN"):
@@ -79,11 +60,13 @@ def test_graph(language: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_edges_are_the_same_from_both_ends(language: str, tmp_path: Path) -> None:
-    store = stored(FIXTURES / language, tmp_path)
-    with store.snapshot() as snapshot:
-        graph = Graph(snapshot)
+    with graph_of(files_of(language), tmp_path) as graph:
         nodes = every_node(graph)
         out = {edge for node in nodes for edge in graph.edges_of(node) if edge.target.kind != "file"}
-        back = {edge for node in nodes for edge in graph.references_to(node, floor=0.0)}
-        assert out == back
-    store.close()
+        assert out == {edge for node in nodes for edge in graph.references_to(node, floor=0.0)}
+
+
+def test_every_language_with_a_query_of_references_has_a_golden() -> None:
+    queries = resources.files("findspot.chunk") / "queries" / "references"
+    named = {path.name.removesuffix(".scm") for path in queries.iterdir()}
+    assert named - {"tsx"} == set(LANGUAGES)

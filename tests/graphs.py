@@ -1,0 +1,42 @@
+"""Graphs of small projects, made without embedding anything."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from findspot.chunk.dispatch import chunk_file
+from findspot.core.facts import names_of, pack
+from findspot.core.languages import language_of
+from findspot.core.model import Corpus, SourceFile
+from findspot.graph import Graph
+from findspot.store.index import IndexStore
+from findspot.store.records import ChunkRecord, FileRecord
+
+
+def record_of(path: str, text: str) -> FileRecord:
+    """A file with its facts; of settings, with their text."""
+    file = SourceFile(path, Corpus.CODE, language_of(path), len(text), 0)
+    chunked = chunk_file(file, text)
+    if chunked.facts is None:
+        chunks = tuple(ChunkRecord(chunk, "", b"", 1.0, bytes(64)) for chunk in chunked.chunks)
+        return FileRecord(file, "", chunks)
+    return FileRecord(file, "", (), pack(chunked.facts), names_of(chunked.facts))
+
+
+def stored(files: Mapping[str, str], home: Path) -> IndexStore:
+    store = IndexStore(home, "project")
+    with store.writer() as writer:
+        for path, text in files.items():
+            writer.put(record_of(path, text))
+        writer.commit()
+    return store
+
+
+@contextlib.contextmanager
+def graph_of(files: Mapping[str, str], home: Path) -> Iterator[Graph]:
+    store = stored(files, home)
+    with store.snapshot() as snapshot:
+        yield Graph(snapshot)
+    store.close()

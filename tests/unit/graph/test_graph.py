@@ -1,0 +1,275 @@
+"""The questions of the graph, on projects small enough to know every answer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from threading import Thread
+
+from findspot.core.facts import Relation
+from findspot.graph import Edge, Graph, Node, Outline
+from graphs import graph_of, record_of, stored
+
+SHOP = {
+    "shop/__init__.py": "from .cart import Cart\n",
+    "shop/cart.py": """\
+from .item import Item
+
+
+class Cart:
+    def __init__(self):
+        self.items: list[Item] = []
+
+    def add(self, item: Item):
+        item.check()
+        self.items.append(item)
+        return self
+
+    def total(self):
+        return sum(item.price() for item in self.items)
+""",
+    "shop/item.py": """\
+class Priced:
+    def price(self):
+        raise NotImplementedError
+
+
+class Item(Priced):
+    def price(self):
+        return 1
+
+    def check(self):
+        return helper(self)
+
+
+class Book(Item):
+    def price(self):
+        return super().price() + 1
+
+
+def helper(item):
+    return item.unheard_of().check_out()
+""",
+    "app.py": """\
+import shop
+from shop import Cart
+
+
+def main():
+    cart = Cart().add(shop.item.Item())
+    return cart.total()
+
+
+main()
+""",
+}
+
+
+def named(graph: Graph, name: str) -> Node:
+    (node,) = graph.find(name)
+    return node
+
+
+def sources(edges: list[Edge]) -> list[str]:
+    return [edge.source.qualified for edge in edges]
+
+
+class TestFinding:
+    def test_by_name_qualified_called_and_in_any_case(self, tmp_path: Path) -> None:
+        with graph_of(SHOP, tmp_path) as graph:
+            total = named(graph, "total")
+            assert total.id == "shop/cart.py#Cart.total"
+            assert (total.start_line, total.end_line, total.kind) == (13, 14, "method")
+            for name in (
+                "Cart.total",
+                "total()",
+                "Cart::total",
+                "Cart#total",
+                "TOTAL",
+                "cart.total",
+                total.id,
+            ):
+                assert graph.find(name) == [total], name
+            assert [node.qualified for node in graph.find("price")] == [
+                "Priced.price",
+                "Item.price",
+                "Book.price",
+            ]
+            assert graph.find("Book.total") == []
+            assert graph.find("nothing") == []
+
+    def test_a_node_by_its_id(self, tmp_path: Path) -> None:
+        with graph_of(SHOP, tmp_path) as graph:
+            assert graph.node("shop/cart.py#Cart.add") == named(graph, "add")
+            file = graph.node("app.py")
+            assert file is not None
+            assert (file.kind, file.qualified) == ("file", "app.py")
+            assert graph.node("gone.py") is None
+            assert graph.node("app.py#gone") is None
+
+
+class TestCalls:
+    def test_callers_and_callees(self, tmp_path: Path) -> None:
+        with graph_of(SHOP, tmp_path) as graph:
+            assert sources(graph.callers(named(graph, "main"))) == ["app.py"]
+            assert sources(graph.callers(named(graph, "total"))) == ["main"]
+            called = [edge.target.qualified for edge in graph.callees(named(graph, "main"))]
+            assert called == ["Cart", "Cart.add", "Item", "Cart.total"]
+            (edge,) = graph.callers(named(graph, "helper"))
+            assert (edge.path, edge.line, edge.confidence) == ("shop/item.py", 11, 1.0)
+
+    def test_making_an_instance_calls_the_constructor(self, tmp_path: Path) -> None:
+        with graph_of(SHOP, tmp_path) as graph:
+            assert sources(graph.callers(named(graph, "Cart.__init__"))) == ["main"]
+
+    def test_a_call_of_the_overridden_method_may_reach_the_overriding_one(self, tmp_path: Path) -> None:
+        with graph_of(SHOP, tmp_path) as graph:
+            book = named(graph, "Book.price")
+            assert graph.callers(book) == []
+            assert [(e.source.qualified, e.confidence) for e in graph.callers(book, floor=0.0)] == [
+                ("Cart.total", 0.4),
+                ("Book.price", 0.4),
+            ]
+
+    def test_what_is_in_doubt_is_said(self, tmp_path: Path) -> None:
+        files = {
+            "a.py": "class A:\n    def go_on(self): ...\nclass B:\n    def go_on(self): ...\n",
+            "b.py": "import os\ndef run(x):\n    x.go_on()\n    x.nowhere()\n    os.getcwd()\n",
+        }
+        with graph_of(files, tmp_path) as graph:
+            run = named(graph, "run")
+            assert graph.callees(run) == []
+            left = {(u.name, u.reason, len(u.candidates)) for u in graph.unresolved(run)}
+            assert left == {("go_on", "ambiguous", 2), ("nowhere", "unknown", 0), ("getcwd", "external", 0)}
+
+    def test_a_name_that_only_one_method_has(self, tmp_path: Path) -> None:
+        files = {"a.py": "class A:\n    def distinct(self): ...\n", "b.py": "def run(x):\n    x.distinct()\n"}
+        with graph_of(files, tmp_path) as graph:
+            assert [e.confidence for e in graph.callers(named(graph, "distinct"))] == [0.6]
+            assert graph.callers(named(graph, "distinct"), floor=0.7) == []
+
+
+class TestTypes:
+    def test_implementers_and_supertypes(self, tmp_path: Path) -> None:
+        with graph_of(SHOP, tmp_path) as graph:
+            priced, book = named(graph, "Priced"), named(graph, "Book")
+            assert sources(graph.implementers(priced)) == ["Item", "Book"]
+            assert sources(graph.implementers(priced, transitive=False)) == ["Item"]
+            assert [e.target.name for e in graph.supertypes(book)] == ["Item"]
+            assert [e.target.name for e in graph.supertypes(book, transitive=True)] == ["Priced", "Item"]
+
+    def test_overrides(self, tmp_path: Path) -> None:
+        with graph_of(SHOP, tmp_path) as graph:
+            found = graph.overrides(named(graph, "Item.price"))
+            pairs = [(edge.source.qualified, edge.target.qualified) for edge in found]
+            assert pairs == [("Item.price", "Priced.price"), ("Book.price", "Item.price")]
+
+    def test_extensions_conform(self, tmp_path: Path) -> None:
+        files = {"a.swift": "protocol P {}\nclass C {}\n", "b.swift": "extension C: P {\n  func go() {}\n}\n"}
+        with graph_of(files, tmp_path) as graph:
+            (edge,) = graph.implementers(named(graph, "P"))
+            assert (edge.source.kind, edge.source.name, edge.path) == ("extension", "C", "b.swift")
+            (conforms,) = graph.supertypes(graph.find("C")[0])
+            assert conforms.target.name == "P"
+
+
+class TestModules:
+    def test_imports_and_importers(self, tmp_path: Path) -> None:
+        with graph_of(SHOP, tmp_path) as graph:
+            assert [edge.target.id for edge in graph.imports_of("app.py")] == [
+                "shop/__init__.py",
+                "shop/cart.py#Cart",
+            ]
+            for place in ("shop/cart.py", "shop.cart"):
+                assert [edge.path for edge in graph.importers(place)] == ["app.py", "shop/__init__.py"]
+            assert {edge.path for edge in graph.importers("shop")} == {
+                "app.py",
+                "shop/__init__.py",
+                "shop/cart.py",
+            }
+            assert graph.importers("gone.py") == []
+
+    def test_dependencies_between_files_and_folders(self, tmp_path: Path) -> None:
+        with graph_of(SHOP, tmp_path) as graph:
+            assert graph.dependencies() == {
+                ("app.py", "shop/__init__.py"): 1,
+                ("app.py", "shop/cart.py"): 1,
+                ("shop/__init__.py", "shop/cart.py"): 1,
+                ("shop/cart.py", "shop/item.py"): 1,
+            }
+            assert graph.dependencies(1) == {(".", "shop"): 2}
+
+    def test_outline(self, tmp_path: Path) -> None:
+        def shown(outlines: list[Outline]) -> list[object]:
+            return [(outline.node.name, shown(list(outline.children))) for outline in outlines]
+
+        with graph_of(SHOP, tmp_path) as graph:
+            assert shown(graph.outline("shop/cart.py")) == [
+                ("Cart", [("__init__", []), ("add", []), ("total", [])])
+            ]
+            assert graph.outline("gone.py") == []
+
+    def test_a_package_is_told_by_an_empty_init(self, tmp_path: Path) -> None:
+        """`import json` in a package that has a module `json` is not that module."""
+        files = {"pkg/__init__.py": "x = 1\n", "pkg/json.py": "def loads(): ...\n",
+                 "pkg/a.py": "import json\ndef read():\n    return json.loads()\n"}  # fmt: skip
+        with graph_of(files, tmp_path) as graph:
+            assert graph.callers(named(graph, "loads")) == []
+
+
+class TestGenerations:
+    def test_what_one_graph_worked_out_serves_the_next(self, tmp_path: Path) -> None:
+        store = stored(SHOP, tmp_path)
+        with store.snapshot() as first, store.snapshot() as second:
+            found = Graph(first).callers(named(Graph(first), "total"))
+            assert Graph(second)._memo is Graph(first)._memo
+            assert Graph(second).callers(named(Graph(second), "total")) == found
+        store.close()
+
+    def test_an_edit_changes_the_edges_of_other_files(self, tmp_path: Path) -> None:
+        """Nothing of another file is stored with a file, so that one file is all that an update writes."""
+        store = stored(SHOP, tmp_path)
+        with store.snapshot() as snapshot:
+            graph = Graph(snapshot)
+            assert len(graph.callers(named(graph, "total"))) == 1
+        with store.writer() as writer:
+            writer.put(record_of("shop/cart.py", "class Cart:\n    def add(self, item): ...\n"))
+            writer.commit()
+        with store.snapshot() as snapshot:
+            graph = Graph(snapshot)
+            assert graph.find("total") == []
+            assert sources(graph.callers(named(graph, "add"))) == ["main"]
+            assert graph.callers(named(graph, "check")) == []
+        store.close()
+
+    def test_threads_share_what_is_known(self, tmp_path: Path) -> None:
+        store = stored(SHOP, tmp_path)
+        found: list[list[str]] = []
+
+        def ask() -> None:
+            with store.snapshot() as snapshot:
+                graph = Graph(snapshot)
+                found.append(sources(graph.callers(named(graph, "total"))))
+
+        threads = [Thread(target=ask) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert found == [["main"]] * 8
+        store.close()
+
+
+def test_code_that_goes_in_circles_comes_to_an_end(tmp_path: Path) -> None:
+    fields = "\n".join(f"        self.a{n} = self.a{(n * 7 + 1) % 40}.b{n}.c()" for n in range(40))
+    files = {
+        "a.py": f"from b import *\nclass A(B):\n    def go(self):\n{fields}\n        return self.a1.go()\n",
+        "b.py": "from a import *\nclass B(A):\n    x = x\n    def c(self):\n        return self.go().c()\n",
+        "c.ts": "export * from './d'\ntype A = B\nfunction f() { return g() }\n",
+        "d.ts": "export * from './c'\ntype B = A\nfunction g() { return f().x() }\n",
+    }
+    with graph_of(files, tmp_path) as graph:
+        for node in [n for name in ("A", "B", "go", "c", "f", "g") for n in graph.find(name)]:
+            for edge in graph.edges_of(node):
+                assert edge.relation in Relation
+            graph.callers(node, floor=0.0)
+            graph.implementers(node)

@@ -1,0 +1,84 @@
+"""What files say about names: kept with them, gone with them, and added to indexes made without it."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+
+from contents import contents
+from findspot import Project
+from findspot.core.facts import Facts, NameCount, ReferenceFact, names_of, pack, unpack
+from findspot.graph import Graph
+from graphs import record_of, stored
+
+FILES = {
+    "a.py": "from b import helper\n\n\nclass Thing:\n    def go(self):\n        return helper(helper)\n",
+    "b.py": "def helper(x):\n    return x.go()\n",
+}
+
+
+def test_facts_survive_being_packed() -> None:
+    facts = unpack(record_of("a.py", FILES["a.py"]).facts or b"")
+    assert unpack(pack(facts)) == facts
+    assert [d.name for d in facts.definitions] == ["Thing", "go"]
+    assert facts.references == (ReferenceFact("call", "helper", "", 6, 1),)
+    assert facts.imports[0][:3] == ("helper", "b", "helper")
+
+
+def test_names_count_definitions_and_uses() -> None:
+    facts = Facts("", (), (), (), (ReferenceFact("call", "x", "", 1, -1),) * 3)
+    assert names_of(facts) == (NameCount("x", 0, 3),)
+
+
+def test_they_are_replaced_and_removed_with_their_file(tmp_path: Path) -> None:
+    store = stored(FILES, tmp_path)
+    with store.snapshot() as snapshot:
+        assert snapshot.reference_counts(["helper", "go", "Thing", "nothing"]) == {
+            "helper": 2,
+            "go": 1,
+            "Thing": 0,
+        }
+        assert snapshot.spellings("HELPER") == ["helper"]
+    with store.writer() as writer:
+        writer.put(record_of("b.py", "def other():\n    return 1\n"))
+        writer.remove("a.py")
+        writer.commit()
+    with store.snapshot() as snapshot:
+        assert snapshot.reference_counts(["helper", "go", "other"]) == {"other": 0}
+        assert len(snapshot.files_naming("other")) == 1
+    with sqlite3.connect(store.database) as db:
+        assert db.execute("SELECT COUNT(*) FROM facts").fetchone() == (1,)
+        assert db.execute("SELECT DISTINCT name FROM names").fetchall() == [("other",)]
+    db.close()
+    store.close()
+
+
+def test_an_index_made_without_them_gets_them_and_keeps_its_vectors(
+    make_project: Callable[..., Project],
+) -> None:
+    project = make_project(FILES)
+    project.update()
+    fresh = contents(project.store)
+    project.store.close()
+    with sqlite3.connect(project.store.database) as db:  # as the first format and revision left it
+        db.executescript("DROP TABLE facts; DROP TABLE names; PRAGMA user_version = 1;")
+        pipeline = db.execute("SELECT value FROM meta WHERE key = 'pipeline'").fetchone()[0]
+        older = "2:" + pipeline.partition(":")[2]
+        db.execute("UPDATE meta SET value = ? WHERE key = 'pipeline'", (older,))
+        db.execute("UPDATE chunks SET vector = zeroblob(length(vector)), scale = 1")
+    db.close()
+    with project.store.snapshot() as snapshot:
+        assert Graph(snapshot).find("helper") == []
+    report = project.update()
+    assert report.files_indexed == 2
+    after = contents(project.store)
+    assert after.facts == fresh.facts
+    with sqlite3.connect(project.store.database) as db:
+        assert db.execute(
+            "SELECT COUNT(*) FROM chunks WHERE vector <> zeroblob(length(vector))"
+        ).fetchone() == (0,)
+    db.close()
+    with project.store.snapshot() as snapshot:
+        graph = Graph(snapshot)
+        assert [edge.source.name for edge in graph.callers(graph.find("helper")[0])] == ["go"]
