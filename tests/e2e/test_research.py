@@ -348,3 +348,17 @@ class TestWithAModel:
         assert answer["madeBy"] == "index"
         assert "User rejected sampling request" in answer["warning"]
         assert hops(answer)[AUTHENTICATE] == 0
+
+    def test_it_is_asked_in_a_task_too(self, asked: Connection, home: Path, project: Path) -> None:
+        with Pipe(home, project) as pipe:
+            pipe.initialize(sampling={})
+            arguments = {"query": "what calls authenticate()"}
+            task = pipe.answer(pipe.ask_tool("code_research", arguments, task={}))["result"]["task"]["taskId"]
+            waiting = pipe.ask("tasks/result", {"taskId": task})
+            wanted = pipe.until("sampling/createMessage")
+            assert wanted["_meta"] == {"io.modelcontextprotocol/related-task": {"taskId": task}}
+            said = {"type": "text", "text": json.dumps(TOLD)}
+            result = {"role": "assistant", "model": "theirs", "content": said}
+            pipe.send({"jsonrpc": "2.0", "id": pipe.last_id, "result": result})
+            values = pipe.answer(waiting)["result"]["structuredContent"]
+        assert (values["summary"], values["madeBy"]) == (TOLD["summary"], "client")
