@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 
 from findspot.chunk import code
-from findspot.core.config import Settings
+from findspot.core.config import load_settings
 from findspot.discover.walk import walk
 from findspot.embed.registry import open_embedder
 from findspot.indexing.messages import Indexed, Job, Setup
@@ -34,7 +34,7 @@ def main() -> None:
     parser.add_argument("project", type=Path)
     parser.add_argument("--every", type=int, default=1, help="take every n-th file only")
     options = parser.parse_args()
-    files = walk(options.project, policy_of(Settings())).files[:: options.every]
+    files = walk(options.project, policy_of(load_settings())).files[:: options.every]
     setup = Setup(str(options.project), "local:static", "syntax", 1_000_000)
     embedder = open_embedder("local:static")
     read = code.read_references
