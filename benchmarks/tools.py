@@ -21,7 +21,7 @@ from findspot import Engine
 from findspot.catalogue.build import BuildOptions
 from findspot.catalogue.catalogue import Catalogue
 from findspot.catalogue.model import SearchMode, SearchOptions
-from findspot.catalogue.modes.embedding import FIT_LIKENESS
+from findspot.catalogue.modes.fit import FIT_LIKENESS
 
 CATALOGUES = {
     "tools_livemcp_step": "tools_livemcp",

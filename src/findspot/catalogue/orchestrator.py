@@ -57,8 +57,8 @@ class SearchStrategy(Protocol):
 
 def ranked(scores: Scores, tools: ToolSet, *, least: float = 0.0) -> Ranked:
     """The rows above `least`; equal scores in the order of names, so that an answer does not vary."""
-    rows = np.flatnonzero(scores > least)
-    order = rows[np.lexsort((tools.name_order[rows], -scores[rows]))]
+    named = tools.by_name[scores[tools.by_name] > least]
+    order = named[np.argsort(-scores[named], kind="stable")]
     return Ranked(order, scores[order])
 
 

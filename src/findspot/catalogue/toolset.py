@@ -70,6 +70,16 @@ class ToolSet:
             else 0.0
         )
 
+    @cached_property
+    def is_ascii(self) -> bool:
+        """Whether all that is searched is plain: then patterns need no tables of other scripts."""
+        return self.texts.read_bytes().isascii()
+
+    @cached_property
+    def by_name(self) -> NDArray[np.int64]:
+        """The rows in the order of their names."""
+        return np.argsort(self.name_order)
+
     def __len__(self) -> int:
         return len(self.names)
 

@@ -77,6 +77,18 @@ class Bm25:
             count[self.postings.documents[part]] += 1
         return count
 
+    def shares(self, terms: Iterable[str], idf: Idf = lucene_idf) -> tuple[NDArray[np.float32], float]:
+        """How much of the words' weight each document holds, and how much all of them together do."""
+        held = np.zeros(self.postings.size, dtype=np.float32)
+        asked = known = 0.0
+        for term in sorted(set(terms)):
+            place = self._terms.get(term)
+            part = slice(0, 0) if place is None else slice(*self.postings.starts[place : place + 2])
+            weight = idf(self.postings.size, part.stop - part.start)
+            held[self.postings.documents[part]] += weight
+            asked, known = asked + weight, known + (0.0 if place is None else weight)
+        return (held / asked, known / asked) if asked else (held, 0.0)
+
     def _parts(self, terms: Iterable[str]) -> Iterator[slice]:
         for term in sorted(set(terms)):  # sorted: a sum must not depend on the order of words
             place = self._terms.get(term)

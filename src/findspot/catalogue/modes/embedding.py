@@ -5,22 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from findspot.catalogue.model import NoEmbeddingsError, SearchMode, SearchOptions
+from findspot.catalogue.modes.fit import any_fits
 from findspot.catalogue.orchestrator import Ranked, Scores, ranked
 from findspot.catalogue.toolset import ToolSet
 from findspot.core.errors import ModelMismatchError
 from findspot.embed.protocol import Embedder, EmbedMode
-
-FIT_LIKENESS = {"local:static": 0.40}
-"""Where the likeness of the best tool stays below this, none fits: an empty answer is the right one.
-Measured by `python -m benchmarks.tools --off-topic`: 56 % of queries about other things are answered
-with nothing, for 0.008 of recall@5; models that were not measured have no such limit."""
-
-CATALOGUE_SHARE = 0.5
-"""A query that speaks of what the catalogue is about is less likely to be beside the point than one
-that is like a single tool by chance: without this, 43 % of queries about other things found nothing."""
 
 _NO_ROWS = np.zeros(0, dtype=np.int64)
 NOTHING = Ranked(_NO_ROWS, _NO_ROWS.astype(np.float32))
@@ -40,7 +31,7 @@ class EmbeddingStrategy:
     def search(self, query: str, tools: ToolSet, options: SearchOptions) -> Ranked:
         allowed = tools.allowed(options.server)
         cosines = self.cosines(query, tools, self.mode)
-        if not any_fits(cosines, allowed, tools):
+        if not any_fits(query, cosines, cosines, allowed, tools):
             return NOTHING
         scores = np.clip((cosines + 1) / 2, 0, 1).astype(np.float32)
         return ranked(np.where(allowed, scores, 0), tools)
@@ -69,11 +60,3 @@ class EmbeddingStrategy:
 
     def dispose(self) -> None:
         """The models belong to whoever opened them."""
-
-
-def any_fits(cosines: Scores, allowed: NDArray[np.bool_], tools: ToolSet) -> bool:
-    """Whether the best tool is like enough to the query, and the query to the catalogue."""
-    likeness = cosines[allowed].max(initial=-1)
-    if tools.centre_length > 0:  # the mean of the cosines is the query's product with the mean vector
-        likeness += CATALOGUE_SHARE * cosines.mean() / tools.centre_length
-    return bool(likeness >= FIT_LIKENESS.get(tools.about.provider or "", -np.inf))

@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 
 from findspot.catalogue.model import SearchMode, SearchOptions
 from findspot.catalogue.modes.bm25 import keyword_scores
-from findspot.catalogue.modes.embedding import NOTHING, EmbeddingStrategy, any_fits
+from findspot.catalogue.modes.embedding import NOTHING, EmbeddingStrategy
+from findspot.catalogue.modes.fit import any_fits
 from findspot.catalogue.orchestrator import Ranked, Scores, ranked
 from findspot.catalogue.toolset import ToolSet
 from findspot.catalogue.words import query_terms
@@ -33,9 +34,10 @@ class HybridStrategy:
         allowed = tools.allowed(options.server)
         cosines = self._embedding.cosines(query, tools, self.mode)
         words = keyword_scores(query, tools)
-        if not any_fits(cosines, allowed, tools) and not (allowed & _holds_all(query, tools)).any():
-            return NOTHING
         fused = MEANING_SHARE * _spread(cosines) + (1 - MEANING_SHARE) * _spread(words)
+        fits = any_fits(query, cosines, fused, allowed, tools)
+        if not fits and not (allowed & _holds_all(query, tools)).any():
+            return NOTHING
         fused = np.where(allowed, fused, 0)
         best = fused.max(initial=0)
         return ranked((fused / best).astype(np.float32), tools) if best > 0 else NOTHING
