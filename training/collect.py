@@ -3,7 +3,8 @@
 collect.py download                      packages of sources.txt → .cache/
 collect.py extract --guard EVALUATION    .cache/ → .cache/pairs/*.jsonl
 collect.py select                        .cache/pairs/ → .cache/pairs.jsonl, sources.tsv
-collect.py check --guard EVALUATION      .cache/pairs.jsonl against the guard → .cache/refused.jsonl
+collect.py check --guard EVALUATION      .cache/pairs.jsonl against the guard → .cache/refused.jsonl;
+                                         select again to leave those out
 """
 
 from __future__ import annotations
@@ -17,22 +18,34 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
-from functools import partial
 from hashlib import blake2b
+from multiprocessing import get_context
 from pathlib import Path
 
 from archives import Package, packages
-from extract import SUFFIXES, Pair, first_paragraph, pairs_of
+from extract import MAX_TEXT_CHARS, SUFFIXES, Pair, first_paragraph, pairs_of, spoken
 from guard import Guard
+from interfaces import interface_pairs
+from manuals import CHANGE_LOG, changed_names
+from questions import question
 
 HERE = Path(__file__).parent
 CACHE = HERE / ".cache"
 
-MAX_PAIRS_A_PACKAGE = 2000
+MAX_PAIRS_A_PACKAGE = 4000
 """So that no project's habits become the model's; a package's pairs are sampled by hash."""
 
-KIND_LIMIT = {"name": 0.2, "test": 0.1, "comment": 0.3}
+KIND_LIMIT = {"name": 0.15, "named": 0.3, "test": 0.1, "comment": 0.2}
 """The most that weaker kinds may add, as a share of a package's limit."""
+
+WHOLE_KINDS = frozenset({"api"})
+"""Kinds that are taken whole: only two packages have them, and nothing else is so like a tool."""
+
+INTERFACES = frozenset({"botocore", "google-api-python-client"})
+CHANGE_LOGS = frozenset({"changelog", "changes", "news", "history", "txt"})
+
+USES_OF_A_TEXT = 2
+"""A function may be asked for by its comment and by a test or a change log, not more often."""
 
 
 # --- download ----------------------------------------------------------------------------------
@@ -97,9 +110,18 @@ def _private_apt(folder: Path) -> None:
 def extract(guard: Guard, jobs: int) -> None:
     """One JSON Lines file a package, so that a run can be taken up again."""
     (CACHE / "pairs").mkdir(parents=True, exist_ok=True)
+    _GUARDS.append(guard)
     allowed = (package for package in packages(CACHE) if not guard.refuses_package(package.name))
-    with ProcessPoolExecutor(jobs) as pool:
-        list(pool.map(partial(extract_package, guard), allowed, chunksize=2))
+    with ProcessPoolExecutor(jobs, mp_context=get_context("fork")) as pool:
+        list(pool.map(_extract_guarded, allowed, chunksize=2))
+
+
+_GUARDS: list[Guard] = []
+"""The guard of this run, which worker processes inherit: it is too large to be sent with each package."""
+
+
+def _extract_guarded(package: Package) -> None:
+    extract_package(_GUARDS[0], package)
 
 
 def extract_package(guard: Guard, package: Package) -> None:
@@ -124,14 +146,59 @@ def extract_package(guard: Guard, package: Package) -> None:
 
 
 def _package_pairs(guard: Guard, package: Package) -> Iterator[Pair]:
+    readme, changes, defined, tests = package.description, list[str](), dict[str, Pair](), list[Pair]()
+    for path, text in package.files(frozenset(SUFFIXES) | CHANGE_LOGS):
+        if guard.refuses_path(path):
+            continue
+        if CHANGE_LOG.search(path):
+            changes.append(text)
+            continue
+        if not readme and path.lower() in ("readme.md", "readme.rst"):
+            readme = text
+        for pair in pairs_of(path, text):
+            if pair.kind == "test":
+                tests.append(pair)
+            elif pair.name and pair.kind in ("doc", "name"):
+                defined.setdefault(pair.name, pair)
+            yield pair
+    yield from _summaries(package, readme)
+    yield from _tested(tests, defined)
+    yield from _changed(changes, defined)
+    if package.ecosystem == "pypi" and package.name in INTERFACES:
+        for query, text in interface_pairs(package.archive):
+            yield Pair("api", "http", query, text)
+
+
+def _summaries(package: Package, readme: str) -> Iterator[Pair]:
+    """What a package says of itself in a line asks for what it says at length."""
     summary = first_paragraph(package.summary)
-    if summary and len(package.description) > 200:
-        yield Pair("summary", "markdown", summary, package.description[:1500])
+    if summary and len(readme) > 200:
+        yield Pair("summary", "markdown", summary, readme[:1000])
     if package.description:
         yield from pairs_of("README.md", package.description)
-    for path, text in package.files(frozenset(SUFFIXES)):
-        if not guard.refuses_path(path):
-            yield from pairs_of(path, text)
+
+
+def _tested(tests: list[Pair], defined: dict[str, Pair]) -> Iterator[Pair]:
+    """A test's name asks for the code of that name, too: `test_read_json_empty` for `read_json`."""
+    for test in tests:
+        words = test.name.removeprefix("test_").split("_")
+        for count in range(len(words), 1, -1):
+            pair = defined.get("_".join(words[:count]))
+            if pair:
+                yield Pair(
+                    "tested", test.language, spoken(test.name.removeprefix("test_")), pair.text, pair.raw
+                )
+                break
+
+
+def _changed(changes: list[str], defined: dict[str, Pair]) -> Iterator[Pair]:
+    """A line of the change log asks for the code that it names."""
+    for text in changes:
+        for line, names in changed_names(text):
+            pair = next((defined[name] for name in names if name in defined and spoken(name)), None)
+            query = first_paragraph(line)
+            if pair and query:
+                yield Pair("change", pair.language, query, pair.text, pair.raw)
 
 
 def sample(pairs: list[Pair], limit: int = MAX_PAIRS_A_PACKAGE) -> list[Pair]:
@@ -143,9 +210,10 @@ def sample(pairs: list[Pair], limit: int = MAX_PAIRS_A_PACKAGE) -> list[Pair]:
         key=lambda pair: blake2b((pair.query + pair.text).encode("utf-8", "replace"), digest_size=8).digest(),
     ):
         counts[pair.kind] += 1
-        if counts[pair.kind] <= limit * KIND_LIMIT.get(pair.kind, 1.0):
+        if pair.kind in WHOLE_KINDS or counts[pair.kind] <= limit * KIND_LIMIT.get(pair.kind, 1.0):
             kept.append(pair)
-    return kept[:limit]
+    whole = [pair for pair in kept if pair.kind in WHOLE_KINDS]
+    return whole + [pair for pair in kept if pair.kind not in WHOLE_KINDS][:limit]
 
 
 # --- select ------------------------------------------------------------------------------------
@@ -154,23 +222,30 @@ def sample(pairs: list[Pair], limit: int = MAX_PAIRS_A_PACKAGE) -> list[Pair]:
 def select() -> None:
     """Drop repeated questions and repeated texts over all packages; write pairs and their sources."""
     queries: Counter[str] = Counter()
-    texts: set[bytes] = set()
+    texts: Counter[bytes] = Counter()
+    seen: set[tuple[str, bytes]] = set()
     listing: list[str] = []
     kinds: Counter[str] = Counter()
+    refused = set(_refused())
     with (CACHE / "pairs.jsonl").open("w", encoding="utf-8") as out:
         for file in sorted((CACHE / "pairs").glob("*.jsonl")):
             lines = file.read_text("utf-8").splitlines()
             about, kept = json.loads(lines[0]), 0
             for line in lines[1:]:
                 row = json.loads(line)
+                row["text"] = row["text"][:MAX_TEXT_CHARS]
+                if (row["query"], row["text"]) in refused:
+                    continue
                 query = " ".join(re.findall(r"\w+", row["query"].lower()))
                 text = blake2b(
                     " ".join(row["text"].split()).encode("utf-8", "replace"), digest_size=8
                 ).digest()
                 queries[query] += 1
-                if queries[query] > 2 or text in texts:
+                if queries[query] > 2 or texts[text] >= USES_OF_A_TEXT or (query, text) in seen:
                     continue
-                texts.add(text)
+                texts[text] += 1
+                seen.add((query, text))
+                row["asked"] = question(row["kind"], row["language"], row["query"])
                 kept += 1
                 kinds[f"{row['kind']}/{row['language']}"] += 1
                 out.write(json.dumps({**row, "package": f"{about['ecosystem']}/{about['package']}"}) + "\n")
@@ -186,11 +261,19 @@ def select() -> None:
     (CACHE / "counts.json").write_text(json.dumps(kinds, indent=1), "utf-8")
 
 
+def _refused() -> Iterator[tuple[str, str]]:
+    """Question and text of the pairs that the last check refused, which are left out from then on."""
+    path = CACHE / "refused.jsonl"
+    for line in path.read_text("utf-8").splitlines() if path.exists() else ():
+        pair = json.loads(line)
+        yield pair["query"], pair["text"][:MAX_TEXT_CHARS]
+
+
 def check(guard: Guard) -> None:
     """Hold the selected pairs against the guard once more, and write down those that it refuses."""
     refused: Counter[str] = Counter()
     total = 0
-    with (CACHE / "pairs.jsonl").open(encoding="utf-8") as pairs, (CACHE / "refused.jsonl").open("w") as out:
+    with (CACHE / "pairs.jsonl").open(encoding="utf-8") as pairs, (CACHE / "refused.jsonl").open("a") as out:
         for line in pairs:
             pair = json.loads(line)
             total += 1

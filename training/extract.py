@@ -13,8 +13,11 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from manuals import MANUAL_SUFFIXES, manual_pairs
+
 MAX_QUERY_CHARS = 300
-MAX_TEXT_CHARS = 1500
+MAX_TEXT_CHARS = 1000
+"""As much as a chunk of an index holds."""
 MIN_QUERY_WORDS = 3
 MIN_CODE_CHARS = 60
 MAX_BODY_LINES = 60
@@ -54,18 +57,20 @@ SUFFIXES = {
     "zig": "zig",
     "md": "markdown",
     "rst": "rst",
+    **dict.fromkeys(MANUAL_SUFFIXES, "manual"),
 }
 
 
 @dataclass(frozen=True)
 class Pair:
-    """`raw` is the piece as it stood in its file, which the leakage guard sees too."""
+    """`raw` is the piece as it stood in its file, which the guard sees too; `name` is what it defines."""
 
     kind: str
     language: str
     query: str
     text: str
     raw: str = ""
+    name: str = ""
 
 
 def pairs_of(path: str, text: str) -> Iterator[Pair]:
@@ -77,6 +82,9 @@ def pairs_of(path: str, text: str) -> Iterator[Pair]:
         yield from _python(text)
     elif language in ("markdown", "rst"):
         yield from _sections(text, language)
+    elif language == "manual":
+        for query, section in manual_pairs(text):
+            yield Pair("manual", language, query, section)
     else:
         yield from _commented(text, language)
 
@@ -154,14 +162,21 @@ def _python_definition(
         return
     query = first_paragraph(doc or "")
     if query:
-        yield Pair("doc", "python", query, code, raw)
+        yield Pair("doc", "python", query, code, raw, node.name)
+        yield from _named(node.name, "python", "\n".join(lines[first.lineno - 1 : end]), raw)
     elif spoken(node.name) and not isinstance(node, ast.ClassDef):
         kind = "test" if node.name.startswith("test_") else "name"
         body = "\n".join(lines[first.lineno - 1 : end])[:MAX_TEXT_CHARS]
         if len(body) >= MIN_CODE_CHARS:
-            yield Pair(
-                kind, "python", spoken(node.name.removeprefix("test_")) or spoken(node.name), body, raw
-            )
+            query = spoken(node.name.removeprefix("test_")) or spoken(node.name)
+            yield Pair(kind, "python", query, body, raw, node.name)
+
+
+def _named(name: str, language: str, body: str, raw: str) -> Iterator[Pair]:
+    """The name of a documented definition asks for its comment and its body together."""
+    query = spoken(name)
+    if query and len(body) >= 2 * MIN_CODE_CHARS:
+        yield Pair("named", language, query, body[:MAX_TEXT_CHARS], raw, name)
 
 
 # --- other languages ---------------------------------------------------------------------------
@@ -233,7 +248,11 @@ def _definition(comment: str, lines: list[str], at: tuple[int, int, int], langua
     end = _end_of(lines, start, language)
     code = "\n".join(lines[after:end])[:MAX_TEXT_CHARS]
     if len(code) >= MIN_CODE_CHARS or (len(code) >= 25 and "(" in code):
-        yield Pair("doc", language, query, code, "\n".join(lines[top:end])[: 2 * MAX_TEXT_CHARS])
+        raw = "\n".join(lines[top:end])[: 3 * MAX_TEXT_CHARS]
+        yield Pair("doc", language, query, code, raw, name)
+        body = "\n".join(lines[start + 1 : end])
+        if len(body) >= MIN_CODE_CHARS:
+            yield from _named(name, language, f"{comment.strip()}\n{body}", raw)
 
 
 def _undocumented(lines: list[str], language: str) -> Iterator[Pair]:
@@ -250,7 +269,7 @@ def _undocumented(lines: list[str], language: str) -> Iterator[Pair]:
         end = _end_of(lines, at, language)
         body = "\n".join(lines[at + 1 : end])[:MAX_TEXT_CHARS]
         if query and len(body) >= 2 * MIN_CODE_CHARS:
-            yield Pair("name", language, query, body)
+            yield Pair("name", language, query, body, name=match.group("name") or "")
 
 
 def defined_name(line: str, language: str = "") -> str:

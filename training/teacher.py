@@ -20,7 +20,12 @@ def main() -> None:
     pairs = load_pairs(options.pairs)
     model = MiniLM(options.device)
     batch_tokens = 262_144 if options.device == "cuda" else 8_192
-    columns = [model.embed([pair[side] for pair in pairs], batch_tokens) for side in ("query", "text")]
+    sides = [
+        [pair["query"] for pair in pairs],
+        [pair.get("asked") or pair["query"] for pair in pairs],
+        [pair["text"] for pair in pairs],
+    ]
+    columns = [model.embed(side, batch_tokens) for side in sides]
     np.save(options.out, np.stack(columns).astype(np.float16))
 
 

@@ -52,7 +52,7 @@ def count_words(pairs: list[dict[str, str]], base: list[str]) -> dict[str, objec
                 packages.setdefault(word, set()).add(pair["package"])
     candidates = [
         word
-        for word, count in whole.most_common()
+        for word, count in sorted(whole.items(), key=lambda item: (-item[1], item[0]))
         if word not in known
         and word.isalpha()
         and len(word) > 2

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import random
 import sys
 import time
 from dataclasses import dataclass
@@ -33,22 +32,9 @@ RUN = 64
 QUERY_DROPOUT, TEXT_DROPOUT = 0.1, 0.3
 """The share of tokens left out at each step: a text must be found by any part of it."""
 
-ASKED = (
-    "how to {}",
-    "{} in {language}",
-    "{language} {}",
-    "how to {} in {language}",
-    "{language} how to {}",
-    "what is {}",
-    "how does {} work",
-    "where is {}",
-    "{} using {language}",
-    "how do i {}",
-    "find {}",
-)
-"""How people ask: the shapes are learned, so that their words come to weigh little."""
-
-ASKED_SHARE = 0.3
+ASKED_SHARE = 0.5
+"""How often a pair's second question, phrased as people type (questions.py), takes the place of the
+first: worth 0.02 on typed questions, and nothing to the rest."""
 
 
 class Bags:
@@ -72,18 +58,6 @@ class Bags:
         return self.flat[where], torch.cumsum(sizes, 0) - sizes
 
 
-def asked(pairs: list[dict[str, str]], seed: int) -> list[str]:
-    """The questions, some of them phrased as people type them."""
-    chosen = random.Random(seed)
-    found = []
-    for pair in pairs:
-        query = pair["query"]
-        if pair["kind"] != "section" and chosen.random() < ASKED_SHARE:
-            query = chosen.choice(ASKED).format(query, language=pair["language"])
-        found.append(query)
-    return found
-
-
 def order(packages: NDArray[np.int64], chosen: np.random.Generator, batch: int) -> NDArray[np.int64]:
     """A shuffled epoch of whole batches in which runs of one package stay together."""
     rows = chosen.permutation(len(packages))
@@ -93,9 +67,11 @@ def order(packages: NDArray[np.int64], chosen: np.random.Generator, batch: int) 
     return np.concatenate(runs)[: len(rows) // batch * batch]
 
 
-def contrast(queries: Any, texts: Any) -> Any:
+def contrast(queries: Any, texts: Any, same: Any) -> Any:
     """Each question must find its text among the batch's, and each text its question."""
-    scores = queries @ texts.T / TEMPERATURE
+    again = same[:, None] == same[None]
+    again.fill_diagonal_(False)  # a text that two questions ask for is no rival of itself
+    scores = (queries @ texts.T / TEMPERATURE).masked_fill(again, -1e4)
     labels = torch.arange(len(scores), device=scores.device)
     return (nn.cross_entropy(scores, labels) + nn.cross_entropy(scores.T, labels)) / 2
 
@@ -122,7 +98,10 @@ class Data:
     vocabulary: list[str]
     table: NDArray[np.float32]
     queries: Bags
+    """The first question of each pair, then the second of each."""
     texts: Bags
+    same: Any
+    """A number for each text, equal where texts are."""
     packages: NDArray[np.int64]
     teacher: list[Any]
 
@@ -133,13 +112,18 @@ def load(options: argparse.Namespace) -> Data:
     with np.load(options.start) as saved:
         vocabulary, table = [str(entry) for entry in saved["vocabulary"]], saved["table"]
     pieces = WordPieces(vocabulary)
-    queries = Bags(*id_sets(asked(pairs, SEED), pieces), options.device)
+    asked = [pair["query"] for pair in pairs] + [pair.get("asked") or pair["query"] for pair in pairs]
+    queries = Bags(*id_sets(asked, pieces), options.device)
     texts = Bags(*id_sets([pair["text"] for pair in pairs], pieces), options.device)
     names = {name: row for row, name in enumerate(sorted({pair["package"] for pair in pairs}))}
     packages = np.array([names[pair["package"]] for pair in pairs])
-    sides = np.load(options.teacher) if options.teacher else []
-    teacher = [torch.from_numpy(side).to(options.device) for side in sides]
-    return Data(vocabulary, table, queries, texts, packages, teacher)
+    numbers: dict[str, int] = {}
+    same = torch.tensor([numbers.setdefault(pair["text"], len(numbers)) for pair in pairs])
+    teacher: list[Any] = []
+    if options.teacher:
+        first, second, answers = (torch.from_numpy(side) for side in np.load(options.teacher))
+        teacher = [torch.cat((first, second)).to(options.device), answers.to(options.device)]
+    return Data(vocabulary, table, queries, texts, same.to(options.device), packages, teacher)
 
 
 def tune(data: Data, options: argparse.Namespace) -> NDArray[np.float32]:
@@ -173,11 +157,13 @@ def tune(data: Data, options: argparse.Namespace) -> NDArray[np.float32]:
 
 def step_loss(data: Data, weight: Any, rows: Any, follow_weight: float) -> Any:
     """The loss of one batch of pairs."""
-    asks = pooled(data.queries, rows, QUERY_DROPOUT, weight)
+    second = torch.rand(len(rows), device=rows.device) < ASKED_SHARE
+    asking = rows + len(data.packages) * second
+    asks = pooled(data.queries, asking, QUERY_DROPOUT, weight)
     answers = pooled(data.texts, rows, TEXT_DROPOUT, weight)
-    loss = contrast(asks, answers)
+    loss = contrast(asks, answers, data.same[rows])
     if data.teacher and follow_weight:
-        teacher_asks, teacher_answers = (side[rows].float() for side in data.teacher)
+        teacher_asks, teacher_answers = data.teacher[0][asking].float(), data.teacher[1][rows].float()
         loss = loss + follow_weight * follow(asks, answers, teacher_asks, teacher_answers)
     return loss
 
