@@ -4,8 +4,9 @@ python -m benchmarks.models --sets FOLDER [--mirrors FOLDER] [--provider NAME â€
 
 An index is made once for a set and then changed from model to model, which embeds its stored
 chunks anew and cuts nothing. A transformer (`local:minilm`) reads after the model in the box, and both
-have their say: its rows are of the two together. The last column tells how far the mixed answer is from the one
-without any model, with the interval that 95 % of paired bootstrap samples lie in.
+have their say: its rows are of the two together. `bare` is the likeness of vectors by itself, without any
+ranking rule (of the first model, where two read). The last column tells how far the mixed answer is
+from the one without any model, with the interval that 95 % of paired bootstrap samples lie in.
 """
 
 from __future__ import annotations
@@ -16,19 +17,26 @@ import sys
 import tempfile
 import time
 from collections import defaultdict
+from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks.metrics import Place, paired_bootstrap, score
+from benchmarks.metrics import TOP, Place, paired_bootstrap, score
 from benchmarks.quality import SETS
 from benchmarks.sets import Case, by_checkout, load, materialise
 from findspot import Engine, Query
 from findspot.core.model import Corpus, Mode
+from findspot.embed.batch import quantise
+from findspot.embed.protocol import EmbedMode
+from findspot.embed.providers.static import StaticEmbedder
 from findspot.project import Project
+from findspot.search.filters import allowed_files
 
 HERE = Path(__file__).parent
+BARE = "bare"
 MODES = (Mode.SEMANTIC, Mode.HYBRID, Mode.KEYWORD)
+COLUMNS = (BARE, *MODES)
 
-Scores = dict[Mode, dict[str, list[float]]]
+Scores = dict[str, dict[str, list[float]]]
 """NDCG@10 of each question, by mode and group."""
 
 
@@ -40,7 +48,7 @@ def main() -> None:
     parser.add_argument("--provider", action="append", help="a provider (repeatable); default: local:static")
     parser.add_argument("--only", action="append", choices=SETS, help="a set (repeatable); default: all")
     args = parser.parse_args()
-    sys.stdout.write(f"{'':40}" + "".join(f"{mode:>12}" for mode in MODES) + "     hybrid over keyword\n")
+    sys.stdout.write(f"{'':40}" + "".join(f"{mode:>12}" for mode in COLUMNS) + "     hybrid over keyword\n")
     with tempfile.TemporaryDirectory() as home:
         os.environ["FINDSPOT_HOME"] = home
         for name in args.only or SETS:
@@ -52,30 +60,55 @@ def main() -> None:
 
 def measure(name: str, provider: str, args: argparse.Namespace) -> Scores:
     os.environ["FINDSPOT_EMBEDDING_PROVIDER"] = provider
-    scores: Scores = {mode: defaultdict(list) for mode in MODES}
+    scores: Scores = {mode: defaultdict(list) for mode in COLUMNS}
     engine = Engine()
     for (_, _, root), cases in by_checkout(load(args.sets, name)).items():
         project = engine.project(materialise(cases[0], args.sets, args.mirrors, args.cache) / root)
         project.update(force=project.store.exists)
         if reading := project.second_reading():  # both speeds together, not what is there at once
             reading.read()
+        bare = _bare(project)
         for case in cases:
+            scores[BARE][case.group].append(_ndcg(bare(case), case, root))
             for mode in MODES:
-                scores[mode][case.group].append(_ndcg(project, case, mode, root))
+                scores[mode][case.group].append(_ndcg(_asked(project, case, mode), case, root))
         project.close()
     engine.close()
     return scores
 
 
-def _ndcg(project: Project, case: Case, mode: Mode, root: str) -> float:
-    corpus = Corpus.DOCS if case.set.startswith("docs_") else Corpus.CODE
-    results = project.search(Query(case.query, corpus=corpus, limit=10, mode=mode))
-    places = [Place(f"{root}/{hit.path}".lstrip("/"), hit.span.start, hit.span.end) for hit in results.hits]
+def _asked(project: Project, case: Case, mode: Mode) -> list[Place]:
+    results = project.search(Query(case.query, corpus=_corpus(case), limit=TOP, mode=mode))
+    return [Place(hit.path, hit.span.start, hit.span.end) for hit in results.hits]
+
+
+def _bare(project: Project) -> Callable[[Case], list[Place]]:
+    """Nearest chunks by their vectors alone, for models that are in the box."""
+    model = StaticEmbedder.open()
+
+    def nearest(case: Case) -> list[Place]:
+        query = Query(case.query, corpus=_corpus(case), mode=Mode.SEMANTIC)
+        vector = quantise(model.embed([case.query], EmbedMode.QUERY)).values[0]
+        with project.store.snapshot() as snapshot:
+            numbers, _ = snapshot.nearest(vector, allowed_files(snapshot, query).mask, TOP)
+            chunks = snapshot.chunks(numbers.tolist())
+        found = [chunks[number] for number in numbers.tolist()]
+        return [Place(chunk.path, chunk.start_line, chunk.end_line) for chunk in found]
+
+    return nearest
+
+
+def _corpus(case: Case) -> Corpus:
+    return Corpus.DOCS if case.set.startswith("docs_") else Corpus.CODE
+
+
+def _ndcg(hits: list[Place], case: Case, root: str) -> float:
+    places = [hit._replace(path=f"{root}/{hit.path}".lstrip("/")) for hit in hits]
     return float(score(places, case.targets, {})["ndcg10"])
 
 
 def _report(label: str, scores: Scores, seconds: float) -> None:
-    means = [_mean([_mean(group) for group in scores[mode].values()]) for mode in MODES]
+    means = [_mean([_mean(group) for group in scores[mode].values()]) for mode in COLUMNS]
     change, low, high = paired_bootstrap(_units(scores[Mode.KEYWORD]), _units(scores[Mode.HYBRID]))
     sys.stdout.write(f"{label:40}" + "".join(f"{value:12.3f}" for value in means))
     sys.stdout.write(f"     {change:+.3f} ({low:+.3f} â€¦ {high:+.3f})  [{seconds:.0f} s]\n")

@@ -64,3 +64,16 @@ def test_no_documents_and_no_words() -> None:
     assert len(Bm25.build([])) == 0
     assert Bm25.build([]).scores(["a"]).tolist() == []
     assert Bm25.build([{}, {}]).scores(["a"]).tolist() == [0, 0]
+
+
+def test_shares_tell_what_of_a_query_is_held_and_what_is_known() -> None:
+    built = Bm25.build([{"read": 1, "file": 1}, {"read": 1, "mail": 1}, {"send": 1, "mail": 1}])
+    shares, known = built.shares(["read", "file"])
+    assert shares[0] == pytest.approx(1)
+    assert 0 < shares[1] < 0.5  # it has the commoner of the two
+    assert shares[2] == 0
+    assert known == 1
+    shares, known = built.shares(["read", "unheard"])
+    assert shares[0] == pytest.approx(known)
+    assert known < 0.5
+    assert built.shares([])[1] == 0
