@@ -58,6 +58,7 @@ class TestSearch:
         window.get_by_label("Language", exact=True).select_option("javascript")
         expect(window.locator(".hit")).to_have_count(1)
         expect(window.locator(".hit .path")).to_have_text("web/basket.js:1")
+        expect(window).to_have_url(re.compile("q=total.*languages=javascript"))
         window.reload()
         answered(window, "total")
         expect(window.locator(".hit")).to_have_count(1)

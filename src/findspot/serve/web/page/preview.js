@@ -9,7 +9,8 @@ import { openFile } from "./viewer.js";
 import { whyBars } from "./why.js";
 
 const AROUND = 12;
-const SETTLE_MS = 120;
+const REST_MS = 90;
+const SETTLE_MS = 60;
 const KEPT_FILES = 30;
 
 export function preview(pane, { project, onLike, onLeave }) {
@@ -25,10 +26,14 @@ export function preview(pane, { project, onLike, onLeave }) {
     return files.get(path);
   }
 
-  /** The result at once from what is known, with the lines around it once the typing rests. */
+  /** At once where the reader moved through the list; while someone types, not before the typing rests. */
   function show(hit, about) {
     shown = hit;
     clearTimeout(timer);
+    timer = setTimeout(() => draw(hit, about), about.typing ? REST_MS : 0);
+  }
+
+  function draw(hit, about) {
     if (about.tools) { showTool(hit); return; }
     const match = matcher(about.query, about.mode);
     const region = codeRegion(hit.text, { language: hit.language, start: hit.startLine, from: hit.startLine, to: hit.endLine, match, label: `Lines ${hit.startLine} to ${hit.endLine} of ${hit.path}` });

@@ -15,14 +15,14 @@ export function resultList({ onChoose, onOpen, onMore }) {
   let hits = [];
   let at = -1;
 
-  function choose(next, scroll = true) {
+  function choose(next, scroll = true, typing = false) {
     items.children[at]?.setAttribute("aria-selected", "false");
     at = next;
     const item = items.children[at];
     if (!item) { onChoose(null, null); return; }
     item.setAttribute("aria-selected", "true");
     if (scroll) item.scrollIntoView({ block: "nearest" });
-    onChoose(hits[at], at);
+    onChoose(hits[at], at, typing);
   }
 
   return {
@@ -41,12 +41,13 @@ export function resultList({ onChoose, onOpen, onMore }) {
         else choose(mine, false);
       }));
       if (offset) items.append(...made);
-      else { fill(items, made); fill(aside); items.scrollTop = 0; }
+      else { fill(items, made); fill(aside); element.parentElement.scrollTop = 0; }
       items.hidden = !hits.length;
+      element.closest(".columns")?.toggleAttribute("data-empty", !hits.length);
       items.dataset.query = query;
       more.hidden = tools || !found.length || hits.length >= total;
       if (!more.hidden) more.textContent = `More results (${count(total - hits.length, "more", "more")})`;
-      if (!offset) { at = -1; choose(hits.length ? 0 : -1); }
+      if (!offset) { at = -1; choose(hits.length ? 0 : -1, false, true); }
     },
     move(step) { if (hits.length) choose(Math.max(0, Math.min(hits.length - 1, at + step))); },
     open() { if (hits[at]) onOpen(hits[at]); },

@@ -15,6 +15,7 @@ const EXAMPLES = ["where is the cache invalidated", "retry with backoff", "parse
 const PAGE = 20;
 const BUSY_MS = 500;
 const CALM_MS = 2000;
+const REST_MS = 250;
 
 const select = (label, name, choices, value) =>
   h("label", { class: "filter" }, h("span", { class: "unseen" }, label), h("select", { name, "aria-label": label }, choices.map(([key, text]) => h("option", { value: key, selected: key === value }, text))));
@@ -34,13 +35,15 @@ export function searchPage(main) {
   const summary = h("p", { class: "summary" });
   const notice = h("div", { class: "notice-area" });
   const pane = h("section", { class: "pane", "aria-label": "Chosen result" });
-  const list = resultList({ onChoose: (hit, at) => chosenNow(hit, at), onOpen: (hit) => panel.open(hit), onMore: () => ask(list.length) });
+  const list = resultList({ onChoose: (hit, at, typing) => chosenNow(hit, at, typing), onOpen: (hit) => panel.open(hit), onMore: () => ask(list.length) });
   const columns = h("div", { class: "columns" }, h("div", { class: "found" }, list.element), pane);
   const panel = preview(pane, { project, onLike: (hit) => like(hit), onLeave: () => field.focus() });
   const form = h("form", { class: "ask", role: "search", onsubmit: (event) => event.preventDefault() },
     h("div", { class: "ask-row" }, h("span", { class: "glass", "aria-hidden": "true" }), field, h("kbd", { class: "hint", "aria-hidden": "true" }, "/")), h("div", { class: "ask-options" }, corpora, filters, summary));
   fill(main, h("h1", { class: "unseen" }, "Search"), form, notice, columns);
 
+  let resting = 0;
+  let speaking = 0;
   let similar = parameters.get("similar") || "";
 
   function asked(offset = 0) {
@@ -55,13 +58,14 @@ export function searchPage(main) {
   async function ask(offset = 0) {
     const values = asked(offset);
     remember(values);
-    if (!values.q && !similar) return showNothingAsked();
+    if (!values.q && !similar) { state.again = false; return showNothingAsked(); }
     if (state.busy) { state.again = true; return undefined; }
     state.busy = true;
     try {
       const tools = state.corpus === "tools";
       const answer = tools ? await get("tools", values) : await get(`projects/${project.id}/search`, values);
-      if (state.corpus === (tools ? "tools" : values.corpus)) showAnswer(answer, values, offset);
+      const stillAsked = (field.value.trim() || similar) && state.corpus === (tools ? "tools" : values.corpus);
+      if (stillAsked) showAnswer(answer, values, offset);
     } catch (problem) {
       if (!state.again) showProblem(problem);
     }
@@ -81,14 +85,15 @@ export function searchPage(main) {
     list.show(hits, { query: values.q, mode: values.mode || "hybrid", offset, total, tools });
     field.setAttribute("aria-expanded", String(hits.length > 0));
     if (!hits.length && !offset) showNoResults(values);
-    say(total ? count(total, "result") : "No results");
+    clearTimeout(speaking);
+    speaking = setTimeout(() => say(total ? count(total, "result") : "No results"), REST_MS);
     return undefined;
   }
 
-  function chosenNow(hit, at) {
+  function chosenNow(hit, at, typing) {
     if (at === null) field.removeAttribute("aria-activedescendant");
     else field.setAttribute("aria-activedescendant", `hit-${at}`);
-    if (hit) panel.show(hit, { query: field.value.trim(), mode: filters.querySelector("[name=mode]").value, tools: state.corpus === "tools" });
+    if (hit) panel.show(hit, { query: field.value.trim(), mode: filters.querySelector("[name=mode]").value, tools: state.corpus === "tools", typing });
   }
 
   function showNothingAsked() {
@@ -155,7 +160,13 @@ export function searchPage(main) {
     ask();
   }
 
+  /** The address follows once typing rests: to change it with every key would cost more than the search. */
   function remember(values) {
+    clearTimeout(resting);
+    resting = setTimeout(() => writeAddress(values), REST_MS);
+  }
+
+  function writeAddress(values) {
     const kept = { project: route().parameters.get("project"), ...values, limit: "", offset: "", corpus: state.corpus === "code" ? "" : state.corpus };
     const query = new URLSearchParams(Object.entries(kept).filter(([, value]) => value)).toString();
     history.replaceState(null, "", `#/search${query ? `?${query}` : ""}`);
@@ -190,5 +201,5 @@ export function searchPage(main) {
     return true;
   }, project.queryReady ? CALM_MS : BUSY_MS);
 
-  return () => { stop(); document.removeEventListener("keydown", onKey); };
+  return () => { stop(); clearTimeout(resting); clearTimeout(speaking); document.removeEventListener("keydown", onKey); };
 }
