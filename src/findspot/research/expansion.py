@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-import numpy as np
-
 from findspot.core.errors import LanguageModelError
 from findspot.core.model import Corpus, Hit, Query
 from findspot.core.synthesis import Expansion
@@ -28,6 +26,9 @@ MOST_TERMS = 12
 
 COMMON_SHARE = 0.2
 """A word in every fifth chunk tells nothing apart."""
+
+MIN_NEARNESS = 0.2
+"""Cosine to the query: below it are words that merely stand beside the answer, such as `each` or `left`."""
 
 CANDIDATES = 60
 _MIN_CHARS, _MAX_CHARS = 3, 40
@@ -64,7 +65,8 @@ def expand_from_index(
     first = sorted(scored, key=lambda word: (-scored[word], word))[:CANDIDATES]
     if embedder is not None and first:
         near = _nearness(embedder, query.text, first)
-        first = sorted(first, key=lambda word: (-scored[word] * near[word], word))
+        first = [word for word in first if near[word] >= MIN_NEARNESS]
+        first.sort(key=lambda word: (-scored[word] * near[word] ** 2, word))
     return Expansion(tuple(dict.fromkeys([*first[:MOST_WORDS], *names])))
 
 
@@ -103,7 +105,6 @@ def _words_of(hit: Hit) -> Iterator[str]:
 
 
 def _nearness(embedder: Embedder, text: str, candidates: Sequence[str]) -> dict[str, float]:
-    """How near each word is to the query, never quite nothing: a model may not know a word."""
+    """How near each word is to the query."""
     rows = embedder.embed([text, *candidates], EmbedMode.QUERY)
-    near = np.maximum(rows[1:] @ rows[0], 0.05)
-    return dict(zip(candidates, map(float, near), strict=True))
+    return dict(zip(candidates, map(float, rows[1:] @ rows[0]), strict=True))
