@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from findspot.core.config import (
-    PROJECT_FILE,
     EmbedSettings,
     Settings,
     StoreSettings,
@@ -22,14 +21,12 @@ from findspot.core.errors import (
     CancelledError,
     DocsIndexNotFoundError,
     FileLimitError,
-    FileNotIndexedError,
     FindspotError,
     IndexBusyError,
     IndexCorruptError,
     IndexFormatError,
     IndexNotFoundError,
     ModelMismatchError,
-    SymlinkError,
 )
 from findspot.core.files import folder_bytes
 from findspot.core.globs import compile_glob
@@ -51,13 +48,13 @@ from findspot.core.model import (
 from findspot.core.paths import index_folder, project_root
 from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
 from findspot.core.remembered import RememberedSettings
-from findspot.core.roots import Roots, find_roots
-from findspot.discover.walk import classify, walk
+from findspot.core.roots import Roots, configured_roots
+from findspot.discover.judge import not_indexable
+from findspot.discover.walk import classify
 from findspot.embed.opened import OpenModels
 from findspot.embed.protocol import Embedder, model_name
 from findspot.embed.registry import OpenEmbedder, two_speeds
 from findspot.indexing import pipeline
-from findspot.indexing.delta import compare
 from findspot.indexing.spare import SparePool
 from findspot.research.model import DEFAULT_DEPTH, Findings, Focus, Inquiry
 from findspot.research.researcher import Researcher
@@ -126,9 +123,7 @@ class Project:
     @property
     def roots(self) -> Roots:
         """Where the files are: the project's folder, or those that `roots` names now."""
-        settings = self.settings
-        committed = settings.sources.get("roots") == PROJECT_FILE
-        return find_roots(self.root, settings.discover.roots, inside_only=committed)
+        return configured_roots(self.root, self.settings)
 
     def update(
         self,
@@ -176,10 +171,10 @@ class Project:
         found = classify(self.roots, relative, pipeline.policy_of(run.settings))
         if isinstance(found, Skip):
             self._forget(relative, found)
-            raise _not_indexable(relative, found)
+            raise not_indexable(relative, found)
         chunks = pipeline.apply_one(run, found)
         if run.skips and not chunks:
-            raise _not_indexable(relative, run.skips[0])
+            raise not_indexable(relative, run.skips[0])
         write_metadata(self.store, self.root)
         return chunks
 
@@ -467,7 +462,7 @@ class Project:
             last_updated=meta.get("updated_at") or meta.get("created_at"),
             created_at=meta.get("created_at"),
             query_ready=files + docs > 0,
-            pending_changes=self._pending(snapshot, settings) if check_disk else 0,
+            pending_changes=pipeline.pending(self.roots.checked(), snapshot, settings) if check_disk else 0,
             watcher_active=is_locked(self.store.folder / LOCK_NAME),
             progress=None if complete and not writing else Progress(done, total, "indexing"),
             last_error=meta.get("last_error") or self._standing.last_error or None,
@@ -492,19 +487,6 @@ class Project:
     def _standing(self) -> Standing:
         return self._supervisor.standing if self._supervisor else Standing(watching=False)
 
-    def _pending(self, snapshot: Snapshot, settings: Settings) -> int:
-        """Files whose size or time of writing says that the index is behind."""
-        found = walk(self.roots.checked(), pipeline.policy_of(settings)).files
-        delta = compare(found, snapshot.known_files(), 2**63, force=False)
-        return len(delta.changed) + len(delta.removed)
-
 
 def _told(results: Results, *warnings: str | None) -> Results:
     return replace(results, warning=" ".join(filter(None, warnings)) or None)
-
-
-def _not_indexable(path: str, skip: Skip) -> FindspotError:
-    if skip.reason is SkipReason.SYMLINK:
-        return SymlinkError(path)
-    why = f"It is left out: {skip.reason.replace('_', ' ')}" + (f" ({skip.detail})." if skip.detail else ".")
-    return FileNotIndexedError(path, "" if skip.reason is SkipReason.VANISHED else why)

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from findspot.core.config import PROJECT_FILE, Settings
 from findspot.core.errors import InvalidArgumentError, PathNotFoundError
 from findspot.core.paths import outside, relative_path
 
@@ -76,6 +77,12 @@ class Roots:
                     raise PathNotFoundError(str(folder))
                 raise _refused(f"The folder '{folder}' is not there.", "Mount it, or take it out of `roots`.")
         return self
+
+
+def configured_roots(project: Path, settings: Settings) -> Roots:
+    """The roots of a project as its settings name them."""
+    committed = settings.sources.get("roots") == PROJECT_FILE
+    return find_roots(project, settings.discover.roots, inside_only=committed)
 
 
 def find_roots(project: Path, wanted: Sequence[str], *, inside_only: bool) -> Roots:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from os import stat_result
 from stat import S_ISDIR, S_ISLNK, S_ISREG
 
+from findspot.core.errors import FileNotIndexedError, FindspotError, SymlinkError
 from findspot.core.languages import language_of
 from findspot.core.model import Corpus, Skip, SkipReason, SourceFile
 from findspot.discover.content import BINARY_EXTENSIONS, extension, is_minified_name
@@ -77,3 +78,11 @@ class Judge:
         if not self._policy.index_docs and corpus is Corpus.DOCS:
             return Skip(path, SkipReason.DOCS_DISABLED)
         return SourceFile(path, corpus, language_of(path), info.st_size, info.st_mtime_ns)
+
+
+def not_indexable(path: str, skip: Skip) -> FindspotError:
+    """A file that was asked for by name and is left out, as an error that says why."""
+    if skip.reason is SkipReason.SYMLINK:
+        return SymlinkError(path)
+    why = f"It is left out: {skip.reason.replace('_', ' ')}" + (f" ({skip.detail})." if skip.detail else ".")
+    return FileNotIndexedError(path, "" if skip.reason is SkipReason.VANISHED else why)

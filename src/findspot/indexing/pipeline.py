@@ -30,6 +30,7 @@ from findspot.indexing.spare import SparePool
 from findspot.store.index import IndexStore
 from findspot.store.protocol import Store
 from findspot.store.records import StoredFile
+from findspot.store.snapshot import Snapshot
 from findspot.store.writer import Writer
 
 _log = get_logger("indexing")
@@ -160,6 +161,13 @@ def _adopt(run: Run, found: Discovery) -> None:
         whose = adopt(run.store, run.root, {"model": run.model, "pipeline": _pipeline(run)}, found.files)
         if whose:
             found.notes.append(f"Unchanged files were taken over from the index of {whose}.")
+
+
+def pending(roots: Roots, snapshot: Snapshot, settings: Settings) -> int:
+    """Files whose size or time of writing says that the index is behind."""
+    found = walk(roots, policy_of(settings)).files
+    delta = compare(found, snapshot.known_files(), 2**63, force=False)
+    return len(delta.changed) + len(delta.removed)
 
 
 def policy_of(settings: Settings) -> Policy:
