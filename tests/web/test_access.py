@@ -108,21 +108,12 @@ LOOKS: dict[str, tuple[str, Callable[[Page], None]]] = {
 }
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
-@pytest.mark.parametrize("look", LOOKS)
-def test_pages(visit: Visit, page: Served, axe: str, look: str, scheme: str) -> None:
-    section, prepare = LOOKS[look]
-    window = visit(f"{page.address}#/{section}", color_scheme=scheme, bypass_csp=True)
-    prepare(window)
-    assert violations(window, axe) == []
-
-
 @pytest.fixture
 def states(visit: Visit, axe: str) -> Callable[..., Page]:
     """Opens an address, waits for what tells its state, and checks it in light and in dark."""
 
-    def check(address: str | Page, *selectors: str) -> Page:
-        window = visit(address, expect_errors=True, bypass_csp=True) if isinstance(address, str) else address
+    def check(at: str | Page, *selectors: str) -> Page:
+        window = visit(at, expect_errors=True, bypass_csp=True) if isinstance(at, str) else at
         for selector in selectors:
             expect(window.locator(selector).first).to_be_visible()
         for scheme in SCHEMES:
@@ -131,6 +122,14 @@ def states(visit: Visit, axe: str) -> Callable[..., Page]:
         return window
 
     return check
+
+
+@pytest.mark.parametrize("look", LOOKS)
+def test_pages(visit: Visit, page: Served, states: Callable[..., Page], look: str) -> None:
+    section, prepare = LOOKS[look]
+    window = visit(f"{page.address}#/{section}", bypass_csp=True)
+    prepare(window)
+    states(window, "h1")
 
 
 def test_nothing_indexed(states: Callable[..., Page], tmp_path: Path) -> None:

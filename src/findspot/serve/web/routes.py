@@ -117,6 +117,7 @@ def _projects(workspace: Workspace, _request: Request) -> dict[str, Any]:
     return {
         "version": __version__,
         "start": str(workspace.start),
+        "home": str(Path.home()),
         "here": here.store.folder.name if here else None,
         "projects": [
             project_object(identity, status) | _standing(workspace, status)

@@ -6,7 +6,7 @@ const SECTIONS = new Set(["search", "projects", "project", "tools"]);
 
 /** What every page may ask for: the projects, the one that is meant, and how to go elsewhere. */
 export const desk = {
-  projects: [], here: null, start: "", version: "", watchers: [],
+  projects: [], here: null, start: "", home: "", version: "", watchers: [],
   async refresh() {
     Object.assign(this, await get("projects"));
     for (const watcher of this.watchers) watcher();
@@ -23,6 +23,9 @@ export const desk = {
 };
 
 export const nameOf = (path) => path.split(/[\\/]/).filter(Boolean).pop() || path;
+
+/** A path as people write it: what is in the user's home begins with a tilde. */
+export const homely = (path) => (desk.home && /^[\\/]/.test(path.slice(desk.home.length)) && path.startsWith(desk.home) ? `~${path.slice(desk.home.length)}` : path);
 
 /** The page and its parameters, as the address has them. */
 export function route() {

@@ -1,7 +1,7 @@
 // Starting to index from the page, and saying that there is nothing to search yet.
 
 import { post } from "./api.js";
-import { go, nameOf } from "./desk.js";
+import { go, homely, nameOf } from "./desk.js";
 import { h } from "./dom.js";
 import { emptyState, ticked } from "./states.js";
 
@@ -18,10 +18,10 @@ export function indexingButton(project, label, options = {}) {
 export function notIndexed(project, desk) {
   if (!project) {
     return h("div", { class: "state" }, h("h2", {}, "Nothing is indexed yet"), h("p", {}, ticked("Run `findspot index` in a project, or `findspot ui` inside one. ")),
-      h("p", { class: "detail" }, `${desk.start} does not look like a project: it has no .git, no package file, no build file.`));
+      h("p", { class: "detail" }, `${homely(desk.start)} does not look like a project: it has no .git, no package file, no build file.`));
   }
   const state = { indexing: "is being indexed", incomplete: "was not indexed to the end", failed: "has a damaged index" }[project.status];
   const name = nameOf(project.path);
   if (project.status === "indexing") return emptyState(`${name} ${state}`, "The first answers come in a moment.");
-  return emptyState(`${name} ${state || "is not indexed yet"}`, project.path, indexingButton(project, state ? "Go on" : "Index now"));
+  return emptyState(`${name} ${state || "is not indexed yet"}`, homely(project.path), indexingButton(project, state ? "Go on" : "Index now"));
 }

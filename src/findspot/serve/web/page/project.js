@@ -3,7 +3,7 @@
 import { follow, get, post } from "./api.js";
 import { callsView } from "./calls.js";
 import { barChart, partsChart } from "./charts.js";
-import { desk, nameOf, route } from "./desk.js";
+import { desk, homely, nameOf, route } from "./desk.js";
 import { ago, count, fill, h, size, visible } from "./dom.js";
 import { indexingButton, notIndexed } from "./indexing.js";
 import { moduleMap } from "./map.js";
@@ -62,7 +62,7 @@ export function projectPage(main) {
 
   function showHead(now, busy) {
     const again = (label, asked, kind) => indexingButton({ id }, label, { asked, kind, onStarted: () => look(false) });
-    fill(head, h("div", { class: "title" }, h("h1", {}, visible(nameOf(now.projectPath))), statePill(busy ? "indexing" : now.status)), h("p", { class: "place" }, visible(now.projectPath)),
+    fill(head, h("div", { class: "title" }, h("h1", {}, visible(nameOf(now.projectPath))), statePill(busy ? "indexing" : now.status)), h("p", { class: "place" }, visible(homely(now.projectPath))),
       now.status === "not_found" || busy ? null : h("div", { class: "actions" }, h("a", { class: "button primary", href: `#/search?project=${encodeURIComponent(id)}` }, "Search"), again("Update", {}, ""), again("Rebuild", { force: 1 }, "")));
   }
 
@@ -82,7 +82,7 @@ export function projectPage(main) {
       ["Disk", freshness(now, disk)],
       ["Kept fresh", now.watcherActive ? `yes, ${now.strategy}` : "not now: no assistant or watcher runs"],
       ["Model", h("code", {}, now.model || "–")],
-      ["Index", h("code", {}, visible(now.indexPath))],
+      ["Index", h("code", {}, visible(homely(now.indexPath)))],
     ];
     fill(health, h("h2", {}, "Health"), h("dl", { class: "facts" }, facts.map(([name, value]) => h("div", { class: name === "Index" ? "wide" : "" }, h("dt", {}, name), h("dd", {}, value)))),
       now.lastError && h("p", { class: "problem" }, now.lastError), (now.notes || []).map((note) => h("p", { class: "notice" }, note)));

@@ -1,7 +1,7 @@
 // Every project: how it stands, how large it is, how fresh.
 
 import { follow } from "./api.js";
-import { desk, nameOf } from "./desk.js";
+import { desk, homely, nameOf } from "./desk.js";
 import { ago, count, fill, h, visible } from "./dom.js";
 import { indexingButton, notIndexed } from "./indexing.js";
 import { progressBar, statePill } from "./states.js";
@@ -34,7 +34,7 @@ function card(project) {
   const address = `#/project/${encodeURIComponent(project.id)}`;
   return h("li", { class: "card" },
     h("div", { class: "card-head" }, h("h2", {}, missing ? visible(nameOf(project.path)) : h("a", { href: address }, visible(nameOf(project.path)))), statePill(busy ? "indexing" : project.status), project.id === desk.here && h("span", { class: "pill none" }, "here")),
-    h("p", { class: "place" }, visible(project.path)),
+    h("p", { class: "place" }, visible(homely(project.path))),
     busy ? progressBar(project.run?.running ? project.run.progress : null) : missing ? indexingButton(project, "Index now") : figures(project),
     project.lastError && h("p", { class: "problem" }, project.lastError));
 }
