@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
-from .served import Served
+from .served import Home, Served
 
 PROJECTS = "/api/projects"
 
@@ -78,3 +82,14 @@ def test_nothing_but_the_pages_files_is_served(page: Served, name: str) -> None:
     response = page.request("GET", f"/assets/{name}", Authorization=f"Bearer {page.token}")
     assert response.status == 404
     assert "starlette" not in response.read().decode()
+
+
+def test_a_port_that_is_taken_is_told(page: Served, indexed: tuple[Home, Path]) -> None:
+    home, root = indexed
+    port = page.origin.rpartition(":")[2]
+    command = [sys.executable, "-m", "findspot", "ui", "--no-open", "--port", port]
+    ended = subprocess.run(
+        command, cwd=root, env=home.environment, capture_output=True, text=True, check=False
+    )
+    assert ended.returncode != 0
+    assert f"Cannot listen on port {port}" in ended.stderr
