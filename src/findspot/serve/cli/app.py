@@ -43,6 +43,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "documents": ("documents", "Keep and search named full-text indexes."),
     "tools": ("tools", "Index the tools of MCP servers, and find one."),
     "models": ("models", "List the embedding providers and how they stand on this machine."),
+    "stats": ("stats", "Show how much was searched here, and the tokens that it spared."),
     "doctor": ("doctor", "Check everything Findspot needs, and say what to do."),
     "logs": ("logs", "Show the log that servers keep."),
     "config": ("configure", "Show or change the configuration."),

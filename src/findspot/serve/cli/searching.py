@@ -13,6 +13,7 @@ import click
 
 from findspot.core.model import Corpus, IncludeTests, Mode, Query
 from findspot.core.synthesis import Assistance
+from findspot.serve import usage
 from findspot.serve.answers import FORMATS, MIN_TOKENS, fitted_text, fitted_values
 from findspot.serve.cli import output
 from findspot.serve.cli.choose import folder_inside, open_project
@@ -133,6 +134,7 @@ def _answer(manner: Manner, corpus: Corpus, text: str, given: str | None, option
         results = project.researcher.assist(query, wanted)
         form = form or project.settings.serve.default_format
         root = project.root
+    usage.note("command line", root, results, sum(len(hit.text) for hit in results.hits))
     with paged(wanted=pager and not place):
         _show(results, corpus, "structured" if manner.json else form, full=full, max_tokens=max_tokens)
     if place:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from findspot.core.model import Corpus, Hit, IncludeTests, Mode, Query, Results
 from findspot.core.synthesis import Assistance
+from findspot.serve import usage
 from findspot.serve.answers import MIN_TOKENS, fitted_both
 from findspot.serve.mcp import icons
 from findspot.serve.mcp.arguments import Arguments
@@ -209,6 +210,7 @@ def _rendered(project: Project, results: Results, arguments: Arguments, corpus: 
     limit = arguments["max_tokens"] or max(wanted.max_tokens, MIN_TOKENS)
     form = arguments["format"] or wanted.default_format
     text, values = fitted_both(results, corpus, form, limit, slim=wanted.structured_results == "slim")
+    usage.note("assistant", project.root, results, len(text))
     return Answer(values, text, more=tuple(_link(project, hit) for hit in results.hits[:_LINKS]))
 
 

@@ -1,0 +1,23 @@
+"""Counts of use: local, without a word of what was asked."""
+
+from __future__ import annotations
+
+from .conftest import Program
+
+
+def test_searches_are_counted_and_what_they_spared(shared: Program) -> None:
+    assert shared("stats", "--clear").out == "Nothing has been counted yet.\n"
+    assert shared("search", "greet").code == 0
+    assert shared("search", "greet", "--json").code == 0
+    (counted,) = shared("stats", "--json").json["usage"]
+    assert (counted["surface"], counted["searches"], counted["answered"]) == ("command line", 2, 2)
+    assert counted["saved"] == max(0, counted["whole"] - counted["shown"])
+    assert "command line" in shared("stats", "--days", "1").out
+
+
+def test_nothing_of_a_query_or_a_path_is_kept(shared: Program) -> None:
+    assert shared("search", "a very particular question about greeting").code == 0
+    kept = b"".join(path.read_bytes() for path in shared.home.glob("usage.sqlite*"))
+    assert kept
+    for word in (b"particular", b"greet", str(shared.cwd).encode()):
+        assert word not in kept
