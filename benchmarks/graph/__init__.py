@@ -1,0 +1,1 @@
+"""How true the reference graph is, against what other tools say of the same code."""

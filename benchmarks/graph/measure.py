@@ -1,0 +1,160 @@
+"""The edges of our graph against those that another tool made of the same code.
+
+python -m benchmarks.graph.measure FOLDER --truth truth.jsonl [--traces traces.jsonl] [--show N]
+
+Precision: of our call edges at places where the other tool has an answer, the share that it gives
+as well. Recall: of its calls that lead to a function, method or class of the project, the share that
+we have. Both count only edges above the confidence that answers use.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import json
+import os
+import random
+import sys
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from findspot import Engine
+from findspot.core.facts import Relation
+from findspot.graph.graph import Graph, every_node
+from findspot.graph.model import Edge
+
+SAMPLE = 1_000
+
+
+class Share(NamedTuple):
+    """So many of so many, and examples of the rest."""
+
+    right: int
+    total: int
+    wrong: list[str]
+
+    def __str__(self) -> str:
+        return f"{self.right / self.total:.3f} ({self.right} of {self.total})" if self.total else "–"
+
+
+def read_edges(folder: Path) -> list[Edge]:
+    """Every edge of a project, made through the library with its defaults."""
+    with tempfile.TemporaryDirectory() as home:
+        os.environ["FINDSPOT_HOME"] = home
+        engine = Engine()
+        project = engine.project(folder)
+        project.update()
+        with project.store.snapshot() as snapshot:
+            graph = Graph(snapshot)
+            edges = [edge for node in every_node(graph) for edge in graph.edges_of(node)]
+        engine.close()
+    return edges
+
+
+def rows(path: Path, kind: str) -> list[dict[str, Any]]:
+    with path.open(encoding="utf-8") as lines:
+        return [row for row in map(json.loads, lines) if row["kind"] == kind]
+
+
+def leads_to(edge: Edge, target: dict[str, Any]) -> bool:
+    """Whether an edge ends at what the other tool means: the definition around its line."""
+    node, line = edge.target, target["line"]
+    if node.path != target["path"] or not node.start_line <= line <= node.end_line:
+        return False
+    return target["name"] in (node.name, "constructor", "__init__", "default") or line == node.start_line
+
+
+def precision(edges: Iterable[Edge], truth: list[dict[str, Any]]) -> Share:
+    said = defaultdict(list)
+    for row in truth:
+        if row["resolved"]:
+            said[row["path"], row["line"]].append(row)
+    judged = []
+    for edge in edges:
+        here = [row for row in said[edge.path, edge.line] if _may_mean(row, edge)]
+        if here:
+            meant = [target for row in here for target in (*row["targets"], *row.get("others", ()))]
+            judged.append((edge, any(leads_to(edge, target) for target in meant)))
+    judged = random.Random(7).sample(judged, min(SAMPLE, len(judged)))
+    wrong = [f"{e.path}:{e.line} → {e.target.id} ({e.confidence})" for e, right in judged if not right]
+    return Share(len(judged) - len(wrong), len(judged), wrong)
+
+
+def _may_mean(row: dict[str, Any], edge: Edge) -> bool:
+    """Whether a call is the one that an edge is about: by name, also where it was imported as another."""
+    names = {row["name"], *(target["name"] for target in row["targets"])}
+    return edge.target.name in names
+
+
+def recall(edges: Iterable[Edge], truth: list[dict[str, Any]], folder: Path) -> Share:
+    ours = defaultdict(list)
+    for edge in edges:
+        ours[edge.path, edge.line].append(edge)
+    wanted = []
+    for row in truth:
+        targets = [target for target in row["targets"] if is_definition(folder, target)]
+        if targets:
+            found = any(leads_to(edge, t) for edge in ours[row["path"], row["line"]] for t in targets)
+            wanted.append((row, found))
+    wanted = random.Random(7).sample(wanted, min(SAMPLE, len(wanted)))
+    missed = [f"{r['path']}:{r['line']} {r['name']} → {r['targets'][0]}" for r, found in wanted if not found]
+    return Share(len(wanted) - len(missed), len(wanted), missed)
+
+
+def is_definition(folder: Path, target: dict[str, Any]) -> bool:
+    """Whether a Python target is a function or class; others were told apart by who made the truth."""
+    path = folder / target["path"]
+    return path.suffix != ".py" or definitions(path).get(target["line"]) == target["name"]
+
+
+@cache
+def definitions(path: Path) -> dict[int, str]:
+    """Line → the name of the function or class that is defined there; a parameter is none."""
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    tree = ast.parse(path.read_text(encoding="utf-8", errors="replace"))
+    return {node.lineno: node.name for node in ast.walk(tree) if isinstance(node, kinds)}
+
+
+def traced(edges: Iterable[Edge], traces: Path) -> Share:
+    """Of the calls that really happened, where the callee's name is written at the line, those we have."""
+    ours = defaultdict(list)
+    for edge in edges:
+        ours[edge.path, edge.line].append(edge)
+    wanted = rows(traces, "traced")
+    missed = [
+        f"{row['path']}:{row['line']} {row['name']} → {row['targets'][0]}"
+        for row in wanted
+        if not any(leads_to(edge, t) for edge in ours[row["path"], row["line"]] for t in row["targets"])
+    ]
+    return Share(len(wanted) - len(missed), len(wanted), missed)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--truth", type=Path, required=True)
+    parser.add_argument("--traces", type=Path)
+    parser.add_argument("--show", type=int, default=0, help="examples of what is wrong and what is missed")
+    options = parser.parse_args()
+    edges = read_edges(options.folder)
+    calls = [edge for edge in edges if edge.relation is Relation.CALL]
+    bases = [edge for edge in edges if edge.relation is Relation.INHERIT]
+    figures = {
+        "calls, precision": precision(calls, rows(options.truth, "call")),
+        "calls, recall": recall(calls, rows(options.truth, "call"), options.folder),
+        "implementers, recall": recall(bases, rows(options.truth, "inherit"), options.folder),
+    }
+    if options.traces:
+        figures["calls that happened, recall"] = traced(calls, options.traces)
+    for name, share in figures.items():
+        sys.stdout.write(f"{options.folder.name:12} {name:30} {share}\n")
+        for example in random.Random(1).sample(share.wrong, min(options.show, len(share.wrong))):
+            sys.stdout.write(f"    {example}\n")
+
+
+if __name__ == "__main__":
+    main()
