@@ -68,10 +68,16 @@ class _Reading:
     definitions: list[Definition]
     starts: list[int]
     places: dict[Definition, int]
+    is_php: bool
     references: dict[tuple[int, str], ReferenceFact] = field(default_factory=dict)
     bindings: dict[BindingFact, None] = field(default_factory=dict)
     imports: list[ImportFact] = field(default_factory=list)
     types_until: int = -1
+
+    def text(self, node: Node) -> str:
+        """The text of a node; PHP's mark of variables is no part of their names."""
+        text = text_of(node, self.source)
+        return text.replace("$", "") if self.is_php else text
 
     def around(self, at: int) -> Definition | None:
         """The innermost definition that holds a byte."""
@@ -111,7 +117,9 @@ def read_references(
     if grammar.references is None:
         return None
     listed = symbols.definitions
-    reading = _Reading(source, listed, [d.start_byte for d in listed], {d: n for n, d in enumerate(listed)})
+    places = {definition: place for place, definition in enumerate(listed)}
+    starts = [definition.start_byte for definition in listed]
+    reading = _Reading(source, listed, starts, places, is_php=grammar.language == "php")
     for match in grammar.reference_matches(root):
         _read(reading, match, grammar.language, path)
     references = sorted(reading.references.items(), key=lambda item: item[0][0])
@@ -145,15 +153,15 @@ def _read(reading: _Reading, match: dict[str, list[Node]], language: str, path: 
         elif capture in _GIVEN:
             _give(reading, capture, nodes[0])
         elif capture == "import":
-            text = text_of(nodes[0], reading.source)
+            text = reading.text(nodes[0])
             reading.imports += read_imports(language, text, path, nodes[0].start_point[0] + 1)
 
 
 def _refer(reading: _Reading, relation: Relation, node: Node, on: list[Node] | None, language: str) -> None:
     at = node.start_byte
-    name, receiver = text_of(node, reading.source), ""
+    name, receiver = reading.text(node), ""
     if on:
-        receiver = expression(text_of(on[0], reading.source))
+        receiver = expression(reading.text(on[0]))
         if receiver == LITERAL:
             return
     if name == "new" and language == "ruby":  # the type is what is called
@@ -184,7 +192,7 @@ def _use_types(reading: _Reading, node: Node) -> None:
         return
     reading.types_until = node.end_byte
     owner = reading.owner(node.start_byte)
-    for found in type_names(text_of(node, reading.source)):
+    for found in type_names(reading.text(node)):
         on, _, name = found.rpartition(".")
         if name in _OWN_TYPES:
             continue
@@ -197,7 +205,7 @@ _GIVEN = {"return": RETURNED, "returns": RETURNED, "alias": ALIASED, "default": 
 
 def _give(reading: _Reading, capture: str, node: Node) -> None:
     """What a function returns, a type is another name of, or a module exports."""
-    text = text_of(node, reading.source)
+    text = reading.text(node)
     value = declared(text) if capture in ("returns", "alias") else expression(text)
     owner = -1 if capture == "default" else reading.owner(node.start_byte)
     if value in (UNKNOWN, LITERAL) or (capture == "return" and not _returns_from(reading, node, owner)):
@@ -219,7 +227,7 @@ def _bind(reading: _Reading, capture: str, nodes: list[Node], match: dict[str, l
     value = UNKNOWN
     for source in ("declared", "value", "otherwise", "each"):
         if source in match:
-            text = text_of(match[source][0], reading.source)
+            text = reading.text(match[source][0])
             value = declared(text) if source == "declared" else expression(text)
             if source == "otherwise" and value == LITERAL:
                 value = UNKNOWN  # a parameter that is `None` by default is mostly something else
@@ -227,7 +235,8 @@ def _bind(reading: _Reading, capture: str, nodes: list[Node], match: dict[str, l
                 value = f"{value}[]" if "|" not in value else UNKNOWN
             break
     for node in nodes:
-        target, owner = expression(text_of(node, reading.source)), reading.owner(node.start_byte)
+        text, owner = reading.text(node), reading.owner(node.start_byte)
+        target = text if text.isidentifier() else expression(text)
         if _is_name_of(reading, owner, target, node):
             if reading.definitions[owner].kind != "property":
                 continue

@@ -12,15 +12,14 @@ MAX_CHARS = 2_000
 MAX_DEPTH = 6
 """Of brackets in brackets that are looked into."""
 
-_PLAIN = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*\Z")
+_PLAIN = re.compile(r"[A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*)*\Z")
 _KEYWORDS = r"await|new(?=\s)|yield from|yield|try[?!]?|throw|typeof|go|defer|mut|ref|out|move"
 _LEAD = re.compile(rf"(?:(?:{_KEYWORDS})\b\s*|[&*]+|<-)\s*")
 _CONSTANTS = r"(?:None|null|nil|true|false|True|False|undefined)\b"
 _LITERAL = re.compile(rf"[rbfuRBFU@$]{{0,2}}[\"'`]|[\d\[{{]|{_CONSTANTS}|-\d")
-_ROOT = re.compile(r"(@@?|\$|#|::|\\)?([A-Za-z_][\w$]*(?:\\[A-Za-z_]\w*)*)")
-_STEP = re.compile(r"\s*(?:!!?|\?)?(?:\.|->|::|\?->)\s*(?:await\b|[#$@]?([A-Za-z_][\w$]*)[?!]?)?")
-_FLAT = r"[^<>()=;]*"
-_TURBOFISH = re.compile(rf"(?:::)?<{_FLAT}(?:<{_FLAT}(?:<{_FLAT}>{_FLAT})*>{_FLAT})*>(?=[({{.:]|$)")
+_ROOT = re.compile(r"(@@?|#|::|\\)?([A-Za-z_$][\w$]*(?:\\[A-Za-z_]\w*)*)")
+_STEP = re.compile(r"\s*(?:!!?|\?)?(?:\.|->|::|\?->)\s*(?:await\b|[#@]?([A-Za-z_$][\w$]*)[?!]?)?")
+_ANGLES = re.compile(r"=>|->|[<>]")
 _SKIPPED = re.compile(r"\s(?=\s*[{.])|!$")
 _EITHER = re.compile(r"\s*(?:\bor\b|\|\||\?\?|\?:)\s*")
 _IF_ELSE = re.compile(r"\s+if\s.*\selse\s+", re.DOTALL)
@@ -80,13 +79,27 @@ def _chain(start: str, text: str, at: int, depth: int) -> str:
             if step[1]:
                 parts.append(f".{step[1]}")
             at = step.end()
-        elif (generic := _TURBOFISH.match(text, at)) is not None:
-            at = generic.end()
+        elif (after := _after_angles(text, at)) is not None:
+            at = after
         elif _SKIPPED.match(text, at):
             at += 1
         else:
             return _alternative("".join(parts), text, at, depth)
     return "".join(parts)
+
+
+def _after_angles(text: str, at: int) -> int | None:
+    """The place after type arguments, which a call, a member or nothing follows."""
+    start = at + 2 if text.startswith("::<", at) else at
+    if text[start : start + 1] != "<":
+        return None
+    depth = 0
+    for found in _ANGLES.finditer(text, start):
+        depth += {"<": 1, ">": -1}.get(found[0], 0)
+        if depth == 0:
+            rest = text[found.end() :].lstrip()
+            return found.end() if rest[:1] in ("", "(", "{", ".", ":") else None
+    return None
 
 
 def _alternative(first: str, text: str, at: int, depth: int) -> str:
@@ -126,7 +139,7 @@ _TYPE_LEAD = re.compile(
     r"(?:(?:mut|const|final|readonly|dyn|impl|some|any|val|var|unsafe|struct|enum|class|keyof|asserts|"
     r"volatile|inout|static|ref|out|in|params|async)\s+|'\w+\s+|[&*:]+\s*|->\s*|@\w+\s+|\w+\s+is\s+)"
 )
-_TYPE_NAME = re.compile(r"\\?([A-Za-z_][\w$]*(?:(?:\.|::|\\)[A-Za-z_][\w$]*)*)\s*")
+_TYPE_NAME = re.compile(r"\\?([A-Za-z_$][\w$]*(?:(?:\.|::|\\)[A-Za-z_$][\w$]*)*)\s*")
 _WRAPPER_NAMES = """
 Optional Promise PromiseLike Awaitable Annotated ClassVar Final Required NotRequired ReadOnly Readonly
 Partial NonNullable Awaited Box Rc Arc RefCell Cell Mutex RwLock Option Result Ref unique_ptr shared_ptr
