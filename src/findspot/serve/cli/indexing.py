@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 _REBUILD_QUESTION = "This will rebuild the entire index. Continue?"
 _MOST_LANGUAGES = 6
 _MOST_ERRORS = 5
+_MANY_FILES = 1_000
+"""Fewer are indexed before anyone has read a line about it."""
 
 
 def _checked(key: str) -> Callable[[click.Context, click.Parameter, Any], Any]:
@@ -56,6 +58,7 @@ _FLAGS: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ),
     ("provider", "embedding.provider", {"metavar": "NAME", "help": "The embedding provider."}),
     ("store", "store", {"metavar": "NAME|URL", "help": "Where a new index goes: default, lancedb, s3://…"}),
+    ("workers", "workers", {"metavar": "ray://HOST:PORT|local", "help": "Cut and embed on a Ray cluster."}),
     ("chunking", "chunkingStrategy", {"metavar": "syntax|character", "help": "How files are cut."}),
 )
 """Option → the configuration key that it overrides for this run, and its looks."""
@@ -135,8 +138,24 @@ def update_project(project: Project, manner: Manner, *, force: bool, yes: bool) 
 
 
 def _run(project: Project, manner: Manner, *, force: bool, allow_large: bool) -> IndexReport:
+    if not manner.json and not project.store.exists:
+        _announce(project)
     with stoppable() as cancel, shown_progress(quiet=manner.json) as progress:
         return project.update(force=force, allow_large=allow_large, progress=progress, cancel=cancel)
+
+
+def _announce(project: Project) -> None:
+    """Before a first run that takes longer than a moment: what it will read, leave out, and cost."""
+    from findspot.indexing.foresight import foresee
+
+    ahead = foresee(project.roots, project.settings)
+    if ahead.files < _MANY_FILES:
+        return
+    cost = f"about {shapes.duration(ahead.seconds)} or less, about {shapes.size(ahead.disk)} of disk"
+    output.note(f"To index: {output.count(ahead.files, 'file')} ({shapes.size(ahead.size)}); {cost}.")
+    if ahead.left_out:
+        output.note(f"Left out: {output.ranking(ahead.left_out, _MOST_LANGUAGES)}.")
+    output.note("Searches answer from the first seconds on; Ctrl-C keeps what is done.")
 
 
 def _read_again(project: Project, manner: Manner) -> None:
