@@ -227,7 +227,7 @@ class Project:
 
     def search(self, query: Query) -> Results:
         """Answer a query from one snapshot of the index."""
-        query, settings = limited(self.root, query), self.settings
+        query, settings = limited(self.roots, query), self.settings
         if settings.sync.strategy == Lazy.name:
             self._catch_up()
         embedder = self._open(settings) if asks_model(query) else None

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from findspot.core.errors import InvalidArgumentError
 from findspot.core.model import Query
+from findspot.core.roots import Roots
 
 TIMEOUT_S = 30.0
 _MAX_CHARS = 200
@@ -18,11 +19,16 @@ _CAREFUL = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c"
 """A repository's configuration must not run programs only because somebody searches in it."""
 
 
-def limited(root: Path, query: Query) -> Query:
-    """A query that asks for what changed, with the paths that did."""
+def limited(roots: Roots, query: Query) -> Query:
+    """A query that asks for what changed, with the paths that did, in each of several roots."""
     if query.changed_since is None:
         return query
-    return replace(query, only=changed_since(root, query.changed_since))
+    changed = {
+        f"{name}/{path}" if name else path
+        for name, folder in roots.named or (("", roots.project),)
+        for path in changed_since(folder, query.changed_since)
+    }
+    return replace(query, only=frozenset(changed))
 
 
 def changed_since(root: Path, revision: str) -> frozenset[str]:

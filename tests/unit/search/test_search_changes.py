@@ -96,3 +96,11 @@ def test_the_repository_runs_no_programs(project: Project, tmp_path: Path) -> No
         git(project.root, "config", key, str(trap))
     assert changed_since(project.root, "HEAD")
     assert not (tmp_path / "ran").exists()
+
+
+def test_each_of_several_roots_is_asked(project: Project, make_project: MakeProject) -> None:
+    roots = [str(project.root)]
+    several = make_project({"unused.py": "x = 1\n"}, name="several", roots=roots)
+    several.update()
+    name = project.root.name
+    assert found(several, changed_since="HEAD") == {f"{name}/src/edited.py", f"{name}/src/naïve new.py"}

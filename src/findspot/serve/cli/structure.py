@@ -9,7 +9,7 @@ import click
 
 from findspot.core.errors import FileNotIndexedError
 from findspot.core.files import write_atomic
-from findspot.core.paths import relative_path
+from findspot.core.roots import Roots
 from findspot.research.modules import ModuleMap
 from findspot.serve.cli import output
 from findspot.serve.cli.choose import folder_inside, open_project
@@ -32,7 +32,7 @@ def outline(manner: Manner, file: str, project: str | None) -> None:
     """Show what FILE defines, nested as it is written, with its lines."""
     with open_project(project) as opened:
         offer_index(opened, manner)
-        path = relative_path(opened.root, _from_here(opened.root, file))
+        path = opened.roots.relative(_from_here(opened.roots, file))
         with opened.store.snapshot() as snapshot:
             if snapshot.file(path) is None:
                 raise FileNotIndexedError(path)
@@ -46,10 +46,10 @@ def outline(manner: Manner, file: str, project: str | None) -> None:
         output.note(f"The graph knows no definitions in '{path}'.")
 
 
-def _from_here(root: Path, file: str) -> str:
+def _from_here(roots: Roots, file: str) -> str:
     """A path as typed: relative to the working directory where that is inside, else to the root."""
     here = Path.cwd() / file
-    return str(here) if here.exists() and here.resolve().is_relative_to(root) else file
+    return str(here.resolve()) if here.exists() and roots.spelled(here.resolve()) else file
 
 
 def _show(item: Outline, depth: int) -> None:
