@@ -140,6 +140,7 @@ class TestKeyboard:
 
     def test_going_places(self, visit: Visit) -> None:
         window = visit()
+        expect(window.locator("[data-search]")).to_be_focused()
         window.locator("main").focus()
         window.keyboard.press("?")
         expect(window.get_by_role("dialog")).to_contain_text("Choose a result")

@@ -44,11 +44,17 @@ export async function post(path, parameters = {}) {
 }
 
 async function ask(method, path, parameters, signal) {
-  const given = Object.entries(parameters).filter(([, value]) => value !== "" && value !== undefined && value !== null);
+  const given = Object.entries(parameters).filter(
+    ([, value]) => value !== "" && value !== undefined && value !== null,
+  );
   const query = new URLSearchParams(given).toString();
   let response;
   try {
-    response = await fetch(`/api/${path}${query ? `?${query}` : ""}`, { method, signal, headers: { Accept: "application/json" } });
+    response = await fetch(`/api/${path}${query ? `?${query}` : ""}`, {
+      method,
+      signal,
+      headers: { Accept: "application/json" },
+    });
   } catch (error) {
     if (error.name === "AbortError") throw error;
     throw gone(0, GONE);

@@ -12,8 +12,15 @@ import { toolsPage } from "./tools.js";
 const PAGES = { search: searchPage, projects: projectsPage, project: projectPage, tools: toolsPage };
 const TITLES = { search: "Search", projects: "Projects", project: "Project", tools: "Tools" };
 const KEYS = [
-  ["/", "Search"], ["↑ ↓", "Choose a result"], ["Enter", "Open the file at the result"], ["Esc", "Close, or back to the search field"],
-  ["Alt 1 2 3", "Code, docs, tools"], ["c", "Copy the place of the result"], ["m", "More like the result"], ["g then s p t", "Go to search, projects, tools"], ["?", "These keys"],
+  ["/", "Search"],
+  ["↑ ↓", "Choose a result"],
+  ["Enter", "Open the file at the result"],
+  ["Esc", "Close, or back to the search field"],
+  ["Alt 1 2 3", "Code, docs, tools"],
+  ["c", "Copy the place of the result"],
+  ["m", "More like the result"],
+  ["g then s p t", "Go to search, projects, tools"],
+  ["?", "These keys"],
 ];
 
 const main = document.getElementById("main");
@@ -28,7 +35,8 @@ async function show() {
   document.body.dataset.page = page;
   document.title = `${TITLES[page]} – Findspot`;
   for (const link of document.querySelectorAll("[data-section]")) {
-    const current = link.dataset.section === page || (page === "project" && link.dataset.section === "projects");
+    const current =
+      link.dataset.section === page || (page === "project" && link.dataset.section === "projects");
     if (current) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
@@ -42,7 +50,12 @@ async function show() {
 
 function showChooser() {
   const chosen = desk.chosen;
-  fill(chooser, desk.projects.length ? desk.projects.map((project) => h("option", { value: project.id }, nameOf(project.path))) : h("option", { value: "" }, "None yet"));
+  fill(
+    chooser,
+    desk.projects.length
+      ? desk.projects.map((project) => h("option", { value: project.id }, nameOf(project.path)))
+      : h("option", { value: "" }, "None yet"),
+  );
   chooser.value = chosen ? chosen.id : "";
   chooser.disabled = !desk.projects.length;
 }
@@ -75,15 +88,41 @@ function nextTheme() {
 const keysDialog = document.getElementById("keys");
 
 function showKeys() {
-  fill(keysDialog, h("h2", { id: "keys-title" }, "Keys"), h("dl", {}, KEYS.map(([key, what]) => [h("dt", {}, key.split(" ").map((part) => (part === "then" ? " then " : h("kbd", {}, part)))), h("dd", {}, what)])),
-    h("div", { class: "actions" }, h("button", { type: "button", class: "primary", onclick: () => keysDialog.close() }, "Close")));
+  fill(
+    keysDialog,
+    h("h2", { id: "keys-title" }, "Keys"),
+    h(
+      "dl",
+      {},
+      KEYS.map(([key, what]) => [
+        h(
+          "dt",
+          {},
+          key.split(" ").map((part) => (part === "then" ? " then " : h("kbd", {}, part))),
+        ),
+        h("dd", {}, what),
+      ]),
+    ),
+    h(
+      "div",
+      { class: "actions" },
+      h("button", { type: "button", class: "primary", onclick: () => keysDialog.close() }, "Close"),
+    ),
+  );
   keysDialog.showModal();
 }
 
 const isTyping = (target) => target.matches("input, select, textarea");
 
 function onKey(event) {
-  if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target) || document.querySelector("dialog[open]")) return;
+  if (
+    event.ctrlKey ||
+    event.metaKey ||
+    event.altKey ||
+    isTyping(event.target) ||
+    document.querySelector("dialog[open]")
+  )
+    return;
   const gone = { s: "search", p: "projects", t: "tools" }[event.key];
   if (pending === "g" && gone) go(gone);
   else if (event.key === "/") {
@@ -102,14 +141,27 @@ onConnection((online, problem) => {
   if (online) return;
   fill(banner, h("strong", {}, problem.message), " ", ticked(problem.hint));
   if (problem.status === 403) return;
-  const again = setInterval(() => get("projects").then(() => { clearInterval(again); show(); }, () => {}), 2000);
+  const again = setInterval(
+    () =>
+      get("projects").then(
+        () => {
+          clearInterval(again);
+          show();
+        },
+        () => {},
+      ),
+    2000,
+  );
 });
 
 if (new URLSearchParams(location.search).has("token")) history.replaceState(null, "", `/${location.hash}`);
 showTheme(localStorage.getItem("findspot-theme") || "auto");
 document.getElementById("theme").addEventListener("click", nextTheme);
 document.getElementById("keys-button").addEventListener("click", showKeys);
-document.querySelector(".skip-link").addEventListener("click", (event) => { event.preventDefault(); main.focus(); });
+document.querySelector(".skip-link").addEventListener("click", (event) => {
+  event.preventDefault();
+  main.focus();
+});
 chooser.addEventListener("change", choose);
 desk.watchers.push(showChooser);
 document.addEventListener("keydown", onKey);

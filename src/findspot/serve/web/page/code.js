@@ -6,15 +6,33 @@ import { lineElements } from "./highlight.js";
 const BLOCK = 200;
 
 /** A scrolling region of numbered lines, the first of them `start`; `from` and `to` are the lines that answer. */
-export function codeRegion(text, { language, start = 1, first = 0, last = Infinity, from = 0, to = -1, match = null, label }) {
+export function codeRegion(
+  text,
+  { language, start = 1, first = 0, last = Infinity, from = 0, to = -1, match = null, label },
+) {
   const rows = lineElements(text, language, { match, first, last }).map((line, index) => {
     const number = start + first + index;
-    return h("div", { class: number >= from && number <= to ? "row within" : "row", "data-line": number }, line);
+    return h(
+      "div",
+      { class: number >= from && number <= to ? "row within" : "row", "data-line": number },
+      line,
+    );
   });
   const blocks = [];
-  for (let first = 0; first < rows.length; first += BLOCK) blocks.push(h("div", { class: "block" }, rows.slice(first, first + BLOCK)));
+  for (let first = 0; first < rows.length; first += BLOCK)
+    blocks.push(h("div", { class: "block" }, rows.slice(first, first + BLOCK)));
   const digits = String(start + first + rows.length).length;
-  return h("div", { class: "code", tabindex: "0", role: "region", "aria-label": label, style: { "--digits": `${digits}ch` } }, blocks);
+  return h(
+    "div",
+    {
+      class: "code",
+      tabindex: "0",
+      role: "region",
+      "aria-label": label,
+      style: { "--digits": `${digits}ch` },
+    },
+    blocks,
+  );
 }
 
 export function scrollToLine(region, line) {

@@ -6,7 +6,12 @@ const SECTIONS = new Set(["search", "projects", "project", "tools"]);
 
 /** What every page may ask for: the projects, the one that is meant, and how to go elsewhere. */
 export const desk = {
-  projects: [], here: null, start: "", home: "", version: "", watchers: [],
+  projects: [],
+  here: null,
+  start: "",
+  home: "",
+  version: "",
+  watchers: [],
   async refresh() {
     Object.assign(this, await get("projects"));
     for (const watcher of this.watchers) watcher();
@@ -18,20 +23,33 @@ export const desk = {
   get usual() {
     const last = localStorage.getItem("findspot-project");
     const by = (id) => this.projects.find((project) => project.id === id && project.queryReady);
-    return by(this.here) || by(last) || this.projects.find((project) => project.queryReady) || this.projects[0] || null;
+    return (
+      by(this.here) ||
+      by(last) ||
+      this.projects.find((project) => project.queryReady) ||
+      this.projects[0] ||
+      null
+    );
   },
 };
 
 export const nameOf = (path) => path.split(/[\\/]/).filter(Boolean).pop() || path;
 
 /** A path as people write it: what is in the user's home begins with a tilde. */
-export const homely = (path) => (desk.home && /^[\\/]/.test(path.slice(desk.home.length)) && path.startsWith(desk.home) ? `~${path.slice(desk.home.length)}` : path);
+export const homely = (path) =>
+  desk.home && /^[\\/]/.test(path.slice(desk.home.length)) && path.startsWith(desk.home)
+    ? `~${path.slice(desk.home.length)}`
+    : path;
 
 /** The page and its parameters, as the address has them. */
 export function route() {
   const [path, query] = location.hash.replace(/^#\/?/, "").split("?");
   const [page, ...rest] = (path || "search").split("/");
-  return { page: SECTIONS.has(page) ? page : "search", rest: rest.map(decodeURIComponent), parameters: new URLSearchParams(query) };
+  return {
+    page: SECTIONS.has(page) ? page : "search",
+    rest: rest.map(decodeURIComponent),
+    parameters: new URLSearchParams(query),
+  };
 }
 
 export function go(page, parameters = {}) {

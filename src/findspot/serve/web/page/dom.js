@@ -16,7 +16,8 @@ function filled(element, properties, children) {
   for (const [name, value] of Object.entries(properties)) {
     if (value === undefined || value === null || value === false) continue;
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
-    else if (name === "style") for (const [key, part] of Object.entries(value)) element.style.setProperty(key, part);
+    else if (name === "style")
+      for (const [key, part] of Object.entries(value)) element.style.setProperty(key, part);
     else if (name === "value") element.value = value;
     else element.setAttribute(name, value === true ? "" : value);
   }
@@ -34,13 +35,17 @@ function kept(children) {
   return children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false);
 }
 
-const INVISIBLE = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/;
+const INVISIBLE =
+  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/;
 const SPLIT = new RegExp(`(${INVISIBLE.source})`);
 
 /** Text as nodes, with what would reorder or hide it spelled out. */
 export function visible(text) {
   if (!INVISIBLE.test(text)) return [text];
-  return text.split(SPLIT).filter(Boolean).map((part) => (INVISIBLE.test(part) ? spelled(part) : part));
+  return text
+    .split(SPLIT)
+    .filter(Boolean)
+    .map((part) => (INVISIBLE.test(part) ? spelled(part) : part));
 }
 
 function spelled(character) {
@@ -51,8 +56,13 @@ function spelled(character) {
 /** A path, its folder quieter than its name. */
 export function pathParts(path, lines = "") {
   const cut = path.lastIndexOf("/") + 1;
-  return h("bdi", { class: "path", title: path }, h("span", { class: "dir" }, visible(path.slice(0, cut))),
-    h("span", { class: "file" }, visible(path.slice(cut))), lines && h("span", { class: "lines" }, lines));
+  return h(
+    "bdi",
+    { class: "path", title: path },
+    h("span", { class: "dir" }, visible(path.slice(0, cut))),
+    h("span", { class: "file" }, visible(path.slice(cut))),
+    lines && h("span", { class: "lines" }, lines),
+  );
 }
 
 /** Tell those who do not see the page. */
@@ -60,18 +70,26 @@ export function say(text) {
   document.getElementById("said").textContent = text;
 }
 
-export const count = (number, one, many = `${one}s`) => `${number.toLocaleString("en")} ${number === 1 ? one : many}`;
+export const count = (number, one, many = `${one}s`) =>
+  `${number.toLocaleString("en")} ${number === 1 ? one : many}`;
 
 export function size(bytes) {
   let amount = bytes;
   for (const unit of ["B", "KB", "MB"]) {
-    if (amount < 1024) return `${amount < 10 && unit !== "B" ? amount.toFixed(1) : Math.round(amount)} ${unit}`;
+    if (amount < 1024)
+      return `${amount < 10 && unit !== "B" ? amount.toFixed(1) : Math.round(amount)} ${unit}`;
     amount /= 1024;
   }
   return `${amount.toFixed(1)} GB`;
 }
 
-const STEPS = [["year", 31536000], ["month", 2592000], ["day", 86400], ["hour", 3600], ["minute", 60]];
+const STEPS = [
+  ["year", 31536000],
+  ["month", 2592000],
+  ["day", 86400],
+  ["hour", 3600],
+  ["minute", 60],
+];
 const RELATIVE = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
 
 /** A moment as people say it, with the moment itself beside it. */

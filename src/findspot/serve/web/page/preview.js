@@ -34,17 +34,38 @@ export function preview(pane, { project, onLike, onLeave }) {
   }
 
   function draw(hit, about) {
-    if (about.tools) { showTool(hit); return; }
+    if (about.tools) {
+      showTool(hit);
+      return;
+    }
     const match = matcher(about.query, about.mode);
-    const region = codeRegion(hit.text, { language: hit.language, start: hit.startLine, from: hit.startLine, to: hit.endLine, match, label: `Lines ${hit.startLine} to ${hit.endLine} of ${hit.path}` });
+    const region = codeRegion(hit.text, {
+      language: hit.language,
+      start: hit.startLine,
+      from: hit.startLine,
+      to: hit.endLine,
+      match,
+      label: `Lines ${hit.startLine} to ${hit.endLine} of ${hit.path}`,
+    });
     fill(pane, head(hit, about.query), region, whyBars(hit));
     timer = setTimeout(() => withContext(hit, match, region), SETTLE_MS);
   }
 
   async function withContext(hit, match, region) {
     const file = await lines(hit.path).catch(() => null);
-    if (!file || shown !== hit) { files.delete(hit.path); return; }
-    const wider = codeRegion(file.lines.join("\n"), { language: file.language, first: Math.max(0, hit.startLine - 1 - AROUND), last: hit.endLine + AROUND, from: hit.startLine, to: hit.endLine, match, label: region.getAttribute("aria-label") });
+    if (!file || shown !== hit) {
+      files.delete(hit.path);
+      return;
+    }
+    const wider = codeRegion(file.lines.join("\n"), {
+      language: file.language,
+      first: Math.max(0, hit.startLine - 1 - AROUND),
+      last: hit.endLine + AROUND,
+      from: hit.startLine,
+      to: hit.endLine,
+      match,
+      label: region.getAttribute("aria-label"),
+    });
     const focused = document.activeElement === region;
     region.replaceWith(wider);
     if (focused) wider.focus();
@@ -53,14 +74,42 @@ export function preview(pane, { project, onLike, onLeave }) {
 
   function head(hit, query) {
     const named = hit.symbols?.find((name) => query.includes(name)) || hit.symbols?.[0];
-    return h("header", { class: "pane-head" }, h("div", { class: "heading" }, h("h2", {}, pathParts(hit.path, `:${hit.startLine}–${hit.endLine}`)),
-      hit.breadcrumb && h("p", { class: "crumb" }, visible(hit.breadcrumb))),
-      h("div", { class: "actions" }, action("Open file", "Enter", () => open(hit)), action("Copy place", "c", copy), action("More like this", "m", () => onLike(hit)),
-        named ? h("a", { class: "button small", href: `#/project/${encodeURIComponent(project.id)}?symbol=${encodeURIComponent(named)}` }, "Callers") : null));
+    return h(
+      "header",
+      { class: "pane-head" },
+      h(
+        "div",
+        { class: "heading" },
+        h("h2", {}, pathParts(hit.path, `:${hit.startLine}–${hit.endLine}`)),
+        hit.breadcrumb && h("p", { class: "crumb" }, visible(hit.breadcrumb)),
+      ),
+      h(
+        "div",
+        { class: "actions" },
+        action("Open file", "Enter", () => open(hit)),
+        action("Copy place", "c", copy),
+        action("More like this", "m", () => onLike(hit)),
+        named
+          ? h(
+              "a",
+              {
+                class: "button small",
+                href: `#/project/${encodeURIComponent(project.id)}?symbol=${encodeURIComponent(named)}`,
+              },
+              "Callers",
+            )
+          : null,
+      ),
+    );
   }
 
   function action(label, key, onclick) {
-    return h("button", { type: "button", class: "small", onclick }, label, h("kbd", { "aria-hidden": "true" }, key));
+    return h(
+      "button",
+      { type: "button", class: "small", onclick },
+      label,
+      h("kbd", { "aria-hidden": "true" }, key),
+    );
   }
 
   async function showTool(tool) {
@@ -69,17 +118,28 @@ export function preview(pane, { project, onLike, onLeave }) {
   }
 
   async function open(hit) {
-    if (!hit.path) { pane.querySelector("[tabindex]")?.focus(); return; }
+    if (!hit.path) {
+      pane.querySelector("[tabindex]")?.focus();
+      return;
+    }
     await openFile(project, hit, lines, onLeave);
   }
 
   async function copy() {
     if (!shown) return;
     const place = shown.path ? `${shown.path}:${shown.startLine}` : shown.name;
-    const done = await navigator.clipboard.writeText(place).then(() => true, () => false);
+    const done = await navigator.clipboard.writeText(place).then(
+      () => true,
+      () => false,
+    );
     say(done ? `Copied ${place}` : "Copying is not allowed here");
     const button = [...pane.querySelectorAll("button")].find((one) => one.textContent.startsWith("Cop"));
-    if (button && done) { button.firstChild.textContent = "Copied"; setTimeout(() => { button.firstChild.textContent = "Copy place"; }, 1200); }
+    if (button && done) {
+      button.firstChild.textContent = "Copied";
+      setTimeout(() => {
+        button.firstChild.textContent = "Copy place";
+      }, 1200);
+    }
   }
 
   return { show, open, copy };

@@ -28,7 +28,10 @@ export function projectPage(main) {
   let wasBusy = false;
   let stop = () => {};
   fill(main, sheet);
-  if (!known) { fill(sheet, h("h1", {}, "Project"), notIndexed(null, desk)); return stop; }
+  if (!known) {
+    fill(sheet, h("h1", {}, "Project"), notIndexed(null, desk));
+    return stop;
+  }
   fill(health, loadingState("Reading the index …"));
   document.title = `${nameOf(known.path)} – Findspot`;
 
@@ -36,7 +39,12 @@ export function projectPage(main) {
     try {
       show(await get(`projects/${encodeURIComponent(id)}`, disk ? { disk: 1 } : {}), disk);
     } catch (problem) {
-      if (problem.code !== "OFFLINE") fill(sheet, h("h1", {}, nameOf(known.path)), errorState(problem, () => location.reload()));
+      if (problem.code !== "OFFLINE")
+        fill(
+          sheet,
+          h("h1", {}, nameOf(known.path)),
+          errorState(problem, () => location.reload()),
+        );
     }
   }
 
@@ -44,12 +52,29 @@ export function projectPage(main) {
     const busy = now.status === "indexing" || Boolean(now.run?.running);
     showHead(now, busy);
     showWork(now, busy);
-    if (now.status === "not_found") fill(health, notIndexed({ ...known, status: busy ? "indexing" : "not_found" }, desk));
-    else if (now.status === "failed") fill(health, errorState({ message: "The index cannot be read.", hint: "Rebuild it: nothing but the index is lost.", code: "INDEX_CORRUPT", detail: now.lastError }));
+    if (now.status === "not_found")
+      fill(health, notIndexed({ ...known, status: busy ? "indexing" : "not_found" }, desk));
+    else if (now.status === "failed")
+      fill(
+        health,
+        errorState({
+          message: "The index cannot be read.",
+          hint: "Rebuild it: nothing but the index is lost.",
+          code: "INDEX_CORRUPT",
+          detail: now.lastError,
+        }),
+      );
     else showHealth(now, disk);
     const mark = `${now.lastUpdated} ${now.totalChunks}`;
-    if (now.totalFiles !== undefined && now.status !== "not_found" && mark !== stamp) { stamp = mark; showContents(now); if (now.queryReady) showRelations(); }
-    if (wasBusy && !busy) { desk.refresh(); look(true); }
+    if (now.totalFiles !== undefined && now.status !== "not_found" && mark !== stamp) {
+      stamp = mark;
+      showContents(now);
+      if (now.queryReady) showRelations();
+    }
+    if (wasBusy && !busy) {
+      desk.refresh();
+      look(true);
+    }
     if (busy !== wasBusy || stop === nothing) schedule(busy);
     wasBusy = busy;
   }
@@ -61,22 +86,71 @@ export function projectPage(main) {
   }
 
   function showHead(now, busy) {
-    const again = (label, asked, kind) => indexingButton({ id }, label, { asked, kind, onStarted: () => look(false) });
-    fill(head, h("div", { class: "title" }, h("h1", {}, visible(nameOf(now.projectPath))), statePill(busy ? "indexing" : now.status)), h("p", { class: "place" }, visible(homely(now.projectPath))),
-      now.status === "not_found" || busy ? null : h("div", { class: "actions" }, h("a", { class: "button primary", href: `#/search?project=${encodeURIComponent(id)}` }, "Search"), again("Update", {}, ""), again("Rebuild", { force: 1 }, "")));
+    const again = (label, asked, kind) =>
+      indexingButton({ id }, label, { asked, kind, onStarted: () => look(false) });
+    fill(
+      head,
+      h(
+        "div",
+        { class: "title" },
+        h("h1", {}, visible(nameOf(now.projectPath))),
+        statePill(busy ? "indexing" : now.status),
+      ),
+      h("p", { class: "place" }, visible(homely(now.projectPath))),
+      now.status === "not_found" || busy
+        ? null
+        : h(
+            "div",
+            { class: "actions" },
+            h("a", { class: "button primary", href: `#/search?project=${encodeURIComponent(id)}` }, "Search"),
+            again("Update", {}, ""),
+            again("Rebuild", { force: 1 }, ""),
+          ),
+    );
   }
 
   function showWork(now, busy) {
     const run = now.run;
-    if (busy) fill(work, progressBar(run?.running ? run.progress : now.progress, run?.running && (() => post(`projects/${encodeURIComponent(id)}/cancel`))));
-    else if (run?.error) fill(work, h("div", { class: "notice bad", role: "alert" }, h("strong", {}, run.error.userMessage), " ", run.error.hint, run.error.code === "FILE_LIMIT_WARNING" ? indexingButton({ id }, "Index it all", { asked: { large: 1 }, onStarted: () => look(false) }) : null));
-    else if (run?.report) fill(work, h("p", { class: "notice good" }, `Up to date: ${count(run.report.filesIndexed, "file")} indexed, ${run.report.filesUnchanged.toLocaleString("en")} unchanged, ${run.report.filesRemoved.toLocaleString("en")} removed, in ${run.report.duration}.`));
+    if (busy)
+      fill(
+        work,
+        progressBar(
+          run?.running ? run.progress : now.progress,
+          run?.running && (() => post(`projects/${encodeURIComponent(id)}/cancel`)),
+        ),
+      );
+    else if (run?.error)
+      fill(
+        work,
+        h(
+          "div",
+          { class: "notice bad", role: "alert" },
+          h("strong", {}, run.error.userMessage),
+          " ",
+          run.error.hint,
+          run.error.code === "FILE_LIMIT_WARNING"
+            ? indexingButton({ id }, "Index it all", { asked: { large: 1 }, onStarted: () => look(false) })
+            : null,
+        ),
+      );
+    else if (run?.report)
+      fill(
+        work,
+        h(
+          "p",
+          { class: "notice good" },
+          `Up to date: ${count(run.report.filesIndexed, "file")} indexed, ${run.report.filesUnchanged.toLocaleString("en")} unchanged, ${run.report.filesRemoved.toLocaleString("en")} removed, in ${run.report.duration}.`,
+        ),
+      );
     else fill(work);
   }
 
   function showHealth(now, disk) {
     const facts = [
-      ["Code", `${count(now.totalFiles - now.totalDocs, "file")}, ${count(now.totalChunks - now.totalDocChunks, "chunk")}`],
+      [
+        "Code",
+        `${count(now.totalFiles - now.totalDocs, "file")}, ${count(now.totalChunks - now.totalDocChunks, "chunk")}`,
+      ],
       ["Docs", `${count(now.totalDocs, "file")}, ${count(now.totalDocChunks, "chunk")}`],
       ["Updated", [ago(now.lastUpdated), ", made ", ago(now.createdAt)]],
       ["Disk", freshness(now, disk)],
@@ -84,21 +158,55 @@ export function projectPage(main) {
       ["Model", h("code", {}, now.model || "–")],
       ["Index", h("code", {}, visible(homely(now.indexPath)))],
     ];
-    fill(health, h("h2", {}, "Health"), h("dl", { class: "facts" }, facts.map(([name, value]) => h("div", { class: name === "Index" ? "wide" : "" }, h("dt", {}, name), h("dd", {}, value)))),
-      now.lastError && h("p", { class: "problem" }, now.lastError), (now.notes || []).map((note) => h("p", { class: "notice" }, note)));
+    fill(
+      health,
+      h("h2", {}, "Health"),
+      h(
+        "dl",
+        { class: "facts" },
+        facts.map(([name, value]) =>
+          h("div", { class: name === "Index" ? "wide" : "" }, h("dt", {}, name), h("dd", {}, value)),
+        ),
+      ),
+      now.lastError && h("p", { class: "problem" }, now.lastError),
+      (now.notes || []).map((note) => h("p", { class: "notice" }, note)),
+    );
   }
 
   let lastFreshness = h("span", { class: "muted" }, "comparing …");
   function freshness(now, disk) {
-    if (disk) lastFreshness = now.pendingChanges ? h("span", { class: "warned" }, `${count(now.pendingChanges, "file")} changed since`) : h("span", { class: "fine" }, "the index is as the files are");
+    if (disk)
+      lastFreshness = now.pendingChanges
+        ? h("span", { class: "warned" }, `${count(now.pendingChanges, "file")} changed since`)
+        : h("span", { class: "fine" }, "the index is as the files are");
     return lastFreshness;
   }
 
   function showContents(now) {
     const left = Object.values(now.skipped || {}).reduce((sum, number) => sum + number, 0);
-    fill(contents, h("section", { class: "panel", "aria-label": "Languages" }, h("h2", {}, "Languages", h("small", {}, "files")), barChart("Files by language", now.languages || {})),
-      h("section", { class: "panel", "aria-label": "Index size" }, h("h2", {}, "Index size", h("small", {}, size(now.storageBytes))), partsChart("Parts of the index", now.parts, size)),
-      h("section", { class: "panel", "aria-label": "Left out by reason" }, h("h2", {}, "Left out", h("small", {}, count(left, "entry", "entries"))), left ? barChart("Left out by reason", now.skipped, { onPick: pick, picked: reason }) : h("p", { class: "muted" }, "Nothing was left out.")));
+    fill(
+      contents,
+      h(
+        "section",
+        { class: "panel", "aria-label": "Languages" },
+        h("h2", {}, "Languages", h("small", {}, "files")),
+        barChart("Files by language", now.languages || {}),
+      ),
+      h(
+        "section",
+        { class: "panel", "aria-label": "Index size" },
+        h("h2", {}, "Index size", h("small", {}, size(now.storageBytes))),
+        partsChart("Parts of the index", now.parts, size),
+      ),
+      h(
+        "section",
+        { class: "panel", "aria-label": "Left out by reason" },
+        h("h2", {}, "Left out", h("small", {}, count(left, "entry", "entries"))),
+        left
+          ? barChart("Left out by reason", now.skipped, { onPick: pick, picked: reason })
+          : h("p", { class: "muted" }, "Nothing was left out."),
+      ),
+    );
   }
 
   /** Both stand on the reference graph, and are drawn once there is something to draw. */
@@ -111,13 +219,45 @@ export function projectPage(main) {
 
   async function pick(next) {
     reason = reason === next ? "" : next;
-    for (const one of contents.querySelectorAll(".bar-button")) one.setAttribute("aria-pressed", String(one.querySelector(".bar-label").textContent === reason.replaceAll("_", " ")));
+    for (const one of contents.querySelectorAll(".bar-button"))
+      one.setAttribute(
+        "aria-pressed",
+        String(one.querySelector(".bar-label").textContent === reason.replaceAll("_", " ")),
+      );
     skipped.hidden = !reason;
     if (!reason) return;
     const answer = await get(`projects/${encodeURIComponent(id)}/skipped`, { reason });
-    fill(skipped, h("h2", {}, `Left out: ${reason.replaceAll("_", " ")}`, h("small", {}, answer.total > answer.skipped.length ? `the first ${answer.skipped.length.toLocaleString("en")} of ${answer.total.toLocaleString("en")}` : count(answer.total, "entry", "entries"))),
-      h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Files left out" }, h("table", {}, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Path"), h("th", { scope: "col" }, "Detail"))),
-        h("tbody", {}, answer.skipped.map((skip) => h("tr", {}, h("td", {}, h("bdi", {}, visible(skip.path))), h("td", {}, visible(skip.detail))))))));
+    fill(
+      skipped,
+      h(
+        "h2",
+        {},
+        `Left out: ${reason.replaceAll("_", " ")}`,
+        h(
+          "small",
+          {},
+          answer.total > answer.skipped.length
+            ? `the first ${answer.skipped.length.toLocaleString("en")} of ${answer.total.toLocaleString("en")}`
+            : count(answer.total, "entry", "entries"),
+        ),
+      ),
+      h(
+        "div",
+        { class: "scroll", tabindex: "0", role: "region", "aria-label": "Files left out" },
+        h(
+          "table",
+          {},
+          h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Path"), h("th", { scope: "col" }, "Detail"))),
+          h(
+            "tbody",
+            {},
+            answer.skipped.map((skip) =>
+              h("tr", {}, h("td", {}, h("bdi", {}, visible(skip.path))), h("td", {}, visible(skip.detail))),
+            ),
+          ),
+        ),
+      ),
+    );
   }
 
   look(false).then(() => look(true));

@@ -15,8 +15,20 @@ export function projectsPage(main) {
     const listed = desk.projects;
     const indexed = listed.filter((project) => project.status !== "not_found");
     const total = indexed.reduce((sum, project) => sum + project.totalChunks, 0);
-    fill(body, h("div", { class: "sheet-head" }, h("h1", {}, "Projects"), h("p", { class: "lead" }, `${count(indexed.length, "project")} indexed, ${count(total, "chunk")} on this machine`)),
-      listed.length ? h("ul", { class: "cards" }, listed.map(card)) : notIndexed(null, desk));
+    fill(
+      body,
+      h(
+        "div",
+        { class: "sheet-head" },
+        h("h1", {}, "Projects"),
+        h(
+          "p",
+          { class: "lead" },
+          `${count(indexed.length, "project")} indexed, ${count(total, "chunk")} on this machine`,
+        ),
+      ),
+      listed.length ? h("ul", { class: "cards" }, listed.map(card)) : notIndexed(null, desk),
+    );
   }
 
   const stop = follow(async () => {
@@ -32,17 +44,46 @@ function card(project) {
   const busy = isBusy(project);
   const missing = project.status === "not_found";
   const address = `#/project/${encodeURIComponent(project.id)}`;
-  return h("li", { class: "card" },
-    h("div", { class: "card-head" }, h("h2", {}, missing ? visible(nameOf(project.path)) : h("a", { href: address }, visible(nameOf(project.path)))), statePill(busy ? "indexing" : project.status), project.id === desk.here && h("span", { class: "pill none" }, "here")),
+  return h(
+    "li",
+    { class: "card" },
+    h(
+      "div",
+      { class: "card-head" },
+      h(
+        "h2",
+        {},
+        missing ? visible(nameOf(project.path)) : h("a", { href: address }, visible(nameOf(project.path))),
+      ),
+      statePill(busy ? "indexing" : project.status),
+      project.id === desk.here && h("span", { class: "pill none" }, "here"),
+    ),
     h("p", { class: "place" }, visible(homely(project.path))),
-    busy ? progressBar(project.run?.running ? project.run.progress : null) : missing ? indexingButton(project, "Index now") : figures(project),
-    project.lastError && h("p", { class: "problem" }, project.lastError));
+    busy
+      ? progressBar(project.run?.running ? project.run.progress : null)
+      : missing
+        ? indexingButton(project, "Index now")
+        : figures(project),
+    project.lastError && h("p", { class: "problem" }, project.lastError),
+  );
 }
 
 function figures(project) {
-  const top = Object.entries(project.languages || {}).slice(0, 3).map(([name]) => name).join(", ");
-  return h("dl", { class: "figures" }, [
-    ["Files", project.totalFiles.toLocaleString("en")], ["Chunks", project.totalChunks.toLocaleString("en")], ["Left out", (project.skippedFiles || 0).toLocaleString("en")],
-    ["On disk", project.storageSize], ["Updated", ago(project.lastUpdated)], ["Kept fresh", project.watcherActive ? "yes" : "no"], ["Mostly", top || "–"],
-  ].map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))));
+  const top = Object.entries(project.languages || {})
+    .slice(0, 3)
+    .map(([name]) => name)
+    .join(", ");
+  return h(
+    "dl",
+    { class: "figures" },
+    [
+      ["Files", project.totalFiles.toLocaleString("en")],
+      ["Chunks", project.totalChunks.toLocaleString("en")],
+      ["Left out", (project.skippedFiles || 0).toLocaleString("en")],
+      ["On disk", project.storageSize],
+      ["Updated", ago(project.lastUpdated)],
+      ["Kept fresh", project.watcherActive ? "yes" : "no"],
+      ["Mostly", top || "–"],
+    ].map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))),
+  );
 }

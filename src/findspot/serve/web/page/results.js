@@ -19,7 +19,10 @@ export function resultList({ onChoose, onOpen, onMore }) {
     items.children[at]?.setAttribute("aria-selected", "false");
     at = next;
     const item = items.children[at];
-    if (!item) { onChoose(null, null); return; }
+    if (!item) {
+      onChoose(null, null);
+      return;
+    }
     item.setAttribute("aria-selected", "true");
     if (scroll) item.scrollIntoView({ block: "nearest" });
     onChoose(hits[at], at, typing);
@@ -28,43 +31,74 @@ export function resultList({ onChoose, onOpen, onMore }) {
   return {
     element,
     aside,
-    get length() { return hits.length; },
-    get chosen() { return hits[at] || null; },
+    get length() {
+      return hits.length;
+    },
+    get chosen() {
+      return hits[at] || null;
+    },
     show(found, { query, mode, offset, total, tools }) {
       const match = matcher(query, mode);
       const kept = offset ? hits : [];
       hits = [...kept, ...found];
       const made = found.map((hit, index) => (tools ? toolItem : hitItem)(hit, kept.length + index, match));
-      made.forEach((item, index) => item.addEventListener("click", () => {
-        const mine = kept.length + index;
-        if (mine === at) onOpen(hits[mine]);
-        else choose(mine, false);
-      }));
+      made.forEach((item, index) =>
+        item.addEventListener("click", () => {
+          const mine = kept.length + index;
+          if (mine === at) onOpen(hits[mine]);
+          else choose(mine, false);
+        }),
+      );
       if (offset) items.append(...made);
-      else { fill(items, made); fill(aside); element.parentElement.scrollTop = 0; }
+      else {
+        fill(items, made);
+        fill(aside);
+        element.parentElement.scrollTop = 0;
+      }
       items.hidden = !hits.length;
       element.closest(".columns")?.toggleAttribute("data-empty", !hits.length);
       items.dataset.query = query;
       more.hidden = tools || !found.length || hits.length >= total;
       if (!more.hidden) more.textContent = `More results (${count(total - hits.length, "more", "more")})`;
-      if (!offset) { at = -1; choose(hits.length ? 0 : -1, false, true); }
+      if (!offset) {
+        at = -1;
+        choose(hits.length ? 0 : -1, false, true);
+      }
     },
-    move(step) { if (hits.length) choose(Math.max(0, Math.min(hits.length - 1, at + step))); },
-    open() { if (hits[at]) onOpen(hits[at]); },
+    move(step) {
+      if (hits.length) choose(Math.max(0, Math.min(hits.length - 1, at + step)));
+    },
+    open() {
+      if (hits[at]) onOpen(hits[at]);
+    },
   };
 }
 
 function hitItem(hit, index, match) {
   const what = hit.signature || hit.breadcrumb || hit.symbols?.slice(0, 3).join(", ") || "";
-  return h("li", { id: `hit-${index}`, role: "option", "aria-selected": "false", class: "hit" },
-    h("div", { class: "hit-head" }, pathParts(hit.path, `:${hit.startLine}`), h("span", { class: "kind" }, hit.kind || "section"), score(hit)),
+  return h(
+    "li",
+    { id: `hit-${index}`, role: "option", "aria-selected": "false", class: "hit" },
+    h(
+      "div",
+      { class: "hit-head" },
+      pathParts(hit.path, `:${hit.startLine}`),
+      h("span", { class: "kind" }, hit.kind || "section"),
+      score(hit),
+    ),
     what && h("div", { class: "what" }, marked(what.split("\n")[0], match)),
-    snippet(hit, match));
+    snippet(hit, match),
+  );
 }
 
 function score(hit) {
   const percent = hit.relevancePercent;
-  return h("span", { class: "score", title: "How sure Findspot is" }, h("span", { class: "score-bar", "aria-hidden": "true" }, h("span", { style: { width: `${percent}%` } })), `${percent}%`);
+  return h(
+    "span",
+    { class: "score", title: "How sure Findspot is" },
+    h("span", { class: "score-bar", "aria-hidden": "true" }, h("span", { style: { width: `${percent}%` } })),
+    `${percent}%`,
+  );
 }
 
 /** The best line with some around it; blank lines at either end are left out. */
@@ -74,14 +108,34 @@ function snippet(hit, match) {
   let last = Math.min(all.length, first + SNIPPET);
   while (first < last - 1 && !all[first].trim()) first += 1;
   while (last > first + 1 && !all[last - 1].trim()) last -= 1;
-  const indents = all.slice(first, last).filter((line) => line.trim()).map((line) => line.length - line.trimStart().length);
-  const lines = lineElements(hit.text, hit.language, { match, first, last, dedent: indents.length ? Math.min(...indents) : 0 });
-  return h("div", { class: "snippet" }, lines.map((line, index) => h("div", { class: "row", "data-line": hit.startLine + first + index }, line)));
+  const indents = all
+    .slice(first, last)
+    .filter((line) => line.trim())
+    .map((line) => line.length - line.trimStart().length);
+  const lines = lineElements(hit.text, hit.language, {
+    match,
+    first,
+    last,
+    dedent: indents.length ? Math.min(...indents) : 0,
+  });
+  return h(
+    "div",
+    { class: "snippet" },
+    lines.map((line, index) => h("div", { class: "row", "data-line": hit.startLine + first + index }, line)),
+  );
 }
 
 function toolItem(tool, index, match) {
-  return h("li", { id: `hit-${index}`, role: "option", "aria-selected": "false", class: "hit tool" },
-    h("div", { class: "hit-head" }, h("bdi", { class: "path" }, h("span", { class: "file" }, visible(tool.name))), h("span", { class: "kind" }, visible(tool.serverName)),
-      tool.score === undefined ? null : score({ relevancePercent: Math.round(100 * tool.score) })),
-    h("p", { class: "description" }, marked(tool.description.split("\n\n")[0], match)));
+  return h(
+    "li",
+    { id: `hit-${index}`, role: "option", "aria-selected": "false", class: "hit tool" },
+    h(
+      "div",
+      { class: "hit-head" },
+      h("bdi", { class: "path" }, h("span", { class: "file" }, visible(tool.name))),
+      h("span", { class: "kind" }, visible(tool.serverName)),
+      tool.score === undefined ? null : score({ relevancePercent: Math.round(100 * tool.score) }),
+    ),
+    h("p", { class: "description" }, marked(tool.description.split("\n\n")[0], match)),
+  );
 }

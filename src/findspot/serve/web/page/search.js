@@ -3,43 +3,37 @@
 import { follow, get } from "./api.js";
 import { desk, nameOf, route } from "./desk.js";
 import { count, fill, h, say } from "./dom.js";
+import { notIndexed } from "./indexing.js";
 import { preview } from "./preview.js";
 import { resultList } from "./results.js";
+import { CORPORA, searchForm } from "./searchform.js";
 import { emptyState, errorState, progressBar, ticked } from "./states.js";
-import { notIndexed } from "./indexing.js";
 
-const CORPORA = [["code", "Code"], ["docs", "Docs"], ["tools", "Tools"]];
-const MODES = [["hybrid", "Meaning and words"], ["semantic", "Meaning"], ["keyword", "Words"], ["regex", "Pattern"]];
-const TESTS = [["auto", "Tests ranked lower"], ["yes", "Tests like other code"], ["no", "No tests"]];
-const EXAMPLES = ["where is the cache invalidated", "retry with backoff", "parse command line options", "error when a file is missing"];
+const EXAMPLES = [
+  "where is the cache invalidated",
+  "retry with backoff",
+  "parse command line options",
+  "error when a file is missing",
+];
 const PAGE = 20;
 const BUSY_MS = 500;
 const CALM_MS = 2000;
 const REST_MS = 250;
 
-const select = (label, name, choices, value) =>
-  h("label", { class: "filter" }, h("span", { class: "unseen" }, label), h("select", { name, "aria-label": label }, choices.map(([key, text]) => h("option", { value: key, selected: key === value }, text))));
-
 export function searchPage(main) {
   const { parameters } = route();
   const project = desk.chosen;
-  const state = { corpus: parameters.get("corpus") || "code", busy: false, again: false, answered: "", total: 0 };
-  const field = h("input", { type: "search", name: "q", "data-search": "", placeholder: "Ask, name, or describe what you look for", autocomplete: "off", spellcheck: "false", autocapitalize: "off", role: "combobox", "aria-expanded": "false", "aria-controls": "results", "aria-label": "Search", value: parameters.get("q") || "" });
-  const corpora = h("div", { class: "tabs", role: "group", "aria-label": "What to search" }, CORPORA.map(([key, text], index) =>
-    h("button", { type: "button", "data-corpus": key, title: `Alt ${index + 1}`, "aria-pressed": String(key === state.corpus), onclick: () => setCorpus(key) }, text)));
-  const languages = Object.entries(project?.languages || {}).map(([key, files]) => [key, `${key} (${files.toLocaleString("en")})`]);
-  const filters = h("div", { class: "filters", role: "group", "aria-label": "Filters" },
-    select("Language", "languages", [["", "Any language"], ...languages], parameters.get("languages")),
-    h("label", { class: "filter" }, h("span", { class: "unseen" }, "Path"), h("input", { name: "path", type: "text", placeholder: "Path, such as src/**", "aria-label": "Path glob", autocomplete: "off", spellcheck: "false", value: parameters.get("path") || "" })),
-    select("Match by", "mode", MODES, parameters.get("mode") || "hybrid"), select("Tests", "tests", TESTS, parameters.get("tests") || "auto"));
-  const summary = h("p", { class: "summary" });
+  const state = { corpus: parameters.get("corpus") || "code", busy: false, again: false, wasBusy: false };
+  const { form, field, corpora, filters, summary } = searchForm(project, parameters, (key) => setCorpus(key));
   const notice = h("div", { class: "notice-area" });
   const pane = h("section", { class: "pane", "aria-label": "Chosen result" });
-  const list = resultList({ onChoose: (hit, at, typing) => chosenNow(hit, at, typing), onOpen: (hit) => panel.open(hit), onMore: () => ask(list.length) });
+  const list = resultList({
+    onChoose: (hit, at, typing) => chosenNow(hit, at, typing),
+    onOpen: (hit) => panel.open(hit),
+    onMore: () => ask(list.length),
+  });
   const columns = h("div", { class: "columns" }, h("div", { class: "found" }, list.element), pane);
   const panel = preview(pane, { project, onLike: (hit) => like(hit), onLeave: () => field.focus() });
-  const form = h("form", { class: "ask", role: "search", onsubmit: (event) => event.preventDefault() },
-    h("div", { class: "ask-row" }, h("span", { class: "glass", "aria-hidden": "true" }), field, h("kbd", { class: "hint", "aria-hidden": "true" }, "/")), h("div", { class: "ask-options" }, corpora, filters, summary));
   fill(main, h("h1", { class: "unseen" }, "Search"), form, notice, columns);
 
   let resting = 0;
@@ -50,27 +44,46 @@ export function searchPage(main) {
     const values = { q: field.value.trim(), offset: offset || "", limit: PAGE, similar };
     if (state.corpus === "tools") return { q: values.q };
     const named = (name) => filters.querySelector(`[name=${name}]`).value.trim();
-    const code = state.corpus === "code" ? { languages: named("languages"), tests: named("tests") === "auto" ? "" : named("tests") } : {};
-    return { ...values, corpus: state.corpus, path: named("path"), mode: named("mode") === "hybrid" ? "" : named("mode"), ...code };
+    const code =
+      state.corpus === "code"
+        ? { languages: named("languages"), tests: named("tests") === "auto" ? "" : named("tests") }
+        : {};
+    return {
+      ...values,
+      corpus: state.corpus,
+      path: named("path"),
+      mode: named("mode") === "hybrid" ? "" : named("mode"),
+      ...code,
+    };
   }
 
   /** One question at a time: the newest waits for the one under way, and the ones between are never asked. */
   async function ask(offset = 0) {
     const values = asked(offset);
     remember(values);
-    if (!values.q && !similar) { state.again = false; return showNothingAsked(); }
-    if (state.busy) { state.again = true; return undefined; }
+    if (!values.q && !similar) {
+      state.again = false;
+      return showNothingAsked();
+    }
+    if (state.busy) {
+      state.again = true;
+      return undefined;
+    }
     state.busy = true;
     try {
       const tools = state.corpus === "tools";
       const answer = tools ? await get("tools", values) : await get(`projects/${project.id}/search`, values);
-      const stillAsked = (field.value.trim() || similar) && state.corpus === (tools ? "tools" : values.corpus);
+      const stillAsked =
+        (field.value.trim() || similar) && state.corpus === (tools ? "tools" : values.corpus);
       if (stillAsked) showAnswer(answer, values, offset);
     } catch (problem) {
       if (!state.again) showProblem(problem);
     }
     state.busy = false;
-    if (state.again) { state.again = false; await ask(); }
+    if (state.again) {
+      state.again = false;
+      await ask();
+    }
     return undefined;
   }
 
@@ -81,7 +94,14 @@ export function searchPage(main) {
     const total = tools ? answer.total : answer.totalResults;
     fill(notice, answer.warning && h("p", { class: "notice" }, answer.warning));
     const shown = offset + hits.length;
-    fill(summary, similar ? h("span", {}, "Like ", h("code", {}, similar), " ") : null, total ? `${shown < total ? `${shown} of ` : ""}${count(total, tools ? "tool" : "result")}` : "No results", h("span", { class: "took" }, ` · ${answer.searchTimeMs} ms`));
+    fill(
+      summary,
+      similar ? h("span", {}, "Like ", h("code", {}, similar), " ") : null,
+      total
+        ? `${shown < total ? `${shown} of ` : ""}${count(total, tools ? "tool" : "result")}`
+        : "No results",
+      h("span", { class: "took" }, ` · ${answer.searchTimeMs} ms`),
+    );
     list.show(hits, { query: values.q, mode: values.mode || "hybrid", offset, total, tools });
     field.setAttribute("aria-expanded", String(hits.length > 0));
     if (!hits.length && !offset) showNoResults(values);
@@ -93,7 +113,13 @@ export function searchPage(main) {
   function chosenNow(hit, at, typing) {
     if (at === null) field.removeAttribute("aria-activedescendant");
     else field.setAttribute("aria-activedescendant", `hit-${at}`);
-    if (hit) panel.show(hit, { query: field.value.trim(), mode: filters.querySelector("[name=mode]").value, tools: state.corpus === "tools", typing });
+    if (hit)
+      panel.show(hit, {
+        query: field.value.trim(),
+        mode: filters.querySelector("[name=mode]").value,
+        tools: state.corpus === "tools",
+        typing,
+      });
   }
 
   function showNothingAsked() {
@@ -104,8 +130,30 @@ export function searchPage(main) {
     if (!ready) return showUnready();
     const words = state.corpus === "tools" ? ["read a file", "open an issue", "query a database"] : EXAMPLES;
     fill(pane);
-    fill(list.aside, emptyState(state.corpus === "tools" ? "Find a tool by what it does" : `Search ${nameOf(project.path)}`, state.corpus === "tools" ? "Tools of the MCP servers in the catalogue." : `${count(project.totalFiles, "file")}, ${count(project.totalChunks, "chunk")}, all on this machine.`,
-      words.map((text) => h("button", { type: "button", class: "example", onclick: () => { field.value = text; field.focus(); ask(); } }, text))));
+    fill(
+      list.aside,
+      emptyState(
+        state.corpus === "tools" ? "Find a tool by what it does" : `Search ${nameOf(project.path)}`,
+        state.corpus === "tools"
+          ? "Tools of the MCP servers in the catalogue."
+          : `${count(project.totalFiles, "file")}, ${count(project.totalChunks, "chunk")}, all on this machine.`,
+        words.map((text) =>
+          h(
+            "button",
+            {
+              type: "button",
+              class: "example",
+              onclick: () => {
+                field.value = text;
+                field.focus();
+                ask();
+              },
+            },
+            text,
+          ),
+        ),
+      ),
+    );
     return undefined;
   }
 
@@ -117,14 +165,26 @@ export function searchPage(main) {
   function showNoResults(values) {
     const loosened = values.languages || values.path || values.mode || values.tests;
     fill(pane);
-    fill(list.aside, emptyState("Nothing found", loosened ? "The filters may be too narrow." : "Other words may help: say what the code does rather than what it is called.", loosened && h("button", { type: "button", class: "primary", onclick: clearFilters }, "Clear filters")));
+    fill(
+      list.aside,
+      emptyState(
+        "Nothing found",
+        loosened
+          ? "The filters may be too narrow."
+          : "Other words may help: say what the code does rather than what it is called.",
+        loosened && h("button", { type: "button", class: "primary", onclick: clearFilters }, "Clear filters"),
+      ),
+    );
   }
 
   function showMissingTools(missing) {
     list.show([], { query: "", offset: 0, total: 0 });
     fill(summary);
     fill(pane);
-    fill(list.aside, h("div", { class: "state" }, h("h2", {}, missing.userMessage), h("p", {}, ticked(missing.hint))));
+    fill(
+      list.aside,
+      h("div", { class: "state" }, h("h2", {}, missing.userMessage), h("p", {}, ticked(missing.hint))),
+    );
   }
 
   function showProblem(problem) {
@@ -132,15 +192,22 @@ export function searchPage(main) {
     fill(summary);
     fill(pane);
     if (problem.code === "INDEX_NOT_FOUND") showUnready();
-    else if (problem.code === "DOCS_INDEX_NOT_FOUND") fill(list.aside, emptyState("No documentation is indexed here", problem.hint));
-    else if (problem.status === 400) fill(list.aside, emptyState(problem.message, problem.detail.replace(/^[A-Z_]+: /, "")));
-    else fill(list.aside, errorState(problem, () => ask()));
+    else if (problem.code === "DOCS_INDEX_NOT_FOUND")
+      fill(list.aside, emptyState("No documentation is indexed here", problem.hint));
+    else if (problem.status === 400)
+      fill(list.aside, emptyState(problem.message, problem.detail.replace(/^[A-Z_]+: /, "")));
+    else
+      fill(
+        list.aside,
+        errorState(problem, () => ask()),
+      );
   }
 
   function setCorpus(key) {
     state.corpus = key;
     similar = "";
-    for (const button of corpora.children) button.setAttribute("aria-pressed", String(button.dataset.corpus === key));
+    for (const button of corpora.children)
+      button.setAttribute("aria-pressed", String(button.dataset.corpus === key));
     filters.hidden = key === "tools";
     filters.classList.toggle("docs", key === "docs");
     fill(pane);
@@ -167,39 +234,86 @@ export function searchPage(main) {
   }
 
   function writeAddress(values) {
-    const kept = { project: route().parameters.get("project"), ...values, limit: "", offset: "", corpus: state.corpus === "code" ? "" : state.corpus };
+    const kept = {
+      project: route().parameters.get("project"),
+      ...values,
+      limit: "",
+      offset: "",
+      corpus: state.corpus === "code" ? "" : state.corpus,
+    };
     const query = new URLSearchParams(Object.entries(kept).filter(([, value]) => value)).toString();
     history.replaceState(null, "", `#/search${query ? `?${query}` : ""}`);
   }
 
   function onKey(event) {
     const inField = event.target === field;
-    if (event.altKey && /^[123]$/.test(event.key)) { event.preventDefault(); setCorpus(CORPORA[event.key - 1][0]); return; }
-    if (document.querySelector("dialog[open]") || (event.target.matches("input, select") && !inField) || event.ctrlKey || event.metaKey) return;
+    if (event.altKey && /^[123]$/.test(event.key)) {
+      event.preventDefault();
+      setCorpus(CORPORA[event.key - 1][0]);
+      return;
+    }
+    if (
+      document.querySelector("dialog[open]") ||
+      (event.target.matches("input, select") && !inField) ||
+      event.ctrlKey ||
+      event.metaKey
+    )
+      return;
     const inPane = event.target.closest(".pane");
-    if (!inPane && (event.key === "ArrowDown" || event.key === "ArrowUp")) { event.preventDefault(); list.move(event.key === "ArrowDown" ? 1 : -1); }
-    else if (event.key === "Enter" && (inField || event.target.matches("body, main"))) { event.preventDefault(); list.open(); }
-    else if (event.key === "Escape" && !inField) field.focus();
-    else if (event.key === "Escape" && field.value) { event.preventDefault(); field.value = ""; similar = ""; ask(); }
-    else if (!inField && event.key === "c") panel.copy();
+    if (!inPane && (event.key === "ArrowDown" || event.key === "ArrowUp")) {
+      event.preventDefault();
+      list.move(event.key === "ArrowDown" ? 1 : -1);
+    } else if (event.key === "Enter" && (inField || event.target.matches("body, main"))) {
+      event.preventDefault();
+      list.open();
+    } else if (event.key === "Escape" && !inField) field.focus();
+    else if (event.key === "Escape" && field.value) {
+      event.preventDefault();
+      field.value = "";
+      similar = "";
+      ask();
+    } else if (!inField && event.key === "c") panel.copy();
     else if (!inField && event.key === "m" && list.chosen && state.corpus !== "tools") like(list.chosen);
   }
 
-  field.addEventListener("input", () => { similar = ""; ask(); });
+  field.addEventListener("input", () => {
+    similar = "";
+    ask();
+  });
   filters.addEventListener("input", () => ask());
   document.addEventListener("keydown", onKey);
   setCorpus(state.corpus);
   field.focus();
 
-  const stop = !project ? () => {} : follow(async () => {
-    const now = await get(`projects/${project.id}`).catch(() => null);
-    if (!now) return true;
-    const busy = now.status === "indexing" || now.run?.running;
-    if (busy) fill(notice, progressBar(now.run?.running ? now.run.progress : now.progress), h("p", { class: "notice" }, "Answers come from what is indexed so far."));
-    else if (state.wasBusy) { fill(notice); await desk.refresh(); Object.assign(project, desk.chosen); if (!field.value) showNothingAsked(); }
-    state.wasBusy = busy;
-    return true;
-  }, project.queryReady ? CALM_MS : BUSY_MS);
+  const stop = !project
+    ? () => {}
+    : follow(
+        async () => {
+          const now = await get(`projects/${project.id}`).catch(() => null);
+          if (!now) return true;
+          const busy = now.status === "indexing" || now.run?.running;
+          if (busy)
+            fill(
+              notice,
+              progressBar(now.run?.running ? now.run.progress : now.progress),
+              h("p", { class: "notice" }, "Answers come from what is indexed so far."),
+            );
+          else if (state.wasBusy) {
+            fill(notice);
+            await desk.refresh();
+            Object.assign(project, desk.chosen);
+            if (!field.value) showNothingAsked();
+          }
+          state.wasBusy = busy;
+          return true;
+        },
+        project.queryReady ? CALM_MS : BUSY_MS,
+      );
 
-  return () => { stop(); clearTimeout(resting); clearTimeout(speaking); document.removeEventListener("keydown", onKey); };
+  return () => {
+    stop();
+    clearTimeout(resting);
+    clearTimeout(speaking);
+    document.removeEventListener("keydown", onKey);
+  };
 }

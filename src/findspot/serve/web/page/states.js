@@ -3,14 +3,30 @@
 import { h, count } from "./dom.js";
 
 export function emptyState(title, text, ...actions) {
-  return h("div", { class: "state" }, h("h2", {}, title), text && h("p", {}, text), actions.length ? h("div", { class: "actions" }, actions) : null);
+  return h(
+    "div",
+    { class: "state" },
+    h("h2", {}, title),
+    text && h("p", {}, text),
+    actions.length ? h("div", { class: "actions" }, actions) : null,
+  );
 }
 
 /** What went wrong, in the words of whoever knows, and what to do. */
 export function errorState(problem, retry) {
-  return h("div", { class: "state error", role: "alert" }, h("h2", {}, problem.message || "Something went wrong."),
-    problem.hint && h("p", {}, ticked(problem.hint)), problem.code && h("p", { class: "detail" }, problem.detail || problem.code),
-    retry && h("div", { class: "actions" }, h("button", { type: "button", class: "primary", onclick: retry }, "Try again")));
+  return h(
+    "div",
+    { class: "state error", role: "alert" },
+    h("h2", {}, problem.message || "Something went wrong."),
+    problem.hint && h("p", {}, ticked(problem.hint)),
+    problem.code && h("p", { class: "detail" }, problem.detail || problem.code),
+    retry &&
+      h(
+        "div",
+        { class: "actions" },
+        h("button", { type: "button", class: "primary", onclick: retry }, "Try again"),
+      ),
+  );
 }
 
 export function loadingState(what) {
@@ -34,8 +50,19 @@ export function progressBar(progress, onCancel) {
   const bar = total
     ? h("progress", { max: total, value: done, "aria-label": "Indexing progress" })
     : h("progress", { "aria-label": "Indexing progress" });
-  return h("div", { class: "progress" }, h("div", { class: "progress-text" }, h("strong", {}, `${phase[0].toUpperCase()}${phase.slice(1)}`),
-    h("span", {}, text), total ? h("span", { class: "figure" }, `${share}%`) : null, onCancel && button("Stop", onCancel, "small")), bar);
+  return h(
+    "div",
+    { class: "progress" },
+    h(
+      "div",
+      { class: "progress-text" },
+      h("strong", {}, `${phase[0].toUpperCase()}${phase.slice(1)}`),
+      h("span", {}, text),
+      total ? h("span", { class: "figure" }, `${share}%`) : null,
+      onCancel && button("Stop", onCancel, "small"),
+    ),
+    bar,
+  );
 }
 
 export const STATES = {

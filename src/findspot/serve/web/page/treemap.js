@@ -9,17 +9,28 @@ export function treemap(values, width, height) {
   let row = [];
   for (const area of areas) {
     const side = Math.min(box.width, box.height);
-    if (row.length && worst([...row, area], side) > worst(row, side)) { places.push(...laid(row, box)); row = []; }
+    if (row.length && worst([...row, area], side) > worst(row, side)) {
+      places.push(...laid(row, box));
+      row = [];
+    }
     row.push(area);
   }
   places.push(...laid(row, box));
-  return places.map((place) => ({ x: place.x / width, y: place.y / height, width: place.width / width, height: place.height / height }));
+  return places.map((place) => ({
+    x: place.x / width,
+    y: place.y / height,
+    width: place.width / width,
+    height: place.height / height,
+  }));
 }
 
 /** How far from square the worst of a row would be. */
 function worst(row, side) {
   const sum = row.reduce((total, area) => total + area, 0);
-  return Math.max((side * side * Math.max(...row)) / (sum * sum), (sum * sum) / (side * side * Math.min(...row)));
+  return Math.max(
+    (side * side * Math.max(...row)) / (sum * sum),
+    (sum * sum) / (side * side * Math.min(...row)),
+  );
 }
 
 /** Place a row along the shorter side of the box, and take it off the box. */
@@ -30,10 +41,18 @@ function laid(row, box) {
   let along = upright ? box.y : box.x;
   const places = row.map((area) => {
     const length = area / thick || 0;
-    const place = upright ? { x: box.x, y: along, width: thick, height: length } : { x: along, y: box.y, width: length, height: thick };
+    const place = upright
+      ? { x: box.x, y: along, width: thick, height: length }
+      : { x: along, y: box.y, width: length, height: thick };
     along += length;
     return place;
   });
-  if (upright) { box.x += thick; box.width -= thick; } else { box.y += thick; box.height -= thick; }
+  if (upright) {
+    box.x += thick;
+    box.width -= thick;
+  } else {
+    box.y += thick;
+    box.height -= thick;
+  }
   return places;
 }

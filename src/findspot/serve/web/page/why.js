@@ -16,18 +16,39 @@ const FACTORS = {
   roleFactor: ["Kind of file", "Tests, examples, declarations and data count less"],
   sameFileFactor: ["Again", "The file has better results already"],
 };
-const EVIDENCE = { coverage: ["Words covered", "Share of the question's words that stand in it"], cosine: ["Likeness", "Of its meaning to the question's, from 0 to 1"] };
+const EVIDENCE = {
+  coverage: ["Words covered", "Share of the question's words that stand in it"],
+  cosine: ["Likeness", "Of its meaning to the question's, from 0 to 1"],
+};
 
 export function whyBars(hit) {
   if (!hit.why) return null;
   const most = Math.max(1, ...Object.keys(SIGNALS).map((name) => hit.why[name] || 0));
-  const given = (table, kind, scale, form) => Object.entries(table).filter(([name]) => hit.why[name] !== undefined && !(kind === "factor" && hit.why[name] === 1))
-    .map(([name, [label, what]]) => bar(label, what, hit.why[name], scale, form(hit.why[name]), kind));
-  return h("section", { class: "why", "aria-label": "Why this rank" }, h("h3", {}, "Why this rank"),
-    h("ul", { class: "bars" }, given(SIGNALS, "signal", most, (value) => value.toFixed(2)), given(FACTORS, "factor", 1, (value) => `× ${value.toFixed(2)}`), given(EVIDENCE, "evidence", 1, (value) => `${Math.round(100 * value)}%`)));
+  const given = (table, kind, scale, form) =>
+    Object.entries(table)
+      .filter(([name]) => hit.why[name] !== undefined && !(kind === "factor" && hit.why[name] === 1))
+      .map(([name, [label, what]]) => bar(label, what, hit.why[name], scale, form(hit.why[name]), kind));
+  return h(
+    "section",
+    { class: "why", "aria-label": "Why this rank" },
+    h("h3", {}, "Why this rank"),
+    h(
+      "ul",
+      { class: "bars" },
+      given(SIGNALS, "signal", most, (value) => value.toFixed(2)),
+      given(FACTORS, "factor", 1, (value) => `× ${value.toFixed(2)}`),
+      given(EVIDENCE, "evidence", 1, (value) => `${Math.round(100 * value)}%`),
+    ),
+  );
 }
 
 function bar(label, what, value, scale, text, kind) {
   const width = `${Math.max(0, Math.min(100, (100 * value) / scale)).toFixed(1)}%`;
-  return h("li", { class: kind, title: what }, h("span", { class: "bar-label" }, label), h("span", { class: "bar", "aria-hidden": "true" }, h("span", { style: { width } })), h("span", { class: "figure" }, text));
+  return h(
+    "li",
+    { class: kind, title: what },
+    h("span", { class: "bar-label" }, label),
+    h("span", { class: "bar", "aria-hidden": "true" }, h("span", { style: { width } })),
+    h("span", { class: "figure" }, text),
+  );
 }
