@@ -8,6 +8,7 @@ from mimetypes import guess_type
 from typing import TYPE_CHECKING
 
 from findspot.core.model import Corpus, Hit, IncludeTests, Mode, Query, Results
+from findspot.core.roots import Roots
 from findspot.core.synthesis import Assistance
 from findspot.serve import usage
 from findspot.serve.answers import MIN_TOKENS, fitted_both
@@ -206,18 +207,18 @@ def _warned(results: Results, arguments: Arguments, target: Target) -> Results:
 
 def _rendered(project: Project, results: Results, arguments: Arguments, corpus: Corpus) -> Answer:
     """The two renderings, each within the limit on its own."""
-    wanted = project.settings.serve
+    wanted, roots = project.settings.serve, project.roots
     limit = arguments["max_tokens"] or max(wanted.max_tokens, MIN_TOKENS)
     form = arguments["format"] or wanted.default_format
     text, values = fitted_both(results, corpus, form, limit, slim=wanted.structured_results == "slim")
     usage.note("assistant", project.root, results, len(text))
-    return Answer(values, text, more=tuple(_link(project, hit) for hit in results.hits[:_LINKS]))
+    return Answer(values, text, more=tuple(_link(roots, hit) for hit in results.hits[:_LINKS]))
 
 
-def _link(project: Project, hit: Hit) -> Link:
+def _link(roots: Roots, hit: Hit) -> Link:
     """The lines of a hit, for a client that can open them."""
     return Link(
-        uri=f"{(project.roots / hit.path).as_uri()}#L{hit.span.start}-L{hit.span.end}",
+        uri=f"{(roots / hit.path).as_uri()}#L{hit.span.start}-L{hit.span.end}",
         name=f"{hit.path}:{hit.span.start}-{hit.span.end}",
         description=hit.breadcrumb or hit.signature or hit.kind,
         mime_type=guess_type(hit.path)[0] or "text/plain",
