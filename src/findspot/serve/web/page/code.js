@@ -35,7 +35,10 @@ export function codeRegion(
   );
 }
 
+/** Bring a line to the upper third of its region. */
 export function scrollToLine(region, line) {
   const row = region.querySelector(`[data-line="${line}"]`);
-  if (row) region.scrollTop = row.offsetTop - region.offsetTop - region.clientHeight / 3;
+  if (!row) return;
+  const below = row.getBoundingClientRect().top - region.getBoundingClientRect().top;
+  region.scrollTop += below - region.clientHeight / 3;
 }
