@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -99,6 +100,10 @@ class Engine:
                 self._catalogues[root] = Catalogue(root, self.settings.home, self.embedder)
             return self._catalogues[root]
 
+    def folder(self, path: str | Path) -> Path:
+        """A folder that is there, in the form by which projects are known."""
+        return project_root(path)
+
     def detect(self, start: str | Path = ".") -> Project:
         """The project that a folder belongs to: an indexed one around it, else the nearest marker."""
         folder = project_root(start)
@@ -118,13 +123,18 @@ class Engine:
         root = next((root for folder, root in self._indexes() if folder.name == identity), None)
         return self.project(root) if root is not None and root.is_dir() else None
 
-    def projects(self) -> list[tuple[str, IndexStatus]]:
-        """Every indexed project whose folder is still there, with its id and status."""
+    def projects(self, wanted: Callable[[Path], bool] = lambda _: True) -> list[tuple[str, IndexStatus]]:
+        """Every wanted project that is indexed and whose folder is still there, with its id and status."""
         return [
             (folder.name, self._status(folder, root))
             for folder, root in self._indexes()
-            if root is not None and root.is_dir()
+            if root is not None and wanted(root) and root.is_dir()
         ]
+
+    def opened(self) -> list[Project]:
+        """The projects that are open in this process."""
+        with self._guard:
+            return list(self._projects.values())
 
     def orphans(self) -> list[tuple[Path, int]]:
         """Index folders whose project is gone or unknown, with their size; busy ones are left out."""

@@ -45,9 +45,10 @@ class DiscoverSettings:
 
 @dataclass(frozen=True, slots=True)
 class ChunkSettings:
-    """How files are cut."""
+    """How files are cut, and where."""
 
     strategy: str
+    workers: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +120,9 @@ class HttpSettings:
 
     token: str | None
     allowed_hosts: tuple[str, ...]
+    tokens_file: str | None
+    requests_per_second: int
+    concurrent_requests: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,6 +300,9 @@ KEYS: tuple[Key, ...] = (
         "Which groups of MCP tools are offered."),
     Key("chunkingStrategy", "chunk", "strategy", "syntax", _one_of("syntax", "character"),
         "'syntax' cuts at definitions, 'character' by size alone."),
+    Key("workers", "chunk", "workers", None, _text,
+        "The Ray cluster that cuts and embeds when a project is indexed: 'ray://host:10001', or 'local'. "
+        "Default: processes of this machine.", local_only=True),
     Key("embedding.provider", "embed", "provider", "local:static", _text,
         "The embedding provider. `local:…` providers send nothing anywhere.", local_only=True),
     Key("embedding.dtype", "embed", "dtype", None, _text,
@@ -318,6 +325,12 @@ KEYS: tuple[Key, ...] = (
         "Bearer token that clients of `serve --http` must bring.", local_only=True),
     Key("http.allowedHosts", "http", "allowed_hosts", [], _strings,
         "Further host names under which `serve --http` may be reached.", local_only=True),
+    Key("http.tokensFile", "http", "tokens_file", None, _text,
+        "File of the tokens that `serve --http` lets in, each with its projects.", local_only=True),
+    Key("http.requestsPerSecond", "http", "requests_per_second", 20, _positive,
+        "How many requests a second `serve --http` takes of one token.", local_only=True),
+    Key("http.concurrentRequests", "http", "concurrent_requests", 16, _positive,
+        "How many requests of one token `serve --http` works on at once.", local_only=True),
     Key("maxTokens", "serve", "max_tokens", 8_000, _positive,
         "How long an answer may be, in tokens (characters / 4)."),
     Key("store", "store", "kind", "default", _store,

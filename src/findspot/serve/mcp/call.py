@@ -6,7 +6,7 @@ import contextlib
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from findspot.core.config import home_folder
 from findspot.core.errors import FindspotError
@@ -62,11 +62,20 @@ class Call:
         threads: Threads,
         client: Client,
         keep_task: Callable[[Task], None] | None = None,
+        *,
+        read_only: bool = False,
     ) -> None:
         self.client = client
+        self.read_only = read_only
+        """Whether nothing may come of this call but an answer."""
         self._library = library
         self._threads = threads
         self._keep_task = keep_task
+
+    def seen(self, folders: list[Path]) -> list[Path]:
+        """Those of a client's folders that its token is for."""
+        grant = self.client.grant
+        return folders if grant is None else [folder for folder in folders if grant.covers(folder)]
 
     def go_on_as_task(self) -> None:
         """From here on the client need not wait, if it can do without."""
@@ -76,13 +85,22 @@ class Call:
 
     async def quick(self, work: Callable[[Engine], T]) -> T:
         """Run what is over soon."""
-        return await in_thread(lambda: work(self._library.open()), self._threads.quick)
+        return await in_thread(lambda: work(self._engine()), self._threads.quick)
 
     async def patient(self, work: Callable[[Engine], T]) -> T:
         """Run what may have to wait for a language model; no search waits with it."""
-        return await in_thread(lambda: work(self._library.open()), self._threads.patient)
+        return await in_thread(lambda: work(self._engine()), self._threads.patient)
 
     async def long(self, work: Callable[[Reporter, CancelToken], T], *, told: bool = True) -> T:
         """Run what takes long, with progress for the client; stopped when the call is cancelled."""
         self.go_on_as_task()
         return await in_long_thread(work, self._threads.long, self.client, told=told)
+
+    def _engine(self) -> Engine:
+        """The engine, or as much of it as the client's token is for."""
+        engine, grant = self._library.open(), self.client.grant
+        if grant is None or grant.everything:
+            return engine
+        from findspot.serve.mcp.allowed import AllowedEngine
+
+        return cast("Engine", AllowedEngine(engine, grant))

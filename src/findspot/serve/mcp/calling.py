@@ -12,6 +12,7 @@ from mcp.shared.exceptions import MCPError
 from findspot.core.errors import FindspotError
 from findspot.core.log import get_logger
 from findspot.serve.mcp import taskwire
+from findspot.serve.mcp.access import OPEN, Terms
 from findspot.serve.mcp.call import Call, Library
 from findspot.serve.mcp.client import Client, InputNeededError
 from findspot.serve.mcp.content import wire_result
@@ -28,8 +29,9 @@ Context = ServerRequestContext[Any, Any]
 class Calls:
     """Answers calls of tools, each in the way its client asks for."""
 
-    def __init__(self, library: Library, tasks: Tasks) -> None:
+    def __init__(self, library: Library, tasks: Tasks, terms: Terms = OPEN) -> None:
         self._library = library
+        self._terms = terms
         self._tasks = tasks
         self._threads = Threads()
 
@@ -48,7 +50,9 @@ class Calls:
             return needed.result
 
     def call(self, client: Client) -> Call:
-        return Call(self._library, self._threads, client, self._keep)
+        if self._terms.guarded and client.grant is None:
+            raise MCPError(types.INVALID_REQUEST, "A valid bearer token is required")
+        return Call(self._library, self._threads, client, self._keep, read_only=self._terms.read_only)
 
     def _keep(self, task: Task) -> None:
         try:

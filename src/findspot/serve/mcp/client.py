@@ -27,6 +27,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from findspot.core.errors import LanguageModelError
 from findspot.core.log import get_logger
 from findspot.llm.protocol import Prompt, Sample
+from findspot.serve.mcp.access import IN_SCOPE, Grant
 from findspot.serve.mcp.tasks import Task
 
 _log = get_logger("mcp")
@@ -77,6 +78,11 @@ class Client:
         self._heard: dict[str, types.InputResponse] = {**earlier, **(heard or {})}
         self._roots: list[Path] | None = None
         self.task: Task | None = None
+
+    @property
+    def grant(self) -> Grant | None:
+        """What the request's token allows; None on a server without tokens."""
+        return grant_of(self._context)
 
     @property
     def memory(self) -> dict[str, Any]:
@@ -233,6 +239,12 @@ async def sample(client: Client, prompt: Prompt) -> str:
     if answer is None or not isinstance(answer.content, types.TextContent):
         raise LanguageModelError("client: its answer holds no text")
     return answer.content.text
+
+
+def grant_of(context: ServerRequestContext[Any, Any]) -> Grant | None:
+    """The grant that a request came in with."""
+    found: Grant | None = getattr(context.request, "scope", {}).get(IN_SCOPE)
+    return found
 
 
 def key_of(question: str) -> str:

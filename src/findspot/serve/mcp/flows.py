@@ -75,10 +75,14 @@ async def from_index(
         raise
     except IndexNotFoundError as missing:
         target = found[-1]
+        if call.read_only:
+            raise PathNotIndexedError(target.named, missing) if by_path else missing from None
         question = f"{missing.user_message}\n{target.project.root}"
         if await call.client.agrees(question) is not Reply.YES:
             raise PathNotIndexedError(target.named, missing) if by_path else missing from None
     except IndexCorruptError:
+        if call.read_only:
+            raise
         target = found[-1]
     await index(call, target.project, {"projectPath": str(target.project.root)})
     return await call.quick(lambda _: work(target))

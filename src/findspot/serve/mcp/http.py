@@ -8,19 +8,23 @@ token is required.
 from __future__ import annotations
 
 import contextlib
-import hmac
 import socket
 import sys
+from pathlib import Path
 
 import uvicorn
+from anyio import to_thread
 from mcp.server.transport_security import TransportSecuritySettings
-from starlette.responses import JSONResponse
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp
 
-from findspot.core.config import home_folder, is_loopback
+from findspot.core.config import HttpSettings, home_folder, is_loopback
 from findspot.core.errors import InvalidArgumentError
 from findspot.core.log import configure, log_to
+from findspot.serve.mcp.access import Grants, Terms, granted_all
 from findspot.serve.mcp.call import Library
+from findspot.serve.mcp.gate import Gate
+from findspot.serve.mcp.limits import Limits
+from findspot.serve.mcp.metrics import Meter, index_figures
 from findspot.serve.mcp.offers import Offers
 from findspot.serve.mcp.registry import Registry
 from findspot.serve.mcp.same_id import OneIdAtATime
@@ -36,43 +40,28 @@ _LOOPBACK_NAMES = ("127.0.0.1", "localhost", "[::1]")
 _SHUTDOWN_S = 3
 
 
-class Guarded:
-    """The server behind its token."""
-
-    def __init__(self, app: ASGIApp, token: str) -> None:
-        self._app = app
-        self._expected = f"Bearer {token}".encode()
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and not self._admits(scope):
-            challenge = {"WWW-Authenticate": "Bearer"}
-            refusal = JSONResponse({"error": "a valid bearer token is required"}, 401, challenge)
-            await refusal(scope, receive, send)
-            return
-        await self._app(scope, receive, send)
-
-    def _admits(self, scope: Scope) -> bool:
-        given = [value for name, value in scope["headers"] if name == b"authorization"]
-        return len(given) == 1 and hmac.compare_digest(given[0], self._expected)
-
-
-def run(address: str, token: str | None = None) -> None:
+def run(
+    address: str, token: str | None = None, tokens: str | None = None, *, read_only: bool = False
+) -> None:
     """Serve until a signal comes; the address goes to standard error once it is bound."""
     configure()
     with contextlib.suppress(OSError):  # standard error has to do where no file can be written
         log_to(home_folder() / "logs")
     settings = settings_here().http
     host, port = parse_address(address)
-    token = token or settings.token
-    if not is_loopback(host) and not token:
+    grants = _grants(settings, token, tokens)
+    if not is_loopback(host) and grants is None:
         raise InvalidArgumentError(
             f"Serving on {host} needs a token: other machines could read your code.",
-            hint="Set FINDSPOT_HTTP_TOKEN, or serve on 127.0.0.1.",
+            hint="Set FINDSPOT_HTTP_TOKEN or name a file of tokens with --tokens, or serve on 127.0.0.1.",
         )
+    several = bool(tokens or settings.tokens_file)
+    limits = Limits(settings.requests_per_second, settings.concurrent_requests) if several else None
     library = Library()
     try:
         with _listening(host, port) as listener:
-            app = make_app(all_tools(), library, (host, *settings.allowed_hosts), token)
+            hosts = (host, *settings.allowed_hosts)
+            app = make_app(all_tools(), library, hosts, grants, limits=limits, read_only=read_only)
             shown = host if ":" not in host else f"[{host}]"
             sys.stderr.write(f"Findspot serves at http://{shown}:{listener.getsockname()[1]}{PATH}\n")
             sys.stderr.flush()
@@ -85,8 +74,11 @@ def make_app(
     registry: Registry,
     library: Library,
     hosts: tuple[str, ...] = (),
-    token: str | None = None,
+    grants: Grants | None = None,
     offers: Offers = OFFERS,
+    *,
+    limits: Limits | None = None,
+    read_only: bool = False,
 ) -> ASGIApp:
     """The whole server as an ASGI application."""
     names = dict.fromkeys((*_LOOPBACK_NAMES, *hosts))
@@ -94,14 +86,29 @@ def make_app(
         allowed_hosts=[entry for name in names for entry in (name, f"{name}:*")],
         allowed_origins=[entry for name in names for entry in (f"http://{name}", f"http://{name}:*")],
     )
-    served = make_server(registry, library, offers).streamable_http_app(
+    meter, terms = Meter(), Terms(read_only, guarded=grants is not None)
+    server = make_server(registry, library, offers, meter, terms)
+    served = server.streamable_http_app(
         streamable_http_path=PATH,
         max_request_body_size=MAX_BODY_BYTES,
         max_sessions=MAX_SESSIONS,
         transport_security=security,
     )
-    app = OneIdAtATime(served, MAX_BODY_BYTES)
-    return Guarded(app, token) if token else app
+    meter.sessions = lambda: len(server.session_manager._server_instances)
+
+    async def metrics() -> str:
+        return meter.page(await to_thread.run_sync(lambda: index_figures(library.open())))
+
+    return Gate(OneIdAtATime(served, MAX_BODY_BYTES), meter, metrics, security, grants=grants, limits=limits)
+
+
+def _grants(settings: HttpSettings, token: str | None, tokens: str | None) -> Grants | None:
+    """Who is let in: the one token, those of a file, or both; None where nobody has to show one."""
+    single, listed = token or settings.token, tokens or settings.tokens_file
+    if not single and not listed:
+        return None
+    fixed = [granted_all("token", single)] if single else []
+    return Grants(fixed, Path(listed).expanduser() if listed else None)
 
 
 def parse_address(address: str) -> tuple[str, int]:

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from findspot.core.errors import PathNotFoundError, ProjectNotDetectedError
-from findspot.core.paths import project_root
 from findspot.serve.mcp.call import Call
 
 if TYPE_CHECKING:
@@ -66,7 +65,7 @@ async def _locator(call: Call, given: str | None, exact: bool) -> Callable[[Engi
     """How to find the project; the client is asked for its roots only where they matter."""
     if given is not None and (given.startswith("~") or Path(given).is_absolute()):
         return lambda engine: _named(engine, given, Path(given), exact)
-    roots = await call.client.roots()
+    roots = call.seen(await call.client.roots())
     if given is not None:
         base = roots[0] if roots else Path()
         return lambda engine: _named(engine, given, base / given, exact)
@@ -79,7 +78,7 @@ def _named(engine: Engine, given: str, path: Path, exact: bool) -> Target:
     if _INDEX_ID.fullmatch(given) and (project := engine.with_id(given)):
         return Target(project, given)
     try:
-        folder = project_root(path)
+        folder = engine.folder(path)
     except PathNotFoundError:
         raise PathNotFoundError(given) from None
     return Target(engine.project(folder), given) if exact else _around(engine, folder, given)
@@ -93,7 +92,7 @@ def _around(engine: Engine, folder: Path, named: str) -> Target:
 
 def _of_roots(engine: Engine, roots: list[Path]) -> Target:
     """The client's first root that is indexed, else its first root."""
-    folders = [project_root(root) for root in roots]
+    folders = [engine.folder(root) for root in roots]
     folder = next((folder for folder in folders if engine.indexed_root(folder)), folders[0])
     return _around(engine, folder, str(folder))
 

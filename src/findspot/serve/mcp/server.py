@@ -18,21 +18,24 @@ from findspot.core.errors import ProjectNotDetectedError
 from findspot.core.paths import index_folder
 from findspot.discover.root import find_root
 from findspot.serve.mcp import resources
+from findspot.serve.mcp.access import OPEN, Terms
 from findspot.serve.mcp.call import Library
 from findspot.serve.mcp.calling import Calls
-from findspot.serve.mcp.client import forget_roots
+from findspot.serve.mcp.client import forget_roots, grant_of
 from findspot.serve.mcp.content import wire_tool
 from findspot.serve.mcp.instructions import INSTRUCTIONS
+from findspot.serve.mcp.metrics import Meter
 from findspot.serve.mcp.offering import Offering
 from findspot.serve.mcp.offers import Offers
 from findspot.serve.mcp.projects import working_folder
 from findspot.serve.mcp.prompts import PROMPTS
-from findspot.serve.mcp.registry import Registry
+from findspot.serve.mcp.registry import Registry, Tool
 from findspot.serve.mcp.resources import PLACES
 from findspot.serve.mcp.tasks import Tasks
 from findspot.serve.mcp.taskwire import TaskMethods
 
 NAME = "findspot"
+PROJECT_TOOLSET = "project"
 
 Context = ServerRequestContext[Any, Any]
 
@@ -40,24 +43,36 @@ Context = ServerRequestContext[Any, Any]
 OFFERS = Offers(PLACES, resources.read, PROMPTS, resources.complete)
 
 
-def make_server(registry: Registry, library: Library, offers: Offers = OFFERS) -> Server[Any]:
+def make_server(
+    registry: Registry,
+    library: Library,
+    offers: Offers = OFFERS,
+    meter: Meter | None = None,
+    terms: Terms = OPEN,
+) -> Server[Any]:
     """A server of these tools; how it is reached is the transport's matter."""
     tasks = Tasks()
-    calls = Calls(library, tasks)
+    calls = Calls(library, tasks, terms)
+    meter = meter or Meter()
     toolsets = settings_here().serve.toolsets
 
-    async def list_tools(_: Context, __: types.PaginatedRequestParams | None) -> types.ListToolsResult:
+    async def list_tools(context: Context, _: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         nonlocal toolsets  # what was listed last is what can be called
         serve = settings_here().serve
         toolsets, enhanced = serve.toolsets, serve.enhanced_tool_descriptions
-        tools = registry.offered(toolsets)
+        tools = [tool for tool in registry.offered(toolsets) if _refusal(context, tool, terms) is None]
         return types.ListToolsResult(tools=[wire_tool(tool, enhanced=enhanced) for tool in tools])
 
     async def call_tool(context: Context, params: types.CallToolRequestParams) -> Any:
         tool = registry.find(params.name, toolsets)
         if tool is None:
             raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {params.name}")
-        return await calls.answer(context, tool, params)
+        with meter.call(tool.name) as outcome:
+            if (refusal := _refusal(context, tool, terms)) is not None:
+                raise MCPError(types.INVALID_PARAMS, refusal)
+            result = await calls.answer(context, tool, params)
+            outcome.failed = isinstance(result, dict) and bool(result.get("isError"))
+            return result
 
     async def roots_changed(context: Context, _: types.NotificationParams) -> None:
         forget_roots(context)
@@ -82,6 +97,17 @@ def make_server(registry: Registry, library: Library, offers: Offers = OFFERS) -
     TaskMethods(tasks).register(server)
     Offering(offers, calls.call).register(server)
     return server
+
+
+def _refusal(context: Context, tool: Tool, terms: Terms) -> str | None:
+    """Why a tool is not offered to a client, if it is not."""
+    if terms.read_only and not tool.annotations["readOnlyHint"]:
+        return f"{tool.name} changes what is indexed, and this server is read-only."
+    grant = grant_of(context)
+    if grant is not None and not grant.everything and tool.toolset != PROJECT_TOOLSET:
+        # The other tools answer from what belongs to no project: a token for some has no part in it.
+        return f"{tool.name} is not among the tools of this token."
+    return None
 
 
 def settings_here() -> Settings:

@@ -14,6 +14,7 @@ from mcp_types.methods import serialize_server_result
 from mcp_types.version import LATEST_MODERN_VERSION, MODERN_PROTOCOL_VERSIONS
 
 from findspot.core.errors import CancelledError
+from findspot.serve.mcp.client import grant_of
 from findspot.serve.mcp.content import wire_result
 from findspot.serve.mcp.failures import failed
 from findspot.serve.mcp.tasks import POLL_INTERVAL_MS, Question, Status, Task, Tasks
@@ -38,9 +39,10 @@ class _UpdateParams(_TaskParams):
 
 
 def owner_of(context: Context) -> str | None:
-    """Whose tasks a request may see: its connection's, or those of nobody where there is none."""
+    """Whose tasks a request may see: its connection's; without one its token's, or those of nobody."""
     if context.protocol_version in MODERN_PROTOCOL_VERSIONS:
-        return None
+        grant = grant_of(context)
+        return None if grant is None else grant.name
     owned = context.session._connection.state
     return str(owned.setdefault(_OWNER, uuid.uuid4().hex))
 

@@ -1,0 +1,168 @@
+"""Who may ask a team's server, and about which projects.
+
+A tokens file holds hashes, not tokens, each with projects by path or id:
+`{"tokens": [{"name": "ci", "sha256": "…", "projects": ["/srv/shop"]}]}`; `"*"` in the place of the list
+stands for every project. Edits count with the next request.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from findspot.core.errors import FindspotError, InvalidArgumentError
+from findspot.core.files import read_json
+from findspot.core.log import get_logger
+from findspot.core.paths import LEGACY_INDEX_HASH_CHARS, index_key
+
+_log = get_logger("access")
+
+IN_SCOPE = "findspot.grant"
+"""Where a request carries the grant of its token."""
+
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+_INDEX_ID = re.compile(r"[0-9a-f]{16}(?:[0-9a-f]{16})?")
+_WANTED = 'entries such as {"name": "ci", "sha256": "64 hex digits", "projects": ["/srv/shop"]}, or "*"'
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """On what terms a server answers."""
+
+    read_only: bool = False
+    guarded: bool = False
+    """Whether a request must have come with a token."""
+
+
+OPEN = Terms()
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """What one token allows; without a list of projects, everything."""
+
+    name: str
+    digest: bytes
+    paths: frozenset[Path] = frozenset()
+    """As they were written, and as they are: links are followed once, when the file is read."""
+    ids: frozenset[str] = frozenset()
+    everything: bool = False
+
+    def allows(self, root: Path) -> bool:
+        """Whether this very folder is a granted project; nothing on disk is looked at."""
+        if self.everything or root in self.paths:
+            return True
+        key = index_key(root)
+        return bool(self.ids) and not self.ids.isdisjoint((key, key[:LEGACY_INDEX_HASH_CHARS]))
+
+    def covers(self, folder: Path) -> bool:
+        """Whether a folder is a granted project or inside one."""
+        return any(self.allows(around) for around in (folder, *folder.parents))
+
+    def knows(self, identity: str) -> bool:
+        """Whether an index's id is that of a granted project."""
+        keys = {key for path in self.paths for key in _ids_of(path)}
+        return self.everything or identity in self.ids or identity in keys
+
+
+def granted_all(name: str, token: str) -> Grant:
+    """The grant of a server's one token."""
+    return Grant(name, _digest(token.encode()), everything=True)
+
+
+class Grants:
+    """Every token that is let in."""
+
+    def __init__(self, fixed: Sequence[Grant] = (), file: Path | None = None) -> None:
+        self._fixed = tuple(fixed)
+        self._file = file
+        self._stamp = _stamp(file)
+        self._listed = read_grants(file) if file else ()
+
+    def of(self, token: bytes) -> Grant | None:
+        """The grant of a token; every known one is compared, in the same time whichever it is."""
+        self._refresh()
+        given, found = _digest(token), None
+        for grant in (*self._fixed, *self._listed):
+            if hmac.compare_digest(grant.digest, given):
+                found = grant
+        return found
+
+    def _refresh(self) -> None:
+        """Read the file again if it is another; one that cannot be read changes nothing."""
+        if self._file is None or (stamp := _stamp(self._file)) == self._stamp:
+            return
+        self._stamp = stamp
+        try:
+            self._listed = read_grants(self._file)
+        except FindspotError as error:
+            _log.error("the tokens stay as they were: %s", error.developer_message)
+
+
+def read_grants(file: Path) -> tuple[Grant, ...]:
+    """The grants that a tokens file lists."""
+    try:
+        content = read_json(file)
+    except (OSError, ValueError) as error:
+        raise InvalidArgumentError(f"The tokens file {file} cannot be read.", str(error)) from None
+    entries = content.get("tokens") if isinstance(content, dict) else None
+    if not isinstance(entries, list):
+        raise _invalid(file, "it holds no list 'tokens'")
+    grants = tuple(_grant(file, number, entry) for number, entry in enumerate(entries, 1))
+    if len({grant.name for grant in grants}) < len(grants):
+        raise _invalid(file, "two entries have one name")
+    return grants
+
+
+def _grant(file: Path, number: int, entry: Any) -> Grant:
+    """One entry; what is wrong is told by its number, so that no hash gets into a log."""
+    fields = entry if isinstance(entry, dict) else {}
+    name, sha256, projects = (fields.get(field) for field in ("name", "sha256", "projects"))
+    if not isinstance(name, str) or not name or not isinstance(sha256, str):
+        raise _invalid(file, f"entry {number} has no name or no sha256")
+    if not _SHA256.fullmatch(sha256.lower()):
+        raise _invalid(file, f"the sha256 of entry {number} is not 64 hexadecimal digits")
+    digest = bytes.fromhex(sha256)
+    if projects == "*":
+        return Grant(name, digest, everything=True)
+    if not isinstance(projects, list) or not all(isinstance(project, str) for project in projects):
+        raise _invalid(file, f"the projects of entry {number} are no list of paths and ids")
+    return Grant(name, digest, *_told_apart(projects))
+
+
+def _told_apart(projects: Iterable[str]) -> tuple[frozenset[Path], frozenset[str]]:
+    ids = frozenset(project for project in projects if _INDEX_ID.fullmatch(project))
+    written = [lexical(project) for project in projects if project not in ids]
+    return frozenset((*written, *(path.resolve() for path in written))), ids
+
+
+def lexical(path: str | Path) -> Path:
+    """A path by its spelling alone."""
+    return Path(os.path.abspath(os.path.expanduser(path)))  # noqa: PTH100, PTH111  pathlib's look at the disk
+
+
+def _ids_of(path: Path) -> tuple[str, str]:
+    key = index_key(path)
+    return key, key[:LEGACY_INDEX_HASH_CHARS]
+
+
+def _digest(token: bytes) -> bytes:
+    return hashlib.sha256(token).digest()
+
+
+def _stamp(file: Path | None) -> tuple[int, int, int] | None:
+    try:
+        found = file.stat() if file else None
+    except OSError:
+        return None
+    return (found.st_mtime_ns, found.st_size, found.st_ino) if found else None
+
+
+def _invalid(file: Path, what: str) -> InvalidArgumentError:
+    return InvalidArgumentError(f"The tokens file {file} is not valid: {what}.", hint=f"It wants {_WANTED}.")

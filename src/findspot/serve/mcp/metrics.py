@@ -1,0 +1,126 @@
+"""Figures of a running server, in the text format that Prometheus reads."""
+
+from __future__ import annotations
+
+import time
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from findspot import __version__
+from findspot.core.errors import FindspotError
+
+if TYPE_CHECKING:
+    from findspot.engine import Engine
+
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+_BOUNDS_S = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+"""From a search in a small index to research with a language model."""
+
+_UPDATED = "%Y-%m-%dT%H:%M:%SZ"
+
+
+class Outcome:
+    """How a call is going to be counted."""
+
+    failed = False
+
+
+@dataclass(slots=True)
+class _Latency:
+    buckets: list[int] = field(default_factory=lambda: [0] * (len(_BOUNDS_S) + 1))
+    total_s: float = 0.0
+
+
+class Meter:
+    """Counts calls and refusals; written by one event loop."""
+
+    def __init__(self) -> None:
+        self._calls: Counter[tuple[str, str]] = Counter()
+        self._refused: Counter[str] = Counter()
+        self._latencies: dict[str, _Latency] = {}
+        self.sessions: Callable[[], int] = lambda: 0
+
+    @contextmanager
+    def call(self, tool: str) -> Iterator[Outcome]:
+        """One call of a tool; it failed if it raises, or says so."""
+        outcome, started = Outcome(), time.perf_counter()
+        try:
+            yield outcome
+        except BaseException:
+            outcome.failed = True
+            raise
+        finally:
+            self._note(tool, "error" if outcome.failed else "ok", time.perf_counter() - started)
+
+    def refused(self, reason: str) -> None:
+        """A request that did not get as far as a tool."""
+        self._refused[reason] += 1
+
+    def page(self, indexes: Iterable[tuple[str, int, float]]) -> str:
+        """All figures; of each index its project, generation and age in seconds."""
+        lines = [
+            *_head("build_info", "gauge", "Which version runs"),
+            _line("build_info", 1, version=__version__),
+            *_head("requests_total", "counter", "Calls of tools, by outcome"),
+            *(_line("requests_total", n, tool=t, outcome=o) for (t, o), n in sorted(self._calls.items())),
+            *_head("request_seconds", "histogram", "How long calls took"),
+            *(line for tool in sorted(self._latencies) for line in self._histogram(tool)),
+            *_head("refused_total", "counter", "Requests turned away, by reason"),
+            *(_line("refused_total", n, reason=reason) for reason, n in sorted(self._refused.items())),
+            *_head("sessions", "gauge", "Sessions that are open"),
+            _line("sessions", self.sessions()),
+        ]
+        known = sorted(indexes)
+        lines += _head("index_generation", "gauge", "Commits of an index that is open here")
+        lines += [_line("index_generation", number, project=project) for project, number, _ in known]
+        lines += _head("index_age_seconds", "gauge", "Since the last change of an index")
+        lines += [_line("index_age_seconds", age, project=project) for project, _, age in known]
+        return "\n".join(lines) + "\n"
+
+    def _note(self, tool: str, outcome: str, seconds: float) -> None:
+        self._calls[tool, outcome] += 1
+        latency = self._latencies.setdefault(tool, _Latency())
+        latency.buckets[bisect_left(_BOUNDS_S, seconds)] += 1
+        latency.total_s += seconds
+
+    def _histogram(self, tool: str) -> Iterator[str]:
+        latency, count = self._latencies[tool], 0
+        for bound, number in zip((*map(str, _BOUNDS_S), "+Inf"), latency.buckets, strict=True):
+            count += number
+            yield _line("request_seconds_bucket", count, tool=tool, le=bound)
+        yield _line("request_seconds_sum", latency.total_s, tool=tool)
+        yield _line("request_seconds_count", count, tool=tool)
+
+
+def index_figures(engine: Engine) -> list[tuple[str, int, float]]:
+    """Project, generation and age of every index that is open; one that cannot be read is left out."""
+    found = []
+    for project in engine.opened():
+        try:
+            with project.store.snapshot() as snapshot:
+                updated, generation = snapshot.meta().get("updated_at", ""), snapshot.generation
+            changed = datetime.strptime(updated, _UPDATED).replace(tzinfo=UTC)
+        except (FindspotError, ValueError):
+            continue
+        age_s = (datetime.now(UTC) - changed).total_seconds()
+        found.append((str(project.root), generation, max(0.0, age_s)))
+    return found
+
+
+def _head(name: str, kind: str, meaning: str) -> list[str]:
+    return [f"# HELP findspot_{name} {meaning}", f"# TYPE findspot_{name} {kind}"]
+
+
+def _line(name: str, value: float, **labels: str) -> str:
+    told = ",".join(f'{label}="{_escaped(text)}"' for label, text in labels.items())
+    return f"findspot_{name}{{{told}}} {value:g}" if told else f"findspot_{name} {value:g}"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
