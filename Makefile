@@ -2,22 +2,28 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+READY := $(VENV)/.ready
 STAMP := $(VENV)/.installed
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable
 
 .PHONY: help try test test-all check format bench-speed bench-quality soak clean
 
 help:  ## Show the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-$(STAMP): pyproject.toml
+$(READY): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit("Findspot needs Python 3.11 or newer; set PYTHON=") if sys.version_info < (3, 11) else 0'
 	@test -d $(VENV) || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	$(PIP) .
 	@touch $@
 
-try: $(STAMP)  ## Install, index this repository, and ask it a question
+$(STAMP): $(READY)
+	$(PIP) '.[dev]'
+	@touch $@
+
+try: $(READY)  ## Install, index this repository, and ask it a question
 	$(BIN)/findspot index .
-	$(BIN)/findspot search "how is a crashed writer's lock recovered" --limit 3
+	$(BIN)/findspot search "how is a crashed writer's lock recovered" --limit 1
 
 test: $(STAMP)  ## Run every test that needs only Python (and git)
 	$(BIN)/python -m pytest -m "not programs" -n auto
