@@ -49,6 +49,15 @@ def test_long_lines_are_cut_to_the_width(findspot: Program, make_project: object
     assert line.endswith("…")
 
 
+def test_a_line_that_is_cut_keeps_the_colours_of_the_next(findspot: Program, make_project: object) -> None:
+    source = f"def wide():\n    text = '{'x' * 300}'\n    return text\n"
+    root = make_project(**{"src/long.py": source})  # type: ignore[operator]
+    assert findspot("index", root).code == 0
+    env = NO_PAGER | {"COLUMNS": "60"}
+    shown = findspot.on_terminal("search", "wide", answers={}, whole=True, cwd=root, env=env).err
+    assert "\x1b[34mreturn\x1b[0m" in shown
+
+
 def test_long_answers_go_through_the_pager(shared: Program, script: tuple[Path, Path]) -> None:
     program, seen = script
     env = {"PAGER": str(program), "KEEP": "1"}

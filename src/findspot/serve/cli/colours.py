@@ -30,12 +30,13 @@ def source_lines(
     lines: Sequence[str], language: str, marked: re.Pattern[str] | None, width: int | None = None
 ) -> list[str]:
     """The lines, safe for a terminal, coloured where it wants colours, cut to a width."""
-    safe = [_shortened(output.clean(line.rstrip("\r").replace("\t", TAB)), width) for line in lines]
+    safe = [output.clean(line.rstrip("\r").replace("\t", TAB)) for line in lines]
+    shown = [_shortened(line, width) for line in safe]
     if not output.wants_colour(sys.stdout):
-        return safe
+        return shown
+    styles = _syntax(safe, language)  # of whole lines: a string that is cut would seem to go on
     return [
-        "".join(_painted(line, spans, marked))
-        for line, spans in zip(safe, _syntax(safe, language), strict=True)
+        "".join(_painted(line, spans[: len(line)], marked)) for line, spans in zip(shown, styles, strict=True)
     ]
 
 
