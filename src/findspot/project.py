@@ -56,6 +56,7 @@ from findspot.embed.protocol import Embedder, model_name
 from findspot.embed.registry import OpenEmbedder, two_speeds
 from findspot.indexing import pipeline
 from findspot.indexing.spare import SparePool
+from findspot.indexing.spread import RayWorkers
 from findspot.research.model import DEFAULT_DEPTH, Findings, Focus, Inquiry
 from findspot.research.researcher import Researcher
 from findspot.search.changes import limited
@@ -148,6 +149,8 @@ class Project:
     ) -> IndexReport:
         check_kind(self.store, self._flags.get("store"))
         run = self._run(force=force, allow_large=allow_large, progress=progress, cancel=cancel)
+        if run.settings.chunk.workers:  # a cluster is for whole projects: saved files are cut here
+            run.workers = RayWorkers(run.settings.chunk.workers)
         try:
             report = self._apply(run)
         except FindspotError as error:

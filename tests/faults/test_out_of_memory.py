@@ -43,8 +43,8 @@ def job(tmp_path: Path) -> Job:
 def test_it_goes_on_with_less(tmp_path: Path, job: Job) -> None:
     setup = Setup(Roots(tmp_path), "local:static", "syntax", 1 << 20)
     model = open_embedder("local:static")
-    whole = worker._outcome(job, setup, model)
-    by_parts = worker._outcome(job, setup, Small(model, 2))  # type: ignore[arg-type]
+    whole = worker.outcome(job, setup, model)
+    by_parts = worker.outcome(job, setup, Small(model, 2))  # type: ignore[arg-type]
     assert isinstance(whole, Indexed)
     assert len(whole.record.chunks) > 4
     assert by_parts == whole
@@ -52,6 +52,6 @@ def test_it_goes_on_with_less(tmp_path: Path, job: Job) -> None:
 
 def test_and_says_so_when_nothing_is_small_enough(tmp_path: Path, job: Job) -> None:
     setup = Setup(Roots(tmp_path), "local:static", "syntax", 1 << 20)
-    outcome = worker._outcome(job, setup, Small(open_embedder("local:static"), 0))  # type: ignore[arg-type]
+    outcome = worker.outcome(job, setup, Small(open_embedder("local:static"), 0))  # type: ignore[arg-type]
     assert isinstance(outcome, Rejected)
     assert "not enough memory" in outcome.skip.detail

@@ -5,9 +5,13 @@ Kept apart from the worker, so that the indexing process never loads a parser.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from typing import Protocol
 
 from findspot.core.model import Skip, SourceFile
+from findspot.core.progress import CancelToken
 from findspot.core.roots import Roots
 from findspot.store.records import FileRecord
 
@@ -63,3 +67,17 @@ class Rejected:
 
 
 Outcome = Indexed | Unchanged | Rejected
+
+
+class Pool(Protocol):
+    """Whoever reads, cuts and embeds: processes of this machine, or those of a cluster."""
+
+    def run(self, jobs: Iterable[Job], cancel: CancelToken) -> Iterator[Outcome]:
+        """The outcome of every job, in the order they finish."""
+
+
+class Workers(Protocol):
+    """Lends a pool for one run."""
+
+    def lend(self, setup: Setup, size: int) -> AbstractContextManager[Pool]:
+        """A pool of about that many workers."""

@@ -24,7 +24,7 @@ from findspot.embed.registry import open_embedder, provider_named
 from findspot.indexing.adoption import adopt
 from findspot.indexing.delta import Delta, compare, outermost
 from findspot.indexing.embedding import embedded, renew_vectors
-from findspot.indexing.messages import Indexed, Job, Outcome, Setup, Unchanged
+from findspot.indexing.messages import Indexed, Job, Outcome, Setup, Unchanged, Workers
 from findspot.indexing.pool import worker_count
 from findspot.indexing.spare import SparePool
 from findspot.store.index import IndexStore
@@ -63,7 +63,7 @@ class Run:
     progress: ProgressSink = ignore_progress
     cancel: CancelToken = field(default_factory=CancelToken)
     commit_s: float = COMMIT_S
-    workers: SparePool = field(default_factory=SparePool)
+    workers: Workers = field(default_factory=SparePool)
     started_ns: int = field(default_factory=time.time_ns)
     created: bool = False
     indexed: int = 0

@@ -46,7 +46,7 @@ class WorkerPool:
 
     def run(self, jobs: Iterable[Job], cancel: CancelToken) -> Iterator[Outcome]:
         """The outcome of every job, in the order they finish."""
-        batches = _batches(jobs)
+        batches = batches_of(jobs)
         retry: deque[Job] = deque()
         waiting = True
         while True:
@@ -152,7 +152,8 @@ def _lost(job: Job, hung: bool) -> Rejected:
     return Rejected(Skip(job.file.path, reason, detail), job.file)
 
 
-def _batches(jobs: Iterable[Job]) -> Iterator[list[Job]]:
+def batches_of(jobs: Iterable[Job]) -> Iterator[list[Job]]:
+    """What a worker is given at a time."""
     batch: list[Job] = []
     size = 0
     for job in jobs:

@@ -34,9 +34,9 @@ _FEW = 4
 """Chunks embedded at a time where memory ran out before: a few kilobytes of text."""
 
 
-def process(job: Job, setup: Setup, embedder: Embedder) -> Outcome:
-    """Index one file: read → check → cut → tokenise → embed."""
-    data = read_file(setup.root, job.file, setup.max_file_bytes)
+def process(job: Job, setup: Setup, embedder: Embedder, content: bytes | None = None) -> Outcome:
+    """Index one file: read (unless its content came along) → check → cut → tokenise → embed."""
+    data = read_file(setup.root, job.file, setup.max_file_bytes) if content is None else content
     if isinstance(data, Skip):
         return Rejected(data, job.file)
     sha256 = content_hash(data)
@@ -100,8 +100,7 @@ def _keywords(chunk: Chunk) -> str:
 def serve(source: BinaryIO, sink: BinaryIO) -> None:
     """Answer each job with its outcome, in order, until the input ends."""
     setup: Setup = pickle.load(source)
-    later = setup.revision is not None
-    embedder = LaterEmbedder(setup.provider, setup.revision or "") if later else open_embedder(setup.provider)
+    embedder = embedder_of(setup)
     sink.write(b"\n" + READY)
     sink.flush()
     while True:
@@ -110,14 +109,21 @@ def serve(source: BinaryIO, sink: BinaryIO) -> None:
         except EOFError:
             return
         for job in jobs:
-            pickle.dump(_outcome(job, setup, embedder), sink, pickle.HIGHEST_PROTOCOL)
+            pickle.dump(outcome(job, setup, embedder), sink, pickle.HIGHEST_PROTOCOL)
             sink.flush()
 
 
-def _outcome(job: Job, setup: Setup, embedder: Embedder) -> Outcome:
+def embedder_of(setup: Setup) -> Embedder:
+    """The model that a worker opens, or what stands for one that embeds in the indexing process."""
+    if setup.revision is not None:
+        return LaterEmbedder(setup.provider, setup.revision)
+    return open_embedder(setup.provider)
+
+
+def outcome(job: Job, setup: Setup, embedder: Embedder, content: bytes | None = None) -> Outcome:
     """One bad file never fails a run: it is told apart from a crash only by being cheaper."""
     try:
-        return process(job, setup, embedder)
+        return process(job, setup, embedder, content)
     except MemoryError:
         skip = Skip(job.file.path, SkipReason.WORKER_CRASHED, "there is not enough memory for this file")
         return Rejected(skip, job.file)

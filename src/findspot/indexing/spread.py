@@ -1,0 +1,218 @@
+"""Workers on other machines: a Ray cluster reads nothing, and cuts and embeds what it is sent.
+
+Files are read here and travel with their jobs, so the cluster needs no shared disk. A worker that dies
+costs a retry; files that keep killing workers are sent one by one, until the one to blame is known.
+Ray is imported when a run is spread, and here only.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import os
+import sys
+from collections import deque
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import contextmanager, redirect_stdout
+from dataclasses import replace
+from functools import lru_cache
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+from findspot.core.errors import FindspotError, InvalidArgumentError
+from findspot.core.files import content_hash
+from findspot.core.log import get_logger
+from findspot.core.model import Skip, SkipReason
+from findspot.core.progress import CancelToken
+from findspot.discover.reading import read_file
+from findspot.indexing.messages import Job, Outcome, Rejected, Setup, Unchanged
+from findspot.indexing.pool import FILE_TIMEOUT_S, batches_of
+
+if TYPE_CHECKING:
+    from findspot.embed.protocol import Embedder
+
+_log = get_logger("spread")
+
+LOCAL = ("local", "ray://local")
+"""A cluster of this machine's own cores, started for the run."""
+
+Sent = tuple[Job, bytes]
+"""A job and its file's content."""
+
+_RETRIES = 1
+"""Of a batch whose worker died, by Ray itself and on another worker; then its files go one by one."""
+
+_AHEAD = 2
+"""Batches under way for each core of the cluster, so that none waits for the next."""
+
+_TICK_S = 0.1
+_STARTS = 3
+"""A local cluster gives itself half a minute to start, which on a busy machine may not do."""
+
+_OBJECTS_BYTES = 256 * 1024 * 1024
+"""Of shared memory for a local cluster: batches are small, where Ray would take a third of the machine."""
+
+
+class RayWorkers:
+    """Lends the workers of one cluster."""
+
+    def __init__(self, address: str) -> None:
+        self._address = address
+
+    @contextmanager
+    def lend(self, setup: Setup, size: int) -> Iterator[RayPool]:
+        """A connection for one run; a cluster that this process is connected to already is used and kept."""
+        ray = _ray()
+        joined = ray.is_initialized()
+        if not joined:
+            _connect(ray, self._address, size)
+        try:
+            with redirect_stdout(sys.stderr):  # Ray tells there of workers that died; answers go there, too
+                yield RayPool(ray, setup)
+        finally:
+            if not joined:
+                ray.shutdown()
+
+
+class RayPool:
+    """A pool whose workers are the tasks of a cluster."""
+
+    def __init__(self, ray: Any, setup: Setup) -> None:
+        self._ray = ray
+        self._setup = ray.put(setup)
+        self._root, self._most_bytes = setup.root, setup.max_file_bytes
+        self._cut = ray.remote(num_cpus=1, max_retries=_RETRIES)(cut_files)
+
+    def run(self, jobs: Iterable[Job], cancel: CancelToken) -> Iterator[Outcome]:
+        """The outcome of every job, in the order they finish."""
+        batches = batches_of(jobs)
+        alone: deque[Sent] = deque()
+        running: dict[Any, list[Sent]] = {}
+        most = _AHEAD * max(1, int(self._ray.cluster_resources().get("CPU", 1)))
+        try:
+            while True:
+                cancel.check()
+                while len(running) < most:
+                    if alone:
+                        batch = [alone.popleft()]
+                    elif (read := next(batches, None)) is not None:
+                        batch = yield from self._read(read)
+                    else:
+                        break
+                    if batch:
+                        running[self._cut.remote(self._setup, batch, _version())] = batch
+                if not running:
+                    return
+                ended, _ = self._ray.wait(list(running), timeout=_TICK_S)
+                for task in ended:
+                    yield from self._outcomes(task, running.pop(task), alone)
+        finally:
+            for task in running:
+                self._ray.cancel(task, force=True)
+
+    def _read(self, jobs: list[Job]) -> Generator[Outcome, None, list[Sent]]:
+        """The files that have to be cut, with their content; what is known without is told at once."""
+        batch: list[Sent] = []
+        for job in jobs:
+            data = read_file(self._root, job.file, self._most_bytes)
+            if isinstance(data, Skip):
+                yield Rejected(data, job.file)
+            elif content_hash(data) == job.known_sha256:
+                yield Unchanged(replace(job.file, size=len(data)))
+            else:
+                batch.append((job, data))
+        return batch
+
+    def _outcomes(self, task: Any, batch: list[Sent], alone: deque[Sent]) -> Iterator[Outcome]:
+        """What a task gave; where its workers kept dying, its files are tried one by one."""
+        errors = self._ray.exceptions
+        try:
+            yield from self._ray.get(task)
+        except (errors.WorkerCrashedError, errors.OutOfMemoryError):
+            _log.warning("workers of the cluster died at %d files", len(batch))
+            if len(batch) > 1:
+                alone.extend(batch)
+                return
+            file = batch[0][0].file
+            detail = "the workers that read this file died, or did not end in time"
+            yield Rejected(Skip(file.path, SkipReason.WORKER_CRASHED, detail), file)
+        except errors.RayError as error:
+            raise FindspotError(
+                "The cluster could not index. What was committed is kept; the next run goes on from there.",
+                f"{type(error).__name__}: {error}"[:500],
+                hint=f"Every node needs Findspot {_version()} and the same Python.",
+            ) from error
+
+
+def cut_files(setup: Setup, batch: list[Sent], wanted: str) -> list[Outcome]:
+    """What runs on the cluster: the outcome of each file of a batch."""
+    from findspot.indexing.worker import outcome
+
+    if wanted != _version():
+        raise RuntimeError(f"this node has Findspot {_version()}, the indexer has {wanted}")
+    embedder = _embedder(setup)
+    outcomes = []
+    for job, content in batch:
+        # A parser that hangs cannot be interrupted; its process ends, and Ray starts another.
+        faulthandler.dump_traceback_later(FILE_TIMEOUT_S, exit=True)
+        try:
+            outcomes.append(outcome(job, setup, embedder, content))
+        finally:
+            faulthandler.cancel_dump_traceback_later()
+    return outcomes
+
+
+@lru_cache(maxsize=1)
+def _version() -> str:
+    return version("findspot")
+
+
+@lru_cache(maxsize=1)
+def _embedder(setup: Setup) -> Embedder:
+    """A worker's model, open for as long as it works for the same run."""
+    from findspot.indexing.worker import embedder_of
+
+    return embedder_of(setup)
+
+
+def _ray() -> Any:
+    # Ray reports its use to its makers unless told not to before it is imported.
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    try:
+        import ray
+    except ImportError as error:
+        raise InvalidArgumentError(
+            "Spreading the indexing needs the package ray.",
+            str(error),
+            hint="Run `pip install 'findspot[ray]'`.",
+        ) from error
+    return ray
+
+
+def _connect(ray: Any, address: str, size: int) -> None:
+    wanted: dict[str, Any] = {"log_to_driver": False, "configure_logging": False}
+    if not address.startswith("ray://") or address in LOCAL:
+        wanted["job_config"] = _own_code_only(ray)
+    if address in LOCAL:
+        wanted |= {"num_cpus": size, "include_dashboard": False, "object_store_memory": _OBJECTS_BYTES}
+    for left in reversed(range(_STARTS if address in LOCAL else 1)):
+        try:
+            ray.init("local" if address in LOCAL else address, **wanted)
+            return
+        except Exception as error:  # Ray raises nothing more precise where a cluster does not start
+            ray.shutdown()
+            if not left:
+                raise InvalidArgumentError(
+                    f"The Ray cluster at '{address}' cannot be reached.",
+                    f"{type(error).__name__}: {error}"[:500],
+                    hint="Give ray://HOST:10001, or `local` for this machine's own cores.",
+                ) from error
+
+
+def _own_code_only(ray: Any) -> Any:
+    """Ray lets workers import from the folder it is started in, which may be the project: not our code."""
+
+    class OwnCodeOnly(ray.job_config.JobConfig):  # type: ignore[misc]
+        def _runtime_env_has_working_dir(self) -> bool:
+            return True
+
+    return OwnCodeOnly()
