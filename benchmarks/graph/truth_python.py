@@ -2,7 +2,8 @@
 
 python -m benchmarks.graph.truth_python FOLDER --pyright COMMAND > truth.jsonl
 
-COMMAND starts the language server, such as `node node_modules/pyright/langserver.index.js --stdio`.
+FOLDER is a checkout of its own: settings for the checker are written into it. COMMAND starts the
+language server, such as `node node_modules/pyright/langserver.index.js --stdio`.
 One JSON object a line: {kind, path, line, name, targets: [{path, line}], resolved}.
 """
 
@@ -19,7 +20,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-SETTINGS = {"python.analysis": {"extraPaths": ["src"], "useLibraryCodeForTypes": True}}
+SETTINGS = {"extraPaths": ["src"], "venvPath": ".", "venv": "none", "reportMissingImports": False}
+"""The project's own packages, and none that happen to be installed here."""
+
 LEFT_OUT = {".git", ".venv", "node_modules", "build", "dist"}
 
 
@@ -30,8 +33,9 @@ class Server:
         pipe = subprocess.PIPE
         self._process = subprocess.Popen(shlex.split(command), stdin=pipe, stdout=pipe)
         self._number = 0
-        asked = {"workspace": {"configuration": True}}
-        self.request("initialize", {"processId": None, "rootUri": root.as_uri(), "capabilities": asked})
+        folders = [{"uri": root.as_uri(), "name": root.name}]
+        asked = {"processId": None, "rootUri": root.as_uri(), "workspaceFolders": folders, "capabilities": {}}
+        self.request("initialize", asked)
         self.notify("initialized", {})
 
     def request(self, method: str, params: dict[str, Any]) -> Any:
@@ -41,10 +45,9 @@ class Server:
             message = self._read()
             if message.get("id") == self._number and "method" not in message:
                 return message.get("result")
-            if "id" in message:  # the server asks for settings: the project comes before what is installed
+            if "id" in message:  # the server asks something: it gets nothing
                 items = message.get("params", {}).get("items", [])
-                found = [SETTINGS.get(item.get("section", "")) for item in items]
-                self._send({"id": message["id"], "result": found})
+                self._send({"id": message["id"], "result": [None] * len(items)})
 
     def notify(self, method: str, params: dict[str, Any]) -> None:
         self._send({"method": method, "params": params})
@@ -102,6 +105,7 @@ def main() -> None:
     )
     options = parser.parse_args()
     root = options.root.resolve()
+    (root / "pyrightconfig.json").write_text(json.dumps(SETTINGS), encoding="utf-8")
     found = []
     for path in sources(root):
         text = path.read_text(encoding="utf-8", errors="replace")
