@@ -39,7 +39,8 @@ class Program:
 
     def start(self, *arguments: str | Path, cwd: Path | None = None, **popen: Any) -> subprocess.Popen[str]:
         environment = {k: v for k, v in os.environ.items() if not k.startswith("FINDSPOT_")}
-        environment |= {"FINDSPOT_HOME": str(self.home), "TERM": "xterm", **popen.pop("env", {})}
+        own = {"FINDSPOT_HOME": str(self.home), "TERM": "xterm", "PAGER": ""}
+        environment |= own | popen.pop("env", {})
         streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | popen
         command = [sys.executable, "-m", "findspot", *map(str, arguments)]
         return subprocess.Popen(

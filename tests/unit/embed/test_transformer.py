@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from bert_files import HIDDEN, LAYERS, WORDS, reference, tensors, write_model, write_safetensors
 
+from bert_files import HIDDEN, LAYERS, WORDS, reference, tensors, write_model, write_safetensors
 from findspot.core.config import HubSettings
 from findspot.core.errors import InvalidArgumentError, ModelUnavailableError, ProviderError
 from findspot.embed import EmbedMode
