@@ -108,7 +108,7 @@ def recall(edges: Iterable[Edge], truth: list[dict[str, Any]], folder: Path) -> 
 def is_definition(folder: Path, target: dict[str, Any]) -> bool:
     """Whether a Python target is a function or class; others were told apart by who made the truth."""
     path = folder / target["path"]
-    return path.suffix != ".py" or definitions(path).get(target["line"]) == target["name"]
+    return path.suffix != ".py" or bool(definitions(path).get(target["line"]) == target["name"])
 
 
 @cache

@@ -34,7 +34,12 @@ class Server:
         self._process = subprocess.Popen(shlex.split(command), stdin=pipe, stdout=pipe)
         self._number = 0
         folders = [{"uri": root.as_uri(), "name": root.name}]
-        asked = {"processId": None, "rootUri": root.as_uri(), "workspaceFolders": folders, "capabilities": {}}
+        asked: dict[str, Any] = {
+            "processId": None,
+            "rootUri": root.as_uri(),
+            "workspaceFolders": folders,
+            "capabilities": {},
+        }
         self.request("initialize", asked)
         self.notify("initialized", {})
 
