@@ -18,6 +18,7 @@ from pathlib import Path
 
 from findspot.chunk import code
 from findspot.core.config import load_settings
+from findspot.core.roots import Roots
 from findspot.discover.walk import walk
 from findspot.embed.registry import open_embedder
 from findspot.indexing.messages import Indexed, Job, Setup
@@ -35,9 +36,9 @@ def main() -> None:
     parser.add_argument("--every", type=int, default=1, help="take every n-th file only")
     options = parser.parse_args()
     files = walk(options.project, policy_of(load_settings())).files[:: options.every]
-    setup = Setup(str(options.project), "local:static", "syntax", 1_000_000)
+    setup = Setup(Roots(options.project), "local:static", "syntax", 1_000_000)
     embedder = open_embedder("local:static")
-    read = code.read_references
+    read = vars(code)["read_references"]
     spent = {True: 0.0, False: 0.0}
     indexed = 0
     with tempfile.TemporaryDirectory() as home:
@@ -46,7 +47,7 @@ def main() -> None:
             writers = {True: with_graph, False: without}
             for number, file in enumerate(files, 1):
                 for graph in (True, False) if number % 2 else (False, True):
-                    code.read_references = read if graph else (lambda *_: None)
+                    vars(code)["read_references"] = read if graph else (lambda *_: None)
                     start = time.process_time()
                     outcome = process(Job(file), setup, embedder)
                     if isinstance(outcome, Indexed):
