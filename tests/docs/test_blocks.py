@@ -1,0 +1,135 @@
+"""What the pages show works: their Python runs, their commands are understood, their links lead somewhere."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+from pages import PAGES, anchors, blocks, links_to_headings, name_of
+
+from contents import write_files
+from findspot.serve.cli.app import findspot as program
+from findspot.serve.cli.configuration_page import configuration_page
+
+TIMEOUT_S = 120
+SEPARATORS = ("|", "&&")
+
+PROJECT = {
+    "src/login.py": '''\
+"""Signing in."""
+
+
+def authenticate(name: str, password: str) -> bool:
+    """Whether a password is that of a customer, by its hash."""
+    # TODO(ana): wait after three failures
+    return hash_password(password) == stored_hash(name)
+
+
+def hash_password(password: str) -> str:
+    """Hash a password, slowly."""
+    return password[::-1]
+
+
+def stored_hash(name: str) -> str:
+    return hash_password(name)
+
+
+def sign_in(name: str, password: str) -> str:
+    return "welcome" if authenticate(name, password) else "no"
+''',
+    "src/cart.py": '''\
+class Cart:
+    """What a customer is about to buy."""
+
+    def __init__(self) -> None:
+        self.prices: list[int] = []
+
+    def total(self) -> int:
+        return sum(self.prices)
+
+
+def checkout(cart: Cart) -> int:
+    return cart.total()
+''',
+    "docs/guide.md": "# Guide\n\n## Installation\n\nUnpack it, and run the installation program.\n",
+}
+TOOLS = '[{"name": "send_message", "description": "Send a message.", "inputSchema": {"type": "object"}}]'
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with an indexed project and a catalogue of tools, as the pages suppose them."""
+    folder = tmp_path_factory.mktemp("desk")
+    write_files(folder / "path" / "to" / "project", PROJECT)
+    (folder / "tools.json").write_text(TOOLS)
+    for command in ("index path/to/project", "tools index tools.json --no-embeddings"):
+        done = run(folder, "-m", "findspot", *command.split())
+        assert done.returncode == 0, done.stderr
+    return folder
+
+
+def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Python in a folder, with a home there and nothing to read."""
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("FINDSPOT_")}
+    return subprocess.run(
+        [sys.executable, *arguments],
+        cwd=folder,
+        env=environment | {"FINDSPOT_HOME": str(folder / "home")},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        check=False,
+        encoding="utf-8",
+        timeout=TIMEOUT_S,
+    )
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")], ids=name_of)
+def test_python_runs(desk: Path, page: Path) -> None:
+    """The blocks of a page are one program, from top to bottom."""
+    source = "\n".join(blocks(page, "python"))
+    script = desk / f"{page.stem}_page.py"
+    script.write_text(source, "utf-8")
+    done = run(desk, script.name)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout or "print(" not in source
+
+
+def shown_commands() -> list[tuple[str, list[str]]]:
+    """The arguments of every `findspot` that a shell block runs, with its page."""
+    found = []
+    for page in PAGES:
+        for line in "".join(blocks(page, "bash")).splitlines():
+            for _, run_by in itertools.groupby(shlex.split(line, comments=True), SEPARATORS.__contains__):
+                words = list(run_by)
+                if words[0] == "findspot":
+                    found.append((name_of(page), words[1:]))
+    return found
+
+
+@pytest.mark.parametrize(("page", "words"), shown_commands())
+def test_commands_are_understood(page: str, words: list[str]) -> None:
+    """Each is read as the program would read it, types and required arguments included; nothing runs."""
+    command: click.Command = program
+    context, rest = click.Context(program), list(words)
+    while rest and isinstance(command, click.Group):
+        inner = command.get_command(context, rest.pop(0))
+        assert inner is not None, f"{page}: {words}"
+        context, command = click.Context(inner, parent=context), inner
+    command.parse_args(context, rest)
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if links_to_headings(page)], ids=name_of)
+def test_links_lead_to_headings(page: Path) -> None:
+    for target, heading in links_to_headings(page):
+        assert heading in anchors(target), f"{page.name}: {target.name}#{heading}"
+
+
+def test_the_page_about_settings_is_current() -> None:
+    page = next(page for page in PAGES if page.name == "configuration.md")
+    assert page.read_text("utf-8") == configuration_page()
