@@ -92,7 +92,7 @@ class Grants:
         for grant in (*self._fixed, *self._listed):
             if hmac.compare_digest(grant.digest, given):
                 found = grant
-        return found
+        return found if token else None  # whatever the file says, nothing is no token
 
     def _refresh(self) -> None:
         """Read the file again if it is another; one that cannot be read changes nothing."""
