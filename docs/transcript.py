@@ -15,6 +15,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
 BEGIN, END = "<!-- transcript:begin -->\n\n```text\n", "```\n\n<!-- transcript:end -->"
+_PACKAGE_SOURCES = re.compile(r"^WARNING: .*\n", re.MULTILINE)
+"""What pip remarks about the sources of packages that a machine has configured."""
 CLONE, TRY = "git clone … findspot", "cd findspot && make try"
 
 
@@ -33,7 +35,7 @@ def said_by(command: str, folder: str) -> str:
         command, cwd=folder, env=environment, shell=True, check=True, text=True,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
     )  # fmt: skip
-    return done.stdout.replace(os.path.realpath(folder), "~").replace(folder, "~")
+    return _PACKAGE_SOURCES.sub("", done.stdout.replace(os.path.realpath(folder), "~").replace(folder, "~"))
 
 
 def replaced(page: str, block: str) -> str:
