@@ -1,12 +1,17 @@
-"""The pages of documentation, and what stands in them."""
+"""The pages of documentation, what stands in them, and a place to run it."""
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), ROOT / "benchmarks" / "README.md"]
+
+TIMEOUT_S = 120
 
 _BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _HEADING = re.compile(r"^#+ +(.+?) *$", re.MULTILINE)
@@ -33,3 +38,18 @@ def links_to_headings(page: Path) -> list[tuple[Path, str]]:
     """The page and the heading of each link that names one."""
     found = _LINK.findall(page.read_text("utf-8"))
     return [(page.parent / path if path else page, heading) for path, heading in found]
+
+
+def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Python in a folder, with a home there and nothing to read."""
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("FINDSPOT_")}
+    return subprocess.run(
+        [sys.executable, *arguments],
+        cwd=folder,
+        env=environment | {"FINDSPOT_HOME": str(folder / "home")},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        check=False,
+        encoding="utf-8",
+        timeout=TIMEOUT_S,
+    )

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import itertools
-import os
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import click
 import pytest
-from pages import PAGES, anchors, blocks, links_to_headings, name_of
+from pages import PAGES, anchors, blocks, links_to_headings, name_of, run
 
 from contents import write_files
 from findspot.serve.cli.app import findspot as program
 from findspot.serve.cli.configuration_page import configuration_page
 
-TIMEOUT_S = 120
 SEPARATORS = ("|", "&&")
 
 PROJECT = {
@@ -72,21 +68,6 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Path:
         done = run(folder, "-m", "findspot", *command.split())
         assert done.returncode == 0, done.stderr
     return folder
-
-
-def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Python in a folder, with a home there and nothing to read."""
-    environment = {k: v for k, v in os.environ.items() if not k.startswith("FINDSPOT_")}
-    return subprocess.run(
-        [sys.executable, *arguments],
-        cwd=folder,
-        env=environment | {"FINDSPOT_HOME": str(folder / "home")},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        check=False,
-        encoding="utf-8",
-        timeout=TIMEOUT_S,
-    )
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")], ids=name_of)
