@@ -14,6 +14,7 @@ import hashlib
 import http.client
 import json
 import os
+import resource
 import signal
 import statistics
 import subprocess
@@ -110,7 +111,7 @@ def measure(project: Path, home: Path, clients: int, seconds: float) -> dict[str
     tokens = [f"token-{number}" for number in range(clients)]
     file = home / "tokens.json"
     file.write_text(json.dumps({"tokens": [_entry(token, project) for token in tokens]}))
-    tally = Tally()
+    tally, before = Tally(), _ended_cpu_s()
     with _serving(file, environment) as (address, pid):
         asking = [TeamClient(address, token, project) for token in tokens]
         for query in QUERIES:  # models are loaded and caches filled before it counts
@@ -127,7 +128,15 @@ def measure(project: Path, home: Path, clients: int, seconds: float) -> dict[str
         memory_mb = pss_mb(pid)
         for client in asking:
             client.close()
-    return _figures(tally, chunks, memory_mb) | {"clients": clients, "seconds": seconds}
+    used_s = _ended_cpu_s() - before
+    figures = _figures(tally, chunks, memory_mb)
+    return figures | {"clients": clients, "seconds": seconds, "server_cpu_s": round(used_s, 1)}
+
+
+def _ended_cpu_s() -> float:
+    """Processor time of the processes that this one started and saw end."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def _ask(client: TeamClient, begin: float, seconds: float, tally: Tally) -> None:

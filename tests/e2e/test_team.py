@@ -24,9 +24,11 @@ from e2e.harness import PATIENCE_S, Connection, Folders
 from e2e.sample import make_sample
 from e2e.test_http import post, serving
 from findspot.core.paths import index_key
+from findspot.serve.mcp.gate import TOKEN_SESSIONS
 
 ALL, SHOP, BOTH, NONE = "token-of-the-admin", "token-for-the-shop", "token-for-two", "token-for-nothing"
 LOOKING = ("search_code", "search_docs", "code_research", "search_by_path", "get_index_status")
+GREEDY = "token-of-the-greedy"
 Join = Callable[..., AbstractContextManager[Connection]]
 
 
@@ -62,6 +64,7 @@ def tokens(team_home: Path, projects: dict[str, Path]) -> Path:
     file = team_home / "tokens.json"
     both = [str(projects["shop"]), index_key(projects["secret"])]
     listed = [entry(ALL, "*"), entry(SHOP, [str(projects["shop"])]), entry(BOTH, both), entry(NONE, [])]
+    listed.append(entry(GREEDY, []))
     file.write_text(json.dumps({"tokens": listed}))
     return file
 
@@ -218,10 +221,13 @@ class TestTokens:
         tokens.write_text(before)
         assert post(team[0], Authorization="Bearer token-of-a-guest").status == 401
 
-    def test_no_token_gets_into_the_log(self, team: tuple[str, Join], team_home: Path) -> None:
+    def test_no_token_gets_into_the_log(self, team: tuple[str, Join], team_home: Path, tokens: Path) -> None:
+        before = tokens.read_text()
+        tokens.write_text(json.dumps({"tokens": [{"name": "a", "sha256": entry(SHOP, [])["sha256"]}]}))
         assert post(team[0], Authorization="Bearer a-guess").status == 401
+        tokens.write_text(before)
         said = "".join(file.read_text() for file in (team_home / "logs").iterdir())
-        assert said
+        assert "the tokens stay as they were" in said
         assert not any(word in said for word in (ALL, SHOP, "a-guess", entry(SHOP, [])["sha256"]))
 
 
@@ -236,6 +242,12 @@ class TestLimits:
             assert int(refused[0].headers["Retry-After"]) >= 1
             assert post(address, Authorization=f"Bearer {BOTH}").status == 200
             assert 'findspot_refused_total{reason="rate"}' in get(address, "/metrics", ALL)[1]
+
+    def test_no_token_takes_every_session(self, team: tuple[str, Join]) -> None:
+        statuses = [post(team[0], Authorization=f"Bearer {GREEDY}").status for _ in range(TOKEN_SESSIONS + 1)]
+        assert statuses[0] == 200
+        assert statuses[-1] == 429
+        assert post(team[0], Authorization=f"Bearer {SHOP}").status == 200
 
 
 class TestFigures:

@@ -6,7 +6,11 @@ from collections.abc import Awaitable, Callable
 
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
+from mcp.server.streamable_http import MCP_SESSION_ID_HEADER
 from mcp.server.transport_security import TransportSecurityMiddleware, TransportSecuritySettings
+from mcp.shared.inbound import MCP_PROTOCOL_VERSION_HEADER
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
+from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -17,6 +21,10 @@ from findspot.serve.mcp.limits import Limits, TooMuchError
 from findspot.serve.mcp.metrics import CONTENT_TYPE, Meter
 
 HEALTH, METRICS = "/health", "/metrics"
+TOKEN_SESSIONS = 100
+"""Sessions that one token may have open: a tenth of the server's, so that it cannot take them all."""
+
+_SESSION_WAIT_S = 60
 
 _BEARER = b"bearer "
 
@@ -33,6 +41,7 @@ class Gate:
         *,
         grants: Grants | None = None,
         limits: Limits | None = None,
+        sessions: Callable[[str], int] = lambda _: 0,
     ) -> None:
         self._app = app
         self._meter = meter
@@ -40,6 +49,7 @@ class Gate:
         self._security = TransportSecurityMiddleware(security)
         self._grants = grants
         self._limits = limits
+        self._sessions = sessions
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -68,6 +78,8 @@ class Gate:
         else:
             try:
                 with self._limits.request(grant.name):
+                    if _opens_session(scope) and self._sessions(grant.name) >= TOKEN_SESSIONS:
+                        raise TooMuchError("sessions", _SESSION_WAIT_S)
                     await self._app(scope, receive, send)
             except TooMuchError as much:
                 self._meter.refused(much.limit)
@@ -81,6 +93,14 @@ class Gate:
             return JSONResponse({"error": "not found"}, 404)
         refusal = await self._security.validate_request(Request(scope))
         return refusal or Response(await self._metrics(), media_type=CONTENT_TYPE)
+
+
+def _opens_session(scope: Scope) -> bool:
+    """Whether the protocol's library takes a request for the first of a session."""
+    headers = Headers(scope=scope)
+    version = headers.get(MCP_PROTOCOL_VERSION_HEADER)
+    of_sessions = version is None or version in HANDSHAKE_PROTOCOL_VERSIONS
+    return of_sessions and MCP_SESSION_ID_HEADER not in headers
 
 
 def _token(scope: Scope) -> bytes:

@@ -94,12 +94,17 @@ def make_app(
         max_sessions=MAX_SESSIONS,
         transport_security=security,
     )
-    meter.sessions = lambda: len(server.session_manager._server_instances)
+    manager = server.session_manager
+    meter.sessions = lambda: len(manager._server_instances)
 
     async def metrics() -> str:
         return meter.page(await to_thread.run_sync(lambda: index_figures(library.open())))
 
-    return Gate(OneIdAtATime(served, MAX_BODY_BYTES), meter, metrics, security, grants=grants, limits=limits)
+    def sessions(name: str) -> int:
+        return sum(owner["client_id"] == name for owner in manager._session_owners.values())
+
+    app = OneIdAtATime(served, MAX_BODY_BYTES)
+    return Gate(app, meter, metrics, security, grants=grants, limits=limits, sessions=sessions)
 
 
 def _grants(settings: HttpSettings, token: str | None, tokens: str | None) -> Grants | None:
