@@ -14,7 +14,8 @@ import subprocess
 import sys
 import tempfile
 import termios
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from rich.console import Console
@@ -22,11 +23,14 @@ from rich.text import Text
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
-COLUMNS, ROWS = 100, 40
+COLUMNS, ROWS = 100, 26
 SHOWN = {
-    "terminal-search": ["search", "how is a crashed writer's lock recovered", "--limit", "2"],
+    "terminal-search": ["search", "which files changed since a git revision", "--limit", "1"],
     "terminal-callers": ["callers", "translated_os_errors"],
 }
+TYPED = "undo what setup wrote"
+_FRAME, _FRAME_END, _LINE_END = "\x1b[H", "\x1b[J", "\x1b[K"
+"""How the picker begins a screen, ends it, and ends a line of it."""
 _WEB_FONTS = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)
 """Rich has them fetched from elsewhere; a picture asks nobody."""
 
@@ -43,22 +47,47 @@ def main() -> None:
         printed(["index", "--yes"], project, environment)
         for name, command in SHOWN.items():
             draw(name, command, printed(command, project, environment))
+        draw("terminal-picker", [], picked(TYPED, project, environment))
 
 
 def printed(command: list[str], folder: Path, environment: Mapping[str, str]) -> str:
     """What the program prints on a terminal of that size."""
+    with running(command, folder, environment) as (process, terminal):
+        said = b"".join(iter(lambda: _read(terminal), b""))
+    if process.returncode:
+        raise SystemExit(said.decode("utf-8", "replace"))
+    return said.decode("utf-8").replace("\r\n", "\n")
+
+
+def picked(typed: str, folder: Path, environment: Mapping[str, str]) -> str:
+    """The screen of the picker, once it has results for what was typed."""
+    said = b""
+    with running([], folder, environment) as (_, terminal):
+        for awaited, keys in ((b"type to search", typed.encode()), (b" results in ", b"\x1b")):
+            while awaited not in said or not said.endswith(b"H"):
+                said += _read(terminal) or sys.exit(said.decode("utf-8", "replace"))
+            os.write(terminal, keys)
+        while _read(terminal):
+            pass
+    frame = said.decode("utf-8").split(_FRAME)[-1].partition(_FRAME_END)[0]
+    return frame.replace(_LINE_END, "").replace("\r\n", "\n")
+
+
+@contextmanager
+def running(
+    command: list[str], folder: Path, environment: Mapping[str, str]
+) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
+    """The program on a terminal of its own, and our end of that."""
     terminal, inner = pty.openpty()
     termios.tcsetwinsize(inner, (ROWS, COLUMNS))
     with subprocess.Popen(
         [sys.executable, "-m", "findspot", *command],
-        cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=inner, stderr=inner,
+        cwd=folder, env=environment, stdin=inner, stdout=inner, stderr=inner, start_new_session=True,
     ) as process:  # fmt: skip
         os.close(inner)
-        said = b"".join(iter(lambda: _read(terminal), b""))
-        os.close(terminal)
-    if process.returncode:
-        raise SystemExit(said.decode("utf-8", "replace"))
-    return said.decode("utf-8").replace("\r\n", "\n")
+        yield process, terminal
+        process.wait()
+    os.close(terminal)
 
 
 def _read(terminal: int) -> bytes:
@@ -72,7 +101,7 @@ def draw(name: str, command: list[str], said: str) -> None:
     """A picture of a command and what it printed."""
     console = Console(record=True, width=COLUMNS, file=io.StringIO(), force_terminal=True)
     words = " ".join(f'"{word}"' if " " in word else word for word in command)
-    console.print(Text(f"$ findspot {words}", style="bold"))
+    console.print(Text(f"$ findspot {words}".rstrip(), style="bold"))
     console.print(Text.from_ansi(said.rstrip("\n")))
     picture = console.export_svg(title="findspot", unique_id=name)
     (HERE / f"{name}.svg").write_text(_WEB_FONTS.sub("", picture), "utf-8")

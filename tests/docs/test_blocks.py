@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import json
 import shlex
 from pathlib import Path
 
 import click
 import pytest
-from pages import PAGES, anchors, blocks, links_to_headings, name_of, run
+from pages import PAGES, ROOT, anchors, blocks, links_to_headings, name_of, run
 
 from contents import write_files
 from findspot.serve.cli.app import findspot as program
@@ -105,6 +106,12 @@ def test_commands_are_understood(page: str, words: list[str]) -> None:
     command.parse_args(context, rest)
 
 
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "json")], ids=name_of)
+def test_json_can_be_read(page: Path) -> None:
+    for block in blocks(page, "json"):
+        assert json.loads(block)
+
+
 @pytest.mark.parametrize("page", [page for page in PAGES if links_to_headings(page)], ids=name_of)
 def test_links_lead_to_headings(page: Path) -> None:
     for target, heading in links_to_headings(page):
@@ -114,3 +121,9 @@ def test_links_lead_to_headings(page: Path) -> None:
 def test_the_page_about_settings_is_current() -> None:
     page = next(page for page in PAGES if page.name == "configuration.md")
     assert page.read_text("utf-8") == configuration_page()
+
+
+def test_every_page_is_listed() -> None:
+    listed = (ROOT / "docs" / "README.md").read_text("utf-8")
+    pages = [page.name for page in (ROOT / "docs").glob("*.md") if page.name != "README.md"]
+    assert [name for name in pages if f"]({name})" not in listed] == []
