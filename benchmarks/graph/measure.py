@@ -42,10 +42,13 @@ class Share(NamedTuple):
 
 
 def read_edges(folder: Path) -> list[Edge]:
-    """Every edge of a project, made through the library with its defaults."""
+    """Every edge of a project, made through the library with its defaults.
+
+    Ignore files are not heeded: a checkout holds what is tracked, whatever they say of it.
+    """
     with tempfile.TemporaryDirectory() as home:
         os.environ["FINDSPOT_HOME"] = home
-        engine = Engine()
+        engine = Engine({"respectGitignore": False})
         project = engine.project(folder)
         project.update()
         with project.store.snapshot() as snapshot:
