@@ -12,8 +12,11 @@ import pytest
 from pages import PAGES, ROOT, anchors, blocks, links_to_headings, name_of, run
 
 from contents import write_files
+from findspot.core.config import TOOLSETS
 from findspot.serve.cli.app import findspot as program
 from findspot.serve.cli.configuration_page import configuration_page
+from findspot.serve.mcp.costs import tool_tokens
+from findspot.serve.mcp.tools import all_tools
 
 SEPARATORS = ("|", "&&")
 
@@ -127,3 +130,10 @@ def test_every_page_is_listed() -> None:
     listed = (ROOT / "docs" / "README.md").read_text("utf-8")
     pages = [page.name for page in (ROOT / "docs").glob("*.md") if page.name != "README.md"]
     assert [name for name in pages if f"]({name})" not in listed] == []
+
+
+def test_the_readme_says_what_the_tools_cost() -> None:
+    readme = " ".join((ROOT / "README.md").read_text("utf-8").split())
+    for toolset in TOOLSETS:
+        cost = sum(tool_tokens(tool) for tool in all_tools().offered((toolset,)))
+        assert f"`{toolset}` {cost:,}" in readme
