@@ -46,7 +46,7 @@ def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, *arguments],
         cwd=folder,
-        env=environment | {"FINDSPOT_HOME": str(folder / "home")},
+        env=environment | {"FINDSPOT_HOME": str(folder / "home"), "PYTHONUTF8": "1"},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         check=False,
