@@ -204,7 +204,7 @@ def _connect(ray: Any, address: str, size: int) -> None:
                 raise InvalidArgumentError(
                     f"The Ray cluster at '{address}' cannot be reached.",
                     f"{type(error).__name__}: {error}"[:500],
-                    hint="Give ray://HOST:10001 (and its token in RAY_AUTH_TOKEN, if it has one), or `local`.",
+                    hint="Give ray://HOST:10001 (its token, if any, in RAY_AUTH_TOKEN), or `local`.",
                 ) from error
 
 
