@@ -14,11 +14,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from findspot.core.config import EmbedSettings, Settings, home_folder, load_settings
+from findspot.core.config import home_folder, load_settings
 from findspot.core.errors import FindspotError, IndexBusyError, ProjectNotDetectedError
 from findspot.core.files import folder_bytes, read_json
 from findspot.core.model import IndexState, IndexStatus
 from findspot.core.paths import index_folder, project_root
+from findspot.core.settings import EmbedSettings, Settings
 from findspot.discover.root import find_root
 from findspot.documents.named import NamedIndexes
 from findspot.embed.opened import OpenModels

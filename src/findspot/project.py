@@ -9,14 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from findspot.core.config import (
-    EmbedSettings,
-    Settings,
-    StoreSettings,
-    keep_given,
-    load_settings,
-    write_starter,
-)
+from findspot.core.config import keep_given, load_settings, write_starter
 from findspot.core.errors import (
     CancelledError,
     DocsIndexNotFoundError,
@@ -49,6 +42,7 @@ from findspot.core.paths import index_folder, project_root
 from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
 from findspot.core.remembered import RememberedSettings
 from findspot.core.roots import Roots, configured_roots
+from findspot.core.settings import EmbedSettings, Settings, StoreSettings
 from findspot.discover.judge import not_indexable
 from findspot.discover.walk import classify
 from findspot.embed.opened import OpenModels

@@ -12,7 +12,7 @@ import pytest
 from pages import PAGES, ROOT, anchors, blocks, links_to_headings, name_of, run
 
 from contents import write_files
-from findspot.core.config import TOOLSETS
+from findspot.core.keys import TOOLSETS
 from findspot.serve.cli.app import findspot as program
 from findspot.serve.cli.configuration_page import configuration_page
 from findspot.serve.mcp.costs import tool_tokens

@@ -20,7 +20,6 @@ from moto.server import ThreadedMotoServer
 
 from contents import contents, put, record, write_files
 from findspot import Project
-from findspot.core.config import StoreSettings
 from findspot.core.errors import (
     FindspotError,
     IndexBusyError,
@@ -31,6 +30,7 @@ from findspot.core.errors import (
     StoreUnavailableError,
 )
 from findspot.core.model import Corpus, IndexState, Query
+from findspot.core.settings import StoreSettings
 from findspot.store.lance.draft import Draft
 from findspot.store.lance.layout import CODE_TABLE, FILES_TABLE
 from findspot.store.lance.store import LanceStore

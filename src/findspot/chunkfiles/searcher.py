@@ -11,8 +11,8 @@ from findspot.chunkfiles.files import ServedFiles
 from findspot.chunkfiles.indexed import IndexedChunks
 from findspot.chunkfiles.loading import chunk_files
 from findspot.chunkfiles.model import ChunkFilesError, SearchOptions, SearchResult
-from findspot.core.config import Settings
 from findspot.core.errors import IndexNotFoundError, ModelMismatchError
+from findspot.core.settings import Settings
 from findspot.embed.protocol import Embedder, EmbedMode, model_name
 from findspot.embed.providers.http import HttpEmbedder
 from findspot.embed.registry import IN_THE_BOX, PROVIDERS, two_speeds

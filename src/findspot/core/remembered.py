@@ -9,7 +9,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from findspot.core.config import KEYS, Settings, load_settings, settings_files
+from findspot.core.config import load_settings, settings_files
+from findspot.core.keys import KEYS
+from findspot.core.settings import Settings
 
 _SETTLED_NS = 2_000_000_000
 """A file written less than this ago may be written again without a new time: it is read each time."""

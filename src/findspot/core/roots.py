@@ -11,9 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from findspot.core.config import PROJECT_FILE, Settings
+from findspot.core.config import PROJECT_FILE
 from findspot.core.errors import InvalidArgumentError, PathNotFoundError
 from findspot.core.paths import outside, relative_path
+from findspot.core.settings import Settings
 
 _NOWHERE = ".findspot-unknown-root"
 """Where the paths of a root that is not configured any more would be: no such folder is ever made."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-from findspot.core.config import EmbedSettings
+from findspot.core.settings import EmbedSettings
 from findspot.embed.protocol import Embedder
 from findspot.embed.registry import open_embedder
 

@@ -6,9 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from findspot.core.config import EmbedSettings, home_folder, hub_settings, secret
+from findspot.core.config import home_folder, hub_settings, secret
 from findspot.core.errors import InvalidArgumentError
 from findspot.core.log import get_logger
+from findspot.core.settings import EmbedSettings
 from findspot.embed.protocol import Embedder
 
 _log = get_logger("embed")

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from findspot.core.config import EmbedSettings, hub_settings, is_loopback, secret
+from findspot.core.config import hub_settings, is_loopback, secret
 from findspot.core.errors import FindspotError
 from findspot.core.files import folder_bytes
+from findspot.core.settings import EmbedSettings
 from findspot.embed.protocol import Embedder, EmbedMode
 from findspot.embed.registry import HTTP_ENDPOINT, PROVIDERS, open_embedder
 

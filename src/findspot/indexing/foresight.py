@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from findspot.core.config import Settings
 from findspot.core.roots import Roots
+from findspot.core.settings import Settings
 from findspot.discover.walk import walk
 from findspot.indexing.pipeline import policy_of
 

@@ -9,13 +9,13 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from findspot.core.config import Settings
 from findspot.core.errors import CancelledError, FileLimitError, ModelMismatchError
 from findspot.core.log import get_logger
 from findspot.core.memory import memory_given_back
 from findspot.core.model import IndexReport, Progress, Skip, SkipReason, SourceFile
 from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
 from findspot.core.roots import Roots
+from findspot.core.settings import Settings
 from findspot.discover.policy import Policy
 from findspot.discover.walk import Discovery, look, walk
 from findspot.embed.batch import POOLING_REVISION

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from findspot.core.config import LlmSettings, secret
+from findspot.core.config import secret
+from findspot.core.settings import LlmSettings
 from findspot.llm.protocol import ClientModel, LanguageModel, Sample
 from findspot.llm.services import DIALECTS, ServiceModel
 

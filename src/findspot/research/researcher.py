@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from findspot.core.config import Settings
 from findspot.core.errors import InvalidArgumentError
 from findspot.core.model import Hit, Progress, Query, Results
 from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
+from findspot.core.settings import Settings
 from findspot.core.synthesis import Assistance, Expansion
 from findspot.embed.protocol import Embedder
 from findspot.graph import Graph, Outline

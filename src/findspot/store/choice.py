@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from findspot.core.config import StoreSettings
 from findspot.core.errors import InvalidArgumentError
+from findspot.core.settings import StoreSettings
 from findspot.store import database
 from findspot.store.index import IndexStore
 from findspot.store.lance.layout import CODE_DATABASE

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import shutil
 
-from findspot.core.config import INDEX_FILE, StoreSettings, set_value
+from findspot.core.config import INDEX_FILE, set_value
 from findspot.core.errors import IndexNotFoundError, InvalidArgumentError
+from findspot.core.settings import StoreSettings
 from findspot.store.choice import named_store
 from findspot.store.copying import remove_database
 from findspot.store.index import IndexStore

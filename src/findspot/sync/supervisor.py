@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
-from findspot.core.config import Settings, SyncSettings
 from findspot.core.errors import CancelledError, FindspotError, IndexBusyError
 from findspot.core.locks import writer_lock
 from findspot.core.log import get_logger
 from findspot.core.progress import CancelToken
 from findspot.core.roots import Roots
+from findspot.core.settings import Settings, SyncSettings
 from findspot.discover.policy import Policy
 from findspot.indexing.pipeline import policy_of
 from findspot.store.protocol import Store

@@ -9,8 +9,6 @@ from typing import Any
 import pytest
 
 from findspot.core.config import (
-    BY_NAME,
-    KEYS,
     check_value,
     home_folder,
     load_settings,
@@ -18,6 +16,7 @@ from findspot.core.config import (
     starter_config,
     write_starter,
 )
+from findspot.core.keys import BY_NAME, KEYS
 
 STRINGS = (["src/**", "*.py"], ("src/**", "*.py"), [5, {"a": 1}])
 SWITCH = (False, False, ["maybe", 3])

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from findspot.core.config import EmbedSettings
 from findspot.core.errors import ProviderError
+from findspot.core.settings import EmbedSettings
 from findspot.embed import EmbedMode, open_embedder
 from findspot.embed.providers.api import BATCH_CHARS, BATCH_TEXTS, MAX_TRIES, OPENAI, VOYAGE, ApiEmbedder
 from loopback import DIMENSIONS, Loopback, Reply, Request, embeddings_api, vector

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from findspot.core.config import EmbedSettings
 from findspot.core.errors import ProviderError
+from findspot.core.settings import EmbedSettings
 from findspot.embed import EmbedMode, open_embedder
 from findspot.embed.providers.http import HttpEmbedder
 from findspot.embed.providers.service import ServiceProgram

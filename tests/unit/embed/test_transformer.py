@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from bert_files import HIDDEN, LAYERS, WORDS, reference, tensors, write_model, write_safetensors
-from findspot.core.config import HubSettings
 from findspot.core.errors import InvalidArgumentError, ModelUnavailableError, ProviderError
+from findspot.core.settings import HubSettings
 from findspot.embed import EmbedMode
 from findspot.embed.providers.transformer import (
     MINILM,

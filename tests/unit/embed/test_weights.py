@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from findspot.core.config import HubSettings, hub_settings
+from findspot.core.config import hub_settings
 from findspot.core.errors import ModelUnavailableError
+from findspot.core.settings import HubSettings
 from findspot.embed.providers.weights import ModelFiles, find_weights, get_weights
 from loopback import Loopback, Reply, Request
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from findspot.core.config import LlmSettings
 from findspot.core.errors import LanguageModelError
+from findspot.core.settings import LlmSettings
 from findspot.llm import Prompt, choose_model
 from findspot.llm.services import ANTHROPIC, OPENAI, ServiceModel
 from loopback import Loopback, Reply, Request

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from contents import contents, put, record
-from findspot.core.config import StoreSettings
 from findspot.core.errors import IndexNotFoundError
 from findspot.core.model import Corpus, Skip, SkipReason
+from findspot.core.settings import StoreSettings
 from findspot.store.choice import open_store, store_of_kind, stored_kind
 from findspot.store.lance.store import LanceStore
 from findspot.store.protocol import Store

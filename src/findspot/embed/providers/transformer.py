@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from findspot.core.config import HubSettings
 from findspot.core.errors import InvalidArgumentError, ModelUnavailableError, ProviderError
 from findspot.core.files import content_hash, make_private_dir
 from findspot.core.log import get_logger
+from findspot.core.settings import HubSettings
 from findspot.embed.batch import unit
 from findspot.embed.protocol import EmbedMode, Vectors
 from findspot.embed.providers.graph import GRAPH_REVISION, Tensors, read_safetensors, write_graph

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
-from findspot.core.config import HubSettings
 from findspot.core.errors import FindspotError, ModelUnavailableError
 from findspot.core.files import translated_os_errors, write_atomic
+from findspot.core.settings import HubSettings
 from findspot.core.wire import Address, Answer, WireError
 
 TIMEOUT_S = 600.0

@@ -13,7 +13,7 @@ from findspot.serve.cli import output
 from findspot.serve.cli.ask import can_ask, prompt
 
 if TYPE_CHECKING:
-    from findspot.core.config import Settings
+    from findspot.core.settings import Settings
     from findspot.engine import Engine
     from findspot.project import Project
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 
-from findspot.core.config import KEYS, Key
+from findspot.core.keys import KEYS, Key
 
 _HEAD = """\
 # Configuration

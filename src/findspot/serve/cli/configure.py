@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from findspot.core.config import BY_NAME, INDEX_FILE, KEYS, PROJECT_FILE, Settings, check_value, set_value
+from findspot.core.config import INDEX_FILE, PROJECT_FILE, check_value, set_value
 from findspot.core.errors import IndexNotFoundError, InvalidArgumentError, ProjectNotDetectedError
+from findspot.core.keys import BY_NAME, KEYS
+from findspot.core.settings import Settings
 from findspot.serve.cli import output
 from findspot.serve.cli.choose import open_engine, open_project
 from findspot.serve.cli.options import Command, Manner, common, project_option

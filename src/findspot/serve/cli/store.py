@@ -68,7 +68,7 @@ def use(manner: Manner, address: str, project: str | None) -> None:
 
     Nothing is indexed here. An index that is here already stays, and is not used.
     """
-    from findspot.core.config import StoreSettings
+    from findspot.core.settings import StoreSettings
     from findspot.store.transfer import attach
 
     with open_project(project, exact=True) as opened:

@@ -17,9 +17,10 @@ from anyio import to_thread
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.types import ASGIApp
 
-from findspot.core.config import HttpSettings, home_folder, is_loopback
+from findspot.core.config import home_folder, is_loopback
 from findspot.core.errors import InvalidArgumentError
 from findspot.core.log import configure, log_to
+from findspot.core.settings import HttpSettings
 from findspot.serve.mcp.access import Grants, Terms, granted_all
 from findspot.serve.mcp.call import Library
 from findspot.serve.mcp.gate import Gate

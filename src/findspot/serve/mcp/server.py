@@ -13,9 +13,10 @@ from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
 from mcp.shared.exceptions import MCPError
 
 from findspot import __version__
-from findspot.core.config import Settings, home_folder, load_settings
+from findspot.core.config import home_folder, load_settings
 from findspot.core.errors import ProjectNotDetectedError
 from findspot.core.paths import index_folder
+from findspot.core.settings import Settings
 from findspot.discover.root import find_root
 from findspot.serve.mcp import resources
 from findspot.serve.mcp.access import OPEN, Terms

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from findspot.core.config import TOOLSETS
 from findspot.core.errors import InvalidArgumentError
+from findspot.core.keys import TOOLSETS
 from findspot.serve.mcp.costs import costs_page, tool_tokens
 from findspot.serve.mcp.http import parse_address
 from findspot.serve.mcp.tools import all_tools

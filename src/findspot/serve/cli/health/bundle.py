@@ -15,7 +15,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from findspot.core.config import KEYS, Settings
+from findspot.core.keys import KEYS
+from findspot.core.settings import Settings
 from findspot.discover.secrets import find_secrets
 from findspot.serve.cli.health.check import Check
 from findspot.serve.cli.health.journal import RECORD

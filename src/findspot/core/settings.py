@@ -1,0 +1,152 @@
+"""The settings in force, one frozen section a stage."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class DiscoverSettings:
+    """Which files are indexed."""
+
+    include: tuple[str, ...]
+    exclude: tuple[str, ...]
+    respect_gitignore: bool
+    max_file_bytes: int
+    max_files: int
+    doc_patterns: tuple[str, ...]
+    index_docs: bool
+    roots: tuple[str, ...]
+    secret_scan: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkSettings:
+    """How files are cut, and where."""
+
+    strategy: str
+    workers: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class EmbedSettings:
+    """Which model turns chunks into vectors."""
+
+    provider: str
+    dtype: str | None = None
+    endpoint: str | None = None
+    model: str | None = None
+    command: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HubSettings:
+    """Where models that others publish are kept and fetched from; the hub's own variables decide."""
+
+    cache: Path
+    endpoint: str
+    offline: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TerminalSettings:
+    """How the user's terminal programs behave."""
+
+    colours: bool
+    pager: str
+    editor: str
+
+
+@dataclass(frozen=True, slots=True)
+class StoreSettings:
+    """Where the index is kept."""
+
+    kind: str
+    uri: str | None
+
+    @property
+    def address(self) -> str | None:
+        """Where the tables are, unless they are in the index's own folder."""
+        return self.kind if "://" in self.kind else self.uri
+
+
+@dataclass(frozen=True, slots=True)
+class SyncSettings:
+    """When changes reach the index."""
+
+    strategy: str
+    lazy_idle_s: int
+    integrity_interval_hours: int
+    watch: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ServeSettings:
+    """What assistants are offered, and how answers look."""
+
+    toolsets: tuple[str, ...]
+    enhanced_tool_descriptions: bool
+    default_format: str | None
+    structured_results: str
+    max_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class HttpSettings:
+    """Who may reach the server over HTTP."""
+
+    token: str | None
+    allowed_hosts: tuple[str, ...]
+    tokens_file: str | None
+    requests_per_second: int
+    concurrent_requests: int
+
+
+@dataclass(frozen=True, slots=True)
+class LlmSettings:
+    """Which language model may be asked, if any."""
+
+    provider: str
+    endpoint: str | None
+    model: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentsSettings:
+    """What the named full-text indexes may take."""
+
+    max_memory_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class CortexSettings:
+    """Where chunk files are, and who embeds the questions about them."""
+
+    chunks_dir: str
+    endpoint: str | None
+    dimensions: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The configuration in force, one section a stage."""
+
+    home: Path
+    discover: DiscoverSettings
+    chunk: ChunkSettings
+    embed: EmbedSettings
+    store: StoreSettings
+    sync: SyncSettings
+    serve: ServeSettings
+    http: HttpSettings
+    llm: LlmSettings
+    documents: DocumentsSettings
+    cortex: CortexSettings
+    warnings: tuple[str, ...] = ()
+    values: Mapping[str, Any] = field(default_factory=dict)
+    """The effective value of each key, as a config file would spell it."""
+    sources: Mapping[str, str] = field(default_factory=dict)
+    """Where each value that is not a default came from."""
