@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
-from contents import write_files
+from contents import MakeProject, write_files
 from findspot import Project
-
-MakeProject = Callable[..., Project]
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import hashlib
 import os
 import shutil
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,9 @@ from findspot.store.schema import OUTLINE_ORDINAL
 from findspot.store.snapshot import Snapshot
 from findspot.text.document import keyword_text
 from findspot.text.tokens import tokens
+
+MakeProject = Callable[..., Project]
+"""Files, by path → a project that holds them."""
 
 DIMENSIONS = 64
 MAX_TERMS = 60

@@ -39,6 +39,7 @@ def test_every_tool_in_success_and_in_error(program: Path, fresh: Path, tmp_path
         ("search_code", {"query": "check a password", "path": project, "explain": True, "limit": 500}),
         ("search_docs", {"query": "installer", "path": project}),
         ("search_by_path", {"pattern": "**/*.py", "project": project}),
+        ("code_research", {"query": "what calls check_password()", "path": project}),
         ("get_index_status", {"project": project}),
         ("list_projects", {}),
         ("reindex_project", {"project": project}),
@@ -51,6 +52,7 @@ def test_every_tool_in_success_and_in_error(program: Path, fresh: Path, tmp_path
         ("search_code", {"query": ""}, "INVALID_ARGUMENT"),
         ("search_docs", {"query": "x", "limit": 0}, "INVALID_ARGUMENT"),
         ("search_by_path", {"pattern": "x" * 2000, "project": project}, "INVALID_PATTERN"),
+        ("code_research", {"query": "x", "depth": 9, "path": project}, "INVALID_ARGUMENT"),
         ("get_index_status", {"nonsense": 1}, "INVALID_ARGUMENT"),
         ("list_projects", {"nonsense": 1}, "INVALID_ARGUMENT"),
         ("reindex_project", {"project": "/no/such/folder"}, "PATH_NOT_FOUND"),
@@ -68,7 +70,7 @@ def test_every_tool_in_success_and_in_error(program: Path, fresh: Path, tmp_path
         assert not result.get("isError"), (name, result)
         assert result["structuredContent"]
     assert done[2]["structuredContent"]["results"][0]["path"] == "src/auth/login.py"
-    assert done[7]["structuredContent"]["filesIndexed"] == len(FILES)
+    assert done[8]["structuredContent"]["filesIndexed"] == len(FILES)
     for (name, _, code), result in zip(errors, failed, strict=True):
         assert result["isError"], (name, result)
         assert result["structuredContent"]["code"] == code

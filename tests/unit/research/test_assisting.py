@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import MakeProject
+from contents import MakeProject
 from findspot import Project, Query
 from findspot.core.errors import LanguageModelError
 from findspot.core.model import Corpus, Hit, Mode, Span

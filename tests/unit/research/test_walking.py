@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from conftest import MakeProject
+from contents import MakeProject
 from findspot.core.errors import CancelledError, InvalidArgumentError
 from findspot.core.progress import CancelToken
 from findspot.research.model import Focus, Inquiry

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from bert_files import write_model
+from contents import MakeProject
 from findspot import Project, Query
 from findspot.core.errors import CancelledError, ModelUnavailableError
 from findspot.core.model import Progress
@@ -16,7 +17,6 @@ from findspot.store.second import FILE_NAME
 from findspot.sync.second import SecondReading
 
 FILES = {f"src/{name}.py": f"def {name}(a, b):\n    return a {name} b\n" for name in ("add", "cut", "join")}
-MakeProject = Callable[..., Project]
 SLOW = {"embedding.provider": "local:mdbr-leaf", "embedding.dtype": "fp32"}
 
 
