@@ -16,6 +16,7 @@ from typing import BinaryIO
 from findspot.chunk.dispatch import chunk_file
 from findspot.core.facts import Facts, names_of, pack
 from findspot.core.files import content_hash
+from findspot.core.memory import memory_given_back
 from findspot.core.model import Chunk, ChunkType, Skip, SkipReason, SourceFile
 from findspot.discover.content import readable_text
 from findspot.discover.reading import read_file
@@ -108,9 +109,10 @@ def serve(source: BinaryIO, sink: BinaryIO) -> None:
             jobs: list[Job] = pickle.load(source)
         except EOFError:
             return
-        for job in jobs:
-            pickle.dump(outcome(job, setup, embedder), sink, pickle.HIGHEST_PROTOCOL)
-            sink.flush()
+        with memory_given_back():  # or each worker would keep what its largest files took
+            for job in jobs:
+                pickle.dump(outcome(job, setup, embedder), sink, pickle.HIGHEST_PROTOCOL)
+                sink.flush()
 
 
 def embedder_of(setup: Setup) -> Embedder:
