@@ -51,7 +51,9 @@ def terminal_settings(environ: Mapping[str, str] = os.environ) -> TerminalSettin
     """What the variables that terminal programs share say about colours, pager and editor."""
     plain = bool(environ.get("NO_COLOR")) or environ.get("TERM") == "dumb"
     pager = environ.get("FINDSPOT_PAGER", environ.get("PAGER", "less"))
-    return TerminalSettings(not plain, pager, environ.get("VISUAL") or environ.get("EDITOR") or "")
+    editor = environ.get("VISUAL") or environ.get("EDITOR") or ""
+    screen = bool(environ.get("DISPLAY") or environ.get("WAYLAND_DISPLAY"))
+    return TerminalSettings(not plain, pager, editor, screen)
 
 
 def settings_files(root: Path, index: Path, environ: Mapping[str, str] = os.environ) -> tuple[Path, ...]:

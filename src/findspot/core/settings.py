@@ -58,6 +58,8 @@ class TerminalSettings:
     colours: bool
     pager: str
     editor: str
+    screen: bool
+    """Whether a graphical screen is named, as Linux does it."""
 
 
 @dataclass(frozen=True, slots=True)

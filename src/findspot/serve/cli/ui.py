@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 
 import click
 
+from findspot.core.config import terminal_settings
 from findspot.core.paths import project_root
 from findspot.serve.cli import output
 
@@ -43,4 +43,4 @@ def _has_screen() -> bool:
     """Without one, opening an address would start a browser inside the terminal."""
     if sys.platform in ("win32", "darwin"):
         return True
-    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+    return terminal_settings().screen
