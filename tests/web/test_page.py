@@ -87,6 +87,7 @@ class TestSearch:
     def test_more_like_this(self, visit: Visit) -> None:
         window = visit()
         search(window, "price after a discount")
+        expect(window.locator(".pane h2")).to_contain_text("prices.py")
         window.get_by_role("button", name="More like this").click()
         expect(window.locator(".summary")).to_contain_text("Like src/shop/prices.py")
 
