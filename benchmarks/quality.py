@@ -1,7 +1,7 @@
 """Answer quality through the public API with the shipped defaults.
 
 python -m benchmarks.quality --sets FOLDER --mirrors FOLDER [--mode root|whole] [--only SET]
-                             [--save NAME] [--against NAME]
+                             [--store default|lancedb] [--save NAME] [--against NAME]
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ SHOWN = ("ndcg10", "ndcg10_file", "mrr", "hit1", "hit5", "hit10", "recall10", "r
 def run_set(name: str, args: argparse.Namespace) -> list[dict[str, Any]]:
     """One row a query: what it is, and its figures."""
     rows = []
-    engine = Engine()
+    engine = Engine({"store": args.store} if args.store else {})
     for (_, _, root), cases in by_checkout(load(args.sets, name)).items():
         checkout = materialise(cases[0], args.sets, args.mirrors, args.cache)
         folder = checkout / root if args.mode == "root" else checkout
@@ -120,6 +120,7 @@ def main() -> None:
     parser.add_argument("--cache", type=Path, default=HERE / ".cache", help="where checkouts are kept")
     parser.add_argument("--mode", choices=("root", "whole"), default="root")
     parser.add_argument("--only", action="append", choices=SETS, help="a set (repeatable); default: all")
+    parser.add_argument("--store", choices=("default", "lancedb"), help="where the indexes are kept")
     parser.add_argument("--save", metavar="NAME", help="keep the figures as results/NAME.json")
     parser.add_argument("--against", metavar="NAME", help="compare with results/NAME.json")
     parser.add_argument("--detail", action="store_true", help="also by category and repository")
