@@ -72,6 +72,7 @@ class Watcher:
     def _notified(self) -> Batches:
         folders = self._folders()
         source = self._open(folders)
+        first = True
         try:
             while not self._stop.is_set():
                 try:
@@ -79,24 +80,31 @@ class Watcher:
                 except StopIteration:
                     return
                 paths = self._paths(reported)
-                if _BY_FOLDER and self._may_hold_new_folders(paths):
+                folders = _but(reported, folders)
+                if _BY_FOLDER and (first or self._may_hold_new_folders(paths)):
                     folders, source, late = self._extended(folders, source)
                     paths |= late
+                first = False
                 yield frozenset(paths)
         finally:
             source.close()
 
-    def _extended(self, before: frozenset[str], old: Reports) -> tuple[frozenset[str], Reports, set[str]]:
-        """Watches for the folders that there are now, begun before the old ones end."""
-        folders = self._folders()
-        if folders == before:
-            return before, old, set()
-        new = self._open(folders)
-        late = self._paths(next(new, set())) | self._paths(next(old, set()))
-        old.close()
-        # Files may have come into a new folder before it was watched.
-        late |= {self._root.spelled(Path(folder)) or EVERYTHING for folder in folders - before}
-        return folders, new, late
+    def _extended(self, watched: frozenset[str], source: Reports) -> tuple[frozenset[str], Reports, set[str]]:
+        """Watches for the folders that there are now, begun before the old ones end.
+
+        Looked at again once they are watched: a folder that came after the last look is found by the
+        next one, and one that comes after that is told of by the folder it is in.
+        """
+        late: set[str] = set()
+        while (folders := self._folders()) != watched:
+            new = self._open(folders)
+            reported = next(new, set()) | next(source, set())
+            source.close()
+            # Files may have come into a new folder before it was watched.
+            late |= {self._root.spelled(Path(folder)) or EVERYTHING for folder in folders - watched}
+            late |= self._paths(reported)
+            watched, source = _but(reported, folders), new
+        return watched, source, late
 
     def _open(self, folders: Iterable[str]) -> Reports:
         return reported(
@@ -137,3 +145,11 @@ class Watcher:
     def _look(self) -> dict[str, tuple[int, int]]:
         found = walk(self._root, self._policy())
         return {file.path: (file.size, file.mtime_ns) for file in found.files}
+
+
+def _but(reported: Iterable[str], folders: frozenset[str]) -> frozenset[str]:
+    """The folders whose watches still hold: one that is told of itself came, went or was replaced."""
+    lost = folders.intersection(reported)
+    if not lost:
+        return folders
+    return frozenset(folder for folder in folders - lost if lost.isdisjoint(map(str, Path(folder).parents)))

@@ -77,6 +77,47 @@ def test_folders_made_moved_and_removed(tmp_path: Path, watch: Callable[..., See
     seen.until(lambda paths: "uno" in paths)
 
 
+def test_a_folder_that_goes_and_comes_back_is_watched_again(
+    tmp_path: Path, watch: Callable[..., Seen]
+) -> None:
+    """As a branch switch there and back does it; files below another one of its name, too."""
+    write_files(tmp_path, {"src/deep/a.py": "a = 1\n", "other/deep/b.py": "b = 1\n"})
+    seen = watch()
+    shutil.rmtree(tmp_path / "src")
+    seen.until(lambda paths: "src" in paths)
+    write_files(tmp_path, {"src/deep/a.py": "a = 2\n"})
+    seen.until(lambda paths: "src" in paths)
+    write_files(tmp_path, {"src/deep/a.py": "a = 3\n"})
+    seen.until({"src/deep/a.py"}.issubset)
+    (tmp_path / "src").rename(tmp_path / "gone")
+    (tmp_path / "other").rename(tmp_path / "src")
+    seen.until({"src", "other"}.issubset)
+    write_files(tmp_path, {"src/deep/b.py": "b = 2\n"})
+    seen.until({"src/deep/b.py"}.issubset)
+
+
+def test_folders_that_come_one_in_the_other_are_all_watched(
+    tmp_path: Path, watch: Callable[..., Seen]
+) -> None:
+    """Each is made while the watcher may be busy with those above it."""
+    write_files(tmp_path, {"a.py": "a = 1\n"})
+    seen = watch()
+    names = [f"made{tree}/" + "/".join("abcdef"[: depth + 1]) for tree in range(20) for depth in range(6)]
+
+    def make() -> None:
+        for name in names:
+            (tmp_path / name).mkdir(parents=True)
+
+    maker = threading.Thread(target=make)
+    maker.start()
+    last = {names[-1].rsplit("/", depth)[0] for depth in range(7)}
+    seen.until(lambda paths: not maker.is_alive() and bool(paths & last))
+    seen.until(lambda _: True)  # whatever was still on its way has come with the next batch
+    files = {f"{name}/new.py" for name in names}
+    write_files(tmp_path, dict.fromkeys(files, "n = 1\n"))
+    seen.until(files.issubset)
+
+
 def test_editors_that_write_beside_and_rename(tmp_path: Path, watch: Callable[..., Seen]) -> None:
     write_files(tmp_path, {"a.py": "a = 1\n"})
     seen = watch()
