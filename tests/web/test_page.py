@@ -28,7 +28,7 @@ def search(window: Page, query: str) -> None:
 
 
 def chosen(window: Page) -> str:
-    return window.locator('#results [aria-selected="true"] .path').inner_text()
+    return window.locator('#results [aria-selected="true"] .path').text_content() or ""
 
 
 class TestSearch:

@@ -21,6 +21,7 @@ from findspot.core.config import home_folder, is_loopback
 from findspot.core.errors import InvalidArgumentError
 from findspot.core.log import configure, log_to
 from findspot.core.settings import HttpSettings
+from findspot.serve.listening import listen
 from findspot.serve.mcp.access import Grants, Terms, granted_all
 from findspot.serve.mcp.call import Library
 from findspot.serve.mcp.gate import Gate
@@ -135,9 +136,8 @@ def parse_address(address: str) -> tuple[str, int]:
 
 
 def _listening(host: str, port: int) -> socket.socket:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        return socket.create_server((host, port), family=family, backlog=512)
+        return listen(host, port)
     except OSError as error:
         raise InvalidArgumentError(f"Cannot listen on {host}:{port}: {error.strerror or error}.") from None
 

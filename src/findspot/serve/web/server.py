@@ -18,6 +18,7 @@ from starlette.types import ASGIApp
 
 from findspot.core.errors import InvalidArgumentError
 from findspot.engine import Engine
+from findspot.serve.listening import listen
 from findspot.serve.web.guard import Guard
 from findspot.serve.web.routes import routes
 from findspot.serve.web.workspace import Workspace
@@ -66,10 +67,10 @@ def make_app(workspace: Workspace, token: str, port: int) -> ASGIApp:
 
 def _listening(port: int | None) -> socket.socket:
     try:
-        return socket.create_server((HOST, DEFAULT_PORT if port is None else port))
+        return listen(HOST, DEFAULT_PORT if port is None else port)
     except OSError as error:
         if port is None:
-            return socket.create_server((HOST, 0))
+            return listen(HOST, 0)
         raise InvalidArgumentError(
             f"Cannot listen on port {port}: {error.strerror or error}.",
             hint="Leave --port out for a free one.",

@@ -33,6 +33,11 @@ export function preview(pane, { project, onLike, onLeave }) {
     timer = setTimeout(() => draw(hit, about), about.typing ? REST_MS : 0);
   }
 
+  /** Typing goes on: what was to be drawn is out of date. */
+  function hold() {
+    clearTimeout(timer);
+  }
+
   function draw(hit, about) {
     if (about.tools) {
       showTool(hit);
@@ -142,5 +147,5 @@ export function preview(pane, { project, onLike, onLeave }) {
     }
   }
 
-  return { show, open, copy };
+  return { show, hold, open, copy };
 }

@@ -5,6 +5,7 @@ import { lineElements, marked, matcher } from "./highlight.js";
 
 const BEFORE = 1;
 const SNIPPET = 5;
+const HIT_PX = 100; // few results are lower, so that as many as fill the window are drawn at first
 
 /** A list that knows which result is chosen; `aside` is where to say something instead. */
 export function resultList({ onChoose, onOpen, onMore }) {
@@ -14,6 +15,14 @@ export function resultList({ onChoose, onOpen, onMore }) {
   const element = h("div", { class: "result-list" }, items, more, aside);
   let hits = [];
   let at = -1;
+  let finish = () => {};
+
+  items.addEventListener("click", (event) => {
+    const chosen = [...items.children].indexOf(event.target.closest(".hit"));
+    if (chosen < 0) return;
+    if (chosen === at) onOpen(hits[chosen]);
+    else choose(chosen, false);
+  });
 
   function choose(next, scroll = true, typing = false) {
     items.children[at]?.setAttribute("aria-selected", "false");
@@ -38,34 +47,37 @@ export function resultList({ onChoose, onOpen, onMore }) {
       return hits[at] || null;
     },
     show(found, { query, mode, offset, total, tools }) {
+      if (offset) finish();
       const match = matcher(query, mode);
       const kept = offset ? hits : [];
+      const make = (hit, index) => (tools ? toolItem : hitItem)(hit, kept.length + index, match);
       hits = [...kept, ...found];
-      const made = found.map((hit, index) => (tools ? toolItem : hitItem)(hit, kept.length + index, match));
-      made.forEach((item, index) =>
-        item.addEventListener("click", () => {
-          const mine = kept.length + index;
-          if (mine === at) onOpen(hits[mine]);
-          else choose(mine, false);
-        }),
-      );
-      if (offset) items.append(...made);
-      else {
-        fill(items, made);
+      const atOnce = Math.ceil(innerHeight / HIT_PX);
+      if (!offset) {
+        items.replaceChildren();
         fill(aside);
         element.parentElement.scrollTop = 0;
       }
+      items.append(...found.slice(0, atOnce).map(make));
       items.hidden = !hits.length;
       element.closest(".columns")?.toggleAttribute("data-empty", !hits.length);
       items.dataset.query = query;
-      more.hidden = tools || !found.length || hits.length >= total;
-      if (!more.hidden) more.textContent = `More results (${count(total - hits.length, "more", "more")})`;
+      more.hidden = true;
+      finish = () => {
+        finish = () => {};
+        items.append(...found.slice(atOnce).map((hit, index) => make(hit, atOnce + index)));
+        more.hidden = tools || !found.length || hits.length >= total;
+        if (!more.hidden) more.textContent = `More results (${count(total - hits.length, "more", "more")})`;
+      };
+      const mine = finish;
+      requestAnimationFrame(() => setTimeout(() => finish === mine && finish()));
       if (!offset) {
         at = -1;
         choose(hits.length ? 0 : -1, false, true);
       }
     },
     move(step) {
+      finish();
       if (hits.length) choose(Math.max(0, Math.min(hits.length - 1, at + step)));
     },
     open() {

@@ -19,11 +19,13 @@ const PAGE = 20;
 const BUSY_MS = 500;
 const CALM_MS = 2000;
 const REST_MS = 250;
+const FOLLOW_MS = 200; // how often the list follows while keys come faster than answers
 
 export function searchPage(main) {
   const { parameters } = route();
   const project = desk.chosen;
-  const state = { corpus: parameters.get("corpus") || "code", busy: false, again: false, wasBusy: false };
+  const corpus = parameters.get("corpus") || "code";
+  const state = { corpus, busy: false, again: false, wasBusy: false, drawn: 0 };
   const { form, field, corpora, filters, summary } = searchForm(project, parameters, (key) => setCorpus(key));
   const notice = h("div", { class: "notice-area" });
   const pane = h("section", { class: "pane", "aria-label": "Chosen result" });
@@ -70,24 +72,24 @@ export function searchPage(main) {
       return undefined;
     }
     state.busy = true;
-    try {
-      const tools = state.corpus === "tools";
-      const answer = tools ? await get("tools", values) : await get(`projects/${project.id}/search`, values);
-      const stillAsked =
-        (field.value.trim() || similar) && state.corpus === (tools ? "tools" : values.corpus);
-      if (stillAsked) showAnswer(answer, values, offset);
-    } catch (problem) {
-      if (!state.again) showProblem(problem);
-    }
+    const tools = state.corpus === "tools";
+    const [answer, problem] = await get(tools ? "tools" : `projects/${project.id}/search`, values).then(
+      (said) => [said, null],
+      (failed) => [null, failed],
+    );
     state.busy = false;
-    if (state.again) {
-      state.again = false;
-      await ask();
-    }
-    return undefined;
+    const newer = state.again;
+    state.again = false;
+    const next = newer ? ask() : undefined; // under way before an answer that is out of date is drawn
+    const stillAsked = (field.value.trim() || similar) && state.corpus === (tools ? "tools" : values.corpus);
+    if (problem && !newer) showProblem(problem);
+    else if (answer && stillAsked && !(newer && performance.now() - state.drawn < FOLLOW_MS))
+      showAnswer(answer, values, offset);
+    return next;
   }
 
   function showAnswer(answer, values, offset) {
+    state.drawn = performance.now();
     const tools = state.corpus === "tools";
     const hits = tools ? answer.tools : answer.results;
     if (tools && answer.missing) return showMissingTools(answer.missing);
@@ -278,6 +280,7 @@ export function searchPage(main) {
 
   field.addEventListener("input", () => {
     similar = "";
+    panel.hold();
     ask();
   });
   filters.addEventListener("input", () => ask());
