@@ -19,9 +19,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from benchmarks.soaking import cancel, clients, edits, fuzz, kills, memory, switch, worktree
+from benchmarks.soaking import cancel, clients, edits, fuzz, kills, memory, s3kills, switch, worktree
 
-PARTS = ("kills", "edits", "clients", "switch", "fuzz", "cancel", "memory", "worktree")
+PARTS = ("kills", "s3kills", "edits", "clients", "switch", "fuzz", "cancel", "memory", "worktree")
 NEED_REPOSITORY = ("edits", "clients", "cancel", "memory", "worktree")
 
 
@@ -32,6 +32,7 @@ def main() -> None:
         "--repository", type=Path, help=f"a git repository with a history, for {', '.join(NEED_REPOSITORY)}"
     )
     parser.add_argument("--kills", type=int, default=200)
+    parser.add_argument("--s3kills", type=int, default=100)
     parser.add_argument("--edits", type=int, default=2_000)
     parser.add_argument("--stops", type=int, default=20)
     parser.add_argument("--seconds", type=float, default=300.0)
@@ -42,6 +43,7 @@ def main() -> None:
     given = parser.parse_args()
     makers: dict[str, Callable[[Path], dict[str, Any]]] = {
         "kills": lambda place: kills.run(place, given.kills, given.seed),
+        "s3kills": lambda place: s3kills.run(place, given.s3kills, given.seed),
         "edits": lambda place: edits.run(place, given.repository, given.edits),
         "clients": lambda place: clients.run(_unpacked(given.repository, place), given.seconds),
         "switch": lambda place: switch.run(place, given.files),

@@ -12,9 +12,10 @@ from typing import Any
 from benchmarks.soaking.answers import held, rebuilt
 from findspot import Project
 from findspot.core.model import IndexState
+from findspot.store.protocol import Store
 
 FILES = 40
-_MOST_EDITS = 3
+MOST_EDITS = 3
 _LONGEST_EDIT_S = 0.7
 """About what one edit takes: the kill falls anywhere into the one after those that were waited for."""
 
@@ -41,30 +42,35 @@ for turn in range(10_000):
 
 def run(place: Path, count: int, seed: int) -> dict[str, Any]:
     """Kill `count` processes; every reopen is clean and no acknowledged edit is lost."""
-    root = place / "project"
-    root.mkdir()
-    for number in range(FILES):
-        (root / f"mod{number}.py").write_text(f"def first_{number}():\n    return {number}\n")
+    root = make_files(place / "project")
     chance = random.Random(seed)
     project = Project(root)
     acknowledged = unclean = lost = 0
     for turn in range(count):
-        edits, then_s = chance.randrange(_MOST_EDITS + 1), chance.uniform(0, _LONGEST_EDIT_S)
-        said = _live_and_die(root, seed * 100_000 + turn, edits, then_s)
+        edits, then_s = chance.randrange(MOST_EDITS + 1), chance.uniform(0, _LONGEST_EDIT_S)
+        said = live_and_die(root, seed * 100_000 + turn, edits, then_s)
         acknowledged += len(said)
         unclean += project.status().state not in (
             IndexState.READY,
             IndexState.INCOMPLETE,
             IndexState.NOT_FOUND,
         )
-        lost += _lost(project, said)
+        lost += lost_of(project.store, said)
     project.update()
     same = held(project) == rebuilt(root)
     project.close()
     return {"kills": count, "acknowledged": acknowledged, "unclean": unclean, "lost": lost, "same": same}
 
 
-def _live_and_die(root: Path, seed: int, edits: int, then_s: float) -> dict[str, str]:
+def make_files(root: Path) -> Path:
+    """The project that is edited."""
+    root.mkdir()
+    for number in range(FILES):
+        (root / f"mod{number}.py").write_text(f"def first_{number}():\n    return {number}\n")
+    return root
+
+
+def live_and_die(root: Path, seed: int, edits: int, then_s: float) -> dict[str, str]:
     """The last acknowledged edit of each file that a process made before it was killed.
 
     However busy the machine is, some edits are waited for; then the process lives a moment longer.
@@ -82,12 +88,12 @@ def _live_and_die(root: Path, seed: int, edits: int, then_s: float) -> dict[str,
     return {words[0]: words[1] for words in said if len(words) == 2}
 
 
-def _lost(project: Project, said: dict[str, str]) -> int:
+def lost_of(store: Store, said: dict[str, str]) -> int:
     """Acknowledged edits that the index does not have; a later one of the file may be there instead."""
     if not said:
         return 0
     lost = 0
-    with project.store.snapshot() as snapshot:
+    with store.snapshot() as snapshot:
         for name, mark in said.items():
             texts = "\n".join(chunk.text for chunk in snapshot.chunks_of(name))
             seed, turn = mark.split("_")[1:]
