@@ -92,9 +92,12 @@ def test_the_repository_runs_no_programs(project: Project, tmp_path: Path) -> No
     trap = tmp_path / "trap.sh"
     trap.write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\n")
     trap.chmod(0o755)
-    for key in ("core.fsmonitor", "diff.external"):
+    for key in ("core.fsmonitor", "diff.external", "filter.a=b.clean", "filter.c.process"):
         git(project.root, "config", key, str(trap))
-    assert changed_since(project.root, "HEAD")
+    git(project.root, "config", "filter.c.required", "true")
+    (project.root / ".git/info/attributes").write_text("edited.py filter=a=b\nkept.py filter=c\n")
+    (project.root / "src/kept.py").touch()
+    assert changed_since(project.root, "HEAD") == {"src/edited.py", "src/naïve new.py"}
     assert not (tmp_path / "ran").exists()
 
 
