@@ -143,6 +143,7 @@ class Project:
     ) -> IndexReport:
         check_kind(self.store, self._flags.get("store"))
         run = self._run(force=force, allow_large=allow_large, progress=progress, cancel=cancel)
+        run.other_reader = self._other_reader()
         if run.settings.chunk.workers:  # a cluster is for whole projects: saved files are cut here
             run.workers = RayWorkers(run.settings.chunk.workers)
         try:
@@ -414,6 +415,12 @@ class Project:
                 reading.go_on()
         except FindspotError as error:  # answers come without it, and say so
             _log.warning("no second reading: %s", error.developer_message)
+
+    def _other_reader(self) -> bool:
+        """Whether this run is given another slower model than the index has, beside the same first one."""
+        kept, given = load_settings(self.root, self.store.folder).embed, self.settings.embed
+        same_first = two_speeds(kept)[0].provider == two_speeds(given)[0].provider
+        return same_first and kept.provider != given.provider
 
     def _second_closed(self) -> None:
         with self._guard:

@@ -59,6 +59,8 @@ class Run:
     roots: Roots | None = None
     """Where the files are, unless it is the root itself."""
     force: bool = False
+    other_reader: bool = False
+    """What is asked for is another slower model: nothing that is stored changes by that."""
     allow_large: bool = False
     progress: ProgressSink = ignore_progress
     cancel: CancelToken = field(default_factory=CancelToken)
@@ -198,7 +200,7 @@ def _prepare(run: Run, writer: Writer) -> bool:
         writer.set_meta(build="incomplete", model=run.model)
     # Until the run is finished the index holds files of both revisions, and belongs to neither.
     writer.set_meta(pipeline="mixed" if outdated else pipeline)
-    return run.force or outdated
+    return (run.force and not run.other_reader) or outdated
 
 
 def _change_model(run: Run, writer: Writer) -> None:

@@ -7,9 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from findspot.core.errors import ProviderError
+from findspot.core.log import get_logger
 from findspot.embed.protocol import Embedder, EmbedMode
 from findspot.store.second import SecondVectors
 from findspot.store.snapshot import Snapshot
+
+_log = get_logger("second")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +30,11 @@ class SecondReader:
         read = [number for number, key in keys.items() if key in known]
         if not read:
             return {}
-        query = self.embedder.embed([text], EmbedMode.QUERY)[0]
+        try:
+            query = self.embedder.embed([text], EmbedMode.QUERY)[0]
+        except ProviderError as error:  # the first model's answer is one, too
+            _log.warning("the second model has no say: %s", error.developer_message)
+            return {}
         rows = np.stack([np.frombuffer(known[keys[number]][1], np.int8) for number in read])
         scales = np.array([known[keys[number]][0] for number in read], np.float32)
         cosines = (rows.astype(np.float32) @ query) * scales

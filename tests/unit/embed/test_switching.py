@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -117,35 +118,80 @@ def test_a_service_embeds_what_workers_cut(by_http: Loopback, engine: Engine, ro
     assert not any("nothing is defined" in text for text in again)
 
 
+def rows_of(size: int, value: float = 1.0) -> Callable[[Request], Reply]:
+    return lambda request: Reply(body={"embeddings": [[value] * size for _ in request.body["texts"]]})
+
+
 @pytest.mark.parametrize(
-    "broken",
+    ("broken", "reason"),
     [
-        Reply(500, "no"),
-        Reply(401, "no"),
-        Reply(200, {"embeddings": [[1.0]]}),
-        Reply(200, {"embeddings": [[float("nan")] * DIMENSIONS]}),
-        Reply(200, b'{"embeddings"', promised=100),
+        (lambda _: Reply(500, "no"), "HTTP status 500"),
+        (lambda _: Reply(401, "no"), "HTTP status 401"),
+        (lambda _: Reply(200, {"embeddings": [[1.0]]}), "no vector for each"),
+        (rows_of(DIMENSIONS + 1), f"{DIMENSIONS + 1} dimensions, not {DIMENSIONS}"),
+        (rows_of(DIMENSIONS, float("nan")), "no numbers"),
+        (lambda _: Reply(200, b'{"embeddings"', promised=100), "cut short"),
     ],
 )
 def test_a_service_that_fails_leaves_nothing_half_indexed(
-    by_http: Loopback, engine: Engine, root: Path, broken: Reply
+    by_http: Loopback, engine: Engine, root: Path, broken: Callable[[Request], Reply], reason: str
 ) -> None:
     project = engine.project(root)
 
     def fail_on_chunks(request: Request) -> Reply:
         whole = request.method == "GET" or request.body["mode"] == "query"
-        return embed_service(request) if whole else broken
+        return embed_service(request) if whole else broken(request)
 
     by_http.answer = fail_on_chunks
-    with pytest.raises(ProviderError):
+    with pytest.raises(ProviderError, match=reason) as caught:
         project.update()
+    assert "embedding.endpoint" in caught.value.hint
     status = project.status()
     assert status.state is IndexState.INCOMPLETE
     assert status.total_chunks == 0
     assert "provider failed" in (status.last_error or "")
+
+
+def test_a_service_that_takes_too_long_leaves_nothing_half_indexed(
+    by_http: Loopback, engine: Engine, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("findspot.embed.providers.http.INDEXING_TIMEOUT_S", 0.2)
+    over = threading.Event()
+
+    def wait_on_chunks(request: Request) -> Reply:
+        if request.body and request.body["mode"] == "passage":
+            over.wait(30)
+        return embed_service(request)
+
+    by_http.answer = wait_on_chunks
+    project = engine.project(root)
+    with pytest.raises(ProviderError, match=r"no answer within 0\.2 seconds"):
+        project.update()
+    over.set()
+    assert project.status().total_chunks == 0
+
+
+def test_a_run_that_fails_half_way_keeps_whole_files_and_is_gone_on_with(
+    by_http: Loopback, engine: Engine, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("findspot.indexing.embedding.BATCH_CHUNKS", 1)
+    project = engine.project(root)
+
+    def fail_on_one_file(request: Request) -> Reply:
+        if request.body and any("radius" in text for text in request.body["texts"]):
+            return Reply(500, "no")
+        return embed_service(request)
+
+    by_http.answer = fail_on_one_file
+    with pytest.raises(ProviderError):
+        project.update()
+    with project.store.snapshot() as snapshot:
+        assert not snapshot.chunks_of("src/area.py")
     by_http.answer = embed_service
     assert project.update().total_files == len(FILES)
     assert project.status().state is IndexState.READY
+    with project.store.snapshot() as snapshot:
+        assert snapshot.chunks_of("src/area.py")
 
 
 def test_nobody_there_makes_no_index(engine: Engine, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:

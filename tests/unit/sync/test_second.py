@@ -5,25 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from bert_files import write_model
+from bert_files import WORDS, tensors, write_model, write_safetensors
 from contents import MakeProject
 from findspot import Project, Query
-from findspot.core.errors import CancelledError, ModelUnavailableError
-from findspot.core.model import Progress
+from findspot.core.errors import CancelledError, ModelUnavailableError, ProviderError
+from findspot.core.model import IndexState, Progress
 from findspot.core.progress import CancelToken
 from findspot.store.second import FILE_NAME
 from findspot.sync.second import SecondReading
 
 FILES = {f"src/{name}.py": f"def {name}(a, b):\n    return a {name} b\n" for name in ("add", "cut", "join")}
+SNAPSHOT = "hub/models--MongoDB--mdbr-leaf-ir/snapshots/abc1234"
 SLOW = {"embedding.provider": "local:mdbr-leaf", "embedding.dtype": "fp32"}
 
 
 @pytest.fixture
 def slow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The slower model's files, tiny, where the hub's tools would have put them."""
-    write_model(tmp_path / "hub/models--MongoDB--mdbr-leaf-ir/snapshots/abc1234", dense=256)
+    write_model(tmp_path / SNAPSHOT, dense=256)
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
 
@@ -34,6 +36,14 @@ def project(make_project: MakeProject, slow: None) -> Iterator[Project]:
     made.update()
     yield made
     made.close()
+
+
+def spoil(folder: Path, word: str | None = None) -> None:
+    """Weights of which some are no numbers: those of all words, or of one."""
+    broken = tensors()
+    rows = slice(None) if word is None else WORDS.index(word)
+    broken["embeddings.word_embeddings.weight"][rows] = np.nan
+    write_safetensors(folder / "model.safetensors", broken)
 
 
 def reading_of(project: Project) -> SecondReading:
@@ -48,8 +58,8 @@ def standing(project: Project) -> tuple[int, int]:
     return second.done, second.total
 
 
-def meaning(project: Project) -> list[float]:
-    found = project.search(Query("a join b", explain=True))
+def meaning(project: Project, text: str = "a join b") -> list[float]:
+    found = project.search(Query(text, explain=True))
     assert found.warning is None
     return [hit.why.get("semantic", 0.0) for hit in found.hits if hit.why]
 
@@ -78,6 +88,22 @@ def test_only_what_changed_is_read_again(project: Project) -> None:
     assert len(meaning(project)) == 3  # the changed file has its first vector only
     assert 1 <= reading.read() < project.status().total_chunks
     assert reading.read() == 0
+
+
+def test_choosing_a_slower_model_for_an_index_cuts_nothing(make_project: MakeProject, slow: None) -> None:
+    static = make_project(FILES)
+    static.update()
+    given = Project(static.root, SLOW)
+    report = given.update(force=True)
+    assert (report.files_indexed, report.files_unchanged) == (0, len(FILES))
+    assert reading_of(given).read() == given.status().total_chunks
+    rebuilt = given.update(force=True)  # now it is the index's own: a rebuild is a rebuild
+    assert rebuilt.files_indexed == len(FILES)
+    back = Project(static.root, {"embedding.provider": "local:static"})
+    assert back.update(force=True).files_indexed == 0
+    assert back.status().second is None
+    for each in (static, given, back):
+        each.close()
 
 
 def test_stopped_it_keeps_what_it_has_read(
@@ -125,6 +151,36 @@ def test_a_model_that_cannot_be_opened_is_told_before_anything_is_indexed(
     with pytest.raises(ModelUnavailableError):
         project.update()
     assert not project.store.exists
+
+
+@pytest.mark.parametrize(("dense", "reason"), [(40, "40 dimensions, not 256"), (256, "no numbers")])
+def test_vectors_that_cannot_be_used_are_told_and_none_is_kept(
+    make_project: MakeProject, slow: None, tmp_path: Path, dense: int, reason: str
+) -> None:
+    write_model(tmp_path / SNAPSHOT, dense=dense)
+    if dense == 256:  # long enough, but not numbers
+        spoil(tmp_path / SNAPSHOT)
+    project = make_project(FILES, **SLOW)
+    project.update()
+    with pytest.raises(ProviderError, match=reason):
+        reading_of(project).read()
+    assert standing(project)[0] == 0
+    assert project.status().state is IndexState.READY
+    assert len(meaning(project)) == 3
+    project.close()
+
+
+def test_a_question_that_the_slower_model_cannot_read_is_answered_by_the_first(
+    make_project: MakeProject, slow: None, tmp_path: Path
+) -> None:
+    spoil(tmp_path / SNAPSHOT, word="j")
+    project = make_project(FILES, **SLOW)
+    project.update()
+    at_once = meaning(project), meaning(project, "j join b")
+    reading_of(project).read()
+    assert meaning(project) != at_once[0]
+    assert meaning(project, "j join b") == at_once[1]
+    project.close()
 
 
 def test_searches_go_on_without_a_model_that_has_gone(
