@@ -1,186 +1,201 @@
-"""A large index on an object store: how long it takes to write, to copy and to search.
+"""A large index on an object store: how long it takes to write, to copy and to search, and how true it is.
 
-    python -m benchmarks.scale --chunks 1000000 --text FOLDER
+    python -m benchmarks.scale --chunks 1000000 --text FOLDER --keep FOLDER
 
-Text is real, from the files of a folder, read over and over from other places; vectors are made up.
-The store is an S3 server on loopback in a process of its own. The reader is another process, with a
-home of its own: it copies the index first and is then asked questions made of words in the text.
+Text is real, pieces of the files of some folders, with the vectors of the built-in model. Where it runs
+out, it is cut again from another line, under other paths and with a mark in every piece, so that no two
+chunks are the same. With `--keep`, tables and the reader's copy stay in a folder: what is there is not
+made again, and a build that was stopped goes on.
+
+The tables are written to a folder and put onto an S3 server on loopback, in a process of its own, object
+by object. The reader is another process: it copies the index first, unless its copy is there already, and
+is then asked questions made of words in the text.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import random
-import socket
+import re
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
 
 from benchmarks.memory import PeakMemory, pss_mb
+from benchmarks.objects import ADDRESS, object_server
 from findspot.core.files import content_hash
+from findspot.core.languages import language_of
 from findspot.core.model import Chunk, ChunkType, Corpus, Query, SourceFile, Span, Symbol
+from findspot.embed.batch import quantise
+from findspot.embed.protocol import Embedder, EmbedMode, model_name
 from findspot.embed.registry import open_embedder
 from findspot.search.hybrid import search
+from findspot.search.retrieve import POOL
 from findspot.store.lance.store import LanceStore
 from findspot.store.records import ChunkRecord, FileRecord
+from findspot.store.snapshot import Snapshot
 from findspot.text.document import keyword_text
 
-DIMENSIONS = 256
-CHUNKS_A_FILE = 20
 LINES_A_CHUNK = 25
-COMMIT_CHUNKS = 20_000
+MAX_CHUNKS_A_FILE = 200
+COMMIT_CHUNKS = 40_000
 QUESTIONS = 200
+MODEL = "local:static"
+_LANGUAGES = {"python", "javascript", "typescript", "go", "rust", "java", "kotlin", "c", "cpp", "ruby", "php"}
+_DEFINED = re.compile(r"^\s*(?:\w+ )?(def|class|func|fn|fun|function) +(\w+)", re.MULTILINE)
 
 
 def main() -> None:
+    args = _arguments()
+    if args.read:
+        print(json.dumps(read(args.keep, args.text)))  # noqa: T201
+        return
+    with contextlib.ExitStack() as stack:
+        keep = args.keep or Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        keep.mkdir(parents=True, exist_ok=True)
+        found = write(keep, args.text, args.chunks, args.minutes * 60)
+        if found["chunks"] >= args.chunks:
+            found |= stack.enter_context(object_server(keep / "tables"))
+            command = [sys.executable, "-m", "benchmarks.scale", "--read", "--keep", str(keep), "--text"]
+            reader = subprocess.run([*command, *map(str, args.text)], stdout=subprocess.PIPE, check=True)
+            found |= json.loads(reader.stdout)
+    for name, value in found.items():
+        print(f"{name:28} {value:,.3f}" if value < 10 else f"{name:28} {value:,.1f}")  # noqa: T201
+
+
+def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--chunks", type=int, default=1_000_000)
-    parser.add_argument("--text", type=Path, required=True, help="folder whose files are the text")
-    parser.add_argument("--read", metavar="ADDRESS", help=argparse.SUPPRESS)
-    args = parser.parse_args()
-    if args.read:
-        print(json.dumps(read(args.read, args.text)))  # noqa: T201
-        return
-    port = _free_port()
-    os.environ |= {
-        "AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}",
-        "AWS_ACCESS_KEY_ID": "nobody",
-        "AWS_SECRET_ACCESS_KEY": "nothing",
-        "AWS_DEFAULT_REGION": "us-east-1",
-    }
-    server = subprocess.Popen(
-        [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
+    parser.add_argument(
+        "--text", type=Path, nargs="+", required=True, help="folders whose files are the text"
     )
-    try:
-        _make_bucket(port)
-        found = write("s3://bucket/index", args.text, args.chunks)
-        command = [sys.executable, "-m", "benchmarks.scale", "--text", str(args.text)]
-        reader = subprocess.run(
-            [*command, "--read", "s3://bucket/index"], capture_output=True, text=True, check=True
-        )
-        found |= json.loads(reader.stdout)
-    finally:
-        server.kill()
-        server.wait()
-    for name, value in found.items():
-        print(f"{name:28} {value:,.1f}")  # noqa: T201
+    parser.add_argument("--keep", type=Path, help="where tables and copy are, or are made and stay")
+    parser.add_argument("--minutes", type=float, default=1e6, help="stop building after so many")
+    parser.add_argument("--read", action="store_true", help=argparse.SUPPRESS)
+    return parser.parse_args()
 
 
-def write(address: str, text: Path, chunks: int) -> dict[str, float]:
-    """Fill the store, in commits."""
-    with tempfile.TemporaryDirectory() as folder, PeakMemory(os.getpid()) as peak:
-        started = time.monotonic()
-        with LanceStore(Path(folder) / "index", "p", address).writer() as writer:
-            waiting = 0
-            for record in _records(text, chunks):
-                writer.put(record)
-                waiting += len(record.chunks)
-                if waiting >= COMMIT_CHUNKS:
-                    writer.commit()
-                    waiting = 0
-            writer.set_meta(build="complete", model="synthetic/256")
-            writer.commit()
-        return {"chunks": chunks, "write_s": time.monotonic() - started, "write_peak_mb": peak.mb}
+def write(keep: Path, text: Sequence[Path], chunks: int, limit_s: float) -> dict[str, float]:
+    """Fill the tables in commits, from where the last run stopped; what was asked for, to the file."""
+    embedder = open_embedder(MODEL)
+    store = LanceStore(keep / "tables", "p")
+    with PeakMemory(os.getpid()) as peak, store.writer() as writer:
+        files, before = writer.counts()
+        stored, waiting, started = before, 0, time.monotonic()
+        for source in islice(_sources(text), files, None) if before < chunks else ():
+            record = _record(embedder, *source)
+            writer.put(record)
+            stored, waiting = stored + len(record.chunks), waiting + len(record.chunks)
+            late = time.monotonic() - started > limit_s
+            if waiting >= COMMIT_CHUNKS or stored >= chunks or late:
+                writer.set_meta(
+                    build="complete" if stored >= chunks else "incomplete", model=model_name(embedder)
+                )
+                writer.commit()
+                waiting = 0
+            if stored >= chunks or late:
+                break
+    taken = {
+        "chunks_written": stored - before,
+        "write_s": time.monotonic() - started,
+        "write_peak_mb": peak.mb,
+    }
+    return {"chunks": stored} | (taken if stored > before else {})
 
 
-def read(address: str, text: Path) -> dict[str, float]:
+def read(keep: Path, text: Sequence[Path]) -> dict[str, float]:
     """Copy the index, then ask it."""
-    embedder = open_embedder("local:static")
+    embedder = open_embedder(MODEL)
+    questions = _questions(text)
+    store = LanceStore(keep / "reader", "p", ADDRESS)
+    with PeakMemory(os.getpid()) as peak:
+        started = time.monotonic()
+        with store.snapshot() as snapshot:
+            held = sum(chunks for _, chunks in snapshot.counts().values())
+        opened_s = time.monotonic() - started
+    taken, used = [], time.process_time()
+    for question in questions:
+        started = time.monotonic()
+        with store.snapshot() as snapshot:
+            search(snapshot, embedder, Query(question))
+        taken.append((time.monotonic() - started) * 1000)
+    used = time.process_time() - used
+    memory = pss_mb(os.getpid())
+    with store.snapshot() as snapshot:
+        recall = _recall(snapshot, embedder, questions)
+    taken = sorted(taken[QUESTIONS // 10 :])  # the first ones warm what the system keeps of files
+    return {
+        "chunks_read": held,
+        "open_or_copy_s": opened_s,
+        "open_or_copy_peak_mb": peak.mb,
+        "search_p50_ms": statistics.median(taken),
+        "search_p95_ms": taken[int(len(taken) * 0.95)],
+        "search_cpu_ms": used * 1000 / len(questions),
+        "memory_after_searches_mb": memory,
+    } | recall
+
+
+def _recall(snapshot: Snapshot, embedder: Embedder, questions: Sequence[str]) -> dict[str, float]:
+    """How much of what an exact scan finds the searches' own way finds too."""
+    mask = snapshot.files.whole(Corpus.CODE.value).mask
+    shares = []
+    for values in quantise(embedder.embed(questions, EmbedMode.QUERY)).values:
+        found = set(snapshot.nearest(values, mask, POOL)[0].tolist())
+        exact = snapshot.nearest(values, mask, POOL, exact=True)[0].tolist()
+        shares.append((len(found.intersection(exact[:10])) / 10, len(found.intersection(exact)) / POOL))
+    at_10, at_pool = np.mean(shares, axis=0)
+    return {"recall_of_best_10": at_10, f"recall_of_best_{POOL}": at_pool}
+
+
+def _questions(text: Sequence[Path]) -> list[str]:
     chance = random.Random(5)
-    lines = [line for part in _texts(text, 400) for line in part.split("\n") if len(line.split()) > 3]
-    questions = [" ".join(chance.choice(lines).split()[:8]) for _ in range(QUESTIONS)]
-    with tempfile.TemporaryDirectory() as folder:
-        store = LanceStore(Path(folder) / "index", "p", address)
-        with PeakMemory(os.getpid()) as peak:
-            started = time.monotonic()
-            with store.snapshot() as snapshot:
-                held = sum(chunks for _, chunks in snapshot.counts().values())
-            copied_s = time.monotonic() - started
-        taken = []
-        for turn, question in enumerate(questions):
-            started = time.monotonic()
-            with store.snapshot() as snapshot:
-                search(snapshot, embedder, Query(question))
-            if turn >= QUESTIONS // 10:  # the first ones warm what the system keeps of files
-                taken.append((time.monotonic() - started) * 1000)
-        taken.sort()
-        return {
-            "chunks_read": held,
-            "copy_s": copied_s,
-            "copy_peak_mb": peak.mb,
-            "search_p50_ms": statistics.median(taken),
-            "search_p95_ms": taken[int(len(taken) * 0.95)],
-            "memory_after_searches_mb": pss_mb(os.getpid()),
-        }
+    pieces = (piece for _, pieces in islice(_sources(text), 400) for piece in pieces)
+    lines = [line for piece in pieces for line in piece.split("\n") if len(line.split()) > 3]
+    return [" ".join(chance.choice(lines).split()[:8]) for _ in range(QUESTIONS)]
 
 
-def _records(text: Path, chunks: int) -> Iterator[FileRecord]:
-    numbers = np.random.default_rng(3)
-    parts = _texts(text, chunks)
-    for file in range(-(-chunks // CHUNKS_A_FILE)):
-        path = f"src/package{file % 97}/module{file}.py"
-        texts = [part for _, part in zip(range(min(CHUNKS_A_FILE, chunks - file * CHUNKS_A_FILE)), parts)]  # noqa: B905
-        vectors = numbers.integers(-127, 128, (len(texts), DIMENSIONS)).astype(np.int8)
-        scales = 1 / np.linalg.norm(vectors.astype(np.float32), axis=1)
-        source = SourceFile(path, Corpus.CODE, "python", sum(map(len, texts)), 1)
-        yield FileRecord(
-            source,
-            content_hash("".join(texts).encode()),
-            tuple(
-                _chunk(path, place, part, vectors[place].tobytes(), float(scales[place]))
-                for place, part in enumerate(texts)
-            ),
+def _record(embedder: Embedder, path: str, pieces: Sequence[str]) -> FileRecord:
+    vectors = quantise(embedder.embed(pieces, EmbedMode.PASSAGE))
+    language = language_of(path)
+    source = SourceFile(path, Corpus.CODE, language, sum(map(len, pieces)), 1)
+    chunks = []
+    for place, piece in enumerate(pieces):
+        first = place * LINES_A_CHUNK + 1
+        names = tuple(Symbol(name, kind, first) for kind, name in _DEFINED.findall(piece))
+        span = Span(first, first + piece.count("\n"))
+        chunk = Chunk(path, span, piece, ChunkType.DEFINITIONS, "function", language, names)
+        key = bytes.fromhex(content_hash(piece.encode("utf-8", "replace")))[:16]
+        words = keyword_text(path, None, "", piece)
+        chunks.append(
+            ChunkRecord(chunk, words, key, float(vectors.scales[place]), vectors.values[place].tobytes())
         )
+    return FileRecord(source, content_hash("".join(pieces).encode("utf-8", "replace")), tuple(chunks))
 
 
-def _chunk(path: str, place: int, text: str, vector: bytes, scale: float) -> ChunkRecord:
-    first = place * LINES_A_CHUNK + 1
-    span = Span(first, first + text.count("\n"))
-    name = Symbol(f"name_{hash(text) % 50_000}", "function", first)
-    chunk = Chunk(path, span, text, ChunkType.DEFINITIONS, "function", "python", (name,))
-    return ChunkRecord(chunk, keyword_text(path, None, "", text), vector[:16], scale, vector)
-
-
-def _texts(folder: Path, count: int) -> Iterator[str]:
-    """Pieces of the files of a folder, from another line each time round."""
-    files = sorted(path for path in folder.rglob("*.py") if path.is_file())
-    given = 0
-    for start in range(LINES_A_CHUNK):
-        for path in files:
-            lines = path.read_text(errors="replace").split("\n")[start:]
-            for first in range(0, len(lines), LINES_A_CHUNK):
-                if given == count:
-                    return
-                given += 1
-                yield "\n".join(lines[first : first + LINES_A_CHUNK])
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-def _make_bucket(port: int) -> None:
-    request = urllib.request.Request(f"http://127.0.0.1:{port}/bucket", method="PUT")
-    for _ in range(200):
-        try:
-            urllib.request.urlopen(request).close()
-            return
-        except OSError:
-            time.sleep(0.1)
-    raise SystemExit("the S3 server did not start")
+def _sources(folders: Sequence[Path]) -> Iterator[tuple[str, list[str]]]:
+    """Paths with the pieces of their files, without end: cut again from another line each time round."""
+    files = [(place, path) for place, folder in enumerate(folders) for path in sorted(folder.rglob("*.*"))]
+    files = [
+        (place, path) for place, path in files if language_of(path.name) in _LANGUAGES and path.is_file()
+    ]
+    random.Random(7).shuffle(files)
+    for turn in range(1_000_000):
+        for place, path in files:
+            lines = path.read_text(errors="replace").split("\n")[turn % LINES_A_CHUNK :]
+            cuts = range(0, min(len(lines), MAX_CHUNKS_A_FILE * LINES_A_CHUNK), LINES_A_CHUNK)
+            mark = f"\n# copy {turn}" if turn else ""
+            name = path.relative_to(folders[place]).as_posix()
+            yield f"copy{turn}/{place}/{name}", ["\n".join(lines[n : n + LINES_A_CHUNK]) + mark for n in cuts]
 
 
 if __name__ == "__main__":

@@ -13,7 +13,8 @@ from findspot.chunkfiles.reading import FileHead
 from findspot.chunkfiles.spool import Spool, decoded
 from findspot.embed.batch import quantise
 from findspot.embed.protocol import Vectors
-from findspot.store.vectors import Segment, scan_among
+from findspot.store.segments import Segment
+from findspot.store.vectors import scan_among
 
 RESCORED = 32
 """Rows beyond the limit whose exact cosine is computed: the scan reads int8, which is off by up to

@@ -19,7 +19,7 @@ from findspot.chunkfiles.model import ContextChunk
 from findspot.core.files import make_private_dir, translated_os_errors
 from findspot.embed.batch import quantise
 from findspot.embed.protocol import Vectors
-from findspot.store.vectors import Segment
+from findspot.store.segments import Segment
 
 
 class Spool:

@@ -13,7 +13,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from findspot.core.errors import DiskFullError, PermissionDeniedError
 
@@ -42,11 +42,18 @@ def make_private_dir(path: Path) -> None:
 
 def write_atomic(path: Path, data: bytes) -> None:
     """Replace a file so that readers see the old content or the new, never a part."""
+    with replacing(path) as out:
+        out.write(data)
+
+
+@contextlib.contextmanager
+def replacing(path: Path) -> Iterator[IO[bytes]]:
+    """The same for what is written in parts: it takes the file's place when all is written."""
     with translated_os_errors(path):
         handle, temp = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
         try:
             with os.fdopen(handle, "wb") as out:
-                out.write(data)
+                yield out
                 out.flush()
                 os.fsync(out.fileno())
             _replace(temp, path)

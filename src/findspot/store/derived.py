@@ -10,6 +10,7 @@ import shutil
 import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -18,9 +19,10 @@ from findspot.core.files import make_private_dir
 from findspot.core.log import get_logger
 from findspot.core.model import Corpus
 from findspot.store import database as rows
-from findspot.store import keywords, vectors
+from findspot.store import keywords
 from findspot.store.records import DerivedDamagedError, StoredFile
 from findspot.store.schema import ORDINAL_BITS
+from findspot.store.segments import Mask, Segment, live_rows, open_segment, remove_unlisted, write_segment
 
 _log = get_logger("store")
 
@@ -30,6 +32,9 @@ VECTORS = "vectors"
 MAX_DEAD_RATIO = 1.5
 _DEAD_ALLOWED = 5_000
 """Chunks of replaced files that a writer killed before cleaning up may leave behind; more are dropped."""
+
+_PART_ROWS = 20_000
+"""Rows read at a time when all are: Python's own objects take several times their room."""
 
 
 class FileTable:
@@ -42,7 +47,7 @@ class FileTable:
         self._size = max(self.by_id, default=0) + 1
         self._whole: dict[str, Selection] = {}
 
-    def mask(self, files: Iterable[StoredFile]) -> vectors.Mask:
+    def mask(self, files: Iterable[StoredFile]) -> Mask:
         """A mask over file numbers that is true for these files."""
         return mask_of([file.id for file in files], self._size)
 
@@ -56,7 +61,7 @@ class FileTable:
         return self._whole[corpus]
 
 
-def mask_of(file_ids: list[int], size: int | None = None) -> vectors.Mask:
+def mask_of(file_ids: list[int], size: int | None = None) -> Mask:
     """A mask over file numbers that is true for these."""
     mask = np.zeros(max(file_ids, default=0) + 1 if size is None else size, np.bool_)
     mask[file_ids] = True
@@ -68,7 +73,7 @@ class Selection:
     """Some files of one generation, as a list and as a mask over file numbers."""
 
     files: list[StoredFile]
-    mask: vectors.Mask
+    mask: Mask
 
     def __contains__(self, file_id: int) -> bool:
         return bool(file_id < self.mask.size and self.mask[file_id])
@@ -81,7 +86,7 @@ class Derived:
     generation: int
     files: FileTable
     keywords: dict[str, keywords.KeywordReader]
-    segments: tuple[vectors.Segment, ...]
+    segments: tuple[Segment, ...]
     memos: dict[object, object] = field(default_factory=dict)
     """What readers worked out from this generation and keep for the next reader."""
 
@@ -90,7 +95,7 @@ def load_derived(folder: Path, db: sqlite3.Connection, generation: int, checked:
     """Open the derived parts as the database lists them; `checked` names files known to be whole."""
     files = FileTable(rows.all_files(db))
     names = json.loads(rows.read_meta(db).get("segments", "[]"))
-    segments = tuple(vectors.open_segment(folder / VECTORS / name, checked) for name in names)
+    segments = tuple(open_segment(folder / VECTORS / name, checked) for name in names)
     readers = {}
     for corpus in {file.corpus for file in files.files if file.chunks}:
         readers[corpus] = keywords.KeywordReader(folder / KEYWORDS / corpus)
@@ -121,20 +126,22 @@ def _check(folder: Path, derived: Derived, checked: set[str]) -> None:
             raise DerivedDamagedError(f"keyword index: {reader.size} chunks in place of {lines}")
 
 
-def _count(segments: Iterable[vectors.Segment], mask: vectors.Mask, *, only_lines: bool = False) -> int:
-    found = (vectors.live_rows(segment, mask, only_lines=only_lines).size for segment in segments)
+def _count(segments: Iterable[Segment], mask: Mask, *, only_lines: bool = False) -> int:
+    found = (live_rows(segment, mask, only_lines=only_lines).size for segment in segments)
     return sum(found)
 
 
 def rebuild(folder: Path, db: sqlite3.Connection) -> None:
     """Make the derived parts from the database; readers see the old ones or the new."""
     _rebuild_keywords(folder, db)
-    stored = list(rows.all_vectors(db))
-    names = [vectors.write_segment(folder / VECTORS, segment_of(stored))] if stored else []
+    stored = rows.all_vectors(db)
+    parts = iter(lambda: list(islice(stored, _PART_ROWS)), [])
+    name = write_segment(folder / VECTORS, [segment_of(part) for part in parts], mask_of(rows.file_ids(db)))
+    names = [name] if name else []
     db.execute("BEGIN IMMEDIATE")
     rows.write_meta(db, {"segments": json.dumps(names), "generation": str(rows.generation_of(db) + 1)})
     db.execute("COMMIT")
-    vectors.remove_unlisted(folder / VECTORS, set(names))
+    remove_unlisted(folder / VECTORS, set(names))
 
 
 def _rebuild_keywords(folder: Path, db: sqlite3.Connection) -> None:
@@ -152,8 +159,8 @@ def _rebuild_keywords(folder: Path, db: sqlite3.Connection) -> None:
     fresh.rename(folder / KEYWORDS)
 
 
-def segment_of(items: Sequence[tuple[int, float, bytes]]) -> vectors.Segment:
-    return vectors.Segment(
+def segment_of(items: Sequence[tuple[int, float, bytes]]) -> Segment:
+    return Segment(
         numbers=np.array([number for number, _, _ in items], np.int64),
         scales=np.array([scale for _, scale, _ in items], np.float32),
         rows=np.frombuffer(b"".join(vector for _, _, vector in items), np.int8).reshape(len(items), -1),

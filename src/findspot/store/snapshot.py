@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from findspot.core.facts import Facts
 from findspot.core.model import Corpus, Skip
 from findspot.store import database as rows
-from findspot.store import keywords, vectors
+from findspot.store import keywords, segments, vectors
 from findspot.store.derived import Derived, FileTable
 from findspot.store.records import Definition, EmbeddedFields, KnownFiles, StoredChunk, StoredFile
 
@@ -90,13 +90,14 @@ class Snapshot:
         return self._derived.keywords.get(corpus)
 
     def nearest(
-        self, query: NDArray[np.int8], allowed: vectors.Mask, top: int
-    ) -> tuple[vectors.Numbers, NDArray[np.float32]]:
-        return vectors.scan(self._derived.segments, query, allowed, top)
+        self, query: NDArray[np.int8], allowed: segments.Mask, top: int, *, exact: bool = False
+    ) -> tuple[segments.Numbers, NDArray[np.float32]]:
+        """The nearest chunks of these files; of a large index nearly all of them, unless told to be exact."""
+        return vectors.scan(self._derived.segments, query, allowed, top, exact=exact)
 
     def nearest_among(
-        self, query: NDArray[np.int8], wanted: vectors.Numbers, top: int
-    ) -> tuple[vectors.Numbers, NDArray[np.float32]]:
+        self, query: NDArray[np.int8], wanted: segments.Numbers, top: int
+    ) -> tuple[segments.Numbers, NDArray[np.float32]]:
         """The nearest of these chunks, outlines and all; `wanted` is sorted."""
         return vectors.scan_among(self._derived.segments, query, wanted, top)
 

@@ -12,10 +12,11 @@ from pathlib import Path
 from findspot.core.errors import FindspotError
 from findspot.core.model import ChunkType, Skip, SkipReason, SourceFile
 from findspot.store import database as rows
-from findspot.store import keywords, vectors
+from findspot.store import keywords
 from findspot.store.derived import KEYWORDS, VECTORS, mask_of, segment_of
 from findspot.store.records import EmbeddedFields, FileRecord, KnownFiles, StoredFile
 from findspot.store.schema import ORDINAL_BITS
+from findspot.store.segments import open_segment, remove_unlisted, write_segment
 
 _MAX_DEAD_SHARE = 0.25
 """Segments are merged whole once this share of their rows belongs to replaced files."""
@@ -167,7 +168,7 @@ class Writer:
         self._publish()
         self._db.execute("COMMIT")
         self._dead, self._replaced = self._replaced, []
-        vectors.remove_unlisted(self._folder / VECTORS, set(self._segment_names))
+        remove_unlisted(self._folder / VECTORS, set(self._segment_names))
 
     def close(self) -> None:
         """Give up what is not committed, and clean up; what fails of that is left to the next writer."""
@@ -213,7 +214,7 @@ class Writer:
         """Write the new vectors, merged with the newest segments so that few remain."""
         new = [item for items in self._new.values() for item in items]
         segments = [
-            vectors.open_segment(self._folder / VECTORS / name, self._checked) for name in self._segment_names
+            open_segment(self._folder / VECTORS / name, self._checked) for name in self._segment_names
         ]
         if new:
             segments.append(segment_of(new))
@@ -225,9 +226,8 @@ class Writer:
             first = _merge_from(sizes)
         else:
             return
-        merged = vectors.merge(segments[first:], mask_of(rows.file_ids(self._db)))
-        names = [vectors.write_segment(self._folder / VECTORS, merged)] if merged.numbers.size else []
-        self._segment_names = self._segment_names[:first] + names
+        name = write_segment(self._folder / VECTORS, segments[first:], mask_of(rows.file_ids(self._db)))
+        self._segment_names = self._segment_names[:first] + ([name] if name else [])
         self._new = {}
 
 

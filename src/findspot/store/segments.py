@@ -1,0 +1,221 @@
+"""Vectors in immutable, memory-mapped files.
+
+A commit writes its new vectors as one segment; the list of segments is part of the SQLite
+transaction, so readers see whole commits. A row whose file revision is no longer live is
+masked, and dropped when segments are merged. Large ones are written list by list (`lists`).
+
+The first bytes of a file
+    FSPTVEC1    numbers, scales, rows, sorted by number
+    FSPTVEC2    0.2.0   numbers, scales, order by number, starts and centres of lists, rows list by list
+"""
+
+from __future__ import annotations
+
+import os
+import uuid
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from findspot.core.files import replacing
+from findspot.store.lists import LISTED_ROWS, Lists, centres_of, lists_of
+from findspot.store.records import DerivedDamagedError
+from findspot.store.schema import ORDINAL_BITS, OUTLINE_ORDINAL
+
+_MAGIC = b"FSPTVEC1"
+_MAGIC_LISTED = b"FSPTVEC2"
+_HEADER_BYTES = 64
+_ALIGN = 64
+_BLOCK_ROWS = 16_384
+"""Rows written at a time: some megabytes."""
+
+Numbers = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """The vectors of some chunks: int8 rows, each with the scale that makes it a unit vector."""
+
+    numbers: Numbers
+    scales: NDArray[np.float32]
+    rows: NDArray[np.int8]
+    lists: Lists | None = None
+
+    def places(self, wanted: Numbers) -> tuple[NDArray[np.intp], Mask]:
+        """The row of each chunk, and whether it is here at all."""
+        order = self.lists.by_number if self.lists else None
+        found = np.searchsorted(self.numbers, wanted, sorter=order)
+        here = found < self.numbers.size
+        rows = found[here] if order is None else order[found[here]].astype(np.intp)
+        same = self.numbers[rows] == wanted[here]
+        here[here] = same
+        return rows[same], here
+
+
+def of_lines(numbers: Numbers) -> Mask:
+    """True for chunks of lines, false for outlines."""
+    lines: Mask = (numbers & OUTLINE_ORDINAL) != OUTLINE_ORDINAL
+    return lines
+
+
+def live_rows(segment: Segment, allowed: Mask, *, only_lines: bool = False) -> NDArray[np.intp]:
+    """The rows of a segment whose file revision is allowed, outlines left out on request."""
+    mask = is_allowed(segment.numbers, allowed)
+    return np.flatnonzero(mask & of_lines(segment.numbers) if only_lines else mask)
+
+
+def is_allowed(numbers: Numbers, allowed: Mask) -> Mask:
+    """Whether the file of each chunk is; files unknown to the mask are not."""
+    files = numbers >> ORDINAL_BITS
+    if files.size and int(files.max()) < allowed.size:
+        mask: Mask = allowed[files]
+        return mask
+    known = files < allowed.size
+    return np.where(known, allowed[np.where(known, files, 0)], False)
+
+
+def write_segment(
+    folder: Path, segments: Sequence[Segment], live: Mask, listed_rows: int = LISTED_ROWS
+) -> str | None:
+    """Write the rows of segments whose file revision is live as one, under a name never used before.
+
+    Rows are read and written in blocks: no segment has to fit into memory.
+    """
+    # Not those of a cleared index, whose rows may be of another length.
+    kept = [pair for pair in ((s, live_rows(s, live)) for s in segments) if pair[1].size]
+    if not kept:
+        return None
+    numbers = np.concatenate([s.numbers[k] for s, k in kept])
+    scales = np.concatenate([s.scales[k] for s, k in kept])
+    gathered = _Gathered(kept, np.argsort(numbers, kind="stable"))
+    lists = None
+    if numbers.size >= listed_rows:
+        gathered, lists = _arranged(gathered)
+    return _write(folder, numbers[gathered.order], scales[gathered.order], lists, gathered)
+
+
+class _Gathered:
+    """The rows of several segments in one order."""
+
+    def __init__(self, kept: Sequence[tuple[Segment, NDArray[np.intp]]], order: NDArray[np.intp]) -> None:
+        self._kept = kept
+        self.order = order
+        self.dimensions = int(kept[0][0].rows.shape[1])
+
+    def rows_at(self, places: NDArray[np.intp]) -> NDArray[np.int8]:
+        wanted = self.order[places]
+        found = np.empty((wanted.size, self.dimensions), np.int8)
+        first = 0
+        for segment, keep in self._kept:
+            here = (wanted >= first) & (wanted < first + keep.size)
+            found[here] = segment.rows[keep[wanted[here] - first]]
+            first += keep.size
+        return found
+
+    def blocks(self) -> Iterator[NDArray[np.int8]]:
+        for first in range(0, self.order.size, _BLOCK_ROWS):
+            yield self.rows_at(np.arange(first, min(first + _BLOCK_ROWS, self.order.size)))
+
+    def reordered(self, places: NDArray[np.intp]) -> _Gathered:
+        return _Gathered(self._kept, self.order[places])
+
+
+def _arranged(gathered: _Gathered) -> tuple[_Gathered, Lists]:
+    """The same rows list by list, those of a list by number as before."""
+    count = gathered.order.size
+    centres = centres_of(gathered.rows_at, count)
+    lists = lists_of(gathered.rows_at, count, centres)
+    by_list = np.argsort(lists, kind="stable")
+    by_number = np.empty(count, np.int32)
+    by_number[by_list] = np.arange(count, dtype=np.int32)
+    starts = np.concatenate([[0], np.cumsum(np.bincount(lists, minlength=centres.shape[0]))])
+    return gathered.reordered(by_list), Lists(centres, starts.astype(np.int64), by_number)
+
+
+def _write(
+    folder: Path, numbers: Numbers, scales: NDArray[np.float32], lists: Lists | None, gathered: _Gathered
+) -> str:
+    counts = [numbers.size, gathered.dimensions]
+    index: list[NDArray[Any]] = [numbers.astype(np.int64), scales.astype(np.float32)]
+    if lists:
+        counts.append(lists.centres.shape[0])
+        index += [lists.by_number, lists.starts, lists.centres]
+    told = np.array(counts, np.int64).tobytes()
+    padding = np.zeros(-sum(part.nbytes for part in index) % _ALIGN, np.uint8)
+    name = f"{uuid.uuid4().hex}.seg"
+    folder.mkdir(exist_ok=True)
+    with replacing(folder / name) as out:
+        out.write(bytes(_HEADER_BYTES))
+        checksum = zlib.crc32(told)
+        for part in chain(index, (padding,), gathered.blocks()):
+            data = np.ascontiguousarray(part).data
+            checksum = zlib.crc32(data, checksum)
+            out.write(data)
+        out.seek(0)
+        out.write((_MAGIC_LISTED if lists else _MAGIC) + told + checksum.to_bytes(4, "little"))
+    return name
+
+
+def open_segment(path: Path, checked: set[str]) -> Segment:
+    """Map a segment into memory; `DerivedDamagedError` when it is missing, cut short or altered.
+
+    `checked` names the files whose checksum need not be computed again: they never change.
+    """
+    try:
+        data = np.memmap(path, np.uint8, "r").view(np.ndarray)
+        told = {_MAGIC: 16, _MAGIC_LISTED: 24}.get(data[:8].tobytes())
+        if told is None:
+            raise ValueError("not a vector segment")
+        count, dimensions, lists = (*data[8 : 8 + told].view(np.int64).tolist(), 0)[:3]
+        fields = [(np.int64, count), (np.float32, count)]
+        if lists:
+            fields += [(np.int32, count), (np.int64, lists + 1), (np.float32, lists * dimensions)]
+        parts, end = _cut(data, fields)
+        if data.size != end + count * dimensions:
+            raise ValueError("wrong size")
+        if path.name not in checked and _checksum(data, told) != _told_checksum(data, told):
+            raise ValueError("wrong checksum")
+    except (OSError, ValueError) as error:
+        raise DerivedDamagedError(f"vector segment {path.name}: {error}") from error
+    checked.add(path.name)
+    rows = data[end:].view(np.int8).reshape(count, dimensions)
+    if not lists:
+        return Segment(parts[0], parts[1], rows)
+    return Segment(parts[0], parts[1], rows, Lists(parts[4].reshape(lists, dimensions), parts[3], parts[2]))
+
+
+def _cut(data: NDArray[np.uint8], fields: Sequence[tuple[Any, int]]) -> tuple[list[NDArray[Any]], int]:
+    """The arrays that stand one after the other behind the header, and where the rows begin."""
+    parts = []
+    end = _HEADER_BYTES
+    for kind, count in fields:
+        begin, end = end, end + np.dtype(kind).itemsize * count
+        if end > data.size:
+            raise ValueError("wrong size")
+        parts.append(data[begin:end].view(kind))
+    return parts, end + -end % _ALIGN
+
+
+def _checksum(data: NDArray[np.uint8], told: int) -> int:
+    return zlib.crc32(data[_HEADER_BYTES:].data, zlib.crc32(data[8 : 8 + told].data))
+
+
+def _told_checksum(data: NDArray[np.uint8], told: int) -> int:
+    return int.from_bytes(data[8 + told : 12 + told].tobytes(), "little")
+
+
+def remove_unlisted(folder: Path, listed: set[str]) -> None:
+    """Delete segments that no snapshot can name any more; a mapped one stays readable."""
+    for path in folder.glob("*.seg"):
+        if path.name not in listed:
+            try:
+                os.unlink(path)  # noqa: PTH108
+            except OSError:
+                continue  # mapped by a reader on Windows: the next merge tries again

@@ -1,0 +1,97 @@
+"""Segments whose rows stand in lists of like vectors: what they find, and when they are not enough."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from findspot.store.records import DerivedDamagedError
+from findspot.store.schema import ORDINAL_BITS
+from findspot.store.segments import Segment, open_segment, write_segment
+from findspot.store.vectors import scan, scan_among, score_of
+
+ROWS, FILES, TOPICS, TOP = 4_000, 400, 40, 20
+
+
+@pytest.fixture
+def plain() -> Segment:
+    """Vectors around some directions, in files of ten chunks each."""
+    chance = np.random.default_rng(1)
+    topics = chance.normal(size=(TOPICS, 64))
+    vectors = topics[chance.integers(0, TOPICS, ROWS)] + chance.normal(scale=0.3, size=(ROWS, 64))
+    rows = np.rint(vectors / np.abs(vectors).max(axis=1, keepdims=True) * 127).astype(np.int8)
+    numbers = (np.arange(ROWS) // 10 << ORDINAL_BITS) + np.arange(ROWS) % 10
+    return Segment(numbers, 1 / np.linalg.norm(rows, axis=1).astype(np.float32), rows)
+
+
+@pytest.fixture
+def listed(plain: Segment, tmp_path: Path) -> Segment:
+    """The same, written as two halves in the wrong order and put together."""
+    halves = [Segment(plain.numbers[part], plain.scales[part], plain.rows[part]) for part in _halves()]
+    return open_segment(tmp_path / _written(tmp_path, halves), set())
+
+
+def _halves() -> tuple[slice, slice]:
+    return slice(ROWS // 2, None), slice(0, ROWS // 2)
+
+
+def _written(folder: Path, segments: list[Segment], live: int = FILES) -> str:
+    name = write_segment(folder, segments, np.arange(FILES) < live, listed_rows=1_000)
+    assert name is not None
+    return name
+
+
+def test_lists_find_nearly_all_that_a_scan_finds(plain: Segment, listed: Segment) -> None:
+    assert listed.lists is not None
+    everything = np.ones(FILES, np.bool_)
+    found = []
+    for query in plain.rows[::40]:
+        exact = scan([plain], query, everything, TOP)
+        again = scan([listed], query, everything, TOP, exact=True)
+        assert np.array_equal(exact[0], again[0])
+        assert np.array_equal(exact[1], again[1])
+        near = scan([listed], query, everything, TOP)[0]
+        assert near[0] == exact[0][0]
+        found.append(np.isin(exact[0], near).mean())
+    assert np.mean(found) > 0.95
+
+
+def test_each_chunk_has_the_score_it_has_without_lists(plain: Segment, listed: Segment) -> None:
+    query, some = plain.rows[7], plain.numbers[5::17]
+    asked = [*some.tolist(), 1 << 40]
+    assert score_of([listed], query, asked) == score_of([plain], query, asked)
+    for one, other in zip(
+        scan_among([listed], query, some, 9), scan_among([plain], query, some, 9), strict=True
+    ):
+        assert np.array_equal(one, other)
+
+
+@pytest.mark.parametrize("every", [3, 100], ids=["some files", "few files"])
+def test_among_few_files_the_answer_is_exact(plain: Segment, listed: Segment, every: int) -> None:
+    allowed = np.arange(FILES) % every == 0
+    for query in plain.rows[::200]:
+        assert np.array_equal(scan([listed], query, allowed, TOP)[0], scan([plain], query, allowed, TOP)[0])
+
+
+def test_what_is_new_is_found_beside_the_lists(plain: Segment, listed: Segment) -> None:
+    new = Segment(np.array([FILES << ORDINAL_BITS], np.int64), plain.scales[:1], plain.rows[:1])
+    found, _ = scan([listed, new], plain.rows[0], np.ones(FILES + 1, np.bool_), TOP)
+    assert found[:2].tolist() == [0, FILES << ORDINAL_BITS]
+
+
+def test_rows_of_files_that_are_gone_are_left_out(plain: Segment, listed: Segment, tmp_path: Path) -> None:
+    fewer = open_segment(tmp_path / _written(tmp_path, [listed], live=300), set())
+    assert fewer.numbers.size == 3_000
+    assert score_of([fewer], plain.rows[7], [2]) == score_of([plain], plain.rows[7], [2])
+    assert write_segment(tmp_path, [listed], np.zeros(FILES, np.bool_)) is None
+
+
+def test_a_damaged_one_is_noticed(listed: Segment, plain: Segment, tmp_path: Path) -> None:
+    path = tmp_path / _written(tmp_path, [plain])
+    whole = path.read_bytes()
+    for data in (whole[:-1], whole[:40], whole[:5_000] + b"\x55" + whole[5_001:]):
+        path.write_bytes(data)
+        with pytest.raises(DerivedDamagedError):
+            open_segment(path, set())
