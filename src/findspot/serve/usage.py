@@ -6,7 +6,9 @@ They stay in one file beside the indexes. No query, path or text is ever written
 from __future__ import annotations
 
 import contextlib
+import os
 import sqlite3
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -46,13 +48,39 @@ class Usage:
         return max(0, self.whole - self.shown)
 
 
+class _Notebook:
+    """The file, kept open: opening and closing it costs ten times what counting does."""
+
+    def __init__(self) -> None:
+        self._guard = threading.Lock()
+        self._db: sqlite3.Connection | None = None
+        self._of: tuple[Path, int] | None = None
+
+    def add(self, row: tuple[object, ...]) -> None:
+        with self._guard:
+            if self._db is None or self._of != _identity():
+                self._open()
+            assert self._db is not None
+            self._db.execute(_ADD, row)
+
+    def _open(self) -> None:
+        """Again, too, where another process has cleared the file or the home is another by now."""
+        if self._db is not None:
+            self._db.close()
+        self._db = _connected(check_same_thread=False)
+        self._of = _identity()
+
+
+_notebook = _Notebook()
+
+
 def note(surface: str, root: Path, results: Results, shown_chars: int) -> None:
     """Count one search; counting never fails an answer."""
-    whole = sum(_size(root / path) for path in {hit.path for hit in results.hits})
+    whole = sum(_size(f"{root}/{path}") for path in {hit.path for hit in results.hits})
     day = datetime.now(UTC).strftime("%Y-%m-%d")
     row = (day, surface, bool(results.hits), shown_chars // CHARS_A_TOKEN, whole // CHARS_A_TOKEN)
-    with contextlib.suppress(sqlite3.Error, OSError), _opened() as db:
-        db.execute(_ADD, row)
+    with contextlib.suppress(sqlite3.Error, OSError):
+        _notebook.add(row)
 
 
 def usage(since: str = "") -> list[Usage]:
@@ -69,14 +97,15 @@ def usage(since: str = "") -> list[Usage]:
 
 
 def clear() -> None:
-    """Forget everything that was counted."""
-    for suffix in ("", "-wal", "-shm"):
-        _path().with_name(FILE_NAME + suffix).unlink(missing_ok=True)
+    """Forget everything that was counted; a server may have the file open."""
+    if _path().exists():
+        with _opened() as db:
+            db.execute("DELETE FROM usage")
 
 
-def _size(path: Path) -> int:
+def _size(path: str) -> int:
     try:
-        return path.stat().st_size
+        return os.stat(path).st_size  # noqa: PTH116 - a path's own method costs several times that
     except OSError:
         return 0
 
@@ -85,11 +114,29 @@ def _path() -> Path:
     return home_folder() / FILE_NAME
 
 
+def _identity() -> tuple[Path, int] | None:
+    """Which file it is; None where there is none."""
+    path = _path()
+    try:
+        return path, os.stat(path).st_ino  # noqa: PTH116 - as above
+    except OSError:
+        return None
+
+
 @contextlib.contextmanager
 def _opened() -> Iterator[sqlite3.Connection]:
+    with contextlib.closing(_connected()) as db:
+        yield db
+
+
+def _connected(*, check_same_thread: bool = True) -> sqlite3.Connection:
     make_private_dir(_path().parent)
-    with contextlib.closing(sqlite3.connect(_path(), isolation_level=None, timeout=0.5)) as db:
+    db = sqlite3.connect(_path(), isolation_level=None, timeout=0.5, check_same_thread=check_same_thread)
+    try:
         db.execute("PRAGMA journal_mode = WAL")
         db.execute("PRAGMA synchronous = OFF")  # a lost count is no loss
         db.execute(_TABLE)
-        yield db
+    except BaseException:
+        db.close()
+        raise
+    return db

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import mcp_types as types
+from pydantic_core import to_json
 
 from findspot.serve.mcp.registry import Answer, Carried, Link, Media, TaskSupport, Tool
 
@@ -38,7 +39,7 @@ def wire_result(answer: Answer) -> dict[str, Any]:
     return {
         "resultType": "complete",
         "content": content,
-        "structuredContent": encodable_values(answer.values),
+        "structuredContent": answer.values if _is_text(answer.values) else encodable_values(answer.values),
         "isError": answer.is_error,
     }
 
@@ -79,6 +80,15 @@ def wire_media(media: Media) -> types.AudioContent | types.ImageContent:
 def encodable(text: str) -> str:
     """File names may hold bytes that are no text; the wire carries only text."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _is_text(values: Any) -> bool:
+    """Whether the wire can carry values as they are: far quicker to tell than to make sure."""
+    try:
+        to_json(values)
+    except ValueError:
+        return False
+    return True
 
 
 def encodable_values(value: Any) -> Any:

@@ -1,7 +1,8 @@
-"""Standard input and output as the event loop uses them: each has a thread of its own.
+"""Standard input and output as the event loop uses them.
 
-A thread of its own wakes the loop, or is woken by it, once a message; asking a pool of threads for
-each read, write and flush costs several times that, and reading could not be ended from outside.
+The loop reads and writes by itself where the system lets it: waking a thread costs more than a small
+message does. A thread stands in where the loop cannot wait for the input (Windows, a plain file), and
+writes what a client is not taking at the moment.
 """
 
 from __future__ import annotations
@@ -10,65 +11,110 @@ import asyncio
 import contextlib
 import os
 import queue
+import socket
+import stat
 import threading
 from collections import deque
-from collections.abc import AsyncIterator, Callable
-
-import anyio
-from anyio import to_thread
+from collections.abc import Callable
 
 _MOST_WAITING = 256
 """Lines read ahead, and answers not yet taken by the client, before either side waits."""
 
+_READ_BYTES = 1 << 16
+"""What a pipe holds."""
+
 _DRAIN_S = 3.0
 """How long the end waits for a client that does not read."""
 
+Attempt = Callable[[bytes], int]
+"""Writes as much as can be written without waiting; tells how much that was."""
+
 
 class Lines:
-    """Lines of standard input; iterating ends with the input or when told to."""
+    """Lines of standard input, in order."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
-        self._lines: deque[str] = deque()
+        self._lines: deque[bytes] = deque()
+        self._begun: list[bytes] = []
+        """The line that has not arrived whole."""
         self._room = threading.Semaphore(_MOST_WAITING)
-        self._ended = False
+        """What the thread waits for, if there is one."""
+        self._over = self._ended = self._listening = False
         self._wake: Callable[[], None] = lambda: None
+        self._arrived: asyncio.Event | None = None
 
-    async def __aiter__(self) -> AsyncIterator[str]:
+    async def next(self) -> bytes | None:
+        """The next line; None once the input is over, or was ended."""
+        arrived = self._arrived or self._start()
+        while not self._ended:
+            if self._lines:
+                self._room.release()
+                return self._lines.popleft()
+            if self._over:
+                break
+            if not self._listening:
+                self._listen()
+            arrived.clear()
+            await arrived.wait()
+        return None
+
+    def end(self) -> None:
+        """As if the input had been closed; may be called from anywhere."""
+        self._ended = True
+        self._wake()
+
+    def _start(self) -> asyncio.Event:
         loop, arrived = asyncio.get_running_loop(), asyncio.Event()
 
         def wake() -> None:
             with contextlib.suppress(RuntimeError):  # the loop is closed, and nobody waits
                 loop.call_soon_threadsafe(arrived.set)
 
-        self._wake = wake
-        # A daemon: nothing can interrupt a read, and the process must not wait for it.
-        threading.Thread(target=self._read, name="stdin", daemon=True).start()
-        while not self._ended:
-            while self._lines and not self._ended:
-                line = self._lines.popleft()
-                self._room.release()
-                if not line:
-                    return
-                yield line
-            arrived.clear()
-            if not self._lines and not self._ended:
-                await arrived.wait()
+        self._wake, self._arrived = wake, arrived
+        try:
+            self._listen()
+        except (NotImplementedError, OSError):
+            self._listening = True
+            # A daemon: nothing can interrupt a read, and the process must not wait for it.
+            threading.Thread(target=self._read_on, name="stdin", daemon=True).start()
+        return arrived
 
-    def end(self) -> None:
-        """As if the input had been closed."""
-        self._ended = True
-        self._wake()
+    def _listen(self) -> None:
+        asyncio.get_running_loop().add_reader(self._descriptor, self._read_now)
+        self._listening = True
 
-    def _read(self) -> None:
+    def _read_now(self) -> None:
+        """Take what has arrived; with enough lines waiting, no more is read until they are taken."""
+        assert self._arrived is not None
+        try:
+            self._take(os.read(self._descriptor, _READ_BYTES))
+        except OSError:  # a socket whose other end broke off
+            self._take(b"")
+        if self._over or len(self._lines) >= _MOST_WAITING:
+            asyncio.get_running_loop().remove_reader(self._descriptor)
+            self._listening = False
+        if self._lines or self._over:
+            self._arrived.set()
+
+    def _take(self, data: bytes) -> None:
+        self._over = not data
+        self._begun.append(data)
+        if data and b"\n" not in data:
+            return
+        *whole, rest = b"".join(self._begun).split(b"\n")
+        self._lines.extend(whole)
+        self._begun = [rest]
+        if self._over and rest:
+            self._lines.append(rest)
+
+    def _read_on(self) -> None:
         with os.fdopen(self._descriptor, "rb", closefd=False) as stream:
             for line in stream:
-                self._put(line.decode("utf-8", "replace"))
-        self._put("")
-
-    def _put(self, line: str) -> None:
-        self._room.acquire()
-        self._lines.append(line)
+                self._room.acquire()
+                self._lines.append(line)
+                self._wake()
+        self._over = True
         self._wake()
 
 
@@ -77,34 +123,80 @@ class Writer:
 
     def __init__(self, descriptor: int) -> None:
         self._stream = os.fdopen(descriptor, "wb", closefd=False)
-        self._waiting: queue.SimpleQueue[str | None] = queue.SimpleQueue()
-        self._taken = threading.Semaphore(_MOST_WAITING)
+        self._opened = contextlib.ExitStack()
+        self._attempt = _without_waiting(descriptor, self._opened)
+        self._queued: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._waiting = 0
+        """Messages, or rests of them, that the thread has still to write."""
+        self._guard = threading.Lock()
+        self._room = asyncio.Event()
+        self._turn = asyncio.Lock()
         self._failure: OSError | None = None
-        self._thread = threading.Thread(target=self._write, name="stdout", daemon=True)
-        self._thread.start()
+        self._thread: threading.Thread | None = None
 
-    async def write(self, text: str) -> None:
+    async def write(self, data: bytes) -> None:
+        """Write a message after all those before it; waits only for a client that asks and does not read."""
+        if self._waiting >= _MOST_WAITING or self._turn.locked():
+            async with self._turn:
+                while self._waiting >= _MOST_WAITING:
+                    self._room.clear()
+                    await self._room.wait()
         if self._failure is not None:
             raise self._failure
-        if not self._taken.acquire(blocking=False):  # a client that asks and does not read
-            await to_thread.run_sync(self._taken.acquire, abandon_on_cancel=True)
-        self._waiting.put(text)
-
-    async def flush(self) -> None:
-        """Writing flushes."""
-        await anyio.lowlevel.checkpoint_if_cancelled()
+        if not self._waiting and self._attempt is not None:
+            data = data[self._attempt(data) :]
+        if data:
+            self._leave_to_thread(data)
 
     def close(self) -> None:
         """Write what waits; a client that does not take it is not waited for."""
-        self._waiting.put(None)
-        self._thread.join(_DRAIN_S)
+        self._queued.put(None)
+        if self._thread is not None:
+            self._thread.join(_DRAIN_S)
+        self._opened.close()
 
-    def _write(self) -> None:
-        while (text := self._waiting.get()) is not None:
-            self._taken.release()
+    def _leave_to_thread(self, data: bytes) -> None:
+        with self._guard:
+            self._waiting += 1
+        self._queued.put(data)
+        if self._thread is None:
+            self._loop = asyncio.get_running_loop()
+            self._thread = threading.Thread(target=self._write_on, name="stdout", daemon=True)
+            self._thread.start()
+
+    def _write_on(self) -> None:
+        while (data := self._queued.get()) is not None:
             if self._failure is None:
                 try:
-                    self._stream.write(text.encode("utf-8"))
+                    self._stream.write(data)
                     self._stream.flush()
                 except OSError as error:
                     self._failure = error
+            with self._guard:
+                self._waiting -= 1
+            with contextlib.suppress(RuntimeError):  # the loop is closed, and nobody waits
+                self._loop.call_soon_threadsafe(self._room.set)
+
+
+def _without_waiting(descriptor: int, opened: contextlib.ExitStack) -> Attempt | None:
+    """A way to write to a pipe or socket that never waits, and leaves it as it is for whoever shares it."""
+    mode = os.fstat(descriptor).st_mode
+    if stat.S_ISSOCK(mode) and hasattr(socket, "MSG_DONTWAIT"):
+        sender = opened.enter_context(socket.socket(fileno=os.dup(descriptor)))
+        return _giving_up(lambda data: sender.send(data, socket.MSG_DONTWAIT))
+    if stat.S_ISFIFO(mode) and hasattr(os, "O_NONBLOCK"):
+        with contextlib.suppress(OSError):  # only Linux opens a pipe a second time
+            again = os.open(f"/proc/self/fd/{descriptor}", os.O_WRONLY | os.O_NONBLOCK)
+            opened.callback(os.close, again)
+            return _giving_up(lambda data: os.write(again, data))
+    return None
+
+
+def _giving_up(write: Attempt) -> Attempt:
+    def attempt(data: bytes) -> int:
+        try:
+            return write(data)
+        except BlockingIOError:
+            return 0
+
+    return attempt

@@ -11,16 +11,15 @@ import os
 import signal
 import threading
 from types import FrameType
-from typing import cast
 
 import anyio
-from mcp.server.stdio import stdio_server
 
 from findspot.core.config import home_folder
 from findspot.core.log import configure, log_to
 from findspot.serve.mcp.call import Library
 from findspot.serve.mcp.pipes import Lines, Writer
 from findspot.serve.mcp.server import make_server, settings_here
+from findspot.serve.mcp.streams import Incoming, Outgoing
 from findspot.serve.mcp.tools import all_tools
 from findspot.serve.mcp.tools.cortex import require_chunks
 
@@ -42,8 +41,6 @@ def run() -> None:
         else:
             _watch_soon(library)
         anyio.run(_serve, lines, writer, library)
-    except* (BrokenPipeError, ConnectionResetError):
-        pass  # the client is gone, and nobody waits for the rest
     finally:
         writer.close()
         library.close()
@@ -58,9 +55,8 @@ def _watch_soon(library: Library) -> None:
 
 async def _serve(lines: Lines, writer: Writer, library: Library) -> None:
     server = make_server(all_tools(), library)
-    pipes = cast(anyio.AsyncFile[str], lines), cast(anyio.AsyncFile[str], writer)
-    async with stdio_server(*pipes) as (incoming, outgoing):
-        await server.run(incoming, outgoing, server.create_initialization_options())
+    options = server.create_initialization_options()
+    await server.run(Incoming(lines), Outgoing(writer, lines), options)
 
 
 def _take_stdin() -> int:
