@@ -41,6 +41,8 @@ FILE_NAME = "index.sqlite"
 FILE_NAMES = (FILE_NAME, f"{FILE_NAME}-wal", f"{FILE_NAME}-shm", f"{FILE_NAME}-journal")
 _BUSY_MS = 10_000
 _MAX_PARAMETERS = 900
+_MAPPED_BYTES = 64 << 20
+"""Of the file: a row that is read maps its neighbours, so that in a large index all that may be mapped is."""
 _QUALIFIER = re.compile(r"^.*(?:\.|::|\\|#)(?=[^.:\\#])")
 
 
@@ -97,7 +99,7 @@ def connect(path: Path, *, create: bool = False) -> sqlite3.Connection:
         try:
             # What is derived is cleaned up after a commit, so the commit itself must be on the disk.
             connection.execute("PRAGMA synchronous = FULL")
-            connection.execute("PRAGMA mmap_size = 268435456")
+            connection.execute(f"PRAGMA mmap_size = {_MAPPED_BYTES}")
             if (version := format_of(connection)) > FORMAT_VERSION:
                 raise IndexFormatError(version, FORMAT_VERSION)
         except BaseException:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 LISTED_ROWS = 200_000
 """Smaller segments are scanned whole, which takes them less than ten milliseconds."""
 
-PROBED_SHARE = 0.1
+PROBED_SHARE = 0.2
 """Lists that a search reads, as a share of all."""
 
 _TRAINING_ROWS_A_LIST = 40
