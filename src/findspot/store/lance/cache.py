@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 
 from findspot.store import database as rows
@@ -26,6 +27,9 @@ OWN_KEYS = frozenset({"generation", "segments", ORIGIN, EPOCH, STAMP, SKIPS})
 
 _AT_ONCE = 20_000
 """Chunks that are added in one commit; a copy that lacks more is filled step by step, and says so."""
+
+_READ_AT_ONCE = 10 * _AT_ONCE
+"""Chunks that are looked for at once: each time, every fragment of the tables is asked."""
 
 
 class CacheWriter(Writer):
@@ -77,15 +81,17 @@ class CacheWriter(Writer):
     def _add(self, files: Sequence[StoredFile], truth: Truth, head: Head) -> None:
         """What the copy lacks; a large part in several commits, of an index that is being built."""
         many = sum(file.chunks for file in files) > _AT_ONCE
-        added = 0
-        for part in parts_of(sorted(files), _AT_ONCE):
-            for number, record in truth.records(part):
-                self.put(record, number)
-            added += len(part)
-            if many:
+        waiting = 0
+        parts = parts_of(sorted(files), _READ_AT_ONCE)
+        found = chain.from_iterable(truth.records(part) for part in parts)
+        for added, (number, record) in enumerate(found, 1):
+            self.put(record, number)
+            waiting += len(record.chunks)
+            if many and waiting >= _AT_ONCE:
                 unfinished = {"build": "incomplete", "done": str(added), "total": str(len(files))}
                 self.set_meta(**{**head.meta, **unfinished, EPOCH: head.epoch})
                 self.commit()
+                waiting = 0
 
 
 def parts_of(files: Iterable[StoredFile], chunks: int) -> Iterator[list[StoredFile]]:
