@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 from anyio.from_thread import BlockingPortal, start_blocking_portal
-from mcp import Client
+from mcp.client.stdio import stdio_client
 
-from e2e.harness import Connection, Folders, Person, Pipe, parameters
+from e2e.harness import Connection, Folders, Person, Pipe, connected, parameters
 from e2e.sample import make_sample
 
 Connect = Callable[..., AbstractContextManager[Connection]]
@@ -33,7 +33,7 @@ def connect(portal: BlockingPortal, home: Path) -> Connect:
     """Start a server in a folder and connect a client to it."""
 
     @contextmanager
-    def connected(
+    def started(
         cwd: Path,
         *,
         mode: str = "legacy",
@@ -41,11 +41,11 @@ def connect(portal: BlockingPortal, home: Path) -> Connect:
         env: dict[str, str] | None = None,
         **callbacks: Any,
     ) -> Iterator[Connection]:
-        client = Client(parameters(home, cwd, **(env or {})), mode=mode, **callbacks)
-        with portal.wrap_async_context_manager(client):
-            yield Connection(portal, client)
+        transport = stdio_client(parameters(home, cwd, **(env or {})))
+        with connected(portal, transport, mode, **callbacks) as connection:
+            yield connection
 
-    return connected
+    return started
 
 
 @pytest.fixture(scope="session")

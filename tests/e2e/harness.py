@@ -9,7 +9,7 @@ import queue
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,7 +21,7 @@ from jsonschema import Draft202012Validator
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters
 
-from e2e.wire import Wire
+from e2e.wire import Watched, Wire
 
 COMMAND = (sys.executable, "-m", "findspot", "serve")
 PATIENCE_S = 60
@@ -112,6 +112,21 @@ class Connection:
         assert isinstance(result.structured_content, dict)
         assert set(result.structured_content) == {"code", "userMessage", "developerMessage"}
         return result.structured_content["code"], text_of(result)
+
+
+@contextlib.contextmanager
+def connected(
+    portal: BlockingPortal,
+    transport: contextlib.AbstractAsyncContextManager[Any],
+    mode: str = "legacy",
+    **callbacks: Any,
+) -> Iterator[Connection]:
+    """The SDK's client on a transport, whose every message must be as its version's schema says."""
+    watched = Watched(transport)
+    client = Client(watched, mode=mode, **callbacks)
+    with portal.wrap_async_context_manager(client):
+        yield Connection(portal, client)
+    assert watched.wrong == []
 
 
 def text_of(result: types.CallToolResult) -> str:

@@ -8,17 +8,16 @@ import signal
 import subprocess
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 from anyio.from_thread import BlockingPortal
-from mcp import Client
 from mcp.client.streamable_http import create_mcp_http_client, streamable_http_client
 
-from e2e.harness import COMMAND, PATIENCE_S, Connection, Person, environment
+from e2e.harness import COMMAND, PATIENCE_S, Connection, Person, connected, environment
 from e2e.sample import make_sample
 
 TOKEN = "a-secret-of-the-test"
@@ -70,11 +69,10 @@ def post(address: str, message: Any = HELLO, **headers: str) -> http.client.HTTP
     return connection.getresponse()
 
 
-@contextmanager
-def connected(portal: BlockingPortal, address: str, mode: str, **callbacks: Any) -> Iterator[Connection]:
-    client = Client(address, mode=mode, **callbacks)
-    with portal.wrap_async_context_manager(client):
-        yield Connection(portal, client)
+def reached(
+    portal: BlockingPortal, address: str, mode: str, **callbacks: Any
+) -> AbstractContextManager[Connection]:
+    return connected(portal, streamable_http_client(address), mode, **callbacks)
 
 
 @pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
@@ -83,7 +81,7 @@ class TestClients:
         self, portal: BlockingPortal, address: str, tmp_path: Path, mode: str
     ) -> None:
         projects = [make_sample(tmp_path / name) for name in ("one", "two")]
-        with connected(portal, address, mode) as one, connected(portal, address, mode) as two:
+        with reached(portal, address, mode) as one, reached(portal, address, mode) as two:
             calls = [
                 client.start("index_codebase", path=str(project))
                 for client, project in zip((one, two), projects, strict=True)
@@ -101,7 +99,7 @@ class TestClients:
         self, portal: BlockingPortal, address: str, fresh: Path, mode: str
     ) -> None:
         person = Person()
-        with connected(portal, address, mode, elicitation_callback=person) as talking:
+        with reached(portal, address, mode, elicitation_callback=person) as talking:
             progress: list[float] = []
 
             async def note(done: float, _total: float | None, _message: str | None) -> None:
@@ -159,9 +157,7 @@ class TestWhoIsLetIn:
 def test_a_client_with_a_token(portal: BlockingPortal, home: Path, shop: Path, server: Connection) -> None:
     with serving(home, shop, "--token", TOKEN) as address:
         carrier = create_mcp_http_client(headers={"Authorization": f"Bearer {TOKEN}"})
-        client = Client(streamable_http_client(address, http_client=carrier), mode="legacy")
-        with portal.wrap_async_context_manager(client):
-            connection = Connection(portal, client)
+        with connected(portal, streamable_http_client(address, http_client=carrier)) as connection:
             assert connection.values("search_code", query="login")["results"]
 
 
@@ -169,7 +165,7 @@ def test_many_calls_at_once_get_their_own_answers(
     portal: BlockingPortal, address: str, server: Connection, shop: Path
 ) -> None:
     words = ["login", "invoice", "session", "retry"] * 10
-    with connected(portal, address, "legacy") as one, connected(portal, address, "2026-07-28") as two:
+    with reached(portal, address, "legacy") as one, reached(portal, address, "2026-07-28") as two:
 
         def ask(numbered: tuple[int, str]) -> bool:
             number, word = numbered

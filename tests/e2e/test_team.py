@@ -8,7 +8,7 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -16,11 +16,10 @@ from urllib.parse import urlsplit
 import mcp_types as types
 import pytest
 from anyio.from_thread import BlockingPortal
-from mcp import Client
 from mcp.client.streamable_http import create_mcp_http_client, streamable_http_client
 from mcp.shared.exceptions import MCPError
 
-from e2e.harness import PATIENCE_S, Connection, Folders
+from e2e.harness import PATIENCE_S, Connection, Folders, connected
 from e2e.sample import make_sample
 from e2e.test_http import post, serving
 from findspot.core.paths import index_key
@@ -83,14 +82,11 @@ def team(
         yield address, lambda token, **how: join(portal, address, token, **how)
 
 
-@contextmanager
 def join(
     portal: BlockingPortal, address: str, token: str, mode: str = "legacy", **callbacks: Any
-) -> Iterator[Connection]:
+) -> AbstractContextManager[Connection]:
     carrier = create_mcp_http_client(headers={"Authorization": f"Bearer {token}"})
-    client = Client(streamable_http_client(address, http_client=carrier), mode=mode, **callbacks)
-    with portal.wrap_async_context_manager(client):
-        yield Connection(portal, client)
+    return connected(portal, streamable_http_client(address, http_client=carrier), mode, **callbacks)
 
 
 class TestRights:

@@ -45,7 +45,7 @@ class Calls:
         if tool.task_support is not TaskSupport.FORBIDDEN and taskwire.declares_extension(context):
             return await self._once_long(context, tool, client, given)
         try:
-            return wire_result(await answered(tool, self.call(client), given))
+            return wire_result(await answered(tool, self.call(client), given), client.version)
         except InputNeededError as needed:
             return needed.result
 
@@ -118,7 +118,7 @@ class Calls:
             return
         status = Status.FAILED if answer.is_error and errors_fail else Status.COMPLETED
         message = answer.shown if answer.is_error else "Finished"
-        await task.end(status, message, result=wire_result(answer))
+        await task.end(status, message, result=wire_result(answer, client.version))
 
 
 def _check_support(context: Context, tool: Tool, asked: bool) -> None:

@@ -92,7 +92,12 @@ class Client:
     @property
     def modern(self) -> bool:
         """Whether the client speaks a version without requests from the server."""
-        return self._context.protocol_version in MODERN_PROTOCOL_VERSIONS
+        return self.version in MODERN_PROTOCOL_VERSIONS
+
+    @property
+    def version(self) -> str:
+        """The version of the protocol that the request is made in."""
+        return self._context.protocol_version
 
     @property
     def wants_progress(self) -> bool:

@@ -12,6 +12,9 @@ from findspot.serve.mcp.registry import Answer, Carried, Link, Media, TaskSuppor
 _FOR_BOTH = {"audience": ["user", "assistant"], "priority": 1.0}
 _FOR_ASSISTANT = {"audience": ["assistant"], "priority": 0.8}
 
+_SINCE = {"audio": "2025-03-26", "resource_link": "2025-06-18"}
+"""Kinds of content, and the version that brought them: an older client would refuse the whole answer."""
+
 
 def wire_tool(tool: Tool, *, enhanced: bool) -> types.Tool:
     runs_long = tool.task_support is not TaskSupport.FORBIDDEN
@@ -27,15 +30,16 @@ def wire_tool(tool: Tool, *, enhanced: bool) -> types.Tool:
     )
 
 
-def wire_result(answer: Answer) -> dict[str, Any]:
-    """The result of a call, in the fields of the newest version; the SDK leaves out what older ones lack.
+def wire_result(answer: Answer, version: str) -> dict[str, Any]:
+    """The result of a call; the SDK leaves out fields that older versions lack, but no kinds of content.
 
     Plain values: making models of them only to dump them again would double the cost of a call.
     """
     content = [_text(answer.shown, _FOR_BOTH)] if answer.shown else []
     if answer.hint is not None:
         content.append(_text(answer.hint, _FOR_ASSISTANT))
-    content += [_more(part) for part in answer.more]
+    more = (_more(part) for part in answer.more)
+    content += [part for part in more if version >= _SINCE.get(part["type"], version)]
     return {
         "resultType": "complete",
         "content": content,

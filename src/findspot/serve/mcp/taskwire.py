@@ -216,7 +216,7 @@ def _request(method: str, params: dict[str, Any]) -> tuple[Any, Any]:
 def _payload(task: Task) -> dict[str, Any]:
     """What the call itself would have answered."""
     if task.status is Status.CANCELLED:
-        return _dumped(wire_result(failed(CancelledError())), TASKS_VERSION)
+        return _dumped(wire_result(failed(CancelledError()), TASKS_VERSION), TASKS_VERSION)
     if task.error is not None:
         raise _protocol_error(task.error)
     return _dumped(task.result, TASKS_VERSION)
