@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from findspot.catalogue.model import SearchMode, SearchOptions
-from findspot.catalogue.orchestrator import Ranked, Scores, ranked
+from findspot.catalogue.orchestrator import Ranked, ranked
 from findspot.catalogue.toolset import ToolSet
 from findspot.catalogue.words import query_terms
 
@@ -19,13 +19,9 @@ class Bm25Strategy:
         """The words were counted when the tools were indexed."""
 
     def search(self, query: str, tools: ToolSet, options: SearchOptions) -> Ranked:
-        scores = np.where(tools.allowed(options.server), keyword_scores(query, tools), 0)
+        scores = np.where(tools.allowed(options.server), tools.keywords.scores(query_terms(query)), 0)
         best = scores.max(initial=0)
         return ranked(scores / best if best > 0 else scores, tools)
 
     def dispose(self) -> None:
         """Nothing is held."""
-
-
-def keyword_scores(query: str, tools: ToolSet) -> Scores:
-    return tools.keywords.scores(query_terms(query))

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from findspot.catalogue.modes.request import Request
 from findspot.catalogue.orchestrator import Scores
 from findspot.catalogue.toolset import ToolSet
-from findspot.catalogue.words import query_terms
 
 FIT_LIKENESS = {"local:static": 0.46}
 """Where a query's fit stays below this, no tool fits. Measured by `python -m benchmarks.tools --off-topic`;
@@ -24,14 +24,16 @@ queries about other things that find nothing from 61 % to 72 % (70 % in `hybrid`
 through that hold every word)."""
 
 
-def any_fits(query: str, cosines: Scores, merit: Scores, allowed: NDArray[np.bool_], tools: ToolSet) -> bool:
-    """Whether the tool of most merit is like enough to the query, and the query to the catalogue."""
+def any_fits(
+    request: Request, cosines: Scores, merit: Scores, allowed: NDArray[np.bool_], tools: ToolSet
+) -> bool:
+    """Whether the tool of most merit is like enough to the request, and the request to the catalogue."""
     limit = FIT_LIKENESS.get(tools.about.provider or "")
     if limit is None:
         return True
     if not allowed.any():
         return False
-    shares, known = tools.keywords.shares(query_terms(query))
+    shares, known = tools.keywords.shares(request.terms)
     best = int(np.where(allowed, merit, -np.inf).argmax())
     fit = float(cosines[allowed].max()) + WORDS_SHARE * (float(shares[best]) - known)
     if tools.centre_length > 0:  # the mean of the cosines is the query's product with the mean vector

@@ -6,12 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from findspot.catalogue.model import SearchMode, SearchOptions
-from findspot.catalogue.modes.bm25 import keyword_scores
 from findspot.catalogue.modes.embedding import NOTHING, EmbeddingStrategy
 from findspot.catalogue.modes.fit import any_fits
+from findspot.catalogue.modes.request import SYNONYM_SHARE, SYNONYMS, Request, read_request
 from findspot.catalogue.orchestrator import Ranked, Scores, ranked
 from findspot.catalogue.toolset import ToolSet
-from findspot.catalogue.words import query_terms
 
 MEANING_SHARE = 0.6
 """Requests name the wish, tools name the means: meaning counts a little more than words. Mean
@@ -32,11 +31,12 @@ class HybridStrategy:
 
     def search(self, query: str, tools: ToolSet, options: SearchOptions) -> Ranked:
         allowed = tools.allowed(options.server)
-        cosines = self._embedding.cosines(query, tools, self.mode)
-        words = keyword_scores(query, tools)
-        fused = MEANING_SHARE * _spread(cosines) + (1 - MEANING_SHARE) * _spread(words)
-        fits = any_fits(query, cosines, fused, allowed, tools)
-        if not fits and not (allowed & _holds_all(query, tools)).any():
+        request = read_request(query)
+        likeness = self._embedding.likeness(request, tools, self.mode)
+        words = _keyword_scores(request, tools)
+        fused = MEANING_SHARE * _spread(likeness.nearest) + (1 - MEANING_SHARE) * _spread(words)
+        fits = any_fits(request, likeness.whole, fused, allowed, tools)
+        if not fits and not (allowed & _holds_all(request, tools)).any():
             return NOTHING
         fused = np.where(allowed, fused, 0)
         best = fused.max(initial=0)
@@ -52,8 +52,17 @@ def _spread(scores: Scores) -> Scores:
     return (scores - scores.mean()) / deviation if deviation > 0 else np.zeros_like(scores)
 
 
-def _holds_all(query: str, tools: ToolSet) -> NDArray[np.bool_]:
+def _keyword_scores(request: Request, tools: ToolSet) -> Scores:
+    """As in mode `bm25`, and for a verb that a tool does not hold the best of its synonyms, in part."""
+    scores = tools.keywords.scores(request.terms)
+    for verb in sorted(SYNONYMS.keys() & request.terms):
+        instead = np.max([tools.keywords.scores([other]) for other in SYNONYMS[verb]], axis=0)
+        scores += np.maximum(0, SYNONYM_SHARE * instead - tools.keywords.scores([verb]))
+    return scores
+
+
+def _holds_all(request: Request, tools: ToolSet) -> NDArray[np.bool_]:
     """Tools with every word of the query, such as their very name: they fit, whatever a model makes of it."""
-    terms = set(query_terms(query))
+    terms = set(request.terms)
     holds: NDArray[np.bool_] = tools.keywords.held(terms) == max(1, len(terms))
     return holds

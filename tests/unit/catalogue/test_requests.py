@@ -1,0 +1,66 @@
+"""What a query says as a request for a tool."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import pytest
+
+from findspot.catalogue.catalogue import Catalogue
+from findspot.catalogue.model import SearchMode, SearchOptions
+from findspot.catalogue.modes.request import MAX_SENTENCES, read_request
+from findspot.catalogue.orchestrator import MAX_QUERY_CHARS
+
+from .conftest import Write, index
+
+MODES = (SearchMode.BM25, SearchMode.HYBRID)
+
+
+@pytest.mark.parametrize(
+    ("query", "text"),
+    [
+        ("open /srv/txt/paper_list.bib", "open bib file path"),
+        ("save it as plan.xlsx, please", "save it as excel spreadsheet file path , please"),
+        (r"what is in C:\data\2024?", "what is in file path ?"),
+        ("list ~/music", "list file path"),
+        (
+            "see https://example.org/a/b.html and/or call me",
+            "see https://example.org/a/b.html and/or call me",
+        ),
+        ("a middleware of Next.js", "a middleware of Next.js"),
+    ],
+)
+def test_a_path_says_what_kind_of_file_is_meant(query: str, text: str) -> None:
+    assert read_request(query).text == text
+
+
+def test_a_request_of_several_sentences_is_also_read_by_the_sentence() -> None:
+    request = read_request(
+        "My sink leaks. Find a plumber nearby, and book an appointment for me.\nThank you!"
+    )
+    assert request.sentences == ("My sink leaks.", "Find a plumber nearby", "book an appointment for me.")
+    assert read_request("find a plumber nearby").sentences == ()
+    assert len(read_request("one more sentence. " * 100).sentences) == MAX_SENTENCES
+
+
+@pytest.mark.parametrize("unit", ["/", "-", "a/", "@/", ". ", "\t", "a-", "\\"])
+def test_no_query_takes_long_to_read(unit: str) -> None:
+    """Time linear in the query's length takes milliseconds here, any other seconds."""
+    started = time.process_time()
+    read_request((unit * MAX_QUERY_CHARS)[:MAX_QUERY_CHARS])
+    assert time.process_time() - started < 1
+
+
+def test_hybrid_takes_another_verb_for_the_same_act(
+    open_catalogue: Callable[[], Catalogue], write: Write
+) -> None:
+    tools = [
+        {"name": "copy_note", "description": "Duplicate a note."},
+        {"name": "add_note", "description": "Put a line at its end."},
+        {"name": "note_size", "description": "Count the lines of a note."},
+    ]
+    opened = open_catalogue()
+    index(opened, write("t.json", tools))
+    best = {mode: opened.search("write a note", SearchOptions(mode)).tools[0].name for mode in MODES}
+    assert best == {SearchMode.BM25: "t__copy_note", SearchMode.HYBRID: "t__add_note"}
