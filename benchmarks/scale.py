@@ -21,6 +21,7 @@ import json
 import os
 import random
 import re
+import shutil
 import statistics
 import subprocess
 import sys
@@ -42,7 +43,7 @@ from findspot.embed.protocol import Embedder, EmbedMode, Vectors, model_name
 from findspot.embed.registry import open_embedder
 from findspot.search.hybrid import search
 from findspot.search.retrieve import POOL
-from findspot.store.lance.store import LanceStore
+from findspot.store.lance.store import CACHE, LanceStore
 from findspot.store.records import ChunkRecord, FileRecord
 from findspot.store.snapshot import Snapshot
 from findspot.text.document import keyword_text
@@ -70,6 +71,8 @@ def main() -> None:
         keep.mkdir(parents=True, exist_ok=True)
         found = write(keep, args.text, args.chunks, args.minutes * 60)
         if found["chunks"] >= args.chunks:
+            if args.handed_over and not (keep / "reader").exists():
+                shutil.copytree(keep / "tables" / CACHE, keep / "reader" / CACHE)
             found |= stack.enter_context(object_server(keep / "tables"))
             command = [sys.executable, "-m", "benchmarks.scale", "--read", "--keep", str(keep), "--text"]
             reader = subprocess.run([*command, *map(str, args.text)], stdout=subprocess.PIPE, check=True)
@@ -85,6 +88,7 @@ def _arguments() -> argparse.Namespace:
         "--text", type=Path, nargs="+", required=True, help="folders whose files are the text"
     )
     parser.add_argument("--keep", type=Path, help="where tables and copy are, or are made and stay")
+    parser.add_argument("--handed-over", action="store_true", help="give the reader the indexer's copy")
     parser.add_argument("--minutes", type=float, default=1e6, help="stop building after so many")
     parser.add_argument("--read", action="store_true", help=argparse.SUPPRESS)
     return parser.parse_args()
