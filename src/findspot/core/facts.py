@@ -1,4 +1,4 @@
-"""What one file says about names, before anything is resolved: plain tuples, kept as packed JSON.
+"""What one file says about names, before anything is resolved: plain tuples, kept as packed columns.
 
 Expressions are text in one small notation for all languages: a name, then any of `.member`,
 `()` for a call and `[]` for an element: `self.session.get().items[]`. A leading `:` marks a
@@ -10,10 +10,9 @@ from __future__ import annotations
 import json
 import zlib
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
-from sys import intern
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 UNKNOWN = "?"
 """An expression that the notation cannot say."""
@@ -87,15 +86,72 @@ class ReferenceFact(NamedTuple):
     owner: int
 
 
-@dataclass(frozen=True, slots=True)
 class Facts:
-    """All that the graph is made of, of one file."""
+    """All that the graph is made of, of one file; what is stored is read part by part, when asked for."""
 
     package: str
     definitions: tuple[DefinitionFact, ...]
     imports: tuple[ImportFact, ...]
     bindings: tuple[BindingFact, ...]
     references: tuple[ReferenceFact, ...]
+    columns: tuple[tuple[Any, ...], ...]
+    """The references by column: a question about one name makes tuples of few of them."""
+    bases: frozenset[str]
+    """What its types inherit from, by name: what the subtypes of a type are soon found by."""
+
+    def __init__(
+        self,
+        package: str,
+        definitions: Iterable[DefinitionFact],
+        imports: Iterable[ImportFact],
+        bindings: Iterable[BindingFact],
+        references: Iterable[ReferenceFact],
+    ) -> None:
+        self.package = package
+        self.definitions = tuple(definitions)
+        self.imports = tuple(imports)
+        self.bindings = tuple(bindings)
+        self.references = tuple(references)
+        self.columns = _columns(self.references, ReferenceFact)
+        self.bases = frozenset(each.name for each in self.references if each.relation == Relation.INHERIT)
+
+    @classmethod
+    def stored(cls, parts: Sequence[str]) -> Facts:
+        """Those of a stored form, of which nothing is read yet."""
+        facts = cls.__new__(cls)
+        facts.__dict__["_parts"] = parts
+        return facts
+
+    def __getattr__(self, name: str) -> Any:
+        """A part of what is stored; those that are asked for again and again are kept."""
+        if name not in _READERS or "_parts" not in self.__dict__:
+            raise AttributeError(name)
+        place, read = _READERS[name]
+        value = read(json.loads(self.__dict__["_parts"][place]))
+        if name in _KEPT:
+            setattr(self, name, value)
+        return value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Facts) and all(
+            getattr(self, part) == getattr(other, part) for part in _READERS
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+_READERS: dict[str, tuple[int, Callable[[Any], Any]]] = {
+    "package": (0, str),
+    "definitions": (1, lambda columns: tuple(map(DefinitionFact, *columns))),
+    "imports": (2, lambda columns: tuple(map(ImportFact, *columns))),
+    "bindings": (3, lambda columns: tuple(map(BindingFact, *columns))),
+    "references": (4, lambda columns: tuple(map(ReferenceFact, *columns))),
+    "columns": (4, lambda columns: tuple(map(tuple, columns))),
+    "bases": (5, frozenset),
+}
+"""Where each part stands in the stored form, and what is made of it."""
+
+_KEPT = frozenset({"package", "imports", "columns", "bases"})
 
 
 class NameCount(NamedTuple):
@@ -129,22 +185,34 @@ def module_name(module: str) -> str:
 
 
 def pack(facts: Facts) -> bytes:
-    """The stored form."""
-    value = [facts.package, facts.definitions, facts.imports, facts.bindings, facts.references]
-    return zlib.compress(json.dumps(value, separators=(",", ":")).encode(), _LEVEL)
+    """The stored form: a line a part, each but the first by columns, which are soon read and small."""
+    parts: list[object] = [
+        facts.package,
+        _columns(facts.definitions, DefinitionFact),
+        _columns(facts.imports, ImportFact),
+        _columns(facts.bindings, BindingFact),
+        facts.columns,
+        sorted(facts.bases),
+    ]
+    lines = "\n".join(json.dumps(part, separators=(",", ":")) for part in parts)
+    return zlib.compress(lines.encode(), _LEVEL)
+
+
+def _columns(rows: Sequence[tuple[Any, ...]], kind: type[NamedTuple]) -> tuple[tuple[Any, ...], ...]:
+    """Tuples of strings and numbers: the garbage collector looks at them once, and never again."""
+    return tuple(zip(*rows, strict=True)) or ((),) * len(kind._fields)
 
 
 def unpack(data: bytes) -> Facts:
     """The facts of a stored form."""
-    package, definitions, imports, bindings, references = json.loads(zlib.decompress(data))
-    # The same few names come again and again: kept once, they take a third of the memory.
+    text = zlib.decompress(data).decode()
+    if text[0] == '"':
+        return Facts.stored(text.split("\n"))
+    package, definitions, imports, bindings, references = json.loads(text)  # by rows, as they were at first
     return Facts(
         package,
-        tuple(map(DefinitionFact._make, definitions)),
-        tuple(map(ImportFact._make, imports)),
-        tuple(BindingFact(owner, intern(target), intern(value)) for owner, target, value in bindings),
-        tuple(
-            ReferenceFact(intern(relation), intern(name), intern(on), line, owner)
-            for relation, name, on, line, owner in references
-        ),
+        map(DefinitionFact._make, definitions),
+        map(ImportFact._make, imports),
+        map(BindingFact._make, bindings),
+        map(ReferenceFact._make, references),
     )

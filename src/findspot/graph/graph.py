@@ -5,14 +5,14 @@ from __future__ import annotations
 import posixpath
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from findspot.core.facts import WHOLE, ReferenceFact, Relation
-from findspot.graph.evaluate import Evaluator
+from findspot.graph.memory import memory_of
 from findspot.graph.model import Edge, Node, Outline, Unresolved
-from findspot.graph.reach import OWN_NAMES, Reach, module_names
-from findspot.graph.resolve import Resolver, Target
-from findspot.graph.sources import SATELLITE_KINDS, VALUE_KINDS, Def, Sources, SourceView
+from findspot.graph.reach import OWN_NAMES, module_names
+from findspot.graph.resolve import Target
+from findspot.graph.sources import SATELLITE_KINDS, VALUE_KINDS, Def, SourceView
 from findspot.graph.values import DISPATCHED, FLOOR, IMPORTED, STRUCTURAL
 from findspot.store.snapshot import Snapshot
 
@@ -22,29 +22,15 @@ WHOLE_PACKAGES = frozenset({"go", "jvm", "csharp"})
 """Families that import packages of several files at once."""
 
 
-@dataclass(slots=True)
-class Memo:
-    """What was worked out in one generation, for the next graph over the same generation."""
-
-    views: dict[int, SourceView | None] = field(default_factory=dict)
-    resolver: Resolver | None = None
-    reach: Reach | None = None
-    incoming: dict[tuple[Def, Relation], tuple[Edge, ...]] = field(default_factory=dict)
-    named: dict[tuple[str, Relation], dict[Target, list[Edge]]] = field(default_factory=dict)
-
-
 class Graph:
     """Definitions and the references between them; everything is read when it is asked for."""
 
     def __init__(self, snapshot: Snapshot) -> None:
-        self._memo = snapshot.memo(Memo)
-        if self._memo.resolver is None:
-            self._memo.resolver = Resolver(Evaluator(Sources(snapshot, self._memo.views)))
+        self._memo = memory_of(snapshot)
         self._resolver = self._memo.resolver
         self._sources = self._resolver.evaluator.sources
         self._sources.read_from(snapshot)
-        self._reach = self._memo.reach or Reach(self._sources, self._resolver.evaluator.modules)
-        self._memo.reach = self._reach
+        self._reach = self._memo.reach
         self._types = self._resolver.evaluator.types
 
     def find(self, name: str) -> list[Node]:
@@ -68,20 +54,37 @@ class Graph:
         found = view.by_id.get(node_id)
         return found.node if found is not None else None
 
-    def callers(self, node: Node, floor: float = FLOOR) -> list[Edge]:
-        """Who calls it; calls of a type are those of its constructor."""
-        target = self._definition(node)
-        if target is None:
-            return []
-        targets = [target]
-        around = self._types.around(target)
-        if around is not None and around is not target and target is self._types.constructor(around):
-            targets.append(around)
-        edges = [edge for t in targets for edge in self._incoming(t, Relation.CALL)]
-        for method in self._resolver.overridden(target) if floor <= DISPATCHED else ():
+    def callers(self, node: Node, floor: float = FLOOR, within: str | None = None) -> list[Edge]:
+        """Who calls it, anywhere or in one file; calls of a type are those of its constructor."""
+        targets = self._called(node)
+        if within is None:
+            edges = [edge for t in targets for edge in self._incoming(t, Relation.CALL)]
+        else:
+            view = self._sources.at(within)
+            edges = [edge for t in targets for edge in self._calls_in(view, t)] if view is not None else []
+        for method in self._resolver.overridden(targets[0]) if targets and floor <= DISPATCHED else ():
             reached = self._incoming(method, Relation.CALL)
             edges += [replace(edge, target=node, confidence=DISPATCHED) for edge in reached]
         return _sorted(edge for edge in edges if edge.confidence >= floor)
+
+    def calling_paths(self, node: Node) -> set[str]:
+        """The files that may call it, before anything in them is resolved."""
+        return set().union(*(self._paths_calling(target) for target in self._called(node)))
+
+    def _paths_calling(self, target: Def) -> frozenset[str]:
+        if target not in self._memo.calling:
+            using = (path for name in self._reach.names(target) for path in self._sources.paths_using(name))
+            own = (view.path for view in self._own_names(target))
+            self._memo.calling[target] = frozenset(using).union(own)
+        return self._memo.calling[target]
+
+    def _called(self, node: Node) -> list[Def]:
+        """What calls of it may lead to: of a constructor its type as well."""
+        target = self._definition(node)
+        around = self._types.around(target) if target is not None else None
+        if target is None or around is None or around is target:
+            return [] if target is None else [target]
+        return [target, around] if target is self._types.constructor(around) else [target]
 
     def callees(self, node: Node, floor: float = FLOOR) -> list[Edge]:
         """What it calls, in the order of the lines."""
@@ -107,7 +110,7 @@ class Graph:
         place = definition.place if definition is not None else -1
         edges = [
             edge
-            for reference in view.by_owner.get(place, ())
+            for reference in view.references_in(place)
             if reference.relation in wanted
             for edge in self._edges(view, reference)
         ]
@@ -126,7 +129,7 @@ class Graph:
             return []
         definition = self._definition(node)
         found = []
-        for reference in view.by_owner.get(definition.place if definition is not None else -1, ()):
+        for reference in view.references_in(definition.place if definition is not None else -1):
             resolution = self._resolver.resolve(view, reference)
             if not resolution.targets:
                 candidates = tuple(candidate.node for candidate in resolution.candidates)
@@ -261,35 +264,52 @@ class Graph:
                     if around is not None:
                         yield from (e for e in self._structural(around) if e.target == target.node)
         for name in sorted(self._reach.names(target)):
-            yield from self._named(name, relation).get(target, ())
+            for view in self._sources.naming(name):
+                if relation is not Relation.INHERIT or name in view.facts.bases:
+                    yield from self._named(name, relation, view).get(target, ())
         if relation is Relation.CALL:
-            for view, names in self._by_own_names(target):
-                for reference in (r for name in names for r in view.by_name.get(name, ())):
-                    if reference.relation == relation:
-                        yield from (e for e in self._edges(view, reference) if e.target == target.node)
+            for view in self._own_names(target):
+                yield from self._calls_by_own_names(view, target)
 
-    def _named(self, name: str, relation: Relation) -> dict[Target, list[Edge]]:
-        """Every reference to a name, by what it refers to: resolved once for all things of that name."""
-        key = (name, relation)
+    def _calls_in(self, view: SourceView, target: Def) -> tuple[Edge, ...]:
+        key = (target, view.id)
+        if key not in self._memo.calls:
+            names = sorted(self._reach.names(target))
+            found = [e for name in names for e in self._named(name, Relation.CALL, view).get(target, ())]
+            self._memo.calls[key] = (*found, *self._calls_by_own_names(view, target))
+        return self._memo.calls[key]
+
+    def _named(self, name: str, relation: Relation, view: SourceView) -> dict[Target, list[Edge]]:
+        """A file's references to a name, by what they refer to: resolved once for all things of that name."""
+        key = (name, relation, view.id)
         if key not in self._memo.named:
             table: dict[Target, list[Edge]] = {}
-            for view in self._sources.naming(name):
-                for reference in view.by_name.get(name, ()):
-                    if reference.relation == relation:
-                        for target, edge in self._resolved(view, reference):
-                            table.setdefault(target, []).append(edge)
+            for reference in view.referring(name):
+                if reference.relation == relation:
+                    for target, edge in self._resolved(view, reference):
+                        table.setdefault(target, []).append(edge)
             self._memo.named[key] = table
         return self._memo.named[key]
 
-    def _by_own_names(self, target: Def) -> Iterator[tuple[SourceView, frozenset[str]]]:
+    def _calls_by_own_names(self, view: SourceView, target: Def) -> Iterator[Edge]:
+        for name in sorted(self._own_names(target).get(view, ())):
+            for reference in view.referring(name):
+                if reference.relation == Relation.CALL:
+                    yield from (e for e in self._edges(view, reference) if e.target == target.node)
+
+    def _own_names(self, target: Def) -> dict[SourceView, frozenset[str]]:
         """The files in which `cls`, `super` and their like may mean a definition."""
+        if target not in self._memo.own:
+            self._memo.own[target] = self._find_own_names(target)
+        return self._memo.own[target]
+
+    def _find_own_names(self, target: Def) -> dict[SourceView, frozenset[str]]:
         if target.is_type:
             below = (self._sources.at(edge.source.path) for edge in self._incoming(target, Relation.INHERIT))
-            views = {view.id: view for view in (target.file, *below) if view is not None}
-            yield from ((view, OWN_NAMES) for view in views.values())
-        elif target.file.traits.family == "ruby":
-            views = {view.id: view for view in self._below(target)}
-            yield from ((view, frozenset({"super"})) for view in views.values())
+            return {view: OWN_NAMES for view in (target.file, *below) if view is not None}
+        if target.file.traits.family == "ruby":
+            return dict.fromkeys(self._below(target), frozenset({"super"}))
+        return {}
 
     def _below(self, method: Def) -> list[SourceView]:
         """The files of the types that inherit a method."""
@@ -299,7 +319,7 @@ class Graph:
 
     def _inheriting(self, of: Def) -> Iterator[Edge]:
         for part in (of, *(s for s in self._types.satellites(of) if s.kind in SATELLITE_KINDS)):
-            for reference in part.file.by_owner.get(part.place, ()):
+            for reference in part.file.references_in(part.place):
                 if reference.relation == Relation.INHERIT:
                     yield from self._edges(part.file, reference)
         yield from self._structural(of)

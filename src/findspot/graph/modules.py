@@ -121,18 +121,17 @@ class Modules:
     def _python_packages(self) -> set[str]:
         inits = ("/__init__.py", "/__init__.pyi")
         paths = (*self._paths, *self._sources.empty)
-        return {posixpath.dirname(path) for path in paths if path.endswith(inits)}
+        return {path.rpartition("/")[0] for path in paths if path.endswith(inits)}
 
     @cached_property
     def _python_roots(self) -> list[str]:
         """The folders that hold a package or module that is in no package."""
         roots = set()
-        for path in self._paths:
-            if path.endswith((".py", ".pyi")):
-                folder = posixpath.dirname(path)
-                while folder in self._python_packages and folder:
-                    folder = posixpath.dirname(folder)
-                roots.add(folder)
+        for place in {path.rpartition("/")[0] for path in self._paths if path.endswith((".py", ".pyi"))}:
+            folder = place
+            while folder in self._python_packages and folder:
+                folder = folder.rpartition("/")[0]
+            roots.add(folder)
         return sorted(roots, key=lambda root: (root.count("/"), root))
 
     def _javascript(self, folder: str, module: str) -> Iterator[str]:
@@ -200,9 +199,9 @@ class Modules:
     @cached_property
     def _folders(self) -> set[str]:
         found = set()
-        for path in self._paths:
-            folder = posixpath.dirname(path)
+        for place in {path.rpartition("/")[0] for path in self._paths}:
+            folder = place
             while folder and folder not in found:
                 found.add(folder)
-                folder = posixpath.dirname(folder)
+                folder = folder.rpartition("/")[0]
         return found

@@ -56,7 +56,7 @@ class Packages:
     def used_of(self, module: str, folder: str | None, view: SourceView) -> list[SourceView]:
         """Of an import of a whole package or folder, the files that define something used here."""
         found = {}
-        for name in view.by_name:
+        for name in view.names:
             for d in self._sources.defining(name, view.traits.family) if name.isidentifier() else ():
                 here = posixpath.dirname(d.file.path) == folder if folder is not None else False
                 if d.file is not view and is_top(d) and (here or package_of(d) == dotted(module)):

@@ -23,9 +23,15 @@ class Reach:
         self._sources = sources
         self._modules = modules
         self._renamed: dict[str, set[str]] = {}
+        self._names: dict[Def, set[str]] = {}
 
     def names(self, target: Def) -> set[str]:
         """The name of a definition, and what files that import it call it."""
+        if target not in self._names:
+            self._names[target] = self._find_names(target)
+        return self._names[target]
+
+    def _find_names(self, target: Def) -> set[str]:
         known = {target.name}
         fresh = {target.name, target.name.removesuffix("Attribute")} | self._as_a_whole(target)
         for _ in range(_MAX_RENAMINGS):
@@ -44,9 +50,6 @@ class Reach:
         found: set[str] = set()
         for view in self._sources.naming(name):
             found |= view.renamed.get(name, set())
-            for other, bindings in view.bindings.items() if view.traits.family == "js" else ():
-                if any(value == name for _, value in bindings):
-                    found.add(other)
         return found - {WHOLE, DEFAULT, ""}
 
     def _as_a_whole(self, target: Def) -> set[str]:

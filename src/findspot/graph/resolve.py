@@ -37,6 +37,10 @@ class Resolver:
         self._done: dict[tuple[int, ReferenceFact], Resolution] = {}
         self._unique: dict[tuple[str, str, bool], tuple[Def | None, tuple[Def, ...]]] = {}
 
+    @property
+    def resolved(self) -> int:
+        return len(self._done)
+
     def resolve(self, view: SourceView, reference: ReferenceFact) -> Resolution:
         key = (view.id, reference)
         if key not in self._done:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections import defaultdict
 from collections.abc import Iterator
 from functools import cached_property
 
-from findspot.core.facts import BindingFact, Facts, ImportFact, ReferenceFact, Relation
+from findspot.core.facts import DefinitionFact, Facts, ImportFact, ReferenceFact, Relation
 from findspot.core.model import SkipReason
 from findspot.graph.model import FILE_KIND, Node
 from findspot.graph.traits import Traits, traits_of
@@ -23,23 +22,44 @@ SATELLITE_KINDS = frozenset({"impl", "extension"})
 """Kinds that add members to a type defined elsewhere."""
 VALUE_KINDS = frozenset({"constant", "field", "variable", "property"})
 
+_RELATION, _NAME, _LINE, _OWNER = (
+    ReferenceFact._fields.index(f) for f in ("relation", "name", "line", "owner")
+)
+
+
+Scope = dict[str, list[tuple[int, str]]]
+"""Name → the place of the definition in which its value is read, and the value."""
+
+_UNBOUND: Scope = {}
+_CHILDLESS: dict[str, list[Def]] = {}
+"""Of most definitions, shared; never written to."""
+
 
 class Def:
     """One definition, linked to what encloses it and what it encloses."""
 
-    __slots__ = (
-        "bindings", "children", "end_line", "file", "kind", "line", "name", "parent", "place", "scope",
-    )  # fmt: skip
+    __slots__ = ("children", "end_line", "file", "kind", "line", "name", "parent", "place", "scope")
 
-    def __init__(self, file: SourceView, place: int, parent: Def | None) -> None:
-        fact = file.facts.definitions[place]
+    def __init__(self, file: SourceView, place: int, parent: Def | None, fact: DefinitionFact) -> None:
         self.file = file
         self.place = place
         self.parent = parent
         self.name, self.kind, self.line, self.end_line, _, self.scope = fact
-        self.children: dict[str, list[Def]] = {}
-        self.bindings: dict[str, list[tuple[int, str]]] = {}
-        """Name → the place of the definition in which its value is read, and the value."""
+        self.children = _CHILDLESS
+
+    def enclose(self, child: Def) -> None:
+        if self.children is _CHILDLESS:
+            self.children = {}
+        self.children.setdefault(child.written, []).append(child)
+
+    @property
+    def written(self) -> str:
+        """Its name as code would write it: titles are in quotes, so that none is taken for a name."""
+        return f'"{self.name}"' if self.titled else self.name
+
+    @property
+    def bindings(self) -> Scope:
+        return self.file.scope(self.place)
 
     @property
     def makes_its_type(self) -> bool:
@@ -61,13 +81,7 @@ class Def:
 
     @property
     def qualified(self) -> str:
-        names = [self.name]
-        for definition in (self, *self.around):
-            if definition.scope:
-                names.append(definition.scope)
-            if definition.parent is not None:
-                names.append(definition.parent.name)
-        return ".".join(reversed(names))
+        return self.file.qualified[self.place]
 
     @property
     def titled(self) -> bool:
@@ -92,28 +106,56 @@ class SourceView:
         self.facts = facts
         self.package = facts.package
         self.traits: Traits = traits_of(stored.language)
-        self.definitions: list[Def] = []
-        self.tops: dict[str, list[Def]] = {}
-        self.bindings: dict[str, list[tuple[int, str]]] = {}
-        for place, fact in enumerate(facts.definitions):
-            parent = self.definitions[fact.parent] if fact.parent >= 0 else None
-            definition = Def(self, place, parent)
-            self.definitions.append(definition)
-            inside = parent.children if parent is not None else self.tops
-            inside.setdefault(f'"{fact.name}"' if definition.titled else fact.name, []).append(definition)
-        for binding in facts.bindings:
-            self._bind(binding)
 
-    def _bind(self, binding: BindingFact) -> None:
-        head, dot, attribute = binding.target.partition(".")
-        owner: Def | None = self.definitions[binding.owner] if binding.owner >= 0 else None
-        if dot:  # an attribute of the object: it belongs to the type around the method
-            owner = next((outer for outer in owner.around if outer.is_type), None) if owner else None
-            if owner is not None:
-                owner.bindings.setdefault(attribute, []).append((binding.owner, binding.value))
-            return
-        place = self.bindings if owner is None else owner.bindings
-        place.setdefault(head, []).append((binding.owner, binding.value))
+    @cached_property
+    def definitions(self) -> list[Def]:
+        found: list[Def] = []
+        for place, fact in enumerate(self.facts.definitions):
+            parent = found[fact.parent] if fact.parent >= 0 else None
+            definition = Def(self, place, parent, fact)
+            found.append(definition)
+            if parent is not None:
+                parent.enclose(definition)
+        return found
+
+    @cached_property
+    def tops(self) -> dict[str, list[Def]]:
+        """The definitions that nothing encloses, by name."""
+        found: dict[str, list[Def]] = {}
+        for definition in self.definitions:
+            if definition.parent is None:
+                found.setdefault(definition.written, []).append(definition)
+        return found
+
+    def scope(self, place: int) -> Scope:
+        """What is bound in a definition; outside of all of them, by -1."""
+        bound = self._bound.get(place)
+        if isinstance(bound, list):
+            scope: Scope = {}
+            for name, owner, value in bound:
+                scope.setdefault(name, []).append((owner, value))
+            bound = self._bound[place] = scope
+        return _UNBOUND if bound is None else bound
+
+    @cached_property
+    def _bound(self) -> dict[int, list[tuple[str, int, str]] | Scope]:
+        """By place what is bound there: as it is read at first, from the first question on by name."""
+        found: dict[int, list[tuple[str, int, str]]] = {}
+        for owner, target, value in self.facts.bindings:
+            name, dot, attribute = target.partition(".")
+            place = owner
+            if dot:  # an attribute of the object: it belongs to the type around the method
+                method = self.owner(owner)
+                around = next((outer for outer in method.around if outer.is_type), None) if method else None
+                if around is None:
+                    continue
+                name, place = attribute, around.place
+            found.setdefault(place, []).append((name, owner, value))
+        return dict(found)
+
+    @property
+    def bindings(self) -> Scope:
+        return self.scope(-1)
 
     def owner(self, place: int) -> Def | None:
         return self.definitions[place] if place >= 0 else None
@@ -126,27 +168,50 @@ class SourceView:
             found.setdefault(fact.local, []).append(fact)
         return found
 
-    @cached_property
-    def by_name(self) -> dict[str, list[ReferenceFact]]:
-        found: dict[str, list[ReferenceFact]] = defaultdict(list)
-        for reference in self.facts.references:
-            found[reference.name].append(reference)
-        return dict(found)
+    @property
+    def names(self) -> set[str]:
+        """Every name that it refers to."""
+        return set(self.facts.columns[_NAME])
+
+    def referring(self, name: str) -> list[ReferenceFact]:
+        """Its references to a name."""
+        names = self.facts.columns[_NAME]
+        found = []
+        place = -1
+        for _ in range(names.count(name)):
+            place = names.index(name, place + 1)
+            found.append(self._reference(place))
+        return found
+
+    def references_in(self, place: int) -> list[ReferenceFact]:
+        """The references that stand in a definition, or, by -1, in none."""
+        return [self._reference(each) for each in self._places_by_owner.get(place, ())]
+
+    def _reference(self, place: int) -> ReferenceFact:
+        return ReferenceFact._make([column[place] for column in self.facts.columns])
 
     @cached_property
-    def by_owner(self) -> dict[int, list[ReferenceFact]]:
-        found: dict[int, list[ReferenceFact]] = defaultdict(list)
-        for reference in self.facts.references:
-            found[reference.owner].append(reference)
-        return dict(found)
+    def _places_by_owner(self) -> dict[int, list[int]]:
+        found: dict[int, list[int]] = {}
+        for place, owner in enumerate(self.facts.columns[_OWNER]):
+            found.setdefault(owner, []).append(place)
+        return found
+
+    @cached_property
+    def qualified(self) -> list[str]:
+        """The names of its definitions with those of what encloses them."""
+        found: list[str] = []
+        for definition in self.definitions:
+            outer = found[definition.parent.place] if definition.parent is not None else ""
+            found.append(".".join(filter(None, (outer, definition.scope, definition.name))))
+        return found
 
     @cached_property
     def nodes(self) -> list[Node]:
         """A node a definition; the second of the same name is told apart by its number."""
         seen: dict[str, int] = {}
         nodes = []
-        for definition in self.definitions:
-            qualified = definition.qualified
+        for definition, qualified in zip(self.definitions, self.qualified, strict=True):
             seen[qualified] = seen.get(qualified, 0) + 1
             number = f"~{seen[qualified]}" if seen[qualified] > 1 else ""
             lines = definition.line, definition.end_line
@@ -160,18 +225,21 @@ class SourceView:
 
     @cached_property
     def renamed(self) -> dict[str, set[str]]:
-        """What imports call something else here, by what it is called there."""
+        """What is called something else here, by what it is called elsewhere."""
         found: dict[str, set[str]] = {}
-        for fact in self.facts.imports:
-            if fact.local != fact.original:
-                found.setdefault(fact.original, set()).add(fact.local)
+        for local, _, original, _ in self.facts.imports:
+            if local != original:
+                found.setdefault(original, set()).add(local)
+        for place, target, value in self.facts.bindings if self.traits.family == "js" else ():
+            if place == -1 and "." not in target:
+                found.setdefault(value, set()).add(target)
         return found
 
     @cached_property
     def node(self) -> Node:
         """The file itself."""
         last = max((definition.end_line for definition in self.definitions), default=1)
-        last = max(last, max((reference.line for reference in self.facts.references), default=1))
+        last = max(last, max(self.facts.columns[_LINE], default=1))
         name = self.path.rpartition("/")[2]
         return Node(self.path, 1, last, name, self.path, FILE_KIND, self.path)
 
@@ -180,8 +248,9 @@ class SourceView:
 
     def decorated_by(self, definition: Def, names: frozenset[str]) -> bool:
         """Whether one of these stands above a definition."""
-        references = self.by_owner.get(definition.place, ())
-        return any(r.relation == Relation.DECORATE and r.name in names for r in references)
+        relations, named = self.facts.columns[_RELATION], self.facts.columns[_NAME]
+        places = self._places_by_owner.get(definition.place, ())
+        return any(relations[each] == Relation.DECORATE and named[each] in names for each in places)
 
 
 class Sources:
@@ -222,6 +291,12 @@ class Sources:
         """The files that define, import or refer to a name."""
         found = (self.view(file_id) for file_id, _, _ in self._snapshot.files_naming(name))
         return [view for view in found if view is not None]
+
+    def paths_using(self, name: str) -> Iterator[str]:
+        """The paths of the files that import or refer to a name."""
+        for file_id, _, used in self._snapshot.files_naming(name):
+            if used and file_id in self.files.by_id:
+                yield self.files.by_id[file_id].path
 
     def defining(self, name: str, family: str | None = None) -> list[Def]:
         """Every definition of a name, in the languages of one family."""

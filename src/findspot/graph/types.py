@@ -33,6 +33,7 @@ class Types:
         self._satellites: dict[Def, list[Def]] = {}
         self._homes: dict[Def, Def | None] = {}
         self._members: dict[tuple[Def, str], Def | None] = {}
+        self._constructors: dict[Def, Def | None] = {}
         self._opening: set[Def] = set()
 
     def home(self, definition: Def) -> Def:
@@ -91,7 +92,7 @@ class Types:
             found: list[Def] = []
             external = False
             for part in (of, *(s for s in self.satellites(of) if s.kind in SATELLITE_KINDS)):
-                for reference in part.file.by_owner.get(part.place, ()):
+                for reference in part.file.references_in(part.place):
                     if reference.relation == Relation.INHERIT:
                         types = self.supertype(reference, part)
                         found += [t for t in types if t not in found and t is not of]
@@ -169,6 +170,11 @@ class Types:
 
     def constructor(self, of: Def) -> Def | None:
         """The method that runs when an instance is made."""
+        if of not in self._constructors:
+            self._constructors[of] = self._find_constructor(of)
+        return self._constructors[of]
+
+    def _find_constructor(self, of: Def) -> Def | None:
         for owner in (of, *self.ancestors(of)):
             found = next((m for m in self.members(owner) if m.makes_its_type), None)
             if found is not None:

@@ -35,6 +35,7 @@ class Trail:
     nodes: dict[str, tuple[Node, int]] = field(default_factory=dict)
     edges: dict[Edge, None] = field(default_factory=dict)
     full: bool = False
+    _paths: set[str] = field(default_factory=set)
 
     def add(self, node: Node, hop: int) -> bool:
         """Whether it is new and there is room for it."""
@@ -48,6 +49,13 @@ class Trail:
 
     def covers(self, path: str) -> bool:
         return self.under is None or path.startswith(f"{self.under}/")
+
+    def reaches_into(self, path: str) -> bool:
+        """Whether a file may still hold something for it: once full, those of its own nodes only."""
+        if not self.full:
+            return True
+        self._paths = self._paths or {node.path for node, _ in self.nodes.values()}
+        return path in self._paths
 
     def link(self, edge: Edge) -> None:
         """Keep an edge whose two ends are here."""

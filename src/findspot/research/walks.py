@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from findspot.graph import Edge, Graph, Node, Relation
 from findspot.rank.roles import Role, role_of
@@ -46,13 +47,28 @@ def follow(aim: Aim, starts: Sequence[Node], trail: Trail) -> list[Chain]:
     neighbours, backwards = _NEIGHBOURS[aim]
     levels = None if aim in _FAMILY else trail.depth  # who asks for all implementations means all
 
-    def next_to(node: Node) -> list[Edge]:
-        """Tests last: they use everything, and nobody asks for them first."""
+    def next_to(node: Node) -> Iterable[Edge]:
+        if aim is Aim.CALLERS:
+            return _calling(trail, node)
         edges = neighbours(trail.graph, node)
-        return sorted(edges, key=lambda e: role_of((e.source if backwards else e.target).path) is Role.TEST)
+        return sorted(edges, key=lambda e: _is_test((e.source if backwards else e.target).path))
 
     trail.spread(starts, next_to, levels, backwards=backwards)
     return trail.chains(starts, backwards=backwards)
+
+
+@lru_cache(maxsize=10_000)  # a walk asks again and again about the files of one project
+def _is_test(path: str) -> bool:
+    """Tests come last: they use everything, and nobody asks for them first."""
+    return role_of(path) is Role.TEST
+
+
+def _calling(trail: Trail, node: Node) -> Iterator[Edge]:
+    """Who calls it, file by file: much-used names are not read to the end where a walk is full before."""
+    paths = filter(trail.reaches_into, trail.graph.calling_paths(node))
+    for path in sorted(paths, key=lambda p: (_is_test(p), p)):
+        if trail.reaches_into(path):
+            yield from trail.graph.callers(node, within=path)
 
 
 def is_backwards(aim: Aim) -> bool:

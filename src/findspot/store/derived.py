@@ -89,9 +89,13 @@ class Derived:
     segments: tuple[Segment, ...]
     memos: dict[object, object] = field(default_factory=dict)
     """What readers worked out from this generation and keep for the next reader."""
+    lasting: dict[object, object] = field(default_factory=dict)
+    """What they keep for readers of later generations too: what is true of a file by its number."""
 
 
-def load_derived(folder: Path, db: sqlite3.Connection, generation: int, checked: set[str]) -> Derived:
+def load_derived(
+    folder: Path, db: sqlite3.Connection, generation: int, checked: set[str], older: Derived | None = None
+) -> Derived:
     """Open the derived parts as the database lists them; `checked` names files known to be whole."""
     files = FileTable(rows.all_files(db))
     names = json.loads(rows.read_meta(db).get("segments", "[]"))
@@ -99,7 +103,7 @@ def load_derived(folder: Path, db: sqlite3.Connection, generation: int, checked:
     readers = {}
     for corpus in {file.corpus for file in files.files if file.chunks}:
         readers[corpus] = keywords.KeywordReader(folder / KEYWORDS / corpus)
-    return Derived(generation, files, readers, segments)
+    return Derived(generation, files, readers, segments, lasting=older.lasting if older else {})
 
 
 def ensure_derived(folder: Path, db: sqlite3.Connection, checked: set[str]) -> None:

@@ -240,7 +240,7 @@ class IndexStore:
             if derived and derived.generation == generation:
                 return derived
             try:
-                derived = load_derived(self.folder, db, generation, self._checked)
+                derived = load_derived(self.folder, db, generation, self._checked, derived)
             except DerivedDamagedError:
                 # A newer commit may have replaced what this one lists; else it is lost.
                 db.execute("ROLLBACK")

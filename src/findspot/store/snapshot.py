@@ -66,9 +66,10 @@ class Snapshot:
         """The definitions of any of these lower-cased names."""
         return rows.defining_chunks(self._db, names, limit) if names else []
 
-    def memo(self, make: Callable[[], T]) -> T:
-        """What `make` gave when it was first asked for in this generation."""
-        return cast(T, self._derived.memos.setdefault(make, make()))
+    def memo(self, make: Callable[[], T], *, lasting: bool = False) -> T:
+        """What `make` gave when it was first asked for in this generation, or, lasting, in any."""
+        kept = self._derived.lasting if lasting else self._derived.memos
+        return cast(T, kept.setdefault(make, make()))
 
     def facts(self, file_id: int) -> Facts | None:
         """What a file says about names."""
