@@ -21,15 +21,15 @@ from findspot.core.model import IndexState, IndexStatus
 from findspot.core.paths import index_folder, project_root
 from findspot.core.settings import EmbedSettings, Settings
 from findspot.discover.root import find_root
-from findspot.documents.named import NamedIndexes
 from findspot.embed.opened import OpenModels
 from findspot.embed.protocol import Embedder
-from findspot.project import Project
-from findspot.store.choice import holds_index, local_store
 
 if TYPE_CHECKING:
     from findspot.catalogue.catalogue import Catalogue
     from findspot.chunkfiles.searcher import ProjectChunks
+    from findspot.documents.named import NamedIndexes
+    from findspot.project import Project
+    from findspot.store.protocol import Store
 
 
 class Engine:
@@ -56,7 +56,7 @@ class Engine:
         root = project_root(path)
         with self._guard:
             if root not in self._projects:
-                project = self._projects[root] = Project(root, self._flags, self.embedder)
+                project = self._projects[root] = self._open(root)
                 # A shared index follows its one indexer, not the files of everyone who reads it.
                 if self._watching and project.settings.sync.watch and not project.store.remote:
                     project.watch()
@@ -71,6 +71,8 @@ class Engine:
         """The named full-text indexes: those of this process and those on disk."""
         with self._guard:
             if self._documents is None:
+                from findspot.documents.named import NamedIndexes
+
                 settings = self.settings
                 folder = settings.home / "documents"
                 self._documents = NamedIndexes(folder, settings.documents.max_memory_bytes)
@@ -115,6 +117,8 @@ class Engine:
 
     def indexed_root(self, folder: Path) -> Path | None:
         """The root of the nearest index that covers a folder."""
+        from findspot.store.choice import holds_index
+
         home = home_folder()
         around = (folder, *folder.parents)
         return next((root for root in around if holds_index(index_folder(home, root))), None)
@@ -142,7 +146,7 @@ class Engine:
         return [
             (folder, folder_bytes(folder))
             for folder, root in self._indexes()
-            if (root is None or not root.is_dir()) and not local_store(folder).being_written
+            if (root is None or not root.is_dir()) and not _store_in(folder).being_written
         ]
 
     def clean(self) -> list[tuple[Path, int]]:
@@ -150,7 +154,7 @@ class Engine:
         removed = []
         for folder, size in self.orphans():
             with contextlib.suppress(IndexBusyError):  # someone has begun to write this moment
-                local_store(folder).delete()
+                _store_in(folder).delete()
                 removed.append((folder, size))
         return removed
 
@@ -170,12 +174,18 @@ class Engine:
                 self._documents = None
         self._models.close()
 
+    def _open(self, root: Path) -> Project:
+        """Imported when one is opened: a catalogue or a named index is there before all of search is."""
+        from findspot.project import Project
+
+        return Project(root, self._flags, self.embedder)
+
     def _status(self, folder: Path, root: Path) -> IndexStatus:
         """A project opened for this only is closed again: there may be hundreds."""
         with self._guard:
             known = self._projects.get(root)
         try:
-            project = known or Project(root, self._flags, self.embedder)
+            project = known or self._open(root)
             try:
                 return project.status(check_disk=False)
             finally:
@@ -192,6 +202,12 @@ class Engine:
         return [(folder, _project_of(folder)) for folder in sorted(indexes.iterdir()) if folder.is_dir()]
 
 
+def _store_in(folder: Path) -> Store:
+    from findspot.store.choice import local_store
+
+    return local_store(folder)
+
+
 def _project_of(folder: Path) -> Path | None:
     try:
         return Path(read_json(folder / "metadata.json")["projectPath"])
@@ -202,7 +218,7 @@ def _project_of(folder: Path) -> Path | None:
 def _project_in_database(folder: Path) -> Path | None:
     """An index still being built for the first time has no metadata file yet."""
     try:
-        with contextlib.closing(local_store(folder)) as store, store.snapshot() as snapshot:
+        with contextlib.closing(_store_in(folder)) as store, store.snapshot() as snapshot:
             return Path(snapshot.meta()["project_path"])
     except (FindspotError, KeyError):
         return None
