@@ -11,6 +11,7 @@
     ├── SymlinkError              SYMLINK_NOT_ALLOWED    a symbolic link where a file is wanted
     ├── FileLimitError            FILE_LIMIT_WARNING     more files than `maxFiles`: ask first
     ├── PermissionDeniedError     PERMISSION_DENIED      the system says no
+    │   └── StoreRefusedError     PERMISSION_DENIED      … or an object store does
     ├── DiskFullError             DISK_FULL              nothing was half-written
     ├── IndexCorruptError         INDEX_CORRUPT          the index cannot be read
     │   └── IndexFormatError      INDEX_CORRUPT          … because a newer Findspot wrote it
@@ -135,6 +136,15 @@ class PermissionDeniedError(FindspotError):
         )
 
 
+class StoreRefusedError(PermissionDeniedError):
+    def __init__(self, detail: str, *, hint: str) -> None:
+        super().__init__(detail)
+        self.user_message = "The store of this index refuses access."
+        self.developer_message = f"{self.code}: {detail}"
+        self.hint = hint
+        self.args = (self.user_message,)
+
+
 class DiskFullError(FindspotError):
     code = "DISK_FULL"
 
@@ -212,8 +222,9 @@ class LanguageModelError(ProviderError):
 
 
 class StoreUnavailableError(ProviderError):
-    def __init__(self, detail: str) -> None:
-        super().__init__(detail, hint="Check `storeUri`, AWS_ENDPOINT_URL and the network, then try again.")
+    def __init__(self, detail: str, *, hint: str = "") -> None:
+        otherwise = "Check `storeUri`, AWS_ENDPOINT_URL and the network, then try again."
+        super().__init__(detail, hint=hint or otherwise)
         self.user_message = "The store of this index cannot be reached."
         self.args = (self.user_message,)
 

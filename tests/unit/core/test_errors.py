@@ -22,6 +22,7 @@ EXAMPLES: dict[type[FindspotError], FindspotError] = {
         errors.SymlinkError("link.py"),
         errors.FileLimitError(60_000, 50_000),
         errors.PermissionDeniedError("/secret"),
+        errors.StoreRefusedError("s3://bucket: 403", hint="Check the rights."),
         errors.DiskFullError(10, 2),
         errors.IndexCorruptError("bad page"),
         errors.IndexFormatError(9, 1),

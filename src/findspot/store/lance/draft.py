@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from findspot.store.lance.faults import OvertakenError
 from findspot.store.lance.head import Head
 from findspot.store.lance.layout import CHUNK_TABLES, TABLES, schema_of
-from findspot.store.lance.tables import KEPT, OvertakenError, Tables, ann_index
+from findspot.store.lance.tables import KEPT, Tables, ann_index
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -18,10 +18,11 @@ from findspot.store import database as rows
 from findspot.store import revisions
 from findspot.store.lance.cache import EPOCH, ORIGIN, SKIPS, STAMP, CacheWriter, meta_of_index, parts_of
 from findspot.store.lance.draft import Draft
+from findspot.store.lance.faults import OvertakenError
 from findspot.store.lance.head import Head, new_name
 from findspot.store.lance.layout import CHUNK_TABLES, FILES_TABLE, REFERENCES_TABLE, SKIPS_TABLE
 from findspot.store.lance.rows import chunk_rows, file_rows, reference_rows, skip_rows
-from findspot.store.lance.tables import OvertakenError, Tables
+from findspot.store.lance.tables import Tables
 from findspot.store.records import FileRecord, StoredFile
 
 _log = get_logger("store")

@@ -7,7 +7,7 @@ import shutil
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -15,8 +15,9 @@ from typing import TypeVar
 from findspot.core.errors import (
     IndexBusyError,
     IndexCorruptError,
+    IndexFormatError,
     IndexNotFoundError,
-    PermissionDeniedError,
+    StoreRefusedError,
     StoreUnavailableError,
 )
 from findspot.core.files import make_private_dir, write_json
@@ -24,7 +25,7 @@ from findspot.core.locks import is_locked, writer_lock
 from findspot.core.log import get_logger
 from findspot.core.model import Corpus
 from findspot.store.index import LOCK_NAME, IndexStore, WriterKind
-from findspot.store.lance.cache import ORIGIN, STAMP, CacheWriter
+from findspot.store.lance.cache import EPOCH, ORIGIN, STAMP, CacheWriter
 from findspot.store.lance.foreign import Foreign, foreign_head
 from findspot.store.lance.head import Head, first_head
 from findspot.store.lance.layout import CODE_DATABASE, DOCS_DATABASE
@@ -52,29 +53,68 @@ _LEAVE_ALONE_S = 30.0
 """How long a store that is away is not asked again: finding that out takes seconds each time."""
 
 
+PATIENCE_S = 10.0
+"""How long a search waits for a store that is slow; after that the copy will do, until the look is over."""
+
+
+class _Look(threading.Thread):
+    """One look at an object store, which whoever waits for it may leave alone."""
+
+    def __init__(self, work: Callable[[], None]) -> None:
+        super().__init__(daemon=True)
+        self._work = work
+        self._error: Exception | None = None
+
+    def run(self) -> None:
+        try:
+            self._work()
+        except Exception as error:  # noqa: BLE001  told to whoever waits
+            self._error = error
+
+    def finished(self, within_s: float) -> bool:
+        self.join(within_s)
+        if self._error:
+            raise self._error
+        return not self.is_alive()
+
+
 class LanceStore:
     """An index in LanceDB. Its folder holds the local copy and, unless it is elsewhere, the tables."""
 
     kind = "lancedb"
 
-    def __init__(self, folder: Path, project_path: str, uri: str | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        project_path: str,
+        uri: str | None = None,
+        options: Mapping[str, str] | None = None,
+    ) -> None:
         self.folder = folder
         self._project_path = project_path
-        self._tables = Tables(uri or folder)
+        self._tables = Tables(uri or folder, options)
         self._cache = IndexStore(folder / CACHE, project_path)
         self._guard = threading.Lock()
         self._seen: str | None = None
         """The stamp under which the copy was last found to be current."""
         self._ask_at = float("-inf")
+        self._looking: _Look | None = None
 
     @property
     def exists(self) -> bool:
-        return (self._tables.remote and self._cache.exists) or self._tables.exists
+        return (self._tables.remote and self._copied) or self._tables.exists
 
     @property
     def remote(self) -> bool:
         """Whether the tables are elsewhere than in the folder, and perhaps others' as well."""
         return self._tables.remote
+
+    @property
+    def _copied(self) -> bool:
+        """Whether the local copy holds anything of the index: what was only begun answers nothing."""
+        with contextlib.suppress(IndexCorruptError, IndexNotFoundError):
+            return self._cache.exists and EPOCH in self._cache.figures()[0]
+        return False
 
     @property
     def published(self) -> bool:
@@ -185,15 +225,34 @@ class LanceStore:
         stamp = self._tables.stamp()
         if not self._is_due(stamp):
             return
+        if self._tables.remote and self._copied:
+            self._look()
+        else:
+            self._bring(stamp)
+
+    def _look(self) -> None:
+        """Bring the copy up to date, but let nobody who has one wait long for a slow store."""
+        with self._guard:
+            if self._looking and self._looking.is_alive():
+                return
+            look = self._looking = _Look(partial(self._bring, None))
+            look.start()
+        if not look.finished(PATIENCE_S):
+            _log.warning("answering from the local copy: %s does not answer in time", self._tables.place)
+
+    def _bring(self, stamp: str | None) -> None:
         wait_s = _ASK_EVERY_S
         try:
             self._fill(stamp)
         except IndexBusyError:
             # Who has the copy's lock is bringing it there.
-            if not self._cache.exists:
+            if not self._copied:
                 raise
-        except (StoreUnavailableError, PermissionDeniedError) as error:
-            if not self._tables.remote or not self._cache.exists:
+        except IndexFormatError:
+            raise
+        except (StoreUnavailableError, StoreRefusedError, IndexCorruptError) as error:
+            # Damage is for the indexer to mend: it has the files.
+            if not self._tables.remote or not self._copied:
                 raise
             _log.warning("answering from the local copy: %s", error.developer_message)
             wait_s = _LEAVE_ALONE_S
@@ -245,7 +304,7 @@ class LanceStore:
 
     def _follow(self, head: Head, stamp: str | None) -> None:
         with contextlib.ExitStack() as stack:
-            writer = self._open_cache(stack, CacheWriter, 0.0 if self._cache.exists else _FILL_WAIT_S)
+            writer = self._open_cache(stack, CacheWriter, 0.0 if self._copied else _FILL_WAIT_S)
             writer.follow(head, self._truth(head), stamp)
 
     def _has(self, head: Head) -> bool:

@@ -8,20 +8,13 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from findspot.core.errors import (
-    FindspotError,
-    IndexBusyError,
-    IndexCorruptError,
-    InvalidArgumentError,
-    PermissionDeniedError,
-    StoreUnavailableError,
-)
-from findspot.core.files import disk_full
+from findspot.core.errors import IndexCorruptError, InvalidArgumentError
+from findspot.store.lance.faults import translation
 from findspot.store.lance.head import LANCE_FORMAT, Head, read_head
 from findspot.store.lance.layout import (
     CODE_DATABASE,
@@ -43,33 +36,27 @@ CACHE_BYTES = 32 << 20
 KEPT = timedelta(hours=1)
 """How long replaced versions stay: longer than any reader takes to copy the rows of one."""
 
-_OPTIONS = {"allow_http": "true", "connect_timeout": "5s", "timeout": "60s", "client_retry_timeout": "30"}
-"""A service that is away is told within seconds; plain HTTP only where the address given says so."""
+_QUICK = {
+    "allow_http": "true",
+    "connect_timeout": "5s",
+    "timeout": "5s",
+    "client_max_retries": "2",
+    "client_retry_timeout": "5",
+}
+"""For lists and the head, which are small: a service that does not answer is told within half a minute,
+since lancedb asks six times for a list. Plain HTTP only where the address given says so."""
 
-_REFUSED = (
-    "AccessDenied",
-    "InvalidAccessKeyId",
-    "ExpiredToken",
-    "SignatureDoesNotMatch",
-    "CredentialsNotLoaded",
-    "403 Forbidden",
-    "401 Unauthorized",
-    "Permission denied",
-)
-_CONFLICTS = ("Incompatible transaction", "ommit conflict", "concurrent writers", "oncurrent modification")
-_DAMAGED = ("Not found:", "no longer exists", "Invalid range", "too small", "Corrupt", "corrupt", "magic")
-"""What is said of objects that are missing or cut short. All else may be a service's bad day, and passes."""
-
-
-class OvertakenError(IndexBusyError):
-    """Someone else has written to a table meanwhile."""
+_LARGE = {"timeout": "60s", "client_max_retries": "3", "client_retry_timeout": "30"}
+"""For rows, which may come over a slow line."""
 
 
 class Tables:
     """Opens the tables of an index; safe to use from several threads."""
 
-    def __init__(self, place: str | Path) -> None:
+    def __init__(self, place: str | Path, options: Mapping[str, str] | None = None) -> None:
+        """`options` of lancedb's client of an object store go before ours."""
         self.place = place
+        self._options = dict(options or {})
         self.remote = not isinstance(place, Path)
         self._guard = threading.Lock()
         self._databases: dict[str, lancedb.DBConnection] = {}
@@ -126,7 +113,7 @@ class Tables:
         """A table as it is now, or as it was at a version; None when there is none of that name."""
         with self.translated():
             try:
-                table = self._database(database_of(name)).open_table(name)
+                table = self._database(database_of(name)).open_table(name, storage_options=self._for(name))
             except (ValueError, FileNotFoundError) as error:
                 if f"{error}".startswith(f"Table '{name}' was not found"):
                     return None
@@ -155,7 +142,7 @@ class Tables:
 
     def _create(self, name: str, rows: pa.Table) -> Table:
         try:
-            return self._database(database_of(name)).create_table(name, rows)
+            return self._database(database_of(name)).create_table(name, rows, storage_options=self._for(name))
         except ValueError as error:
             if "already exists" in f"{error}":
                 raise _Exists from error
@@ -180,7 +167,12 @@ class Tables:
         if isinstance(self.place, Path):
             return lancedb.connect(self.place / name, session=session)
         uri = f"{self.place.rstrip('/')}/{name}"
-        return lancedb.connect(uri, storage_options=_OPTIONS, session=session)
+        return lancedb.connect(uri, storage_options={**_QUICK, **self._options}, session=session)
+
+    def _for(self, table: str) -> dict[str, str] | None:
+        """How an object store is asked for a table; None for a folder."""
+        large = {} if table == HEAD_TABLE else _LARGE
+        return {**_QUICK, **large, **self._options} if self.remote else None
 
     @contextlib.contextmanager
     def translated(self) -> Iterator[None]:
@@ -188,21 +180,7 @@ class Tables:
         try:
             yield
         except (ValueError, RuntimeError, OSError) as error:
-            raise self._translation(error) from error
-
-    def _translation(self, error: Exception) -> FindspotError:
-        text = f"{error}"
-        if any(word in text for word in _CONFLICTS):
-            return OvertakenError("another indexer")
-        if "os error 28" in text and isinstance(self.place, Path):
-            return disk_full(self.place)
-        if any(word in text for word in _REFUSED):
-            refused = PermissionDeniedError(f"{self.place}: {_shortened(text)}")
-            refused.hint = "Check the credentials (AWS_ACCESS_KEY_ID, …) and their rights to the bucket."
-            return refused
-        if self.remote and not any(word in text for word in _DAMAGED):
-            return StoreUnavailableError(f"{self.place}: {_shortened(text)}")
-        return IndexCorruptError(_shortened(text))
+            raise translation(error, self.place) from error
 
 
 class _Exists(Exception):  # noqa: N818  not an error: someone else was first
@@ -214,8 +192,3 @@ def ann_index() -> Any:
     from lancedb.index import HnswSq
 
     return HnswSq(distance_type="cosine")
-
-
-def _shortened(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= 300 else line[:300] + "…"

@@ -1,0 +1,84 @@
+"""Errors of lancedb, as its version 0.40 words them, and what each is taken for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from findspot.core.errors import (
+    DiskFullError,
+    FindspotError,
+    IndexCorruptError,
+    PermissionDeniedError,
+    StoreRefusedError,
+    StoreUnavailableError,
+)
+from findspot.store.lance.faults import OvertakenError, translation
+
+ADDRESS = "s3://bucket/team"
+ASKED = "lance error: LanceError(IO): Generic S3 error: Error performing GET http://127.0.0.1:1/bucket/team/x"
+LISTED = (
+    'Invalid input, Failed to connect to namespace: IO { source: Generic { store: "S3", source: ListRequest {'
+    " source: RetryError(RetryErrorImpl { method: GET, uri: Some(http://127.0.0.1:1/bucket?list-type=2),"
+    " retries: 0, max_retries: 0, elapsed: 490.7µs, retry_timeout: 30s, inner: Status { status: %d, body:"
+    ' Some("<Error><Code>%s</Code><Message>No.</Message></Error>") } }) } } }'
+)
+
+
+def answered(status: int, code: str) -> list[str]:
+    """The answer of a service, as it is told of a list and of an object."""
+    body = f"<Error><Code>{code}</Code><Message>No.</Message></Error>"
+    return [
+        LISTED % (status, code),
+        f"{ASKED} in 8.1ms - Server returned non-2xx status code: {status} No: {body}",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "kind", "hint"),
+    [
+        (403, "AccessDenied", StoreRefusedError, "rights to the bucket"),
+        (401, "Anything", StoreRefusedError, "rights to the bucket"),
+        (403, "InvalidAccessKeyId", StoreRefusedError, "does not know"),
+        (403, "SignatureDoesNotMatch", StoreRefusedError, "does not know"),
+        (400, "ExpiredToken", StoreRefusedError, "expired"),
+        (403, "RequestTimeTooSkewed", StoreRefusedError, "clock"),
+        (503, "SlowDown", StoreUnavailableError, "fewer requests"),
+        (429, "TooManyRequests", StoreUnavailableError, "fewer requests"),
+        (500, "InternalError", StoreUnavailableError, "failed"),
+        (404, "NoSuchBucket", StoreUnavailableError, "no such bucket"),
+        (404, "NotAnObjectStore", StoreUnavailableError, "storeUri"),
+        (418, "Anything", StoreUnavailableError, "storeUri"),
+    ],
+)
+def test_what_a_service_answers(status: int, code: str, kind: type[FindspotError], hint: str) -> None:
+    for text in answered(status, code):
+        told = translation(RuntimeError(text), ADDRESS)
+        assert type(told) is kind
+        assert told.developer_message == f"{kind.code}: {ADDRESS}: {status} {code}"
+        assert hint in told.hint
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        (f"{ASKED} in 1.002s - HTTP error: error sending request", StoreUnavailableError),
+        ("Generic S3 error: HTTP error: request or response body error", StoreUnavailableError),
+        ("Failed to get AWS credentials: ProviderError(FailedToLoadToken)", StoreRefusedError),
+        ("Wrapped error: Not found: team/index.lancedb/files.lance/data/0.lance", IndexCorruptError),
+        ("Generic memory error: Invalid range 0..5125 for object of size 2562 bytes", IndexCorruptError),
+        (f"{ASKED} - Server returned non-2xx status code: 416 Range Not Satisfiable", IndexCorruptError),
+        ("Retryable commit conflict for version 7", OvertakenError),
+        ("a sentence that nobody has seen before", StoreUnavailableError),
+    ],
+)
+def test_what_else_happens_to_an_object_store(text: str, kind: type[FindspotError]) -> None:
+    assert type(translation(RuntimeError(text), ADDRESS)) is kind
+
+
+def test_a_folder_is_full_closed_or_damaged(tmp_path: Path) -> None:
+    assert isinstance(translation(OSError("No space left on device (os error 28)"), tmp_path), DiskFullError)
+    closed = translation(OSError("Permission denied (os error 13)"), tmp_path)
+    assert isinstance(closed, PermissionDeniedError)
+    assert isinstance(translation(OSError("anything else"), tmp_path), IndexCorruptError)
