@@ -74,9 +74,9 @@ class Program:
         os.close(master)
         return Outcome(process.returncode, out or "", shown)
 
-    def interrupted(self, number: signal.Signals, *arguments: str | Path) -> Outcome:
+    def interrupted(self, number: signal.Signals, *arguments: str | Path, **popen: Any) -> Outcome:
         """Run until the first line on standard error, then send a signal to the whole group."""
-        with self.start(*arguments, start_new_session=True) as process:
+        with self.start(*arguments, start_new_session=True, **popen) as process:
             assert process.stderr is not None
             first = process.stderr.readline()
             os.killpg(process.pid, number)

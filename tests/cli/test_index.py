@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from held import Gate
+
 from .conftest import Program
 
 Make = Callable[..., Path]
@@ -172,20 +174,21 @@ def test_a_no_changes_nothing(findspot: Program, make_project: Make) -> None:
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_run_can_be_stopped_and_resumed(
-    findspot: Program, make_project: Make, number: signal.Signals, code: int
+    findspot: Program, make_project: Make, tmp_path: Path, number: signal.Signals, code: int
 ) -> None:
-    body = "\n".join(f"def function_{n}(value):\n    return value + {n}\n" for n in range(20))
-    root = make_project(**{f"src/module_{n}.py": f"# {n}\n{body}" for n in range(300)})
-    stopped = findspot.interrupted(number, "index", root)
+    root = make_project()
+    gate = Gate(root, tmp_path / "gate")
+    stopped = findspot.interrupted(number, "index", root, env={"PYTHONPATH": gate.path})
     assert stopped.code == code
-    assert stopped.err.startswith("indexing 304 files")
+    assert stopped.err.startswith("indexing 5 files")
     assert "error: Cancelled." in stopped.err
     assert "again to go on where it stopped" in stopped.err
     assert "Traceback" not in stopped.err
     assert findspot("status", root, "--json").json["status"] == "incomplete"
 
+    gate.open()
     finished = findspot("index", root, "--json").json
-    assert finished["totalFiles"] == 304
+    assert finished["totalFiles"] == 5
     assert finished["errors"] == []
 
 

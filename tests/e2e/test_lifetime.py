@@ -12,6 +12,7 @@ import pytest
 from e2e.conftest import Connect
 from e2e.harness import COMMAND, PATIENCE_S, Connection, Pipe, environment
 from e2e.sample import make_large
+from held import Gate
 
 NOISE = """
 import os, sys
@@ -39,7 +40,8 @@ def test_it_ends_cleanly_when_idle(end: str, home: Path, shop: Path) -> None:
 
 
 def test_it_ends_cleanly_when_the_client_vanishes_while_indexing(tmp_path: Path) -> None:
-    project = make_large(tmp_path / "project", 600)
+    project = make_large(tmp_path / "project", 100)
+    gate = Gate(project, tmp_path / "gate")
     hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
     call = {"name": "index_codebase", "arguments": {"path": str(project)}, "_meta": {"progressToken": 1}}
     with subprocess.Popen(
@@ -47,7 +49,7 @@ def test_it_ends_cleanly_when_the_client_vanishes_while_indexing(tmp_path: Path)
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        env=environment(tmp_path / "home"),
+        env=environment(tmp_path / "home", PYTHONPATH=gate.path),
     ) as process:
         assert process.stdin
         assert process.stdout
