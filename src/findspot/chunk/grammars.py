@@ -25,6 +25,9 @@ PARSE_SECONDS_PER_MB = 3.0
 MATCH_LIMIT = 4_096
 """Query states kept in flight; real code stays far below, hostile nesting does not."""
 
+_INHERITS = "; inherits: "
+"""How a query file begins that goes on where others end."""
+
 
 class ParseTimeoutError(Exception):
     """The parser took longer than any ordinary file does."""
@@ -96,7 +99,7 @@ def grammar_for(language: str) -> Grammar | None:
     from tree_sitter import Parser
 
     query = _query(language, loaded, _query_source(language))
-    references = _query(language, loaded, _query_source(language, "references"))
+    references = _query(language, loaded, _query_source(f"references/{language}"))
     count = query.pattern_count if query else 0
     merging = frozenset(i for i in range(count) if query and "clauses" in query.pattern_settings(i))
     return Grammar(language, Parser(loaded), query, references, merging)
@@ -138,9 +141,10 @@ def _from_pack(language: str) -> Language | None:
     return found
 
 
-def _query_source(language: str, kind: str = "") -> str:
-    """The text of `queries/<language>.scm`, or of that in a folder below; TSX is TypeScript and more."""
-    folder = resources.files("findspot.chunk") / "queries" / kind
-    names = {"tsx": ["typescript", "tsx"]}.get(language, [language])
-    files = [folder / f"{name}.scm" for name in names]
-    return "\n".join(file.read_text("utf-8") for file in files if file.is_file())
+def _query_source(place: str) -> str:
+    """The text of `queries/<place>.scm`, after that of the places that its first line inherits."""
+    file = resources.files("findspot.chunk") / "queries" / f"{place}.scm"
+    own = file.read_text("utf-8") if file.is_file() else ""
+    first = own.partition("\n")[0]
+    parents = first.removeprefix(_INHERITS).split() if first.startswith(_INHERITS) else ()
+    return "\n".join([*map(_query_source, parents), own]).strip()
