@@ -54,12 +54,14 @@ class EmbeddingStrategy:
             raise NoEmbeddingsError(mode)
         model = self.model_of(tools)
         rows = model.embed([request.text, *request.sentences], EmbedMode.QUERY)
-        rows = rows[rows.any(axis=1)]
-        if not len(rows):
+        meant = [row for row in rows if row.any()]
+        if not meant:
             nothing = np.full(len(tools), -1, dtype=np.float32)
             return Likeness(nothing, nothing)
-        cosines: Scores = tools.vectors @ rows.T
-        return Likeness(cosines[:, 0], cosines.max(axis=1))
+        # Not `@`, which hands so little work to threads: where all cores are busy, waiting for them took
+        # 18 ms at 10,000 tools instead of 0.6.
+        cosines: list[Scores] = [np.vecdot(tools.vectors, row) for row in meant]
+        return Likeness(cosines[0], np.maximum.reduce(cosines))
 
     def model_of(self, tools: ToolSet) -> Embedder:
         """The very model that the tools were embedded with."""
