@@ -107,6 +107,15 @@ def test_tools_whose_name_matches_come_first(open_catalogue: Callable[[], Catalo
     assert found(opened, "zebra", SearchMode.REGEX) == ["t__zebra", "t__aa"]
 
 
+def test_names_of_one_character_match_like_others(
+    open_catalogue: Callable[[], Catalogue], write: Write
+) -> None:
+    tools = [{"name": name, "server": ""} for name in ("x", "7", "xylophone")]
+    opened = open_catalogue()
+    index(opened, write("t.json", tools), provider=None)
+    assert found(opened, "x|7", SearchMode.REGEX) == ["7", "x", "xylophone"]
+
+
 def test_a_catastrophic_pattern_is_over_at_once(
     open_catalogue: Callable[[], Catalogue], write: Write
 ) -> None:

@@ -81,7 +81,11 @@ def _matching_lines(pattern: str, tools: ToolSet) -> NDArray[np.int64]:
         error.hint = ""
         error.args = (error.user_message,)
         raise error
-    numbers = done.stdout.replace(_LEFT_OUT, b"")
-    if b":" in numbers:  # lines of one character are shown
-        numbers = _AFTER_NUMBER.sub(b"", numbers)
-    return np.fromstring(numbers.decode("ascii"), dtype=np.int64, sep="\n") - 1
+    return np.fromstring(_only_numbers(done.stdout).decode("ascii"), dtype=np.int64, sep="\n") - 1
+
+
+def _only_numbers(lines: bytes) -> bytes:
+    """Without what follows each number; thousands of lines take a tenth of what `replace` takes."""
+    if lines.count(_LEFT_OUT) == lines.count(b"\n"):
+        return lines.translate(None, _LEFT_OUT)
+    return _AFTER_NUMBER.sub(b"", lines)  # lines of one character are shown
