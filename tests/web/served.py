@@ -6,6 +6,7 @@ import contextlib
 import http.client
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -114,6 +115,11 @@ class Home:
     def run(self, *arguments: str | Path, cwd: Path) -> None:
         command = [sys.executable, "-m", "findspot", *map(str, arguments)]
         subprocess.run(command, cwd=cwd, env=self.environment, check=True, capture_output=True)
+
+    def copied(self, folder: Path) -> Home:
+        """The same indexes in another home, to be spoilt at will."""
+        shutil.copytree(self.folder / "home", folder / "home")
+        return Home(folder)
 
     def index(self, root: Path) -> None:
         """Index a project and the tools it has."""

@@ -193,10 +193,6 @@ class TestSafety:
 
 
 class TestStates:
-    @pytest.fixture
-    def fresh(self, tmp_path: Path) -> tuple[Home, Path]:
-        return Home(tmp_path), make_project(tmp_path / "shop")
-
     def test_no_project(self, visit: Visit, tmp_path: Path) -> None:
         (tmp_path / "empty").mkdir()
         with serving(Home(tmp_path), tmp_path / "empty") as served:
@@ -207,8 +203,9 @@ class TestStates:
             window.goto(f"{served.origin}/#/tools")
             expect(window.locator(".state")).to_contain_text("findspot tools index")
 
-    def test_from_nothing_to_an_answer(self, visit: Visit, fresh: tuple[Home, Path]) -> None:
-        with serving(*fresh) as served:
+    def test_from_nothing_to_an_answer_and_to_what_changed(self, visit: Visit, tmp_path: Path) -> None:
+        root = make_project(tmp_path / "shop")
+        with serving(Home(tmp_path), root) as served:
             window = visit(served.address, expect_errors=True)
             window.get_by_role("button", name="Index now").click()
             expect(window.locator(".notice.good")).to_contain_text(f"{len(FILES) - 4} files indexed")
@@ -217,22 +214,27 @@ class TestStates:
             search(window, "cart")
             expect(window.locator(".hit").first).to_be_visible()
 
-    def test_while_another_process_indexes(self, visit: Visit, fresh: tuple[Home, Path]) -> None:
-        home, root = fresh
-        home.index(root)
-        with serving(home, root) as served:
-            window = visit(f"{served.address}#/projects")
-            expect(window.locator(".pill").first).to_have_text("Ready")
-            (folder,) = (home.folder / "home" / "indexes").iterdir()
-            with writer_lock(folder / "writer.lock"):
-                expect(window.locator(".pill").first).to_have_text("Indexing")
-                window.get_by_role("link", name="shop").click()
-                expect(window.get_by_role("progressbar")).to_be_visible()
-            expect(window.locator(".pill").first).to_have_text("Ready")
+            (root / "new.py").write_text("def new():\n    return 1\n")
+            window.goto(f"{served.origin}/#/project")
+            expect(window.locator(".warned")).to_have_text("1 file changed since")
+            window.get_by_role("button", name="Update").click()
+            expect(window.locator(".notice.good")).to_contain_text("1 file indexed")
+            expect(window.locator(".fine")).to_be_visible()
 
-    def test_a_damaged_index(self, visit: Visit, fresh: tuple[Home, Path]) -> None:
-        home, root = fresh
-        home.index(root)
+    def test_while_another_process_indexes(
+        self, visit: Visit, indexed: tuple[Home, Path], page: Served
+    ) -> None:
+        window = visit(f"{page.address}#/projects")
+        expect(window.locator(".pill").first).to_have_text("Ready")
+        (folder,) = (indexed[0].folder / "home" / "indexes").iterdir()
+        with writer_lock(folder / "writer.lock"):
+            expect(window.locator(".pill").first).to_have_text("Indexing")
+            window.get_by_role("link", name="shop").click()
+            expect(window.get_by_role("progressbar")).to_be_visible()
+        expect(window.locator(".pill").first).to_have_text("Ready")
+
+    def test_a_damaged_index(self, visit: Visit, indexed: tuple[Home, Path], tmp_path: Path) -> None:
+        home, root = indexed[0].copied(tmp_path), indexed[1]
         (database,) = (home.folder / "home" / "indexes").glob("*/index.sqlite")
         database.write_bytes(b"nonsense" * 1000)
         with serving(home, root) as served:
@@ -242,21 +244,8 @@ class TestStates:
             window.get_by_role("link", name="shop").click()
             expect(window.get_by_role("alert").last).to_contain_text("The index cannot be read.")
 
-    def test_changes_on_disk_are_told(self, visit: Visit, fresh: tuple[Home, Path]) -> None:
-        home, root = fresh
-        home.index(root)
-        (root / "new.py").write_text("def new():\n    return 1\n")
-        with serving(home, root) as served:
-            window = visit(f"{served.address}#/project")
-            expect(window.locator(".warned")).to_have_text("1 file changed since")
-            window.get_by_role("button", name="Update").click()
-            expect(window.locator(".notice.good")).to_contain_text("1 file indexed")
-            expect(window.locator(".fine")).to_be_visible()
-
-    def test_the_program_has_stopped(self, visit: Visit, fresh: tuple[Home, Path]) -> None:
-        home, root = fresh
-        home.index(root)
-        with serving(home, root) as served:
+    def test_the_program_has_stopped(self, visit: Visit, indexed: tuple[Home, Path]) -> None:
+        with serving(*indexed) as served:
             window = visit(served.address, expect_errors=True)
             expect(window.locator(".example").first).to_be_visible()
             served.stop()
