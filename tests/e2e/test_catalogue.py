@@ -177,7 +177,7 @@ def test_a_catastrophic_pattern_does_not_hang(server: Connection) -> None:
     started = time.monotonic()
     found(server, "(a+)+$", mode="regex")
     found(server, "(.*.*)*=.*", mode="regex")
-    assert time.monotonic() - started < 10
+    assert time.monotonic() - started < PATIENCE_S  # each of them would take years
 
 
 def test_one_tool_in_full(server: Connection) -> None:

@@ -21,7 +21,7 @@ from findspot.sync.strategy import Stats
 from findspot.sync.supervisor import LOCK_NAME
 from findspot.sync.watcher import Watcher
 
-PATIENCE_S = 30.0
+PATIENCE_S = 60.0
 FILES = {
     **{
         f"pkg/mod{n}.py": f"class Thing{n}:\n    def method{n}(self):\n        return {n}\n" for n in range(6)

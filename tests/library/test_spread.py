@@ -21,14 +21,16 @@ from findspot.core.progress import CancelToken
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals")
 
 FATAL = """
-import os, sys
+import os, sys, time
 def watch(frame, event, _):
     if event == "call" and frame.f_code.co_name == "chunk_file":
+        while not os.path.exists({go_on!r}):
+            time.sleep(0.01)
         if frame.f_locals["file"].path == "fatal.py":
             os._exit(9)
 sys.setprofile(watch)
 """
-"""Ends any worker that begins to cut the file, as a parser's crash would."""
+"""Ends any worker that begins to cut the file, as a parser's crash would; none cuts before it may go on."""
 
 
 @pytest.fixture
@@ -61,7 +63,8 @@ def test_one_is_killed_and_one_file_is_fatal(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_files(root, {"fatal.py": "def fatal():\n    return 1\n"})
-    write_files(tmp_path / "hook", {"sitecustomize.py": FATAL})
+    go_on = tmp_path / "go-on"
+    write_files(tmp_path / "hook", {"sitecustomize.py": FATAL.format(go_on=str(go_on))})
     killed: list[int] = []
     over = threading.Event()
 
@@ -70,6 +73,7 @@ def test_one_is_killed_and_one_file_is_fatal(
             for pid in workers_at_work()[:1]:
                 os.kill(pid, signal.SIGKILL)
                 killed.append(pid)
+        go_on.touch()
 
     killer = threading.Thread(target=kill_one)
     killer.start()

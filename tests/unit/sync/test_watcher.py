@@ -15,7 +15,7 @@ from findspot.core.mounts import remote_kind
 from findspot.discover.policy import Policy
 from findspot.sync.watcher import Batches, Watcher
 
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 
 
 class Seen:
