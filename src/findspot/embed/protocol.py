@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +40,14 @@ class Embedder(Protocol):
 
     def close(self) -> None:
         """Release what the model holds; calling it twice is harmless."""
+
+
+@runtime_checkable
+class Lexicon(Protocol):
+    """A model that can also tell words from what is none."""
+
+    def knows(self, word: str) -> bool:
+        """Whether a lower-cased word is in the vocabulary as a whole."""
 
 
 def model_name(embedder: Embedder) -> str:

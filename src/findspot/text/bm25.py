@@ -63,6 +63,11 @@ class Bm25:
     def __contains__(self, term: str) -> bool:
         return term in self._terms
 
+    def holding(self, term: str) -> int:
+        """How many documents hold a word."""
+        place = self._terms.get(term)
+        return 0 if place is None else int(self.postings.starts[place + 1] - self.postings.starts[place])
+
     def scores(self, terms: Iterable[str]) -> NDArray[np.float32]:
         """One number a document; a word that is asked for twice counts once."""
         total = np.zeros(self.postings.size, dtype=np.float32)

@@ -10,7 +10,10 @@ import pytest
 from findspot.catalogue.catalogue import Catalogue
 from findspot.catalogue.model import SearchMode, SearchOptions
 from findspot.catalogue.modes.request import MAX_SENTENCES, read_request
+from findspot.catalogue.modes.spelling import respelt
 from findspot.catalogue.orchestrator import MAX_QUERY_CHARS
+from findspot.embed.providers.static import StaticEmbedder
+from findspot.text.bm25 import Bm25
 
 from .conftest import Write, index
 
@@ -50,6 +53,21 @@ def test_no_query_takes_long_to_read(unit: str) -> None:
     started = time.process_time()
     read_request((unit * MAX_QUERY_CHARS)[:MAX_QUERY_CHARS])
     assert time.process_time() - started < 1
+
+
+@pytest.mark.parametrize(
+    ("query", "read"),
+    [
+        ("caculate a total", "calculate a total"),
+        ("calcualte a total", "calculate a total"),
+        ("calculatte a total", "calculate a total"),
+        ("Caculate a total", "Caculate a total"),
+        ("calculus of zqxjkvbw", "calculus of zqxjkvbw"),
+    ],
+)
+def test_a_word_that_nobody_knows_is_read_as_its_neighbour_in_the_catalogue(query: str, read: str) -> None:
+    keywords = Bm25.build([{"calculat": 1.0, "total": 1.0}, {"calculus": 1.0}])
+    assert respelt(query, StaticEmbedder.open().knows, keywords) == read
 
 
 def test_hybrid_takes_another_verb_for_the_same_act(

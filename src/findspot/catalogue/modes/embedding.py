@@ -10,10 +10,11 @@ import numpy as np
 from findspot.catalogue.model import NoEmbeddingsError, SearchMode, SearchOptions
 from findspot.catalogue.modes.fit import any_fits
 from findspot.catalogue.modes.request import Request, read_request
+from findspot.catalogue.modes.spelling import respelt
 from findspot.catalogue.orchestrator import Ranked, Scores, ranked
 from findspot.catalogue.toolset import ToolSet
 from findspot.core.errors import ModelMismatchError
-from findspot.embed.protocol import Embedder, EmbedMode
+from findspot.embed.protocol import Embedder, EmbedMode, Lexicon
 
 _NO_ROWS = np.zeros(0, dtype=np.int64)
 NOTHING = Ranked(_NO_ROWS, _NO_ROWS.astype(np.float32))
@@ -41,17 +42,25 @@ class EmbeddingStrategy:
 
     def search(self, query: str, tools: ToolSet, options: SearchOptions) -> Ranked:
         allowed = tools.allowed(options.server)
-        request = read_request(query)
-        likeness = self.likeness(request, tools, self.mode)
+        request = self.read(query, tools, self.mode)
+        likeness = self.likeness(request, tools)
         if not any_fits(request, likeness.whole, likeness.nearest, allowed, tools):
             return NOTHING
         scores = np.clip((likeness.nearest + 1) / 2, 0, 1).astype(np.float32)
         return ranked(np.where(allowed, scores, 0), tools)
 
-    def likeness(self, request: Request, tools: ToolSet, mode: SearchMode) -> Likeness:
-        """How like the request each tool is."""
+    def read(self, query: str, tools: ToolSet, mode: SearchMode) -> Request:
+        """What the query asks for, in words that the model or the tools know."""
         if tools.vectors is None or tools.about.provider is None:
             raise NoEmbeddingsError(mode)
+        model = self.model_of(tools)
+        return read_request(
+            respelt(query, model.knows, tools.keywords) if isinstance(model, Lexicon) else query
+        )
+
+    def likeness(self, request: Request, tools: ToolSet) -> Likeness:
+        """How like the request each tool is."""
+        assert tools.vectors is not None, "`read` refuses tools that have none"
         model = self.model_of(tools)
         rows = model.embed([request.text, *request.sentences], EmbedMode.QUERY)
         meant = [row for row in rows if row.any()]

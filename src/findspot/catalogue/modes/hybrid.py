@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from findspot.catalogue.model import SearchMode, SearchOptions
 from findspot.catalogue.modes.embedding import NOTHING, EmbeddingStrategy
 from findspot.catalogue.modes.fit import any_fits
-from findspot.catalogue.modes.request import SYNONYM_SHARE, SYNONYMS, Request, read_request
+from findspot.catalogue.modes.request import SYNONYM_SHARE, SYNONYMS, Request
 from findspot.catalogue.orchestrator import Ranked, Scores, ranked
 from findspot.catalogue.toolset import ToolSet
 
@@ -31,8 +31,8 @@ class HybridStrategy:
 
     def search(self, query: str, tools: ToolSet, options: SearchOptions) -> Ranked:
         allowed = tools.allowed(options.server)
-        request = read_request(query)
-        likeness = self._embedding.likeness(request, tools, self.mode)
+        request = self._embedding.read(query, tools, self.mode)
+        likeness = self._embedding.likeness(request, tools)
         words = _keyword_scores(request, tools)
         fused = MEANING_SHARE * _spread(likeness.nearest) + (1 - MEANING_SHARE) * _spread(words)
         fits = any_fits(request, likeness.whole, fused, allowed, tools)

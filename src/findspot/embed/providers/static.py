@@ -67,6 +67,10 @@ class StaticEmbedder:
         np.divide(rows, lengths, out=rows, where=lengths > 0)
         return rows
 
+    def knows(self, word: str) -> bool:
+        """Whether a lower-cased word is in the vocabulary as a whole."""
+        return self._pieces.knows(word)
+
     def close(self) -> None:
         """Nothing is held but a memory map, which goes with the object."""
 

@@ -26,6 +26,10 @@ class WordPieces(dict[str, tuple[int, ...]]):
         self[word] = ids
         return ids
 
+    def knows(self, part: str) -> bool:
+        """Whether a lower-cased part is an entry of its own."""
+        return part in self._ids
+
     def part_ids(self, part: str) -> list[int]:
         """The ids of one lower-cased part; characters that no entry holds are left out."""
         whole = self._ids.get(part)
