@@ -24,6 +24,8 @@ def paths(store: Store) -> list[str]:
 def test_there_is_nothing_before_the_first_commit(store: Store) -> None:
     with pytest.raises(IndexNotFoundError), store.snapshot():
         pass
+    assert not store.exists
+    assert not store.folder.exists()  # to ask makes nothing that could be taken for an index
     with store.writer() as writer:
         writer.put(record("a.py", "alpha"))
         assert store.exists

@@ -40,6 +40,35 @@ def test_what_is_derived_is_made_anew(store: Store, kind: str, open_at: OpenAt) 
     assert contents(store) == expected
 
 
+def test_what_is_derived_and_damaged_is_repaired(store: Store, open_at: OpenAt) -> None:
+    fill(store)
+    expected = contents(store)
+    store.close()
+    damaged = [path for path in store.folder.rglob("vectors/*.seg") if path.is_file()]
+    for path in damaged:
+        path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+    assert damaged
+    again = open_at(store.folder)
+    again.repair()
+    assert contents(again) == expected
+
+
+def test_a_copy_goes_from_store_to_store(store: Store, open_at: OpenAt, tmp_path: Path) -> None:
+    fill(store)
+    store.copy_to(tmp_path / "copy.sqlite")
+    other = open_at(tmp_path / "other")
+    put(other, record("else.py", "replaced by it"))
+    other.take(tmp_path / "copy.sqlite")
+    assert contents(other) == contents(open_at(other.folder)) == contents(store)
+
+
+def test_tidying_changes_nothing_that_is_held(store: Store, open_at: OpenAt) -> None:
+    fill(store)
+    expected = contents(store)
+    store.tidy()
+    assert contents(store) == contents(open_at(store.folder)) == expected
+
+
 def test_a_damaged_truth_is_told_and_can_be_set_aside(store: Store, kind: str, open_at: OpenAt) -> None:
     fill(store)
     store.close()

@@ -111,6 +111,8 @@ class Tables:
 
     def open(self, name: str, version: int | None = None) -> Table | None:
         """A table as it is now, or as it was at a version; None when there is none of that name."""
+        if isinstance(self.place, Path) and not (self.place / database_of(name) / f"{name}.lance").is_dir():
+            return None  # to connect would make the folder, which stands for an index
         with self.translated():
             try:
                 table = self._database(database_of(name)).open_table(name, storage_options=self._for(name))
