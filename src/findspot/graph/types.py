@@ -30,6 +30,7 @@ class Types:
         self._sources = sources
         self._lookup = lookup
         self._parents: dict[Def, tuple[list[Def], bool]] = {}
+        self._ancestors: dict[Def, list[Def]] = {}
         self._satellites: dict[Def, list[Def]] = {}
         self._homes: dict[Def, Def | None] = {}
         self._members: dict[tuple[Def, str], Def | None] = {}
@@ -115,6 +116,8 @@ class Types:
 
     def ancestors(self, of: Def) -> list[Def]:
         """All supertypes, in the order in which members are looked for."""
+        if of in self._ancestors:
+            return self._ancestors[of]
         found: list[Def] = []
         waiting = list(self.parents(of)[0])
         while waiting and len(found) < MAX_ANCESTORS:
@@ -122,6 +125,8 @@ class Types:
             if current not in found and current is not of:
                 found.append(current)
                 waiting = [*self.parents(current)[0], *waiting]
+        if not self._opening:  # else some parents are not known yet
+            self._ancestors[of] = found
         return found
 
     def opaque(self, of: Def) -> bool:
