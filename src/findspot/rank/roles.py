@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from enum import StrEnum
 from functools import lru_cache
 
@@ -28,12 +29,21 @@ _EXAMPLE = re.compile(
 )
 _DECLARATION = re.compile(r"\.d\.[cm]?ts$|\.pyi$")
 
+_HEADER = re.compile(r"\.(?:h|hh|hpp|hxx)$")
+_IMPLEMENTATIONS = (".c", ".cc", ".cpp", ".cxx", ".m", ".mm")
+
 ASKS_FOR_TESTS = re.compile(
     r"\b(?:tests?|tested|testing|spec|specs|fixtures?|mocks?|mocked)\b", re.IGNORECASE
 )
 ASKS_FOR_EXAMPLES = re.compile(
     r"\b(?:examples?|samples?|demos?|tutorials?|benchmarks?|usage)\b", re.IGNORECASE
 )
+
+
+def declares_only(path: str, others: Collection[str]) -> bool:
+    """Whether a header stands beside the file that does what it declares."""
+    stem, found, _ = path.rpartition(".")
+    return bool(found and _HEADER.search(path)) and any(stem + end in others for end in _IMPLEMENTATIONS)
 
 
 @lru_cache(maxsize=100_000)

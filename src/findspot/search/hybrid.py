@@ -10,7 +10,7 @@ from findspot.core.model import Corpus, IncludeTests, Query, Results
 from findspot.embed.protocol import Embedder
 from findspot.rank import signals
 from findspot.rank.intent import Intent
-from findspot.rank.roles import ASKS_FOR_EXAMPLES, ASKS_FOR_TESTS, Role, role_of
+from findspot.rank.roles import ASKS_FOR_EXAMPLES, ASKS_FOR_TESTS, Role, declares_only, role_of
 from findspot.rank.signals import Candidate, Pool
 from findspot.search.answers import passages, to_hits
 from findspot.search.filters import allowed_files, nothing_to_search
@@ -35,7 +35,7 @@ def search(
         boost_definitions(pool, found, question)
         boost_paths(pool, question, signals.PATH_MATCH)
         boost_mentions(pool, found)
-        penalise(snapshot, pool, question)
+        penalise(snapshot, pool, found, question)
         signals.add_coherence(pool)
     else:
         boost_headings(snapshot, pool, question)
@@ -67,7 +67,9 @@ def fuse(snapshot: Snapshot, found: Found, question: Question, second: SecondRea
 
 
 def boost_definitions(pool: Pool, found: Found, question: Question) -> None:
-    """Lift the chunks that define what the query names."""
+    """Lift the chunks that define what the query names, or at least hand it on."""
+    for number in found.handing_on:
+        pool.by_number[number].defines = signals.HANDS_ON_NAME
     names = question.reading.names
     alone = question.reading.intent is Intent.SYMBOL
     for number, definitions in found.defining.items():
@@ -105,18 +107,29 @@ def boost_headings(snapshot: Snapshot, pool: Pool, question: Question) -> None:
         pool.by_number[number].defines = signals.HEADING_MATCH * share
 
 
-def penalise(snapshot: Snapshot, pool: Pool, question: Question) -> None:
+def penalise(snapshot: Snapshot, pool: Pool, found: Found, question: Question) -> None:
     """Push down what usually is not the answer, unless the query asks for it."""
-    asked = "" if question.reading.is_long else question.text  # every report speaks of tests
+    stay = _welcome(found, question)
+    files = snapshot.files.by_id
+    paths = {candidate.path for candidate in pool.by_number.values()}
+    for candidate in pool.by_number.values():
+        role = role_of(candidate.path, is_data(files[candidate.file_id].language))
+        if role is Role.SOURCE and declares_only(candidate.path, paths):
+            role = Role.DECLARATION
+        candidate.role = 1.0 if role in stay else signals.ROLE_FACTOR[role]
+
+
+def _welcome(found: Found, question: Question) -> set[Role]:
+    """Roles that the query asks for; tests too when they alone know the names it speaks of."""
+    is_long = question.reading.is_long  # every report speaks of tests, and of names that are not ours
+    asked = "" if is_long else question.text
     stay = set()
-    if question.query.include_tests is not IncludeTests.AUTO or ASKS_FOR_TESTS.search(asked):
+    named = not is_long and not found.in_source and not found.handing_on
+    if question.query.include_tests is not IncludeTests.AUTO or named or ASKS_FOR_TESTS.search(asked):
         stay.add(Role.TEST)
     if ASKS_FOR_EXAMPLES.search(asked):
         stay.add(Role.EXAMPLE)
-    files = snapshot.files.by_id
-    for candidate in pool.by_number.values():
-        role = role_of(candidate.path, is_data(files[candidate.file_id].language))
-        candidate.role = 1.0 if role in stay else signals.ROLE_FACTOR[role]
+    return stay
 
 
 @lru_cache(maxsize=256)
@@ -126,10 +139,17 @@ def is_data(language: str) -> bool:
     return row(language).data
 
 
+_FILES_OF_A_FOLDER = ("index", "mod", "init")
+"""`extract/mod.rs` is what `extract` is about; Python's `__init__` as a rule only hands names on."""
+
+
 @lru_cache(maxsize=50_000)
 def _path_words(path: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The words of a file's name, and those of the folder it is in."""
-    return tuple(dict.fromkeys(parts(_stem(path)))), tuple(parts(PurePosixPath(path).parent.name))
+    place = PurePosixPath(path).with_suffix("")
+    if place.name in _FILES_OF_A_FOLDER and place.parent.name:
+        place = place.parent
+    return tuple(dict.fromkeys(parts(place.name))), tuple(parts(place.parent.name))
 
 
 def _stem(path: str) -> str:

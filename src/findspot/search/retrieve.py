@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from findspot.core.model import Corpus
+from findspot.rank.exports import hands_on
+from findspot.rank.intent import Intent
 from findspot.rank.roles import Role, role_of
 from findspot.rank.signals import definition_worth
 from findspot.search.filters import is_filtered
@@ -40,6 +42,10 @@ class Found:
     semantic: dict[int, float]
     defining: dict[int, tuple[Definition, ...]]
     """Chunk → what it defines of the names in the query."""
+    in_source: bool
+    """Whether plain code defines any of those names, as far as the query has some."""
+    handing_on: frozenset[int]
+    """Chunks that re-export the name asked for, where nothing defines it."""
     mentioned: frozenset[int]
     """Files whose name the query holds, by number."""
     traced: frozenset[int]
@@ -54,7 +60,7 @@ def candidates(snapshot: Snapshot, question: Question, files: Selection) -> Foun
     """Everything among the allowed files that may be an answer, each with its likeness."""
     keyword = _by_keywords(snapshot, question, files) if question.weight < 1 else {}
     semantic = _by_meaning(snapshot, question, files) if question.weight > 0 else {}
-    defining = _by_definition(snapshot, question) if question.weight < 1 else {}
+    defining, in_source = _by_definition(snapshot, question) if question.weight < 1 else ({}, True)
     keyword |= _keyword_scores(snapshot, question, defining.keys() - keyword.keys())
 
     def fits(number: int) -> bool:
@@ -65,6 +71,8 @@ def candidates(snapshot: Snapshot, question: Question, files: Selection) -> Foun
         {number: score for number, score in keyword.items() if fits(number)},
         {number: score for number, score in semantic.items() if fits(number)},
         {number: names for number, names in defining.items() if fits(number)},
+        in_source,
+        frozenset() if defining else _by_export(snapshot, question, filter(fits, keyword)),
         mentioned,
         frozenset(filter(fits, traced)),
     )
@@ -99,27 +107,42 @@ def _by_meaning(snapshot: Snapshot, question: Question, files: Selection) -> dic
     return {int(n): float(s) * question.scale for n, s in zip(numbers, scores, strict=True)}
 
 
-def _by_definition(snapshot: Snapshot, question: Question) -> dict[int, tuple[Definition, ...]]:
-    """Chunks that define a name of the query, wherever they rank otherwise."""
-    if question.query.corpus is not Corpus.CODE:
-        return {}
-    defining: dict[int, tuple[Definition, ...]] = {}
+def _by_definition(snapshot: Snapshot, question: Question) -> tuple[dict[int, tuple[Definition, ...]], bool]:
+    """Chunks that define a name of the query, wherever they rank, and whether any is no test."""
     names = question.reading.names[:MAX_NAMES]
+    if question.query.corpus is not Corpus.CODE or not names:
+        return {}, True
+    defining: dict[int, tuple[Definition, ...]] = {}
+    in_source = False
     for name in dict.fromkeys(name.lower() for name in names):
         found = snapshot.definitions([name], LISTED_DEFINITIONS)
+        in_source = in_source or any(_role(snapshot, d) is not Role.TEST for d in found)
         if len(found) > MAX_DEFINITIONS:
             found = [definition for definition in found if _is_main(snapshot, definition, names)]
         if len(found) <= MAX_DEFINITIONS:
             for definition in found:
                 defining[definition.number] = (*defining.get(definition.number, ()), definition)
-    return defining
+    return defining, in_source
+
+
+def _by_export(snapshot: Snapshot, question: Question, numbers: Iterable[int]) -> frozenset[int]:
+    """Of these chunks, those that hand on the one name a query consists of."""
+    if question.reading.intent is not Intent.SYMBOL or question.query.corpus is not Corpus.CODE:
+        return frozenset()
+    name = question.reading.names[0]
+    chunks = snapshot.chunks(sorted(numbers))
+    return frozenset(number for number, chunk in chunks.items() if hands_on(chunk.path, chunk.text, name))
+
+
+def _role(snapshot: Snapshot, definition: Definition) -> Role | None:
+    file = snapshot.files.by_id.get(definition.number >> ORDINAL_BITS)
+    return role_of(file.path) if file else None
 
 
 def _is_main(snapshot: Snapshot, definition: Definition, names: Sequence[str]) -> bool:
     """Whether it is the type or function of that very spelling, in plain source."""
-    file = snapshot.files.by_id.get(definition.number >> ORDINAL_BITS)
     worth = definition_worth(definition.kind, definition.display, names)
-    return worth == 1.0 and file is not None and role_of(file.path) is Role.SOURCE
+    return worth == 1.0 and _role(snapshot, definition) is Role.SOURCE
 
 
 def _by_mention(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from findspot.rank.roles import ASKS_FOR_EXAMPLES, ASKS_FOR_TESTS, Role, role_of
+from findspot.rank.roles import ASKS_FOR_EXAMPLES, ASKS_FOR_TESTS, Role, declares_only, role_of
 
 
 @pytest.mark.parametrize(
@@ -96,3 +96,9 @@ def test_not_asking_for_tests(text: str) -> None:
 def test_asking_for_examples() -> None:
     assert ASKS_FOR_EXAMPLES.search("an example of charging")
     assert not ASKS_FOR_EXAMPLES.search("exemplary sampling")
+
+
+def test_a_header_declares_only_beside_its_implementation() -> None:
+    paths = {"src/idna.c", "src/idna.h", "include/uv.h", "src/list.h", "test/list.c"}
+    assert declares_only("src/idna.h", paths)
+    assert not any(declares_only(path, paths) for path in ("src/idna.c", "include/uv.h", "src/list.h"))
