@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from benchmarks.soaking import cancel, clients, edits, fuzz, kills, switch
+from benchmarks.soaking import cancel, clients, edits, fuzz, kills, s3kills, switch
 
 from contents import write_files
 
@@ -17,6 +17,12 @@ pytestmark = pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
 def test_processes_that_are_killed(home: Path, tmp_path: Path) -> None:
     found = kills.run(tmp_path, 3, seed=11)
     assert (found["unclean"], found["lost"], found["same"]) == (0, 0, True)
+
+
+def test_indexers_that_are_killed_while_they_write_to_an_object_store(home: Path, tmp_path: Path) -> None:
+    found = s3kills.run(tmp_path, 2, seed=15, together=False)
+    assert found["acknowledged"]
+    assert (found["lost"], found["unreadable"], found["same"]) == (0, 0, True)
 
 
 def test_edits_of_a_history(home: Path, tmp_path: Path) -> None:

@@ -5,9 +5,6 @@ The server is a real one on loopback; a machine is a folder of its own with a st
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -140,51 +137,6 @@ def test_upkeep_leaves_few_parts_and_every_row(machine: Machine) -> None:
     assert table is not None
     assert table.stats()["fragment_stats"]["num_fragments"] == 1
     assert contents(machine("reader")) == contents(store) == before
-
-
-INDEX = """
-import sys
-from pathlib import Path
-sys.path.insert(0, sys.argv[3])
-from contents import record
-from findspot.store.lance.store import LanceStore
-with LanceStore(Path(sys.argv[1]), "p", sys.argv[2]).writer() as writer:
-    for turn in range(int(sys.argv[4]), 1_000_000):
-        for name in "ab":
-            writer.put(record(f"{name}.py", f"turn{turn} {name}"))
-        writer.set_meta(turn=str(turn))
-        writer.commit()
-        print(turn, flush=True)
-"""
-
-
-@pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
-def test_a_killed_indexer_loses_nothing_that_it_told_of(machine: Machine, tmp_path: Path) -> None:
-    reader = machine("reader")
-    acknowledged = 0
-    for _ in range(2):
-        place, tests = str(reader._tables.place), str(Path(__file__).parents[1])
-        command = [
-            sys.executable,
-            "-c",
-            INDEX,
-            str(tmp_path / "builder"),
-            place,
-            tests,
-            str(acknowledged + 1),
-        ]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as indexer:
-            assert indexer.stdout
-            acknowledged = int(indexer.stdout.readline())
-            indexer.kill()
-            rest = indexer.stdout.read().split()
-        acknowledged = int(rest[-1]) if rest else acknowledged
-        reader.close()
-        with reader.snapshot() as snapshot:
-            turn = int(snapshot.meta()["turn"])
-        assert turn in (acknowledged, acknowledged + 1)
-        assert {row[6] for row in contents(reader).chunks} == {f"turn{turn} a", f"turn{turn} b"}
-        acknowledged = turn
 
 
 def test_a_project_is_indexed_to_and_searched_from_a_bucket(
