@@ -36,7 +36,13 @@ TOOLS: list[dict[str, Any]] = [
 ]
 
 
-def make(folder: Path, user: Path, tools: Any = TOOLS, name: str = "tools.json") -> Path:
+def make(
+    folder: Path,
+    user: Path,
+    tools: Any = TOOLS,
+    name: str = "tools.json",
+    provider: str | None = "local:static",
+) -> Path:
     """An indexed project; returns its root."""
     folder.mkdir(parents=True, exist_ok=True)
     user.mkdir(parents=True, exist_ok=True)
@@ -45,7 +51,7 @@ def make(folder: Path, user: Path, tools: Any = TOOLS, name: str = "tools.json")
     os.environ["HOME"] = str(user)
     try:
         catalogue = Catalogue(folder, user / "findspot", open_embedder)
-        catalogue.index([folder / name], BuildOptions(), provider="local:static")
+        catalogue.index([folder / name], BuildOptions(), provider=provider)
     finally:
         os.environ["HOME"] = before or ""
     return folder
@@ -173,6 +179,11 @@ def test_an_invalid_pattern_says_where(server: Connection) -> None:
     )
 
 
+def test_a_pattern_has_a_limit(server: Connection) -> None:
+    assert server.refusal("search_tools", query="x" * 2_001, mode="regex")[0] == "INVALID_PATTERN"
+    assert found(server, "x" * 2_000, mode="regex") == []
+
+
 def test_a_catastrophic_pattern_does_not_hang(server: Connection) -> None:
     started = time.monotonic()
     found(server, "(a+)+$", mode="regex")
@@ -219,6 +230,26 @@ def test_a_damaged_catalogue_is_named_and_mended(connect: Connect, tmp_path: Pat
         assert text.startswith(f"The tool catalogue {root}/.please/mcp/index.json cannot be read: ")
         (root / ".please" / "mcp" / "index.json").unlink()
         make(root, tmp_path)
+        assert found(connection, "read") == ["filesystem__read_file"]
+
+
+def test_a_catalogue_without_vectors_or_with_another_models(connect: Connect, tmp_path: Path) -> None:
+    tools = [{"name": "tell", "description": "word " * 1_000, "serverName": name} for name in ("a", "b")]
+    root = make(tmp_path / "project", tmp_path, tools, provider=None)
+    settings = {"FINDSPOT_TOOLSETS": "catalogue", "HOME": str(tmp_path)}
+    with connect(root, home=tmp_path / "findspot", env=settings) as connection:
+        for mode in ("embedding", "hybrid"):
+            code, text = connection.refusal("search_tools", query="word", mode=mode)
+            assert code == "INVALID_ARGUMENT"
+            assert text == f"This tool catalogue was made without embeddings, which mode '{mode}' needs."
+        shown = connection.values("search_tools", query="word")["tools"]
+        assert [len(tool["description"]) for tool in shown] == [2_000, 2_000], "a list shows the beginning"
+        assert len(connection.values("get_tool", name="a__tell")["tool"]["description"]) == 5_000
+        result = connection.call("get_tool", name="tell")
+        assert result.content[1].text == "Did you mean: a__tell, b__tell?"  # type: ignore[union-attr]
+        path = make(root, tmp_path) / ".please" / "mcp" / "index.json"
+        path.write_text(path.read_text().replace('"embeddingRevision": "', '"embeddingRevision": "other-'))
+        assert connection.refusal("search_tools", query="read", mode="embedding")[0] == "MODEL_MISMATCH"
         assert found(connection, "read") == ["filesystem__read_file"]
 
 

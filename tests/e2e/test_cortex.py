@@ -207,6 +207,10 @@ def test_files_of_our_own_need_no_service(connect: Connect, shop: Path, tmp_path
 
 
 def test_without_files_the_index_answers(connect: Connect, fresh: Path, tmp_path: Path) -> None:
+    (fresh / "src" / "limits.py").write_text("MAX_RETRIES = 3\nRETRY_AFTER_S = 9\n")
+    (fresh / "docs").mkdir(exist_ok=True)
+    notes = "---\ntags: [architecture]\n---\n# Notes\n\nWhat is required is tea. #brewing\n"
+    (fresh / "docs" / "notes.md").write_text(notes)
     with connect(fresh, home=tmp_path / "own-home") as server:
         code, _ = server.refusal("cortex_search", query="payment")
         assert code == "INDEX_NOT_FOUND"
@@ -216,6 +220,17 @@ def test_without_files_the_index_answers(connect: Connect, fresh: Path, tmp_path
         assert answer["results"][0]["chunk"]["metadata"]["file_path"] == "src/billing/retry.go"
         symbols = search(server, "payment", chunk_types=["symbols"], tags=["code", "go"])
         assert ids(symbols) == ["code-symbols-src-billing-retry-go"]
+        (whole,) = (result["chunk"] for result in symbols["results"])
+        assert whole["title"] == "src/billing/retry.go symbols"
+        assert whole["tags"] == ["code", "go", "symbols", "src", "billing"]
+        assert whole["metadata"] == {
+            "source": "code", "file_path": "src/billing/retry.go", "language": "go", "package": "billing",
+            "start_line": 1, "end_line": 12, "imports_count": 0, "types_count": 0, "functions_count": 1,
+        }  # fmt: skip
+        data = search(server, "how many retries", chunk_types=["data"])
+        assert data["results"][0]["chunk"]["metadata"]["file_path"] == "src/limits.py"
+        tagged = search(server, "what is required", tags=["documentation", "architecture", "brewing"])
+        assert tagged["results"][0]["chunk"]["metadata"]["file_path"] == "docs/notes.md"
         docs = search(server, "what is required", chunk_types=["documentation"])
         assert {result["chunk"]["metadata"]["source"] for result in docs["results"]} == {"documentation"}
 
@@ -261,8 +276,10 @@ def test_beside_other_tools_a_missing_service_only_fails_the_call(connect: Conne
 def test_malformed_files_are_left_out_at_the_start(
     connect: Connect, tmp_path: Path, service: EmbeddingService
 ) -> None:
-    write_samples(tmp_path / ".cortex" / "chunks")
-    write_file(tmp_path / ".cortex" / "chunks", "code-data.json", "{")
+    write_samples(tmp_path / "kept")
+    write_file(tmp_path / "kept", "code-data.json", "{")
+    (tmp_path / ".cortex").mkdir()
+    (tmp_path / ".cortex" / "config.yml").write_text("server:\n  chunks_dir: kept\n")
     with connect(tmp_path, home=tmp_path / "home", env={"CORTEX_EMBEDDING_ENDPOINT": service.url}) as server:
         answer = search(server, include_stats=True)
         assert "limits" not in ids(answer)

@@ -223,6 +223,10 @@ def test_tokenizer_settings(server: Connection) -> None:
     assert added["token_count"] == 3
     assert server.values("search_index", query="API", index_name="exact")["total_matches"] == 1
     assert server.values("search_index", query="api", index_name="exact")["total_matches"] == 0
+    server.values("search_create_index", index_name="usual", tokenizer_config={})
+    added = server.values("search_add_document", doc_id="a", content="A or B: TEA", index_name="usual")
+    assert added["token_count"] == 2, "lower-cased words of two letters and more, unless told otherwise"
+    assert server.values("search_index", query="tea", index_name="usual")["total_matches"] == 1
     wrong = {"index_name": "y", "tokenizer_config": {"stem": True}}
     assert "Known fields: lowercase, min_length" in error(server, "search_create_index", **wrong)
 
