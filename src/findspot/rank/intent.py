@@ -1,4 +1,4 @@
-"""What a query is: a symbol, a path, a question, an error, or a long report.
+"""What a query is: a symbol, a path, a question with or without names, an error, or a long report.
 
 Each kind is weighed differently: names are best found by keywords, questions by meaning.
 """
@@ -17,6 +17,7 @@ class Intent(StrEnum):
     SYMBOL = "symbol"
     PATH = "path"
     QUESTION = "question"
+    NAMING = "naming"
     ERROR = "error"
     REPORT = "report"
 
@@ -24,7 +25,8 @@ class Intent(StrEnum):
 SEMANTIC_WEIGHT = {
     Intent.SYMBOL: 0.3,  # a name is a keyword; vectors only order those that share it
     Intent.PATH: 0.2,
-    Intent.QUESTION: 0.6,  # both count; meaning a little more, on every development set alike
+    Intent.QUESTION: 0.7,  # nothing in it is to be found by its spelling alone
+    Intent.NAMING: 0.6,  # a question with an identifier in it: both count, meaning a little more
     Intent.ERROR: 0.5,
     Intent.REPORT: 0.6,
 }
@@ -87,7 +89,8 @@ def read_query(text: str) -> Reading:
             return Reading(Intent.SYMBOL, _symbol_names(text))
     if len(found) in (1, 2) and all(_looks_like_name(word) for word in found):
         return Reading(Intent.SYMBOL, tuple(found))
-    return Reading(Intent.QUESTION, _names_in(text, found))
+    names = _names_in(text, found)
+    return Reading(Intent.NAMING if names else Intent.QUESTION, names)
 
 
 def _is_file(text: str) -> bool:

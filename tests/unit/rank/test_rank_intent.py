@@ -41,7 +41,7 @@ TRACE_NATIVE = "#1  0x00007f2 in main ()"
         ("string.h", Intent.PATH),
         ("README.md", Intent.PATH),
         ("where are passwords hashed", Intent.QUESTION),
-        ("how does CartStore work", Intent.QUESTION),
+        ("how does CartStore work", Intent.NAMING),
         ("password", Intent.SYMBOL),
         ("session store", Intent.QUESTION),
         ("foo bar baz", Intent.QUESTION),
