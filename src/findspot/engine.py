@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Callable
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -109,6 +110,9 @@ class Engine:
 
     def detect(self, start: str | Path = ".") -> Project:
         """The project that a folder belongs to: an indexed one around it, else the nearest marker."""
+        known = self._projects.get(Path(start))
+        if known is not None and self.indexed_root(known.root) == known.root:
+            return known  # what most calls ask: nothing has to be resolved for it again
         folder = project_root(start)
         root = self.indexed_root(folder) or find_root(folder)
         if root is None:
@@ -120,7 +124,7 @@ class Engine:
         from findspot.store.choice import holds_index
 
         home = home_folder()
-        around = (folder, *folder.parents)
+        around = chain((folder,), folder.parents)
         return next((root for root in around if holds_index(index_folder(home, root))), None)
 
     def with_id(self, identity: str) -> Project | None:

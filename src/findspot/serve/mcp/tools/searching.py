@@ -8,7 +8,7 @@ from mimetypes import guess_type
 from typing import TYPE_CHECKING
 
 from findspot.core.model import Corpus, Hit, IncludeTests, Mode, Query, Results
-from findspot.core.roots import Roots
+from findspot.core.roots import Roots, configured_roots
 from findspot.core.synthesis import Assistance
 from findspot.serve import usage
 from findspot.serve.answers import MIN_TOKENS, fitted_both
@@ -207,7 +207,8 @@ def _warned(results: Results, arguments: Arguments, target: Target) -> Results:
 
 def _rendered(project: Project, results: Results, arguments: Arguments, corpus: Corpus) -> Answer:
     """The two renderings, each within the limit on its own."""
-    wanted, roots = project.settings.serve, project.roots
+    settings = project.settings
+    wanted, roots = settings.serve, configured_roots(project.root, settings)
     limit = arguments["max_tokens"] or max(wanted.max_tokens, MIN_TOKENS)
     form = arguments["format"] or wanted.default_format
     text, values = fitted_both(results, corpus, form, limit, slim=wanted.structured_results == "slim")
