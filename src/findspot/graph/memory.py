@@ -12,11 +12,11 @@ from findspot.graph.resolve import Resolver, Target
 from findspot.graph.sources import Def, Sources, SourceView
 from findspot.store.snapshot import Snapshot
 
-MOST_FILES = 5_000
-"""Read files that are kept: about 150 MB of them. With more, the next question begins with none."""
+MOST_FILES = 3_000
+"""Read files that are kept, of up to 80 KB each. With more, the next question begins with half as many."""
 
-MOST_REFERENCES = 500_000
-"""The same of resolved references: about 200 MB."""
+MOST_REFERENCES = 300_000
+"""Resolved references that are kept, of 600 bytes each. With more, the next question begins with none."""
 
 
 class Memory:
@@ -51,10 +51,9 @@ def memory_of(snapshot: Snapshot) -> Memory:
     """
     here, lasting = snapshot.memo(_Room), snapshot.memo(_Room, lasting=True)
     if here.memory is None or here.memory.crowded:
-        views: dict[int, SourceView | None] = {}
-        older = lasting.memory
-        if older is not None and not older.crowded:
-            live = snapshot.files.by_id
-            views = {number: view for number, view in list(older.views.items()) if number in live}
-        here.memory = lasting.memory = Memory(snapshot, views)
+        known = list(lasting.memory.views.copy().items()) if lasting.memory is not None else []
+        kept = [(number, view) for number, view in known if number in snapshot.files.by_id]
+        if len(kept) > MOST_FILES:
+            kept = kept[len(kept) - MOST_FILES // 2 :]  # those that were read last
+        here.memory = lasting.memory = Memory(snapshot, dict(kept))
     return here.memory
