@@ -1,18 +1,28 @@
-"""Grants as a tokens file lists them, and limits as a clock tells them."""
+"""Grants as a tokens file lists them, what they let see, and limits as a clock tells them."""
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
+import sys
+from collections.abc import Callable
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import pytest
 
-from findspot.core.errors import InvalidArgumentError
+from findspot import Engine
+from findspot.core.errors import InvalidArgumentError, PathNotFoundError
 from findspot.core.paths import index_key
 from findspot.serve.mcp.access import Grants, granted_all, read_grants
+from findspot.serve.mcp.allowed import AllowedEngine
 from findspot.serve.mcp.limits import Limits, TooMuchError
+
+
+LOOKING = {"stat", "lstat", "readlink", "open", "listdir", "scandir", "_path_isdir", "_path_exists"}
+"""What the system is asked about a path by."""
 
 
 def digest(token: str) -> str:
@@ -23,6 +33,39 @@ def listed(tmp_path: Path, *entries: Any) -> Path:
     file = tmp_path / "tokens.json"
     file.write_text(json.dumps({"tokens": list(entries)}))
     return file
+
+
+def steps(ask: Callable[[Path], object], path: Path) -> list[str]:
+    """Every function that is called, of Python and of the system."""
+    taken: list[str] = []
+
+    def note(frame: FrameType, event: str, called: Any) -> None:
+        if event in ("call", "c_call"):
+            taken.append(called.__qualname__ if event == "c_call" else frame.f_code.co_qualname)
+
+    sys.setprofile(note)
+    try:
+        with contextlib.suppress(PathNotFoundError):
+            ask(path)
+    finally:
+        sys.setprofile(None)
+    return taken
+
+
+def test_what_is_not_granted_takes_no_other_steps_than_what_does_not_exist(tmp_path: Path) -> None:
+    """So the time it takes tells nothing either."""
+    shop, secret, absent = (tmp_path / name for name in ("shop", "secret", "absent"))
+    for folder in (shop, secret):
+        folder.mkdir()
+    entry = {"name": "a", "sha256": digest("t"), "projects": [str(shop)]}
+    (grant,) = read_grants(listed(tmp_path, entry))
+    engine = AllowedEngine(Engine(), grant)
+    for ask in (engine.folder, engine.project, lambda path: engine.with_id(index_key(path))):
+        for _ in range(2):  # the first time, what is remembered is made
+            refused, missing = steps(ask, secret), steps(ask, absent)
+        assert refused == missing
+        assert not LOOKING & set(refused)
+    assert LOOKING & set(steps(engine.folder, shop))
 
 
 class TestGrants:
