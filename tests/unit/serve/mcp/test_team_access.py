@@ -20,7 +20,6 @@ from findspot.serve.mcp.access import Grants, granted_all, read_grants
 from findspot.serve.mcp.allowed import AllowedEngine
 from findspot.serve.mcp.limits import Limits, TooMuchError
 
-
 LOOKING = {"stat", "lstat", "readlink", "open", "listdir", "scandir", "_path_isdir", "_path_exists"}
 """What the system is asked about a path by."""
 
