@@ -7,7 +7,7 @@ import os
 import threading
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from findspot.core.config import keep_given, load_settings, write_starter
 from findspot.core.errors import (
@@ -52,7 +52,6 @@ from findspot.indexing import pipeline
 from findspot.indexing.spare import SparePool
 from findspot.indexing.spread import RayWorkers
 from findspot.research.model import DEFAULT_DEPTH, Findings, Focus, Inquiry
-from findspot.research.researcher import Researcher
 from findspot.search.changes import limited
 from findspot.search.fitting import fitting
 from findspot.search.freshness import Disk, changed_since_indexed, check
@@ -72,6 +71,9 @@ from findspot.sync.dirty import read_dirty
 from findspot.sync.lazy import Lazy
 from findspot.sync.second import SecondReading
 from findspot.sync.supervisor import LOCK_NAME, MANY, Standing, Supervisor
+
+if TYPE_CHECKING:
+    from findspot.research.researcher import Researcher
 
 _log = get_logger("project")
 
@@ -249,6 +251,8 @@ class Project:
     @property
     def researcher(self) -> Researcher:
         """For questions that take more than one search, and for help with a search."""
+        from findspot.research.researcher import Researcher  # a fifth of a start, and few commands need it
+
         return Researcher(self.store, self.search, lambda: self.settings, self._open, self._stale)
 
     def convert_store(self, to: str) -> None:

@@ -131,7 +131,7 @@ def _answer(manner: Manner, corpus: Corpus, text: str, given: str | None, option
             under=folder_inside(project, given),
             **_query_values(options),
         )
-        results = project.researcher.assist(query, wanted)
+        results = project.researcher.assist(query, wanted) if wanted else project.search(query)
         form = form or project.settings.serve.default_format
         root = project.root
     usage.note("command line", root, results, sum(len(hit.text) for hit in results.hits))
