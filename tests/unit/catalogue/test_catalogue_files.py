@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -31,6 +33,18 @@ def stored(catalogue: Catalogue) -> dict[str, Any]:
 def test_the_file_is_where_the_specification_says(catalogue: Catalogue, root: Path, tmp_path: Path) -> None:
     assert catalogue.project_index == root / ".please" / "mcp" / "index.json"
     assert catalogue.user_index == tmp_path / "user" / ".please" / "mcp" / "index.json"
+
+
+def test_a_catalogue_opens_without_the_rest_of_the_library(catalogue: Catalogue, root: Path) -> None:
+    """What a project needs takes longer to import than ten thousand tools to search."""
+    program = (
+        f"import sys; from findspot import Engine; found = Engine().catalogue({str(root)!r}).search('read'); "
+        "print(len(found.tools), *{n.split('.')[1] for n in sys.modules if n.startswith('findspot.')})"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    count, *imported = done.stdout.split()
+    assert count == "1"
+    assert not {"project", "search", "graph", "indexing", "store", "documents", "serve"} & set(imported)
 
 
 def test_the_fields_of_the_file(catalogue: Catalogue) -> None:
