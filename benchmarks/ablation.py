@@ -20,7 +20,7 @@ from benchmarks.quality import HERE, SETS, run_set
 from findspot.rank import signals
 from findspot.rank.intent import Intent
 from findspot.rank.roles import Role
-from findspot.search import questions
+from findspot.search import hybrid, questions
 
 ABLATIONS: dict[str, tuple[Any, str, Any]] = {
     "meaning (keywords alone)": (questions, "SEMANTIC_WEIGHT", dict.fromkeys(Intent, 0.0)),
@@ -30,11 +30,14 @@ ABLATIONS: dict[str, tuple[Any, str, Any]] = {
     "definition boost in sentences": (signals, "DEFINES_NAME_IN_SENTENCE", 0.0),
     "kinds of definitions": (signals, "KIND_WORTH", {}),
     "spelling of definitions": (signals, "OTHER_CASE", 1.0),
+    "re-exports": (signals, "HANDS_ON_NAME", 0.0),
     "file named after the definition": (signals, "STEM_IS_NAME", 0.0),
     "path match": (signals, "PATH_MATCH", 0.0),
     "file name explained by the query": (signals, "NAME_SHARE", 0.0),
+    "folders' own files": (hybrid, "_FILES_OF_A_FOLDER", ()),
     "file coherence": (signals, "COHERENCE", 0.0),
     "roles (tests, examples, data)": (signals, "ROLE_FACTOR", dict.fromkeys(Role, 1.0)),
+    "headers beside their source": (hybrid, "declares_only", lambda path, others: False),
     "per-file diversity": (signals, "SAME_FILE_DECAY", 1.0),
     "headings (docs)": (signals, "HEADING_MATCH", 0.0),
     "document names (docs)": (signals, "DOCS_PATH_MATCH", 0.0),
@@ -47,10 +50,12 @@ ABLATIONS: dict[str, tuple[Any, str, Any]] = {
 def without(module: Any, name: str, value: Any) -> Iterator[None]:
     kept = getattr(module, name)
     setattr(module, name, value)
+    hybrid._path_words.cache_clear()
     try:
         yield
     finally:
         setattr(module, name, kept)
+        hybrid._path_words.cache_clear()
 
 
 def main() -> None:
@@ -60,6 +65,7 @@ def main() -> None:
     parser.add_argument("--cache", type=Path, default=HERE / ".cache")
     parser.add_argument("--mode", choices=("root", "whole"), default="root")
     parser.add_argument("--only", action="append", choices=SETS)
+    parser.set_defaults(store=None)
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as home:
         os.environ.setdefault("FINDSPOT_HOME", home)

@@ -1,6 +1,6 @@
 """Whether the score means what it says: a reliability table, and how off-topic queries fare.
 
-    python -m benchmarks.calibration --sets FOLDER --mirrors FOLDER [--fit]
+    python -m benchmarks.calibration --sets FOLDER --mirrors FOLDER [--fit] [--mode keyword]
 
 On-topic queries are a repository's own; off-topic ones are the queries of the tool sets, which ask
 for flights, recipes and weather and have no answer in any of these repositories. `--fit` fits the
@@ -27,6 +27,7 @@ from benchmarks.metrics import Place, covers
 from benchmarks.quality import HERE
 from benchmarks.sets import by_checkout, load, materialise
 from findspot import Engine, Query
+from findspot.core.model import Mode
 from findspot.project import Project
 
 OFF_TOPIC_A_REPOSITORY = 20
@@ -52,9 +53,11 @@ def samples(args: argparse.Namespace) -> list[Sample]:
         project = engine.project(materialise(cases[0], args.sets, args.mirrors, args.cache) / root)
         project.update()
         for case in cases:
-            found.append(_sample(project, group, case.query, [t.path for t in case.targets], root))
+            query = Query(case.query, limit=1, explain=True, mode=args.mode)
+            found.append(_sample(project, group, query, [t.path for t in case.targets], root))
         chosen = random.Random(group).sample(strangers, OFF_TOPIC_A_REPOSITORY)
-        found.extend(_sample(project, group, query, [], root) for query in chosen)
+        strange = (Query(text, limit=1, explain=True, mode=args.mode) for text in chosen)
+        found.extend(_sample(project, group, query, [], root) for query in strange)
     engine.close()
     return found
 
@@ -64,8 +67,8 @@ def _off_topic(sets: Path) -> list[str]:
     return [json.loads(line)["query"] for line in lines]
 
 
-def _sample(project: Project, group: str, query: str, targets: list[str], root: str) -> Sample:
-    hits = project.search(Query(query, limit=1, explain=True)).hits
+def _sample(project: Project, group: str, query: Query, targets: list[str], root: str) -> Sample:
+    hits = project.search(query).hits
     if not hits:
         return Sample(group, not targets, False, 0.0, (0.0, 0.0, 0.0))
     place = Place(f"{root}/{hits[0].path}".lstrip("/"))
@@ -119,6 +122,7 @@ def main() -> None:
     parser.add_argument("--mirrors", type=Path)
     parser.add_argument("--cache", type=Path, default=HERE / ".cache")
     parser.add_argument("--fit", action="store_true", help="also fit the constants anew")
+    parser.add_argument("--mode", type=Mode, choices=(Mode.HYBRID, Mode.KEYWORD), default=Mode.HYBRID)
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as home:
         os.environ.setdefault("FINDSPOT_HOME", home)

@@ -13,9 +13,10 @@ DEFINITION = 2.0
 """A logistic fit of "the first answer is right" on a public benchmark, queries without any answer
 among them; `docs/ranking.md` has the reliability table, `benchmarks/calibration.py` makes it."""
 
-UNASKED_COSINE = 0.44
-"""Stands for the likeness that a keyword search does not ask a model for: a passage with every word
-of the query is right as often as not."""
+WORDS_BIAS = -2.6
+WORDS_COVERAGE = 4.6
+WORDS_DEFINITION = 4.2
+"""The same for a keyword search, which asks no model: `benchmarks/calibration.py --mode keyword`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +32,10 @@ class Evidence:
     @property
     def sure(self) -> float:
         """The probability that the chunk is a right answer."""
-        cosine = UNASKED_COSINE * self.coverage if self.cosine is None else self.cosine
-        z = BIAS + COVERAGE * self.coverage + COSINE * cosine + DEFINITION * self.definition
+        if self.cosine is None:
+            z = WORDS_BIAS + WORDS_COVERAGE * self.coverage + WORDS_DEFINITION * self.definition
+        else:
+            z = BIAS + COVERAGE * self.coverage + COSINE * self.cosine + DEFINITION * self.definition
         return 1 / (1 + math.exp(-z))
 
     def why(self) -> dict[str, float]:
