@@ -124,7 +124,7 @@ def _welcome(found: Found, question: Question) -> set[Role]:
     is_long = question.reading.is_long  # every report speaks of tests, and of names that are not ours
     asked = "" if is_long else question.text
     stay = set()
-    named = not is_long and not found.in_source and not found.handing_on
+    named = found.only_tests and not is_long
     if question.query.include_tests is not IncludeTests.AUTO or named or ASKS_FOR_TESTS.search(asked):
         stay.add(Role.TEST)
     if ASKS_FOR_EXAMPLES.search(asked):

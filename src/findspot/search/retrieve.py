@@ -28,6 +28,9 @@ MAX_NAMES = 20
 MAX_NAMESAKES = 3
 """A file name that fits more files than this points at none of them."""
 
+TEST_OF = ("test", "tests", "testcase")
+"""How a class of tests is called after what it tests: `CartStoreTest`."""
+
 LISTED_DEFINITIONS = 2_000
 MAX_DEFINITIONS = 50
 """A name defined in more places than this tells nothing; of `Model`, fields and tests are left out
@@ -42,8 +45,8 @@ class Found:
     semantic: dict[int, float]
     defining: dict[int, tuple[Definition, ...]]
     """Chunk → what it defines of the names in the query."""
-    in_source: bool
-    """Whether plain code defines any of those names, as far as the query has some."""
+    only_tests: bool
+    """Whether tests alone define those names, or are named after them."""
     handing_on: frozenset[int]
     """Chunks that re-export the name asked for, where nothing defines it."""
     mentioned: frozenset[int]
@@ -60,7 +63,7 @@ def candidates(snapshot: Snapshot, question: Question, files: Selection) -> Foun
     """Everything among the allowed files that may be an answer, each with its likeness."""
     keyword = _by_keywords(snapshot, question, files) if question.weight < 1 else {}
     semantic = _by_meaning(snapshot, question, files) if question.weight > 0 else {}
-    defining, in_source = _by_definition(snapshot, question) if question.weight < 1 else ({}, True)
+    defining, only_tests = _by_definition(snapshot, question) if question.weight < 1 else ({}, False)
     keyword |= _keyword_scores(snapshot, question, defining.keys() - keyword.keys())
 
     def fits(number: int) -> bool:
@@ -71,7 +74,7 @@ def candidates(snapshot: Snapshot, question: Question, files: Selection) -> Foun
         {number: score for number, score in keyword.items() if fits(number)},
         {number: score for number, score in semantic.items() if fits(number)},
         {number: names for number, names in defining.items() if fits(number)},
-        in_source,
+        only_tests,
         frozenset() if defining else _by_export(snapshot, question, filter(fits, keyword)),
         mentioned,
         frozenset(filter(fits, traced)),
@@ -108,21 +111,22 @@ def _by_meaning(snapshot: Snapshot, question: Question, files: Selection) -> dic
 
 
 def _by_definition(snapshot: Snapshot, question: Question) -> tuple[dict[int, tuple[Definition, ...]], bool]:
-    """Chunks that define a name of the query, wherever they rank, and whether any is no test."""
-    names = question.reading.names[:MAX_NAMES]
-    if question.query.corpus is not Corpus.CODE or not names:
-        return {}, True
+    """Chunks that define a name of the query, wherever they rank, and whether tests alone know it."""
+    if question.query.corpus is not Corpus.CODE:
+        return {}, False
     defining: dict[int, tuple[Definition, ...]] = {}
-    in_source = False
+    roles: set[Role | None] = set()
+    names = question.reading.names[:MAX_NAMES]
     for name in dict.fromkeys(name.lower() for name in names):
         found = snapshot.definitions([name], LISTED_DEFINITIONS)
-        in_source = in_source or any(_role(snapshot, d) is not Role.TEST for d in found)
+        tested = found or snapshot.definitions([f"{name}{end}" for end in TEST_OF], LISTED_DEFINITIONS)
+        roles.update(_role(snapshot, definition) for definition in tested)
         if len(found) > MAX_DEFINITIONS:
             found = [definition for definition in found if _is_main(snapshot, definition, names)]
         if len(found) <= MAX_DEFINITIONS:
             for definition in found:
                 defining[definition.number] = (*defining.get(definition.number, ()), definition)
-    return defining, in_source
+    return defining, roles == {Role.TEST}
 
 
 def _by_export(snapshot: Snapshot, question: Question, numbers: Iterable[int]) -> frozenset[int]:
