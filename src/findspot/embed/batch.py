@@ -40,16 +40,18 @@ class QuantisedVectors:
         return len(self.values)
 
 
-def embed_chunks(embedder: Embedder, chunks: Sequence[Chunk]) -> QuantisedVectors:
+def embed_chunks(
+    embedder: Embedder, chunks: Sequence[Chunk], names_weight: float = NAMES_WEIGHT
+) -> QuantisedVectors:
     """The pooled vector of each chunk, in order; each path is embedded once."""
     paths = {path: row for row, path in enumerate(dict.fromkeys(chunk.path for chunk in chunks))}
     rows = np.fromiter((paths[chunk.path] for chunk in chunks), dtype=np.intp, count=len(chunks))
     pooled = embedder.embed([_body(chunk) for chunk in chunks], EmbedMode.PASSAGE)
     pooled = pooled + PATH_WEIGHT * embedder.embed(list(map(_path, paths)), EmbedMode.PASSAGE)[rows]
-    named = [place for place, chunk in enumerate(chunks) if chunk.symbols]
+    named = [place for place, chunk in enumerate(chunks) if chunk.symbols and names_weight]
     if named:  # a slow model would make something of no words at all
         names = [_names(chunks[place]) for place in named]
-        pooled[named] += NAMES_WEIGHT * embedder.embed(names, EmbedMode.PASSAGE)
+        pooled[named] += names_weight * embedder.embed(names, EmbedMode.PASSAGE)
     return quantise(unit(pooled))
 
 

@@ -13,10 +13,6 @@ from types import MappingProxyType
 
 from findspot.rank.roles import Role
 
-BOTH_MODELS = 0.15
-MOST_MEANING = 0.8
-"""Two models of different kinds err in different places: together they are believed more than one."""
-
 DEFINES_NAME = 1.0
 """A chunk that defines the very name asked for outranks everything that only mentions it."""
 
@@ -134,18 +130,19 @@ def fuse(
     semantic: Mapping[int, float],
     weight: float,
     second: Mapping[int, float] = MappingProxyType({}),
+    *,
+    share: float = 0.5,
 ) -> None:
     """Scale all kinds of score to 0..1 over the pool, and mix them.
 
-    `second` is what a slower model says; of what it has not read, the first is believed.
+    `second` is what a slower model says, and `share` its part of the meaning; of what it has not read,
+    the first is believed.
     """
     words, meaning, again = _scaled(keyword, floor=0.0), _scaled(semantic), _scaled(second)
-    if again and 0 < weight < 1:
-        weight = min(weight + BOTH_MODELS, max(weight, MOST_MEANING))
     for number, candidate in pool.by_number.items():
         candidate.keyword = words.get(number, 0.0)
         first = meaning.get(number, 0.0)
-        candidate.semantic = (first + again.get(number, first)) / 2
+        candidate.semantic = (1 - share) * first + share * again.get(number, first)
         candidate.fused = (1 - weight) * candidate.keyword + weight * candidate.semantic
 
 

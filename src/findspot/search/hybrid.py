@@ -16,7 +16,7 @@ from findspot.search.answers import passages, to_hits
 from findspot.search.filters import allowed_files, nothing_to_search
 from findspot.search.questions import Question, understand
 from findspot.search.retrieve import Found, candidates
-from findspot.search.second import SecondReader
+from findspot.search.second import SecondReader, mixture
 from findspot.store.schema import ORDINAL_BITS
 from findspot.store.snapshot import Snapshot
 from findspot.text.tokens import parts
@@ -62,7 +62,8 @@ def fuse(snapshot: Snapshot, found: Found, question: Question, second: SecondRea
         file = files[number >> ORDINAL_BITS]
         pool.by_number[number] = Candidate(number, file.id, file.path)
     again = second.likeness(snapshot, question.text, pool.by_number) if second else {}
-    signals.fuse(pool, found.keyword, found.semantic, question.weight, again)
+    weight, share = mixture(question) if again else (question.weight, 0.0)
+    signals.fuse(pool, found.keyword, found.semantic, weight, again, share=share)
     return pool
 
 

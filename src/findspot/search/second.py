@@ -9,11 +9,24 @@ import numpy as np
 
 from findspot.core.errors import ProviderError
 from findspot.core.log import get_logger
+from findspot.core.model import Corpus, Mode
 from findspot.embed.protocol import Embedder, EmbedMode
+from findspot.rank.intent import Intent
+from findspot.search.questions import Question
 from findspot.store.second import SecondVectors
 from findspot.store.snapshot import Snapshot
 
 _log = get_logger("second")
+
+BOTH_WEIGHT = 0.8
+"""Two models of different kinds err in different places: of a question in plain words they are believed
+more than one is (0.6). `docs/ranking.md` has what each of these is worth."""
+
+SHARE = 0.5
+"""Neither of the two is better everywhere."""
+
+SHARE_OF_NAMED = 0.35
+"""A transformer knows little of the identifiers that a question may name: words and the first do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +52,16 @@ class SecondReader:
         scales = np.array([known[keys[number]][0] for number in read], np.float32)
         cosines = (rows.astype(np.float32) @ query) * scales
         return dict(zip(read, cosines.tolist(), strict=True))
+
+
+def mixture(question: Question) -> tuple[float, float]:
+    """The weight of meaning against words where both models have read, and the second one's part of it."""
+    query, reading = question.query, question.reading
+    if reading.names:
+        return question.weight, SHARE_OF_NAMED
+    plain = query.corpus is Corpus.CODE and reading.intent is Intent.QUESTION
+    asked = query.semantic_weight is not None or query.mode is not Mode.HYBRID
+    return BOTH_WEIGHT if plain and not asked else question.weight, SHARE
 
 
 @dataclass(frozen=True, slots=True)

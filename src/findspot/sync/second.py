@@ -11,7 +11,7 @@ from findspot.core.locks import writer_lock
 from findspot.core.log import get_logger
 from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
 from findspot.embed.protocol import Embedder, model_name
-from findspot.indexing.second import read_again
+from findspot.indexing.second import READING_REVISION, read_again
 from findspot.search.second import SecondReader
 from findspot.store.protocol import Store
 from findspot.store.second import SecondVectors
@@ -31,7 +31,7 @@ class SecondReading:
 
     def __init__(self, store: Store, embedder: Embedder) -> None:
         self._store = store
-        self._vectors = SecondVectors(store.folder, model_name(embedder))
+        self._vectors = SecondVectors(store.folder, f"{model_name(embedder)}-{READING_REVISION}")
         self.reader = SecondReader(embedder, self._vectors)
         self._wanted = threading.Event()
         self._stopped = threading.Event()

@@ -60,12 +60,10 @@ class TestFusion:
         signals.fuse(candidates, {}, {1: 0.2, 2: 0.6, 3: 1.0}, 1.0, {1: 0.9, 3: 0.1})
         assert [candidates.by_number[n].semantic for n in (1, 2, 3)] == pytest.approx([0.5] * 3)
 
-    def test_two_models_count_more_against_words_than_one(self) -> None:
-        one_model, both = pool(one(1), one(2)), pool(one(1), one(2))
-        words, meaning = {1: 1.0}, {1: 0.0, 2: 1.0}
-        signals.fuse(one_model, words, meaning, 0.6)
-        signals.fuse(both, words, meaning, 0.6, meaning)
-        assert both.by_number[2].fused > one_model.by_number[2].fused
+    def test_the_slower_model_has_the_share_it_is_given(self) -> None:
+        candidates = pool(one(1), one(2))
+        signals.fuse(candidates, {}, {1: 0.0, 2: 1.0}, 1.0, {1: 1.0, 2: 0.0}, share=0.25)
+        assert [candidates.by_number[n].semantic for n in (1, 2)] == pytest.approx([0.25, 0.75])
 
 
 class TestDefinitions:

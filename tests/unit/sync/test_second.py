@@ -12,8 +12,10 @@ from bert_files import WORDS, tensors, write_model, write_safetensors
 from contents import MakeProject
 from findspot import Project, Query
 from findspot.core.errors import CancelledError, ModelUnavailableError, ProviderError
-from findspot.core.model import IndexState, Progress
+from findspot.core.model import Corpus, IndexState, Mode, Progress
 from findspot.core.progress import CancelToken
+from findspot.search.questions import understand
+from findspot.search.second import BOTH_WEIGHT, SHARE, SHARE_OF_NAMED, mixture
 from findspot.store.second import FILE_NAME
 from findspot.sync.second import SecondReading
 
@@ -78,6 +80,23 @@ def test_answers_come_at_once_and_change_when_both_have_read(project: Project) -
     assert [(p.done, p.total) for p in (seen[0], seen[-1])] == [(0, chunks), (chunks, chunks)]
     assert meaning(project) != at_once
     assert meaning(project) == meaning(project)
+
+
+@pytest.mark.parametrize(
+    ("query", "weight", "share"),
+    [
+        (Query("where are two texts put together"), BOTH_WEIGHT, SHARE),
+        (Query("where does join_texts put texts together"), 0.6, SHARE_OF_NAMED),
+        (Query("where are two texts put together", semantic_weight=0.3), 0.3, SHARE),
+        (Query("where are two texts put together", mode=Mode.SEMANTIC), 1.0, SHARE),
+        (Query("where are two texts put together", corpus=Corpus.DOCS), 0.5, SHARE),
+    ],
+)
+def test_plain_words_are_left_to_both_models_and_names_to_words(
+    project: Project, query: Query, weight: float, share: float
+) -> None:
+    with project.store.snapshot() as snapshot:
+        assert mixture(understand(snapshot, None, query)) == (weight, share)
 
 
 def test_only_what_changed_is_read_again(project: Project) -> None:
