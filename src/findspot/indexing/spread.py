@@ -15,7 +15,6 @@ from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import replace
 from functools import lru_cache
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from findspot.core.errors import FindspotError, InvalidArgumentError
@@ -163,6 +162,8 @@ def cut_files(setup: Setup, batch: list[Sent], wanted: str) -> list[Outcome]:
 
 @lru_cache(maxsize=1)
 def _version() -> str:
+    from importlib.metadata import version  # loads much, and is wanted on a cluster only
+
     return version("findspot")
 
 

