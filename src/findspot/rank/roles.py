@@ -29,7 +29,7 @@ _EXAMPLE = re.compile(
 )
 _DECLARATION = re.compile(r"\.d\.[cm]?ts$|\.pyi$")
 
-_HEADER = re.compile(r"\.(?:h|hh|hpp|hxx)$")
+_HEADERS = (".h", ".hh", ".hpp", ".hxx")
 _IMPLEMENTATIONS = (".c", ".cc", ".cpp", ".cxx", ".m", ".mm")
 
 ASKS_FOR_TESTS = re.compile(
@@ -42,8 +42,10 @@ ASKS_FOR_EXAMPLES = re.compile(
 
 def declares_only(path: str, others: Collection[str]) -> bool:
     """Whether a header stands beside the file that does what it declares."""
-    stem, found, _ = path.rpartition(".")
-    return bool(found and _HEADER.search(path)) and any(stem + end in others for end in _IMPLEMENTATIONS)
+    if not path.endswith(_HEADERS):
+        return False
+    stem = path.rpartition(".")[0]
+    return any(stem + end in others for end in _IMPLEMENTATIONS)
 
 
 @lru_cache(maxsize=100_000)
