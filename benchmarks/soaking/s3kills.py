@@ -63,7 +63,7 @@ def run(place: Path, count: int, seed: int, *, together: bool = True) -> dict[st
                     unreadable += 1
         _indexed(root, address)
         same = _copied(root, address, place / "after") == rebuilt(root)
-        found = {
+        found: dict[str, Any] = {
             "kills": count,
             "acknowledged": acknowledged,
             "lost": lost,
