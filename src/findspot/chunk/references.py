@@ -11,6 +11,8 @@ A query file `queries/references/<language>.scm` speaks this vocabulary:
         @each      what it is an element of @otherwise the value that a parameter has by default
     @default   what a module exports as a whole
     @return    an expression returned       @returns   the declared type of what is returned
+    @yield     an expression yielded, @parameter a parameter that the caller has to give, and
+    @options   the arguments of a decorator: of tests and fixtures (`references_fixtures`)
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from findspot.chunk.references_expressions import declared, expression, type_names
+from findspot.chunk.references_fixtures import Requests, may_test
 from findspot.chunk.references_imports import read_imports
 from findspot.chunk.symbols import Definition, FileSymbols, text_of
 from findspot.core.facts import (
@@ -73,6 +76,8 @@ class _Reading:
     bindings: dict[BindingFact, None] = field(default_factory=dict)
     imports: list[ImportFact] = field(default_factory=list)
     types_until: int = -1
+    requests: Requests | None = None
+    """Of a file that may hold tests or fixtures."""
 
     def text(self, node: Node) -> str:
         """The text of a node; PHP's mark of variables is no part of their names."""
@@ -120,8 +125,13 @@ def read_references(
     places = {definition: place for place, definition in enumerate(listed)}
     starts = [definition.start_byte for definition in listed]
     reading = _Reading(source, listed, starts, places, is_php=grammar.language == "php")
+    if grammar.language == "python" and may_test(path, source):
+        reading.requests = Requests()
     for match in grammar.reference_matches(root):
         _read(reading, match, grammar.language, path)
+    definitions = tuple(_definition(reading, each) for each in listed)
+    if reading.requests is not None:
+        reading.requests.settle(definitions, reading.references, reading.bindings)
     references = sorted(reading.references.items(), key=lambda item: item[0][0])
     kept = tuple(reference for _, reference in references)
     if grammar.language == "ruby":  # a bare name calls a method only where it is no variable
@@ -129,7 +139,7 @@ def read_references(
         kept = tuple(r for r in kept if r.on or (r.owner, r.name) not in variables)
     return Facts(
         symbols.package or "",
-        tuple(_definition(reading, d) for d in listed),
+        definitions,
         tuple(dict.fromkeys(reading.imports)),
         tuple(_used(reading, kept)),
         kept,
@@ -155,6 +165,22 @@ def _read(reading: _Reading, match: dict[str, list[Node]], language: str, path: 
         elif capture == "import":
             text = reading.text(nodes[0])
             reading.imports += read_imports(language, text, path, nodes[0].start_point[0] + 1)
+        elif reading.requests is not None:
+            _request(reading, reading.requests, capture, nodes[0], match)
+
+
+def _request(
+    reading: _Reading, requests: Requests, capture: str, node: Node, match: dict[str, list[Node]]
+) -> None:
+    text = reading.text(node)
+    if capture == "parameter" and text not in _SELVES:
+        place = node.start_byte, node.start_point[0] + 1
+        requests.parameters[reading.owner(node.start_byte), text] = place
+    elif capture == "yield":
+        requests.yields.append((reading.owner(node.start_byte), text))
+    elif capture == "options":
+        above = match["decorate"][0]
+        requests.options.append((reading.decorated(above), reading.text(above), text))
 
 
 def _refer(reading: _Reading, relation: Relation, node: Node, on: list[Node] | None, language: str) -> None:

@@ -2,7 +2,8 @@
 
 Expressions are text in one small notation for all languages: a name, then any of `.member`,
 `()` for a call and `[]` for an element: `self.session.get().items[]`. A leading `:` marks a
-declared type (`:Session`, `:[]Session` for a container of them); what does not fit is `?`.
+declared type (`:Session`, `:[]Session` for a container of them), a leading `@` what a fixture
+hands to a test; what does not fit is `?`.
 """
 
 from __future__ import annotations
@@ -28,6 +29,12 @@ ALIASED = "="
 
 DEFAULT = "default"
 """The name of what a module exports as a whole."""
+
+FIXTURE = "@"
+"""Before a name: what the fixture of that name gives. As a receiver: the name is that of a fixture."""
+
+FIXTURE_DECORATORS = frozenset({"fixture", "yield_fixture"})
+"""What stands above a fixture, whatever it is imported from."""
 
 WHOLE = "*"
 """In place of an imported name: the module itself, or all of its names."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import posixpath
 import re
 
-from findspot.core.facts import DEFAULT, LITERAL, RETURNED, UNKNOWN, WHOLE, ImportFact
+from findspot.core.facts import DEFAULT, FIXTURE, LITERAL, RETURNED, UNKNOWN, WHOLE, ImportFact
+from findspot.graph.fixtures import Fixtures
 from findspot.graph.modules import Modules
 from findspot.graph.packages import Packages, is_top
 from findspot.graph.sources import SATELLITE_KINDS, VALUE_KINDS, Def, Sources, SourceView
@@ -48,6 +49,7 @@ class Evaluator:
         self.modules = Modules(sources)
         self.packages = Packages(sources)
         self.types = Types(sources, self.named_types)
+        self.fixtures = Fixtures(sources, self.types, self.lookup)
         self._working = Working()
 
     def value_of(self, expression: str, view: SourceView, owner: Def | None) -> Values:
@@ -62,6 +64,9 @@ class Evaluator:
             return []
         if text[0] == LITERAL:
             return [EXTERNAL]
+        if text[0] == FIXTURE:
+            fixture = self.fixtures.find(text[1:], view, owner)
+            return self.called(fixture) if fixture is not None else []
         first = _STEP.search(text)
         root = text[: first.start()] if first else text
         values = self.root(root, view, owner)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from findspot.core.facts import ReferenceFact, Relation
+from findspot.core.facts import FIXTURE, ReferenceFact, Relation
 from findspot.graph.common import COMMON_METHODS
 from findspot.graph.evaluate import Evaluator
 from findspot.graph.sources import VALUE_KINDS, Def, SourceView
@@ -51,6 +51,9 @@ class Resolver:
         owner = view.owner(reference.owner)
         if reference.relation in (Relation.INHERIT, Relation.DECORATE) and owner is not None:
             owner = owner.parent  # what stands above a definition is looked up around it
+        if reference.on == FIXTURE:
+            fixture = self.evaluator.fixtures.find(reference.name, view, owner)
+            return self._targets([fixture or NOTHING])
         if reference.on:
             receivers = self.evaluator.value_of(reference.on, view, owner)
             if not receivers:

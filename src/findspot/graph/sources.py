@@ -6,7 +6,16 @@ import threading
 from collections.abc import Iterator
 from functools import cached_property
 
-from findspot.core.facts import DefinitionFact, Facts, ImportFact, ReferenceFact, Relation
+from findspot.core.facts import (
+    FIXTURE,
+    FIXTURE_DECORATORS,
+    RETURNED,
+    DefinitionFact,
+    Facts,
+    ImportFact,
+    ReferenceFact,
+    Relation,
+)
 from findspot.core.model import SkipReason
 from findspot.graph.model import FILE_KIND, Node
 from findspot.graph.traits import Traits, traits_of
@@ -233,6 +242,28 @@ class SourceView:
         for place, target, value in self.facts.bindings if self.traits.family == "js" else ():
             if place == -1 and "." not in target:
                 found.setdefault(value, set()).add(target)
+        if any("fixture" in fact.original or "pytest" in fact.module for fact in self.facts.imports):
+            for (_, name), fixture in self.fixtures.items():  # what they return is called by their names
+                returned = (value for _, value in fixture.bindings.get(RETURNED, ()) if value.isidentifier())
+                for other in {fixture.name, *returned} - {name}:
+                    found.setdefault(other, set()).add(name)
+        return found
+
+    @cached_property
+    def fixtures(self) -> dict[tuple[int, str], Def]:
+        """The fixtures of tests that it defines, by the type around them (or -1) and what they are called."""
+        relations, names, owners = (self.facts.columns[column] for column in (_RELATION, _NAME, _OWNER))
+        if self.language != "python" or FIXTURE_DECORATORS.isdisjoint(names):
+            return {}
+        bindings = self.facts.bindings
+        renamed = {(place, of): name[1:] for place, name, of in bindings if name.startswith(FIXTURE)}
+        found = {}
+        for relation, name, owner in zip(relations, names, owners, strict=True):
+            if relation == Relation.DECORATE and name in FIXTURE_DECORATORS and owner >= 0:
+                fixture, around = self.definitions[owner], self.definitions[owner].parent
+                if not fixture.is_type and (around is None or around.is_type):
+                    place = around.place if around is not None else -1
+                    found[place, renamed.get((place, fixture.name), fixture.name)] = fixture
         return found
 
     @cached_property

@@ -2,7 +2,7 @@
 (call function: (attribute object: (_) @on attribute: (identifier) @call))
 (class_definition superclasses: (argument_list [(identifier) (attribute) (subscript)] @inherit))
 (decorator [(identifier) (attribute)] @decorate)
-(decorator (call function: (_) @decorate))
+(decorator (call function: (_) @decorate arguments: (_) @options))
 (type) @type
 (except_clause value: (_) @type)
 (raise_statement (identifier) @use)
@@ -11,10 +11,10 @@
 (assignment left: (_) @bind type: (type) @declared)
 (assignment left: (pattern_list (identifier) @bind))
 (named_expression name: (identifier) @bind value: (_) @value)
-(parameters (identifier) @bind)
+(parameters (identifier) @bind @parameter)
 (lambda_parameters (identifier) @bind)
 (default_parameter name: (identifier) @bind value: (_) @otherwise)
-(typed_parameter . (identifier) @bind type: (type) @declared)
+(typed_parameter . (identifier) @bind @parameter type: (type) @declared)
 (typed_default_parameter name: (identifier) @bind type: (type) @declared)
 (list_splat_pattern (identifier) @bind)
 (dictionary_splat_pattern (identifier) @bind)
@@ -24,6 +24,7 @@
 (for_statement left: (pattern_list (identifier) @bind))
 (for_in_clause left: (pattern_list (identifier) @bind))
 (return_statement (_) @return)
+(yield) @yield
 (function_definition return_type: (type) @returns)
 (import_statement) @import
 (import_from_statement) @import
