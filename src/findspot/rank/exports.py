@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from pathlib import PurePosixPath
 
 _PACKAGE = "__init__.py"
 """In Python every import is public; what a package imports at its top is what it offers."""
@@ -20,6 +19,8 @@ def _statements(name: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
 
 def hands_on(path: str, text: str, name: str) -> bool:
     """Whether it says `pub use …name`, `export { name } from …`, or is a package that imports it."""
+    if name not in text:
+        return False
     stated, offered = _statements(name)
-    in_package = PurePosixPath(path).name == _PACKAGE
+    in_package = path == _PACKAGE or path.endswith(f"/{_PACKAGE}")
     return bool(stated.search(text) or (in_package and offered.search(text)))

@@ -14,7 +14,9 @@ from findspot.serve.mcp.client import Client
 
 T = TypeVar("T")
 
-_QUICK_THREADS = 8
+_QUICK_THREADS = 3
+"""Searches at once. More take the interpreter from each other and from the loop that answers: asked more
+than it can answer, a server with eight spends a quarter more on each question, and all wait the longer."""
 _LONG_THREADS = 4
 _PATIENT_THREADS = 8
 """Apart, so that neither indexing several projects nor waiting for a model keeps a search waiting."""
