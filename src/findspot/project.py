@@ -238,7 +238,7 @@ class Project:
                 raise DocsIndexNotFoundError(str(self.root), str(self.store.folder))
             second, warning = self._second_reader() if embedder else (None, None)
             results = self._fresh(snapshot, Models(embedder, second), query, settings)
-            results = _told(results, results.warning, warning, by_words)
+            results = _told(results, results.warning, warning, by_words, self.store.behind)
         if meta.get("build") != "complete":
             building = f"The index is still being built: {meta.get('done')} of {meta.get('total')} files."
             return _told(results, building, results.warning)
@@ -451,13 +451,13 @@ class Project:
             writer.commit()
 
     def _status(self, snapshot: Snapshot, check_disk: bool) -> IndexStatus:
-        meta, settings = snapshot.meta(), self.settings
-        counts = snapshot.counts()
+        meta, settings, counts = snapshot.meta(), self.settings, snapshot.counts()
         files, chunks = counts.get(Corpus.CODE, (0, 0))
         docs, doc_chunks = counts.get(Corpus.DOCS, (0, 0))
         complete, writing = meta.get("build") == "complete", self.store.being_written
         state = IndexState.INDEXING if writing else IndexState.READY if complete else IndexState.INCOMPLETE
         done, total = int(meta.get("done", "0")), int(meta.get("total", "0"))
+        notes = (*meta.get("notes", "").split("\n"), meta.get(JOURNAL_NOTE), self.store.behind)
         return IndexStatus(
             state=state,
             project_path=str(self.root),
@@ -480,7 +480,7 @@ class Project:
             strategy=settings.sync.strategy,
             languages=snapshot.languages(),
             skipped=snapshot.skip_counts(),
-            notes=tuple(filter(None, (*meta.get("notes", "").split("\n"), meta.get(JOURNAL_NOTE)))),
+            notes=tuple(filter(None, notes)),
         )
 
     def _second_status(self) -> SecondStatus | None:

@@ -93,7 +93,9 @@ def test_each_fault_is_told_and_costs_nothing(team: Team, name: str) -> None:
         writer.put(record("a.py", f"never {name}"))
         with team.proxy.failing(fault):
             soon = {"timeout": "200ms"} if fault.how == "stall" else {}
-            assert texts_of(team.machine("reader", **soon)) == held
+            reader = team.machine("reader", **soon)
+            assert texts_of(reader) == held
+            assert reader.behind == f"Answers come from the local copy. {message}"
             with pytest.raises(kind) as read, team.machine("new", **soon).snapshot():
                 pass
             failed = read
@@ -123,8 +125,11 @@ def test_nobody_who_has_a_copy_waits_long(team: Team, monkeypatch: pytest.Monkey
         assert texts_of(reader) == held
         assert fault.reached.wait(60)
         assert texts_of(reader) == held  # and without asking again, since the first look is not over
+        assert reader.behind.endswith("does not answer in time.")
     monkeypatch.undo()
-    assert team.texts("reader") == {"newer"}
+    reader = team.machine("reader")
+    assert texts_of(reader) == {"newer"}
+    assert reader.behind == ""
 
 
 def test_a_bucket_that_is_not_there_is_named(team: Team) -> None:

@@ -67,6 +67,10 @@ class IndexStore:
         return is_locked(self._lock)
 
     @property
+    def behind(self) -> str:
+        return ""
+
+    @property
     def _lock(self) -> Path:
         return self.folder / LOCK_NAME
 

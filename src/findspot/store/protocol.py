@@ -35,6 +35,10 @@ class Store(Protocol):
     def being_written(self) -> bool:
         """Whether some process of this machine has the writer."""
 
+    @property
+    def behind(self) -> str:
+        """Why what is read here may be older than the index; empty where it is not."""
+
     def snapshot(self) -> AbstractContextManager[Snapshot]:
         """A consistent state to read from; `IndexNotFoundError` before the first one."""
 

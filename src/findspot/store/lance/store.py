@@ -99,6 +99,7 @@ class LanceStore:
         """The stamp under which the copy was last found to be current."""
         self._ask_at = float("-inf")
         self._looking: _Look | None = None
+        self._trouble = ""
 
     @property
     def exists(self) -> bool:
@@ -124,6 +125,10 @@ class LanceStore:
     @property
     def being_written(self) -> bool:
         return is_locked(self._lock)
+
+    @property
+    def behind(self) -> str:
+        return self._trouble and f"Answers come from the local copy. {self._trouble}"
 
     @property
     def _lock(self) -> Path:
@@ -238,12 +243,15 @@ class LanceStore:
             look = self._looking = _Look(partial(self._bring, None))
             look.start()
         if not look.finished(PATIENCE_S):
-            _log.warning("answering from the local copy: %s does not answer in time", self._tables.place)
+            self._fall_back(
+                "The store of this index does not answer in time.", f"{self._tables.place} is slow"
+            )
 
     def _bring(self, stamp: str | None) -> None:
         wait_s = _ASK_EVERY_S
         try:
             self._fill(stamp)
+            self._trouble = ""
         except IndexBusyError:
             # Who has the copy's lock is bringing it there.
             if not self._copied:
@@ -254,10 +262,14 @@ class LanceStore:
             # Damage is for the indexer to mend: it has the files.
             if not self._tables.remote or not self._copied:
                 raise
-            _log.warning("answering from the local copy: %s", error.developer_message)
+            self._fall_back(error.user_message, error.developer_message)
             wait_s = _LEAVE_ALONE_S
         with self._guard:
             self._ask_at = time.monotonic() + wait_s
+
+    def _fall_back(self, trouble: str, detail: str) -> None:
+        self._trouble = trouble
+        _log.warning("answering from the local copy: %s", detail)
 
     def _is_due(self, stamp: str | None) -> bool:
         with self._guard:
