@@ -105,7 +105,7 @@ class FaultyProxy:
                 with contextlib.suppress(ConnectionError):  # a client that did not wait
                     proxy._serve(self)
 
-            do_GET = do_PUT = do_POST = do_HEAD = do_DELETE = answer  # noqa: N815
+            do_GET = do_PUT = do_POST = do_HEAD = do_DELETE = answer  # noqa: N815 - the names that the base class looks for
 
             def log_message(self, *_: Any) -> None:
                 pass

@@ -144,7 +144,7 @@ class Facts:
             getattr(self, part) == getattr(other, part) for part in _READERS
         )
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None  # type: ignore[assignment]  # compared by what it holds, and never a key
 
 
 _READERS: dict[str, tuple[int, Callable[[Any], Any]]] = {

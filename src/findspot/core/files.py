@@ -32,6 +32,14 @@ def content_hash(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
+def stat_of(path: str | Path) -> os.stat_result | None:
+    """What the system says of a path; None where there is nothing, or nothing that we may know."""
+    try:
+        return os.stat(path)  # noqa: PTH116 - a path's own method costs several times that
+    except OSError:
+        return None
+
+
 def make_private_dir(path: Path) -> None:
     """Make a folder, and those above it that are missing, that only its owner can enter."""
     with translated_os_errors(path):

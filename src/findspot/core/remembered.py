@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from findspot.core.config import load_settings, settings_files
+from findspot.core.files import stat_of
 from findspot.core.keys import KEYS
 from findspot.core.settings import Settings
 
@@ -47,8 +48,5 @@ class RememberedSettings:
 
 
 def _stamp(path: Path) -> _Stamp:
-    try:
-        info = os.stat(path)  # noqa: PTH116 - a path's own method costs several times that
-    except OSError:
-        return None
-    return info.st_mtime_ns, info.st_size, info.st_ino
+    info = stat_of(path)
+    return (info.st_mtime_ns, info.st_size, info.st_ino) if info else None

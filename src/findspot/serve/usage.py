@@ -6,7 +6,6 @@ They stay in one file beside the indexes. No query, path or text is ever written
 from __future__ import annotations
 
 import contextlib
-import os
 import sqlite3
 import threading
 from collections.abc import Iterator
@@ -15,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from findspot.core.config import home_folder
-from findspot.core.files import make_private_dir
+from findspot.core.files import make_private_dir, stat_of
 from findspot.core.model import Results
 
 FILE_NAME = "usage.sqlite"
@@ -76,7 +75,8 @@ _notebook = _Notebook()
 
 def note(surface: str, root: Path, results: Results, shown_chars: int) -> None:
     """Count one search; counting never fails an answer."""
-    whole = sum(_size(f"{root}/{path}") for path in {hit.path for hit in results.hits})
+    files = (stat_of(f"{root}/{path}") for path in {hit.path for hit in results.hits})
+    whole = sum(file.st_size for file in files if file)
     day = datetime.now(UTC).strftime("%Y-%m-%d")
     row = (day, surface, bool(results.hits), shown_chars // CHARS_A_TOKEN, whole // CHARS_A_TOKEN)
     with contextlib.suppress(sqlite3.Error, OSError):
@@ -103,13 +103,6 @@ def clear() -> None:
             db.execute("DELETE FROM usage")
 
 
-def _size(path: str) -> int:
-    try:
-        return os.stat(path).st_size  # noqa: PTH116 - a path's own method costs several times that
-    except OSError:
-        return 0
-
-
 def _path() -> Path:
     return home_folder() / FILE_NAME
 
@@ -117,10 +110,8 @@ def _path() -> Path:
 def _identity() -> tuple[Path, int] | None:
     """Which file it is; None where there is none."""
     path = _path()
-    try:
-        return path, os.stat(path).st_ino  # noqa: PTH116 - as above
-    except OSError:
-        return None
+    info = stat_of(path)
+    return (path, info.st_ino) if info else None
 
 
 @contextlib.contextmanager

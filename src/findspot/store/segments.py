@@ -11,7 +11,6 @@ The first bytes of a file
 
 from __future__ import annotations
 
-import os
 import uuid
 import zlib
 from collections.abc import Iterator, Sequence
@@ -216,6 +215,6 @@ def remove_unlisted(folder: Path, listed: set[str]) -> None:
     for path in folder.glob("*.seg"):
         if path.name not in listed:
             try:
-                os.unlink(path)  # noqa: PTH108
+                path.unlink()
             except OSError:
                 continue  # mapped by a reader on Windows: the next merge tries again

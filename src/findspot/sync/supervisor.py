@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Protocol
 
 from findspot.core.errors import CancelledError, FindspotError, IndexBusyError
+from findspot.core.files import stat_of
 from findspot.core.locks import writer_lock
 from findspot.core.log import get_logger
 from findspot.core.progress import CancelToken
@@ -272,8 +273,5 @@ def _longer(pause_s: float) -> float:
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
-    try:
-        info = path.stat()
-    except OSError:
-        return None
-    return info.st_dev, info.st_ino
+    info = stat_of(path)
+    return (info.st_dev, info.st_ino) if info else None

@@ -74,7 +74,7 @@ class Lines:
         self._wake, self._arrived = wake, arrived
         try:
             self._listen()
-        except (NotImplementedError, OSError):
+        except (NotImplementedError, OSError):  # Windows' loop reads no pipes, Linux' no plain files
             self._listening = True
             # A daemon: nothing can interrupt a read, and the process must not wait for it.
             threading.Thread(target=self._read_on, name="stdin", daemon=True).start()

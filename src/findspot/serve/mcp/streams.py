@@ -53,7 +53,7 @@ class Incoming(_Stream):
         try:
             text = line.decode("utf-8", "replace")
             return SessionMessage(types.jsonrpc_message_adapter.validate_json(text, by_name=False))
-        except Exception as error:  # noqa: BLE001 - whatever the line holds, the next one may be right
+        except (ValueError, RecursionError) as error:  # whatever the line holds, the next one may be right
             return error
 
     async def receive(self) -> SessionMessage | Exception:

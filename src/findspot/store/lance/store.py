@@ -68,7 +68,7 @@ class _Look(threading.Thread):
     def run(self) -> None:
         try:
             self._work()
-        except Exception as error:  # noqa: BLE001  told to whoever waits
+        except Exception as error:  # noqa: BLE001 - a thread has no caller; whoever waits is told
             self._error = error
 
     def finished(self, within_s: float) -> bool:
