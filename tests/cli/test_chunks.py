@@ -7,7 +7,7 @@ import signal
 from collections.abc import Callable
 from pathlib import Path
 
-from .conftest import TIMEOUT_S, Program
+from program import TIMEOUT_S, Program
 
 Make = Callable[..., Path]
 NAMES = ["code-data.json", "code-definitions.json", "code-symbols.json", "doc-chunks.json"]

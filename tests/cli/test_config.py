@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import Program
+from program import Program
 
 Make = Callable[..., Path]
 

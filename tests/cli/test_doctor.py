@@ -15,8 +15,7 @@ from findspot.serve.cli.health.bundle import Scrubber
 from findspot.serve.cli.health.check import State
 from findspot.serve.cli.health.journal import at_least, last_lines
 from findspot.serve.cli.health.machine import watching
-
-from .conftest import TIMEOUT_S, Program
+from program import TIMEOUT_S, Program
 
 Make = Callable[..., Path]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import Program
+from program import Program
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import Program
+from program import Program
 
 Make = Callable[..., Path]
 

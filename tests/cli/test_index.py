@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from held import Gate
-
-from .conftest import Program
+from program import Program
 
 Make = Callable[..., Path]
 

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from findspot import __version__
-
-from .conftest import TIMEOUT_S, Program
+from program import TIMEOUT_S, Program
 
 Make = Callable[..., Path]
 

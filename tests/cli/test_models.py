@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from loopback import Loopback, Reply, Request, embeddings_api, vector
-
-from .conftest import Program
+from program import Program
 
 NAMES = ["local:static", "local:minilm", "local:mdbr-leaf", "http", "api:openai", "api:voyage"]
 KEY = "sk-not-to-be-shown"

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from .conftest import Program
+from program import Program
 
 EVERYTHING = """
 import sys, warnings

@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from .conftest import Program
+from program import Program
 
 Make = Callable[..., Path]
 

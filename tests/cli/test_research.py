@@ -14,8 +14,7 @@ from xml.etree import ElementTree
 import pytest
 
 from findspot.serve.cli.app import run
-
-from .conftest import Outcome, Program
+from program import Outcome, Program
 
 FIXTURE = Path(__file__).parents[1] / "fixtures" / "research" / "python"
 CALLERS = "sign_in_by_token (app/auth/login.py:20), LoginHandler.respond (app/http/handlers.py:20)"

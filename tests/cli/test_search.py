@@ -17,9 +17,8 @@ import toons
 from findspot.search.fit import token_count
 from findspot.serve.answers import MIN_TOKENS
 from findspot.serve.cli.app import run
+from program import TIMEOUT_S, Outcome, Program
 from shop_project import FILES
-
-from .conftest import TIMEOUT_S, Outcome, Program
 
 NASTY = "def nasty():\n    return '\x1b[31mred\x1b]0;title\x07 \x9b2J \u202eback needle'\n"
 LONG = "def long():\n    return '" + "x" * 4_000 + " needle'\n"

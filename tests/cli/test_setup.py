@@ -16,8 +16,7 @@ from findspot.serve.cli.clients.instructions import BEGIN
 from findspot.serve.cli.clients.jsontext import parse
 from findspot.serve.cli.clients.known import BY_NAME
 from findspot.serve.cli.clients.plan import with_server
-
-from .conftest import TIMEOUT_S, Outcome, Program
+from program import TIMEOUT_S, Outcome, Program
 
 CLAUDE_CODE = b"""{
   "numStartups": 41,

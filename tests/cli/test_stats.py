@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .conftest import Program
+from program import Program
 
 
 def test_searches_are_counted_and_what_they_spared(shared: Program) -> None:

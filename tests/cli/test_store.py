@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from .conftest import Program
+from program import Program
 
 Make = Callable[..., Path]
 

@@ -10,8 +10,7 @@ import pytest
 
 from findspot.serve.cli.editor import editor_command
 from findspot.serve.cli.keys import named
-
-from .conftest import Program
+from program import Program
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such terminals")
 NO_PAGER = {"PAGER": ""}

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from .conftest import Outcome, Program
+from program import Outcome, Program
 
 EXAMPLE_SERVER = Path(__file__).parents[1] / "unit" / "catalogue" / "example_server.py"
 

@@ -7,7 +7,7 @@ import signal
 from collections.abc import Callable
 from pathlib import Path
 
-from .conftest import TIMEOUT_S, Program
+from program import TIMEOUT_S, Program
 
 Make = Callable[..., Path]
 

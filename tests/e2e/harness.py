@@ -7,7 +7,6 @@ import json
 import os
 import queue
 import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
@@ -22,8 +21,9 @@ from mcp import Client
 from mcp.client.stdio import StdioServerParameters
 
 from e2e.wire import Watched, Wire
+from program import INSTALLED
 
-COMMAND = (sys.executable, "-m", "findspot", "serve")
+COMMAND = (INSTALLED, "serve")
 PATIENCE_S = 60
 """A machine may be busy; what takes longer than this hangs."""
 
@@ -200,6 +200,16 @@ class Pipe:
         answer = self.answer(self.ask(method, params))
         assert "error" in answer, answer
         return int(answer["error"]["code"])
+
+    def call(self, name: str, /, **arguments: Any) -> dict[str, Any]:
+        """The result of a tool call, whether or not it is an error."""
+        return self.result("tools/call", {"name": name, "arguments": arguments})
+
+    def values(self, name: str, /, **arguments: Any) -> dict[str, Any]:
+        """The structured content of a tool call that must succeed."""
+        result = self.call(name, **arguments)
+        assert not result.get("isError"), result
+        return dict(result["structuredContent"])
 
     def until(self, method: str) -> dict[str, Any]:
         """The parameters of the next notification or request of the server of that method."""

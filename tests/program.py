@@ -1,0 +1,102 @@
+"""The installed command in its own process and home, with the defaults that users get."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+TIMEOUT_S = 60
+INSTALLED = str(Path(sys.executable).with_name("findspot.exe" if os.name == "nt" else "findspot"))
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run left behind."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+@dataclass(frozen=True)
+class Program:
+    """`findspot` with its own home; `cwd` is where it is run."""
+
+    home: Path
+    cwd: Path
+
+    def start(self, *arguments: str | Path, cwd: Path | None = None, **popen: Any) -> subprocess.Popen[str]:
+        environment = {k: v for k, v in os.environ.items() if not k.startswith("FINDSPOT_")}
+        own = {"FINDSPOT_HOME": str(self.home), "TERM": "xterm", "PAGER": ""}
+        environment |= own | popen.pop("env", {})
+        streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | popen
+        command = [INSTALLED, *map(str, arguments)]
+        return subprocess.Popen(
+            command,
+            cwd=cwd or self.cwd,
+            env=environment,
+            encoding="utf-8",
+            errors="surrogateescape",
+            **streams,
+        )
+
+    def __call__(self, *arguments: str | Path, cwd: Path | None = None, **popen: Any) -> Outcome:
+        with self.start(*arguments, cwd=cwd, **popen) as process:
+            out, err = process.communicate(timeout=TIMEOUT_S)
+        return Outcome(process.returncode, out, err)
+
+    def on_terminal(
+        self, *arguments: str | Path, answers: dict[str, str], whole: bool = False, **popen: Any
+    ) -> Outcome:
+        """Run with input and standard error on a terminal, answering each question when it appears.
+
+        With `whole`, standard output is on it as well.
+        """
+        pty = pytest.importorskip("pty", reason="Windows has no such terminals", exc_type=ImportError)
+        master, slave = pty.openpty()
+        popen |= {"stdin": slave, "stderr": slave, "start_new_session": True}
+        with self.start(*arguments, **popen, **({"stdout": slave} if whole else {})) as process:
+            os.close(slave)
+            shown = _converse(master, answers)
+            out, _ = process.communicate(timeout=TIMEOUT_S)
+        os.close(master)
+        return Outcome(process.returncode, out or "", shown)
+
+    def interrupted(self, number: signal.Signals, *arguments: str | Path, **popen: Any) -> Outcome:
+        """Run until the first line on standard error, then send a signal to the whole group."""
+        with self.start(*arguments, start_new_session=True, **popen) as process:
+            assert process.stderr is not None
+            first = process.stderr.readline()
+            os.killpg(process.pid, number)
+            out, err = process.communicate(timeout=TIMEOUT_S)
+        return Outcome(process.returncode, out, first + err)
+
+
+def _converse(master: int, answers: dict[str, str]) -> str:
+    """Read the terminal to its end, typing an answer once its question is there."""
+    waiting = list(answers.items())
+    shown, unanswered = "", ""
+    while True:
+        try:
+            piece = os.read(master, 4096).decode()
+        except OSError:  # how Linux says that the other end is closed
+            piece = ""
+        if not piece:
+            assert not waiting, f"never asked {waiting[0][0]!r}; the terminal shows {shown!r}"
+            return shown
+        shown, unanswered = shown + piece, unanswered + piece
+        if waiting and waiting[0][0] in unanswered:
+            os.write(master, waiting.pop(0)[1].encode())
+            unanswered = ""
