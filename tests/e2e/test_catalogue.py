@@ -185,10 +185,9 @@ def test_a_pattern_has_a_limit(server: Connection) -> None:
 
 
 def test_a_catastrophic_pattern_does_not_hang(server: Connection) -> None:
-    started = time.monotonic()
-    found(server, "(a+)+$", mode="regex")
-    found(server, "(.*.*)*=.*", mode="regex")
-    assert time.monotonic() - started < PATIENCE_S  # each of them would take years
+    """A matcher that backtracks would take years for each."""
+    assert found(server, "(a+)+$", mode="regex") == []
+    assert found(server, "(.*.*)*=.*", mode="regex") == []
 
 
 def test_one_tool_in_full(server: Connection) -> None:

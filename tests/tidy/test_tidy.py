@@ -147,6 +147,13 @@ class TestTree:
             found = elsewhere.search(path.read_text("utf-8", "ignore"))
             assert not found, f"{path.relative_to(ROOT)}: {found[0] if found else ''}"
 
+    def test_no_test_measures_time(self) -> None:
+        """Speed belongs in benchmarks; a deadline that only ends a wait is fine."""
+        measured = re.compile(r"perf_counter|process_time|thread_time|assert time\.\w+\(\) - ")
+        for path in (ROOT / "tests").rglob("*.py"):
+            if path != Path(__file__):
+                assert not measured.search(path.read_text()), path
+
     def test_no_leftovers(self) -> None:
         left = re.compile(r"\b(?:FIXME|XXX)\b|\bbreakpoint\(\)")
         for path in SOURCE.rglob("*.py"):

@@ -99,10 +99,6 @@ class SearchOrchestrator:
         warning = " ".join(tools.about.warnings) or None
         return ToolResults(tuple(shown), kept, len(tools), elapsed, warning)
 
-    def prepare(self, mode: str) -> SearchStrategy:
-        """The strategy of a mode, ready to search."""
-        return self._strategy(mode)
-
     def close(self) -> None:
         with self._guard:
             for mode in self._ready:

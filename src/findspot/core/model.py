@@ -68,13 +68,6 @@ class Span:
     start: int
     end: int
 
-    def overlaps(self, other: Span) -> bool:
-        return self.start <= other.end and other.start <= self.end
-
-    def touches(self, other: Span) -> bool:
-        """Overlapping or directly adjacent."""
-        return self.start <= other.end + 1 and other.start <= self.end + 1
-
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:

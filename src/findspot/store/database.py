@@ -298,13 +298,6 @@ def spellings(db: sqlite3.Connection, name: str) -> list[str]:
     return [row[0] for row in found]
 
 
-def reference_counts(db: sqlite3.Connection, names: Sequence[str]) -> dict[str, int]:
-    """How often the project refers to each of these names."""
-    statement = "SELECT name, SUM(used) FROM names WHERE name IN"
-    found = _rows_in(db, statement, names, "GROUP BY name")
-    return {name: int(used) for name, used in found}
-
-
 def file_vectors(db: sqlite3.Connection, file_id: int) -> dict[bytes, tuple[float, bytes]]:
     """The vectors of a file's chunks by what was embedded."""
     rows = db.execute("SELECT key, scale, vector FROM chunks WHERE id BETWEEN ? AND ?", chunk_range(file_id))

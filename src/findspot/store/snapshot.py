@@ -83,10 +83,6 @@ class Snapshot:
         """The defined names that differ from this one by case only."""
         return rows.spellings(self._db, name)
 
-    def reference_counts(self, names: Sequence[str]) -> dict[str, int]:
-        """How often the project refers to each of these names; those never used left out."""
-        return rows.reference_counts(self._db, names)
-
     def keywords(self, corpus: Corpus) -> keywords.KeywordReader | None:
         return self._derived.keywords.get(corpus)
 

