@@ -1,4 +1,17 @@
-"""Files written whole or not at all, and what their contents hash to."""
+"""Files read and written carefully, and what their contents hash to.
+
+Every file that a repository, an archive or another person may have written is opened here:
+
+    read_below(root, ".cortex/config.yml", 100_000)     bytes; no link followed below `root`
+    open_below(root, "chunks/code.json")                the same as a stream, for reading in parts
+    read_named(path, 10_000_000), open_named(path)      a file that the user named: links are followed
+    replacing_below(root, ".please/mcp/index.json")     whole or not at all; no link followed below `root`
+    replacing(path)                                     the same in a folder that the user named
+
+All refuse folders, FIFOs, sockets and devices, and none waits for one. They raise OSError: `LinkError`,
+`NotRegularError` and `TooLargeError` of `core/folder.py` beside the system's own. `reason` puts any of them
+into words that quote nothing of the file.
+"""
 
 from __future__ import annotations
 
@@ -8,20 +21,16 @@ import hashlib
 import json
 import os
 import shutil
-import sys
-import tempfile
-import time
 from collections.abc import Iterator
-from pathlib import Path
-from typing import IO, Any
+from pathlib import Path, PurePath
+from typing import IO, Any, BinaryIO
 
-from findspot.core.errors import DiskFullError, PermissionDeniedError
+from findspot.core.errors import DiskFullError, PermissionDeniedError, SymlinkError
+from findspot.core.folder import Folder, LinkError, TooLargeError, open_regular, read_regular
 
 PRIVATE_DIR_MODE = 0o700
+PRIVATE_FILE_MODE = 0o600
 MAX_JSON_BYTES = 10 * 1024 * 1024
-
-_REPLACE_WAITS_S = (0.01, 0.02, 0.05, 0.1, 0.2, 0.4) if sys.platform == "win32" else ()
-"""How long a reader of a small file is waited for; elsewhere nobody needs to be."""
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """A full disk, a quota that is used up, and a limit on the size of files."""
@@ -48,52 +57,114 @@ def make_private_dir(path: Path) -> None:
         path.mkdir(mode=PRIVATE_DIR_MODE, exist_ok=True)
 
 
-def write_atomic(path: Path, data: bytes) -> None:
+def read_below(base: Path, path: str | PurePath, max_bytes: int) -> bytes:
+    """Return the bytes of the regular file at `path` below `base`, following no link on the way."""
+    *folders, name = _parts(path)
+    with Folder.open(base) as top, top.holding(folders) as folder:
+        return folder.read(name, max_bytes)
+
+
+def open_below(base: Path, path: str | PurePath) -> BinaryIO:
+    """Open the regular file at `path` below `base` for reading, following no link on the way."""
+    *folders, name = _parts(path)
+    with Folder.open(base) as top, top.holding(folders) as folder:
+        return folder.open_file(name)
+
+
+def read_named(path: Path, max_bytes: int) -> bytes:
+    """Return the bytes of a regular file that the user named, following links."""
+    with open_named(path) as source:
+        return read_regular(source.fileno(), max_bytes)
+
+
+def open_named(path: Path) -> BinaryIO:
+    """Open a regular file that the user named for reading, following links."""
+    return os.fdopen(open_regular(str(path)), "rb")
+
+
+def write_atomic(path: Path, data: bytes, mode: int = PRIVATE_FILE_MODE) -> None:
     """Replace a file so that readers see the old content or the new, never a part."""
-    with replacing(path) as out:
+    with replacing(path, mode) as out:
         out.write(data)
 
 
 @contextlib.contextmanager
-def replacing(path: Path) -> Iterator[IO[bytes]]:
+def replacing(path: Path, mode: int = PRIVATE_FILE_MODE) -> Iterator[IO[bytes]]:
     """The same for what is written in parts: it takes the file's place when all is written."""
-    with translated_os_errors(path):
-        handle, temp = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        try:
-            with os.fdopen(handle, "wb") as out:
-                yield out
-                out.flush()
-                os.fsync(out.fileno())
-            _replace(temp, path)
-        except BaseException:
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(temp)  # noqa: PTH108
-            raise
+    with (
+        translated_os_errors(path),
+        Folder.open(path.parent) as folder,
+        folder.replacing(path.name, mode) as out,
+    ):
+        yield out
 
 
-def _replace(temp: str, path: Path) -> None:
-    """Windows refuses while another process has the file open, which readers have for a moment."""
-    for wait_s in _REPLACE_WAITS_S:
-        try:
-            os.replace(temp, path)  # noqa: PTH105 - the temp name is a plain string
-        except PermissionError:
-            time.sleep(wait_s)
-        else:
-            return
-    os.replace(temp, path)  # noqa: PTH105
+@contextlib.contextmanager
+def replacing_below(
+    base: Path, path: str | PurePath, mode: int = PRIVATE_FILE_MODE, folder_mode: int = PRIVATE_DIR_MODE
+) -> Iterator[IO[bytes]]:
+    """The same for a file below `base`: missing folders are made, and a link among them is refused."""
+    *folders, name = _parts(path)
+    with (
+        translated_os_errors(base / path),
+        Folder.open(base) as top,
+        top.holding(folders, make_mode=folder_mode) as folder,
+        folder.replacing(name, mode) as out,
+    ):
+        yield out
+
+
+def write_below(base: Path, path: str | PurePath, data: bytes, mode: int = PRIVATE_FILE_MODE) -> None:
+    """Replace a file below `base`, following no link on the way."""
+    with replacing_below(base, path, mode) as out:
+        out.write(data)
+
+
+def _parts(path: str | PurePath) -> tuple[str, ...]:
+    """The names that lead to a file; those that lead out are refused where they are opened."""
+    return PurePath(path).parts or ("",)
+
+
+def reason(error: OSError | ValueError) -> str:
+    """Say why a file could not be used, in words that quote nothing of it."""
+    if isinstance(error, OSError):
+        return error.strerror or os.strerror(error.errno or 0)
+    return str(error) if isinstance(error, ContentError) else "its content is not valid"
+
+
+class ContentError(ValueError):
+    """Content that cannot be used; the message quotes nothing of it."""
 
 
 def write_json(path: Path, value: Any) -> None:
-    write_atomic(path, (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode())
+    write_atomic(path, json_bytes(value))
+
+
+def json_bytes(value: Any) -> bytes:
+    """A value as our JSON files spell it."""
+    return (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode()
 
 
 def read_json(path: Path) -> Any:
-    """The value of a JSON file; ValueError when it is too large or not JSON."""
-    with path.open("rb") as source:
-        data = source.read(MAX_JSON_BYTES + 1)
-    if len(data) > MAX_JSON_BYTES:
-        raise ValueError(f"{path} is larger than {MAX_JSON_BYTES} bytes")
-    return json.loads(data)
+    """Return the value of a JSON file of ours or of the user; ContentError when it is not JSON."""
+    try:
+        return parse_json(read_named(path, MAX_JSON_BYTES))
+    except TooLargeError:
+        raise ContentError(f"larger than {MAX_JSON_BYTES} bytes") from None
+
+
+def parse_json(data: bytes) -> Any:
+    """Return the value of JSON text; ContentError, which names at most a line, when it is not JSON."""
+    try:
+        return json.loads(data)
+    except json.JSONDecodeError as error:
+        raise ContentError(f"not valid JSON at line {error.lineno}") from None
+    except UnicodeDecodeError:
+        raise ContentError("not text in UTF-8") from None
+    except RecursionError:
+        raise ContentError("nested too deeply") from None
+    except ValueError:  # a number of thousands of digits
+        raise ContentError("not valid JSON") from None
 
 
 def folder_bytes(path: Path) -> int:
@@ -111,6 +182,8 @@ def translated_os_errors(path: Path, needed_bytes: int = 0) -> Iterator[None]:
     """Turn the operating system's refusals into errors that say what to do."""
     try:
         yield
+    except LinkError as error:
+        raise SymlinkError(str(path)) from error
     except OSError as error:
         if error.errno in NO_ROOM:
             raise disk_full(path, needed_bytes) from error

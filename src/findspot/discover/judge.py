@@ -7,10 +7,10 @@ from os import stat_result
 from stat import S_ISDIR, S_ISLNK, S_ISREG
 
 from findspot.core.errors import FileNotIndexedError, FindspotError, SymlinkError
+from findspot.core.folder import is_strangers
 from findspot.core.languages import language_of
 from findspot.core.model import Corpus, Skip, SkipReason, SourceFile
 from findspot.discover.content import BINARY_EXTENSIONS, extension, is_minified_name
-from findspot.discover.folder import is_strangers
 from findspot.discover.ignore import Ignored
 from findspot.discover.names import cleaned, is_plain, is_unsafe, nfc, spelled_out
 from findspot.discover.policy import Policy, compiled, corpus_of, is_denied

@@ -4,37 +4,32 @@ from __future__ import annotations
 
 import errno
 import os
-import stat
 from pathlib import Path
 
+from findspot.core.folder import Folder, NotRegularError, TooLargeError
 from findspot.core.model import Skip, SkipReason, SourceFile
 from findspot.core.roots import Roots
-from findspot.discover.folder import Folder, NotRegularError, TooLargeError
+from findspot.discover.folder import open_root
 from findspot.discover.walk import real_name
 
 
 def read_file(root: Path | Roots, file: SourceFile, max_bytes: int) -> bytes | Skip:
     """A file's bytes, or why they cannot be had; nothing outside the root is ever opened."""
     try:
-        with Folder.open_root(root) as top:
-            return _read(top, file.path.split("/"), file.path, max_bytes)
+        with open_root(root) as top:
+            return _read(top, file.path.split("/"), max_bytes)
     except OSError as error:
         return _skip(file.path, error)
 
 
-def _read(folder: Folder, parts: list[str], path: str, max_bytes: int) -> bytes | Skip:
+def _read(folder: Folder, parts: list[str], max_bytes: int) -> bytes:
     name, *rest = parts
     if not name.isascii():
         name = real_name(name, (entry.name for entry in folder.scan()))
-    try:
-        if not rest:
-            return folder.read(name, max_bytes)
-        with folder.enter(name) as inner:
-            return _read(inner, rest, path, max_bytes)
-    except NotADirectoryError:
-        # A link where a folder was gives this error too, and deserves its own reason.
-        is_link = stat.S_ISLNK(folder.lstat(name).st_mode)
-        return Skip(path, SkipReason.SYMLINK if is_link else SkipReason.VANISHED)
+    if not rest:
+        return folder.read(name, max_bytes)
+    with folder.enter(name) as inner:
+        return _read(inner, rest, max_bytes)
 
 
 def _skip(path: str, error: OSError) -> Skip:
@@ -44,7 +39,7 @@ def _skip(path: str, error: OSError) -> Skip:
         return Skip(path, SkipReason.UNSAFE_NAME, "not a path inside the project")
     if isinstance(error, NotRegularError | IsADirectoryError) or error.errno == errno.ENXIO:
         return Skip(path, SkipReason.NOT_REGULAR)
-    if isinstance(error, FileNotFoundError):
+    if isinstance(error, FileNotFoundError | NotADirectoryError):
         return Skip(path, SkipReason.VANISHED)
     if error.errno == errno.ELOOP:
         return Skip(path, SkipReason.SYMLINK)

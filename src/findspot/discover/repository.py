@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 
-from findspot.discover.folder import Folder
+from findspot.core.folder import Folder
 from findspot.discover.ignore import MAX_IGNORE_BYTES
 from findspot.discover.names import spelled_out
 

@@ -9,10 +9,11 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from pathlib import Path
 
+from findspot.core.folder import Folder
 from findspot.core.model import Skip, SkipReason, SourceFile
 from findspot.core.roots import Roots
 from findspot.discover import repository
-from findspot.discover.folder import Folder
+from findspot.discover.folder import open_root
 from findspot.discover.ignore import GITIGNORE, OWN_IGNORE, Ignores
 from findspot.discover.judge import Judge
 from findspot.discover.names import is_plain, nfc, spelled_out
@@ -32,7 +33,7 @@ class Discovery:
 
 def walk(root: Path | Roots, policy: Policy, check: Callable[[], None] | None = None) -> Discovery:
     """All files of a project; `check` is called once a folder and may raise to stop."""
-    with Folder.open_root(root) as top:
+    with open_root(root) as top:
         walker = _Walker(top, policy, check)
         walker.enter(top, "", walker.no_ignores)
     found = walker.found
@@ -52,7 +53,7 @@ def look(root: Path | Roots, path: str, policy: Policy, *, into_folders: bool = 
     parts = nfc(path).split("/")
     if any(part in ("", ".", "..") or "\0" in part for part in parts):
         return Discovery(skips=[Skip(path, SkipReason.UNSAFE_NAME, "not a path inside the project")])
-    with Folder.open_root(root) as top:
+    with open_root(root) as top:
         walker = _Walker(top, policy, None)
         verdict = walker.classify(top, "", parts, walker.no_ignores, into_folders=into_folders)
     if isinstance(verdict, SourceFile):

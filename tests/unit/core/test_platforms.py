@@ -7,11 +7,11 @@ import subprocess
 import sys
 import textwrap
 from pathlib import Path, PureWindowsPath
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
 
-from findspot.core import files
+from findspot.core import files, folder
 from findspot.core.errors import InvalidArgumentError
 from findspot.core.paths import relative_path
 from findspot.core.platforms import as_stored
@@ -70,23 +70,23 @@ class TestReplacing:
     def test_a_reader_is_waited_for(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         refusals, real = [1, 2, 3], os.replace
 
-        def replace(source: str, target: Path) -> None:
+        def replace(source: str, target: str, **folders: Any) -> None:
             if refusals:
                 refusals.pop()
                 raise PermissionError(13, "sharing violation")
-            real(source, target)
+            real(source, target, **folders)
 
-        monkeypatch.setattr(files, "_REPLACE_WAITS_S", (0.0,) * 4)
+        monkeypatch.setattr(folder, "_REPLACE_WAITS_S", (0.0,) * 4)
         monkeypatch.setattr(os, "replace", replace)
         files.write_atomic(tmp_path / "a", b"new")
         assert (tmp_path / "a").read_bytes() == b"new"
         assert list(tmp_path.iterdir()) == [tmp_path / "a"]
 
     def test_but_not_for_ever(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        def replace(source: str, target: Path) -> None:
+        def replace(source: str, target: str, **folders: Any) -> None:
             raise PermissionError(13, "sharing violation")
 
-        monkeypatch.setattr(files, "_REPLACE_WAITS_S", (0.0,) * 2)
+        monkeypatch.setattr(folder, "_REPLACE_WAITS_S", (0.0,) * 2)
         monkeypatch.setattr(os, "replace", replace)
         with pytest.raises(files.PermissionDeniedError):
             files.write_atomic(tmp_path / "a", b"new")

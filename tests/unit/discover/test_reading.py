@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from findspot.core.folder import TooLargeError
 from findspot.core.model import Corpus, Skip, SkipReason, SourceFile
-from findspot.discover.folder import Folder, TooLargeError
+from findspot.discover.folder import open_root
 from findspot.discover.reading import read_file
 
 
@@ -46,7 +47,7 @@ def test_too_large(tmp_path: Path) -> None:
 def test_a_file_without_a_size_is_read_to_the_limit() -> None:
     if not Path("/proc/self").exists():
         pytest.skip("needs a /proc")
-    with Folder.open_root(Path("/proc/self")) as folder:
+    with open_root(Path("/proc/self")) as folder:
         assert folder.read("status", 100_000).startswith(b"Name:")
         with pytest.raises(TooLargeError):
             folder.read("status", 10)
@@ -98,7 +99,7 @@ def test_without_handles_links_are_refused_too(tmp_path: Path) -> None:
     (root / "link.py").symlink_to(tmp_path / "outside.py")
     (root / "linked").symlink_to(tmp_path)
     (tmp_path / "outside.py").write_text("secret")
-    with Folder.open_root(root, by_handle=False) as top:
+    with open_root(root, by_handle=False) as top:
         assert {entry.name for entry in top.scan()} == {"inner", "link.py", "linked"}
         with top.enter("inner") as inner:
             assert inner.read("x.py", 10) == b"x"
