@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import pickle
 import queue
 import subprocess
-import sys
 import threading
 import time
 from collections import deque
-from pathlib import Path
 from typing import IO
 
 from findspot.core.platforms import NO_WINDOW
+from findspot.core.programs import python_command, python_environment
 from findspot.indexing.messages import READY, Job, Outcome, Setup
 
 Answers = queue.SimpleQueue[tuple["WorkerProcess", Outcome | None]]
 """Each outcome with the worker it came from; None when the worker will say no more."""
 
-# -P: a project's own modules must not be importable by a worker started inside it.
-_COMMAND = (sys.executable, "-P", "-c", "from findspot.indexing.worker import main; main()")
+_CODE = "from findspot.indexing.worker import main; main()"
 
 _SIGKILL = 9
 _DYING_S = 5.0
@@ -37,12 +34,12 @@ class WorkerProcess:
 
     def __init__(self, setup: Setup, answers: Answers) -> None:
         self._process = subprocess.Popen(
-            _COMMAND,
+            python_command("-c", _CODE),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             creationflags=NO_WINDOW,
-            env=os.environ | {"PYTHONPATH": os.pathsep.join(_import_paths())},
+            env=python_environment(),
         )
         assert self._process.stdin is not None
         assert self._process.stdout is not None
@@ -103,9 +100,3 @@ class WorkerProcess:
                 self.since = time.monotonic()
                 answers.put((self, outcome))
         answers.put((self, None))
-
-
-def _import_paths() -> list[str]:
-    """Where this process finds its modules, but for the folder it happens to be in."""
-    here = Path.cwd()
-    return [path for path in sys.path if path and Path(path) != here]

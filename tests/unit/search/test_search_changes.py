@@ -88,19 +88,6 @@ def test_outside_a_repository_it_is_refused(make_project: MakeProject) -> None:
         found(project, changed_since="HEAD")
 
 
-def test_the_repository_runs_no_programs(project: Project, tmp_path: Path) -> None:
-    trap = tmp_path / "trap.sh"
-    trap.write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\n")
-    trap.chmod(0o755)
-    for key in ("core.fsmonitor", "diff.external", "filter.a=b.clean", "filter.c.process"):
-        git(project.root, "config", key, str(trap))
-    git(project.root, "config", "filter.c.required", "true")
-    (project.root / ".git/info/attributes").write_text("edited.py filter=a=b\nkept.py filter=c\n")
-    (project.root / "src/kept.py").touch()
-    assert changed_since(project.root, "HEAD") == {"src/edited.py", "src/naïve new.py"}
-    assert not (tmp_path / "ran").exists()
-
-
 def test_each_of_several_roots_is_asked(project: Project, make_project: MakeProject) -> None:
     roots = [str(project.root)]
     several = make_project({"unused.py": "x = 1\n"}, name="several", roots=roots)

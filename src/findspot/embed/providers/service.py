@@ -12,6 +12,7 @@ from collections.abc import Callable
 from findspot.core.errors import ProviderError
 from findspot.core.log import get_logger
 from findspot.core.platforms import NO_WINDOW
+from findspot.core.programs import resolved
 
 _log = get_logger("service")
 
@@ -63,7 +64,7 @@ class ServiceProgram:
     def _start(self) -> None:
         try:
             self._process = subprocess.Popen(
-                self._command,
+                resolved(self._command),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,  # ours belongs to a protocol, or to a user's answer
                 stderr=subprocess.DEVNULL,

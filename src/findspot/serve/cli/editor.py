@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import shlex
-import shutil
 import subprocess
 from pathlib import Path, PurePath
 
 import click
 
 from findspot.core.config import terminal_settings
+from findspot.core.programs import find_program, resolved
 
 _COLON = frozenset({"subl", "sublime_text", "zed", "hx", "helix", "atom", "mate", "micro"})
 """Editors that take `path:line`."""
@@ -25,7 +25,7 @@ _USUAL = ("nvim", "vim", "nano", "vi", "notepad")
 
 def editor_command(path: Path, line: int) -> list[str]:
     """The command that opens a file at a line, in the editor that the user named or has."""
-    named = terminal_settings().editor or next(filter(shutil.which, _USUAL), "")
+    named = terminal_settings().editor or next(filter(find_program, _USUAL), "")
     command = shlex.split(named)
     if not command:
         raise click.ClickException("No editor was found. Set EDITOR, such as EDITOR=vim.")
@@ -45,7 +45,7 @@ def open_in_editor(path: Path, line: int) -> None:
     """Open it, and wait as long as the editor wants to be waited for."""
     command = editor_command(path, line)
     try:
-        subprocess.run(command, check=True)
+        subprocess.run(resolved(command), check=True)
     except FileNotFoundError:
         raise click.ClickException(f"The editor '{command[0]}' was not found. Set EDITOR.") from None
     except subprocess.CalledProcessError as error:

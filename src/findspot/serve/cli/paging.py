@@ -6,12 +6,12 @@ import contextlib
 import io
 import os
 import shlex
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
 
 from findspot.core.config import terminal_settings
+from findspot.core.programs import find_program
 
 _LESS = "FRX"
 """Quit if it fits on one screen, keep colours, leave the text on the screen."""
@@ -50,4 +50,7 @@ def paged(*, wanted: bool = True) -> Iterator[None]:
 def _command() -> list[str]:
     """The pager's command; nothing where there is none, or the user wants none."""
     command = shlex.split(terminal_settings().pager)
-    return command if command and command[0] != "cat" and shutil.which(command[0]) else []
+    if not command or command[0] == "cat":
+        return []
+    program = find_program(command[0])
+    return [program, *command[1:]] if program else []

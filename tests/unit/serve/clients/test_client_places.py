@@ -147,7 +147,7 @@ class TestCommand:
     def test_without_a_script_the_module_is_run(self, tmp_path: Path) -> None:
         here = python(tmp_path, base=str(tmp_path), script="")
         assert manner(here) == "python"
-        assert serve_command(here) == [here.executable, "-m", "findspot", "serve"]
+        assert serve_command(here) == [here.executable, "-P", "-m", "findspot", "serve"]
 
 
 class TestInstructions:

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import sys
 import sysconfig
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
+
+from findspot.core.programs import find_program
 
 _UV_CACHE = {"archive-v0", "environments-v2", "builds-v0"}
 """Folders of uv's cache in which `uvx` makes an environment for one run."""
@@ -32,7 +33,7 @@ class Python:
     """Where the package came from, unless by its name from an index."""
 
     def find(self, program: str) -> str | None:
-        return shutil.which(program, path=self.environ.get("PATH", ""))
+        return find_program(program, self.environ.get("PATH", ""))
 
 
 def _origin() -> str:
@@ -68,7 +69,8 @@ def serve_command(python: Python) -> list[str]:
         source = ["--spec", python.origin] if python.origin else []
         return [python.find("pipx") or "pipx", "run", *source, "findspot", "serve"]
     launcher = _launcher(python, lasting=how in ("uv tool", "pipx"))
-    return [launcher, "serve"] if launcher else [python.executable, "-m", "findspot", "serve"]
+    # -P: clients start it inside the project, whose own findspot.py must not be what runs.
+    return [launcher, "serve"] if launcher else [python.executable, "-P", "-m", "findspot", "serve"]
 
 
 def _launcher(python: Python, *, lasting: bool) -> str | None:

@@ -6,12 +6,13 @@ The places are those that the clients' own documentation names.
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from findspot.core.programs import find_program
 
 SERVER = "findspot"
 
@@ -39,7 +40,7 @@ class Machine:
         return self.folder("XDG_CONFIG_HOME", ".config")
 
     def has_program(self, name: str) -> bool:
-        return shutil.which(name, path=self.environ.get("PATH", "")) is not None
+        return find_program(name, self.environ.get("PATH", "")) is not None
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from findspot import __version__
 from findspot.core.config import home_folder
 from findspot.core.files import folder_bytes
 from findspot.core.mounts import remote_kind
+from findspot.core.programs import python_command, python_environment
 from findspot.serve import shapes
 from findspot.serve.cli.clients.installed import Python, manner, serve_command
 from findspot.serve.cli.health.check import Check, error, ok, warning
@@ -100,7 +101,11 @@ def _installation() -> Check:
 def _packages() -> Check:
     """Packages in machine code are what fails on an unusual system, and may take the process with them."""
     done = subprocess.run(
-        [sys.executable, "-P", "-c", _LOAD, *_NATIVE], capture_output=True, encoding="utf-8", check=False
+        python_command("-c", _LOAD, *_NATIVE),
+        env=python_environment(),
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
     )
     told = dict(line.split(" ", 1) for line in done.stdout.splitlines() if " " in line)
     broken = [f"{name} ({told.get(name, 'crashes')})" for name in _NATIVE if told.get(name) != "loads"]

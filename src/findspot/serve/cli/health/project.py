@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from findspot.core.errors import FindspotError
 from findspot.core.model import IndexState, SkipReason
+from findspot.core.programs import python_command, python_environment
 from findspot.serve.cli.clients import plan
 from findspot.serve.cli.clients.installed import Python, serve_command
 from findspot.serve.cli.clients.known import CLIENTS, Client, Machine
@@ -147,8 +147,9 @@ def _run(command: list[str], home: Path) -> dict[str, object] | Check:
     remedy = "Run it again with -v, or report this with --bundle."
     try:
         done = subprocess.run(
-            [sys.executable, "-m", "findspot", *command, "--json"],
-            env=own | {"FINDSPOT_HOME": str(home)},
+            python_command("-m", "findspot", *command, "--json"),
+            cwd=home.parent,
+            env=python_environment(own) | {"FINDSPOT_HOME": str(home)},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=_SELF_TEST_S,

@@ -1,0 +1,113 @@
+"""The one place that runs git, in repositories that may be anybody's.
+
+A repository's configuration can name programs: filters, hooks, monitors, the command of a remote. None of
+them may run because somebody searches, so git reads what is there and does nothing else.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterable
+from pathlib import Path
+
+from findspot.core.errors import InvalidArgumentError
+from findspot.core.platforms import NO_WINDOW
+from findspot.core.programs import find_program
+
+TIMEOUT_S = 30.0
+
+_SETTINGS = (
+    ("core.fsmonitor", "false"),
+    ("core.hooksPath", os.devnull),
+    ("core.pager", "cat"),
+    ("core.quotePath", "false"),
+    ("core.sshCommand", "false"),
+    ("credential.helper", ""),
+    ("diff.ignoreSubmodules", "all"),
+    ("protocol.allow", "never"),
+    ("submodule.recurse", "false"),
+)
+"""Settings of ours that replace those of the repository."""
+
+_ENVIRONMENT = {
+    "GIT_ALLOW_PROTOCOL": "none",  # of a remote, whatever its configuration says
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_PAGER": "cat",
+    "GIT_TERMINAL_PROMPT": "0",
+    "LC_ALL": "C",
+}
+
+_UNFILTERED = frozenset({"rev-parse", "ls-files"})
+"""Commands that compare no file of the work tree, and so need no filter."""
+
+_FILTER_OFF = (("clean", ""), ("smudge", ""), ("process", ""), ("required", "false"))
+_NOTHING_SET = 1
+"""The exit status of `git config` where no key matches."""
+
+
+class GitMissingError(InvalidArgumentError):
+    """Git is not installed."""
+
+    def __init__(self) -> None:
+        super().__init__("This needs git, which is not installed.", hint="Install git, or ask without it.")
+
+
+def run_git(root: Path, command: str, *arguments: str) -> str | None:
+    """Return what a git command that only reads prints, or None where git refuses."""
+    off = [] if command in _UNFILTERED else _filters_off(root)
+    status, output = _run(root, (command, *arguments), off)
+    return output if status == 0 else None
+
+
+def differing(root: Path, commit: str) -> str | None:
+    """Return the paths below a folder whose files differ from a commit, each ended by a NUL."""
+    quiet = ("--no-renames", "--no-ext-diff", "--no-textconv", "--ignore-submodules=all")
+    return run_git(root, "diff", "--name-only", "-z", "--relative", *quiet, commit, "--", ".")
+
+
+def _filters_off(root: Path) -> list[tuple[str, str]]:
+    """Return the settings that switch every filter off, the user's own too.
+
+    The user's filter would run on the repository's word, and may read its program from the repository's
+    configuration, as git-lfs does with its extensions.
+    """
+    asked = ("config", "--name-only", "-z", "--get-regexp", r"^filter\.")
+    status, output = _run(root, asked)
+    if status not in (0, _NOTHING_SET):
+        raise InvalidArgumentError(f"git cannot read the configuration of {root}.")
+    names = sorted({key.rsplit(".", 1)[0] for key in output.split("\0") if "." in key})
+    return [(f"{name}.{key}", value) for name in names for key, value in _FILTER_OFF]
+
+
+def _run(root: Path, arguments: Iterable[str], settings: Iterable[tuple[str, str]] = ()) -> tuple[int, str]:
+    """Run git on a folder with settings of ours; return its exit status and what it printed."""
+    program = find_program("git")
+    if program is None:
+        raise GitMissingError
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    switches, counted = _spelled([*_SETTINGS, *settings])
+    try:
+        done = subprocess.run(
+            [program, "--no-pager", *switches, "-C", str(root), *arguments],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=TIMEOUT_S,
+            env={**inherited, **counted, **_ENVIRONMENT},
+            creationflags=NO_WINDOW,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise InvalidArgumentError(f"git did not answer within {TIMEOUT_S:g} seconds.") from None
+    return done.returncode, done.stdout.decode("utf-8", "surrogateescape")
+
+
+def _spelled(settings: Iterable[tuple[str, str]]) -> tuple[list[str], dict[str, str]]:
+    """Return settings as arguments, and as environment those with "=" in their name, which `-c` cuts at."""
+    listed = list(settings)
+    switches = [part for key, value in listed if "=" not in key for part in ("-c", f"{key}={value}")]
+    others = [(key, value) for key, value in listed if "=" in key]
+    counted = {f"GIT_CONFIG_KEY_{at}": key for at, (key, _) in enumerate(others)}
+    counted |= {f"GIT_CONFIG_VALUE_{at}": value for at, (_, value) in enumerate(others)}
+    return switches, counted | {"GIT_CONFIG_COUNT": str(len(others))}

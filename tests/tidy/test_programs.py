@@ -1,0 +1,92 @@
+"""Every program that the product starts is one of a written list, and none is found in a project."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+SOURCE = Path(__file__).parents[2] / "src" / "findspot"
+
+STARTERS = {
+    "catalogue/modes/regex.py": "ripgrep_binary",
+    "core/git.py": "program",  # the absolute path that find_program gave
+    "embed/providers/service.py": "resolved",
+    "indexing/process.py": "python_command",
+    "search/regex.py": "ripgrep_binary",
+    "serve/cli/editor.py": "resolved",
+    "serve/cli/health/machine.py": "python_command",
+    "serve/cli/health/project.py": "python_command",
+    "serve/cli/paging.py": "find_program",
+}
+"""Each module that starts a program, and what gives it the program's absolute path."""
+
+OTHER_WAYS = {
+    "create_subprocess_exec", "create_subprocess_shell", "execl", "execle", "execlp", "execlpe", "execv",
+    "execve", "execvp", "execvpe", "forkpty", "getoutput", "getstatusoutput", "popen", "posix_spawn",
+    "posix_spawnp", "spawnl", "spawnle", "spawnlp", "spawnlpe", "spawnv", "spawnve", "spawnvp", "spawnvpe",
+    "startfile", "system",
+}  # fmt: skip
+"""Ways to start a program that the product does without; `platform.system()` starts none."""
+
+
+@cache
+def trees() -> dict[str, ast.Module]:
+    return {
+        path.relative_to(SOURCE).as_posix(): ast.parse(path.read_text("utf-8"))
+        for path in SOURCE.rglob("*.py")
+    }
+
+
+def calls(tree: ast.Module) -> Iterator[tuple[str, ast.Call]]:
+    """Each call in a module with the dotted name that is called."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            yield ast.unparse(node.func), node
+
+
+def test_only_listed_modules_start_programs() -> None:
+    """security 1, 3: a new call of subprocess must say here how its program is found."""
+    found = set()
+    for name, tree in trees().items():
+        for called, node in calls(tree):
+            module, _, function = called.rpartition(".")
+            if module == "subprocess" and function in {"run", "Popen", "call", "check_call", "check_output"}:
+                found.add(name)
+                assert not any(keyword.arg == "shell" for keyword in node.keywords), name
+            assert module == "platform" or function not in OTHER_WAYS, f"{name}: {called}"
+    assert found == set(STARTERS)
+
+
+def test_each_of_them_finds_its_program_by_an_absolute_path() -> None:
+    for name, way in STARTERS.items():
+        text = (SOURCE / name).read_text("utf-8")
+        assert f"{way}(" in text or f"{way} = find_program(" in text, name
+        imported = [node for node in ast.walk(trees()[name]) if isinstance(node, ast.ImportFrom)]
+        assert not any(node.module in ("subprocess", "os") for node in imported), f"{name}: import the module"
+
+
+def test_python_is_started_without_its_working_folder() -> None:
+    """security 1: `sys.executable` becomes a command in one place, with -P."""
+    users = {name for name, tree in trees().items() if "sys.executable" in ast.unparse(tree)}
+    shown = {"serve/cli/clients/installed.py", "serve/cli/health/machine.py"}
+    assert users == {"core/programs.py"} | shown
+    assert '[sys.executable, "-P", *arguments]' in (SOURCE / "core/programs.py").read_text("utf-8")
+    for name, tree in trees().items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.List | ast.Tuple) and "executable" in ast.unparse(node):
+                spelled = ast.unparse(node)
+                assert "'-P'" in spelled or "'-I'" in spelled or "'-m'" not in spelled, f"{name}: {spelled}"
+
+
+def test_git_is_run_in_one_module() -> None:
+    """security 3: one place decides what git may do."""
+    for name, tree in trees().items():
+        for called, node in calls(tree):
+            if called.startswith("subprocess.") and name != "core/git.py" and node.args:
+                first = node.args[0]
+                elements = first.elts if isinstance(first, ast.List | ast.Tuple) else []
+                assert not (elements and isinstance(elements[0], ast.Constant)), f"{name}: a bare name"
+        if name != "core/git.py":
+            assert "find_program('git')" not in ast.unparse(tree), name
