@@ -6,6 +6,7 @@ from __future__ import annotations
 from os import stat_result
 from stat import S_ISDIR, S_ISLNK, S_ISREG
 
+from findspot.core.denied import is_denied
 from findspot.core.errors import FileNotIndexedError, FindspotError, SymlinkError
 from findspot.core.folder import is_strangers
 from findspot.core.languages import language_of
@@ -13,7 +14,7 @@ from findspot.core.model import Corpus, Skip, SkipReason, SourceFile
 from findspot.discover.content import BINARY_EXTENSIONS, extension, is_minified_name
 from findspot.discover.ignore import Ignored
 from findspot.discover.names import cleaned, is_plain, is_unsafe, nfc, spelled_out
-from findspot.discover.policy import Policy, compiled, corpus_of, is_denied
+from findspot.discover.policy import Policy, compiled, corpus_of
 
 
 class Judge:

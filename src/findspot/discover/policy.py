@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import product
 
 from findspot.core.globs import Globs
 from findspot.core.model import Corpus
@@ -14,28 +13,6 @@ MAX_DEPTH = 20
 
 DEFAULT_MAX_FILE_BYTES = 1024 * 1024
 DEFAULT_DOC_PATTERNS = ("**/*.md", "**/*.txt")
-
-# The hard deny list: no setting brings any of these back.
-# fmt: off
-_DENIED_FOLDERS = frozenset({
-    "node_modules", "jspm_packages", "bower_components", "vendor", ".venv", "venv",  # dependencies
-    ".git", ".hg", ".svn",  # version control
-    "dist", "build", "out", "target", "__pycache__", ".next", ".nuxt",  # build artifacts
-    ".idea", ".vscode",  # settings of editors
-    "coverage", ".nyc_output", ".pytest_cache",  # what tests leave behind
-})
-_DENIED_NAMES = frozenset({
-    "package-lock.json", "yarn.lock", "pnpm-lock.yaml", "Gemfile.lock", "poetry.lock", ".DS_Store",
-    ".git",  # in a submodule or worktree it is a file that points to the repository
-})
-# fmt: on
-_SECRET_ENDINGS = (".pem", ".key", ".p12", ".pfx")
-_DENIED_ENDINGS = frozenset(
-    {".log", ".lock", ".swp", ".swo"}
-    | {"".join(chars) for end in _SECRET_ENDINGS for chars in product(*zip(end, end.upper(), strict=True))}
-)
-"""With the secrets in every mixture of cases, so that one lookup tells."""
-_DENIED_NAMES_LOWER = frozenset(name.lower() for name in _DENIED_NAMES)
 
 _ALWAYS_DOCS = (".markdown", ".rst", ".mdx", ".adoc")
 _CODE_IN_TXT = Globs(
@@ -64,19 +41,6 @@ class Policy:
     respect_gitignore: bool = True
     max_file_bytes: int = DEFAULT_MAX_FILE_BYTES
     max_depth: int = MAX_DEPTH
-
-
-def is_denied(name: str, folder: bool, ignore_case: bool = False) -> bool:
-    """Whether the hard deny list holds a cleaned name; secrets are denied in any case."""
-    if ignore_case:
-        name = name.lower()
-    if name[name.rfind(".") :] in _DENIED_ENDINGS:
-        return True
-    if name.startswith(".") and (name.lower() == ".env" or name.lower().startswith(".env.")):
-        return True
-    if name in (_DENIED_NAMES_LOWER if ignore_case else _DENIED_NAMES):
-        return True
-    return folder and name in _DENIED_FOLDERS
 
 
 @lru_cache(maxsize=64)

@@ -6,10 +6,10 @@ import os
 from pathlib import Path
 
 from findspot.core.config import PROJECT_FILE
+from findspot.core.denied import is_denied
 from findspot.core.roots import Roots
 from findspot.discover.ignore import GITIGNORE, OWN_IGNORE
 from findspot.discover.names import nfc
-from findspot.discover.policy import is_denied
 
 EVERYTHING = ""
 """The path of the root: the whole project is to be looked at."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from findspot.core.denied import is_denied
 from findspot.core.model import Corpus
 from findspot.discover.names import cleaned, is_unsafe, nfc, spelled_out
-from findspot.discover.policy import DEFAULT_DOC_PATTERNS, compiled, corpus_of, is_denied
+from findspot.discover.policy import DEFAULT_DOC_PATTERNS, compiled, corpus_of
 
 # fmt: off
 FOLDERS = [
