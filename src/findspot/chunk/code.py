@@ -13,7 +13,7 @@ from findspot.chunk.lines import SourceLines
 from findspot.chunk.outline import outline
 from findspot.chunk.pieces import Piece, divide
 from findspot.chunk.references import read_references
-from findspot.chunk.symbols import Definition, FileSymbols, end_row, read_symbols, text_of
+from findspot.chunk.symbols import Definition, FileSymbols, end_row, read_symbols
 from findspot.core.model import ChunkType
 
 
@@ -33,7 +33,7 @@ def chunk_code(lines: SourceLines, grammar: Grammar, path: str) -> Split:
     source = lines.text.encode("utf-8", "surrogatepass")
     root = grammar.parse(source).root_node
     symbols = read_symbols(grammar, root, source, lines)
-    imports = [read_import(text_of(node, source)) for node in symbols.imports]
+    imports = [read_import(grammar.language, node, source, path) for node in symbols.imports]
     names = [(name, statement) for statement in imports for name in statement.names]
     import_rows = {row for node in symbols.imports for row in range(node.start_point[0], end_row(node) + 1)}
     file = _File(lines, source, symbols, names, import_rows)

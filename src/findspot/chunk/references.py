@@ -23,9 +23,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from findspot.chunk.imports import read_imports
 from findspot.chunk.references_expressions import declared, expression, type_names
 from findspot.chunk.references_fixtures import Requests, may_test
-from findspot.chunk.references_imports import read_imports
 from findspot.chunk.symbols import Definition, FileSymbols, text_of
 from findspot.core.facts import (
     ALIASED,
@@ -163,8 +163,7 @@ def _read(reading: _Reading, match: dict[str, list[Node]], language: str, path: 
         elif capture in _GIVEN:
             _give(reading, capture, nodes[0])
         elif capture == "import":
-            text = reading.text(nodes[0])
-            reading.imports += read_imports(language, text, path, nodes[0].start_point[0] + 1)
+            reading.imports += read_imports(language, nodes[0], reading.source, path)
         elif reading.requests is not None:
             _request(reading, reading.requests, capture, nodes[0], match)
 

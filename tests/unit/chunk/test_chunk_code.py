@@ -7,7 +7,6 @@ import pytest
 from findspot.chunk.capsule import strip_markers
 from findspot.chunk.dispatch import chunk_file
 from findspot.chunk.grammars import READ_BYTES, ParseTimeoutError, grammar_for
-from findspot.chunk.imports import read_import
 from findspot.chunk.lines import SourceLines
 from findspot.chunk.tags import frontmatter_tags, is_test_path
 from findspot.core.model import Chunk, ChunkType, Corpus, SourceFile
@@ -123,35 +122,6 @@ def test_a_file_that_defines_nothing_has_no_outline() -> None:
 def test_a_definition_in_the_docs_corpus_is_documentation() -> None:
     result = chunk_file(SourceFile("docs/a.py", Corpus.DOCS, "python", 0, 0), "def one():\n    pass\n")
     assert {chunk.chunk_type for chunk in result.chunks} == {ChunkType.DOCUMENTATION}
-
-
-@pytest.mark.parametrize(
-    ("text", "names"),
-    [
-        ("import a.b.c", ("c",)),
-        ("from a.b import (\n  C,  # why\n  D as E,\n)", ("C", "E")),
-        ('import x, { y as z } from "./mod"', ("z", "x")),
-        ('import * as clock from "./clock"', ("clock",)),
-        ('const { a, b } = require("m")', ("a", "b")),
-        ('alias "example.org/path"', ("path",)),
-        ('log "example.org/path"', ("log",)),
-        ("use std::collections::{HashMap, HashSet as Set};", ("HashMap", "Set")),
-        (r"use A\B\{C, D as E};", ("C", "E")),
-        ("#include <sys/types.h>", ("types",)),
-        ("using Clock = Base.SystemClock;", ("Clock",)),
-        ("import scala.x.{A, B => C}", ("A", "C")),
-        ("import qualified Data.Map.Strict as Map", ("Map",)),
-        ("source ./lib/clock.sh", ("clock",)),
-        ("use super::*", ()),
-    ],
-)
-def test_names_of_imports(text: str, names: tuple[str, ...]) -> None:
-    assert read_import(text).names == names
-
-
-def test_a_long_import_shows_the_used_names() -> None:
-    statement = read_import("from package.module import (" + ", ".join(f"Name{n}" for n in range(40)) + ")")
-    assert statement.shown(["Name3"]) == "from package.module import Name3"
 
 
 @pytest.mark.parametrize(

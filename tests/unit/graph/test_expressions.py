@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from findspot.chunk.references_expressions import declared, expression, type_names
-from findspot.chunk.references_imports import read_imports
 from findspot.core.facts import LITERAL, UNKNOWN, module_name
 
 
@@ -73,36 +72,6 @@ def test_declared_types(text: str, type_: str) -> None:
 def test_names_of_a_type() -> None:
     assert type_names("dict[str, a.B | C]") == ["dict", "str", "a.B", "C"]
     assert type_names("NotFound as error") == ["NotFound"]
-
-
-@pytest.mark.parametrize(
-    ("language", "text", "facts"),
-    [
-        ("python", "import a.b as c, d.e", [("c", "a.b", "*"), ("d", "d", "*"), ("", "d.e", "*")]),
-        ("python", "from ..x import (y as z, w,  # why\n)", [("z", "/pkg/x", "y"), ("w", "/pkg/x", "w")]),
-        ("python", "from . import x", [("x", "/pkg/sub", "x")]),
-        ("typescript", "import a, { b as c, type D } from './x.js';",
-         [("c", "/pkg/sub/x.js", "b"), ("D", "/pkg/sub/x.js", "D"), ("a", "/pkg/sub/x.js", "default")]),
-        ("typescript", "export * from '../y'", [("*", "/pkg/y", "*")]),
-        ("typescript", "import * as ns from 'lib'", [("ns", "lib", "*")]),
-        ("javascript", "const { a, b: c } = require('./y')",
-         [("a", "/pkg/sub/y", "a"), ("c", "/pkg/sub/y", "b")]),
-        ("go", 'cash "example.com/shop/money"', [("cash", "example.com/shop/money", "*")]),
-        ("java", "import static a.b.C.zero;", [("zero", "a.b.C", "zero")]),
-        ("kotlin", "import a.b.format as shown", [("shown", "a.b", "format")]),
-        ("rust", "use crate::a::{B, c::D as E, self};",
-         [("B", "crate::a", "B"), ("E", "crate::a::c", "D"), ("a", "crate", "a")]),
-        ("rust", "mod inner;", [("inner", "/pkg/sub/file/inner", "*")]),
-        ("c", '#include "x.h"', [("", "/pkg/sub/x.h", "*")]),
-        ("csharp", "using X = Y.Z;", [("X", "Y", "Z")]),
-        ("ruby", 'require_relative "a/b"', [("", "/pkg/sub/a/b", "*")]),
-        ("php", "use F\\{G, H as I};", [("G", "F", "G"), ("I", "F", "H")]),
-        ("swift", "import Foundation", [("", "Foundation", "*")]),
-    ],
-)  # fmt: skip
-def test_imports(language: str, text: str, facts: list[tuple[str, str, str]]) -> None:
-    path = "pkg/sub/file.rs" if language == "rust" else "pkg/sub/file"
-    assert [tuple(fact)[:3] for fact in read_imports(language, text, path, 1)] == facts
 
 
 @pytest.mark.parametrize(
