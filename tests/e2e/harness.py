@@ -233,6 +233,14 @@ class Pipe:
         self.wire.received(message)
         return message
 
+    def next_batch(self) -> list[dict[str, Any]]:
+        """The parts of the next message, which must be a batch."""
+        batch: Any = self._messages.get(timeout=PATIENCE_S)
+        assert isinstance(batch, list), batch
+        for message in batch:
+            self.wire.received(message)
+        return batch
+
     def answer(self, number: int) -> dict[str, Any]:
         """The answer to a request; other messages on the way are passed over."""
         while (message := self.next()).get("id") != number:
@@ -267,7 +275,8 @@ class Pipe:
         for line in self.process.stdout:
             try:
                 message = json.loads(line)
-                assert message["jsonrpc"] == "2.0"
+                parts = message if isinstance(message, list) else [message]
+                assert all(part["jsonrpc"] == "2.0" for part in parts)
                 self._messages.put(message)
             except (ValueError, TypeError, KeyError, AssertionError):
                 self.impure.append(line)

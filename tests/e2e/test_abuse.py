@@ -45,7 +45,7 @@ def alive(pipe: Pipe) -> None:
     ],
     ids=lambda line: line[:40].decode("latin-1"),
 )
-def test_a_bad_line_is_passed_over(abused: Pipe, line: bytes) -> None:
+def test_a_bad_line_does_not_end_the_server(abused: Pipe, line: bytes) -> None:
     abused.send_line(line)
     alive(abused)
 

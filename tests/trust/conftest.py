@@ -52,9 +52,15 @@ def serve(home: Path) -> Iterator[Serve]:
     """Start `findspot serve` in a folder; the connection is initialized: `pipe = serve(project)`."""
     with ExitStack() as servers:
 
-        def started(cwd: Path, *, capabilities: Mapping[str, Any] | None = None, **settings: str) -> Pipe:
+        def started(
+            cwd: Path,
+            *,
+            capabilities: Mapping[str, Any] | None = None,
+            version: str = "2025-11-25",
+            **settings: str,
+        ) -> Pipe:
             pipe = servers.enter_context(Pipe(home, cwd, **settings))
-            pipe.initialize(**(capabilities or {}))
+            pipe.initialize(version, **(capabilities or {}))
             return pipe
 
         yield started

@@ -23,13 +23,13 @@ from findspot.core.log import configure, log_to
 from findspot.core.settings import HttpSettings
 from findspot.serve.listening import listen
 from findspot.serve.mcp.access import Grants, Terms, granted_all
+from findspot.serve.mcp.bodies import Bodies
 from findspot.serve.mcp.call import Library
 from findspot.serve.mcp.gate import Gate
 from findspot.serve.mcp.limits import Limits
 from findspot.serve.mcp.metrics import Meter, index_figures
 from findspot.serve.mcp.offers import Offers
 from findspot.serve.mcp.registry import Registry
-from findspot.serve.mcp.same_id import OneIdAtATime
 from findspot.serve.mcp.server import OFFERS, make_server, settings_here
 from findspot.serve.mcp.tools import all_tools
 
@@ -105,7 +105,7 @@ def make_app(
     def sessions(name: str) -> int:
         return sum(owner["client_id"] == name for owner in manager._session_owners.values())
 
-    app = OneIdAtATime(served, MAX_BODY_BYTES)
+    app = Bodies(served, MAX_BODY_BYTES)
     return Gate(app, meter, metrics, security, grants=grants, limits=limits, sessions=sessions)
 
 

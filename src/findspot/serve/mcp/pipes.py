@@ -11,6 +11,7 @@ import asyncio
 import contextlib
 import os
 import queue
+import select
 import socket
 import stat
 import threading
@@ -58,6 +59,11 @@ class Lines:
             arrived.clear()
             await arrived.wait()
         return None
+
+    @property
+    def was_ended(self) -> bool:
+        """Whether `end` was called; the client closing its side does not count."""
+        return self._ended
 
     def end(self) -> None:
         """As if the input had been closed; may be called from anywhere."""
@@ -148,6 +154,11 @@ class Writer:
         if data:
             self._leave_to_thread(data)
 
+    @property
+    def is_abandoned(self) -> bool:
+        """Whether nobody reads the other end any more, as far as the system can tell without writing."""
+        return self._failure is not None or _has_no_reader(self._stream.fileno())
+
     def close(self) -> None:
         """Write what waits; a client that does not take it is not waited for."""
         self._queued.put(None)
@@ -176,6 +187,14 @@ class Writer:
                 self._waiting -= 1
             with contextlib.suppress(RuntimeError):  # the loop is closed, and nobody waits
                 self._loop.call_soon_threadsafe(self._room.set)
+
+
+def _has_no_reader(descriptor: int) -> bool:
+    if not hasattr(select, "poll"):
+        return False
+    watched = select.poll()
+    watched.register(descriptor, 0)
+    return any(event & (select.POLLERR | select.POLLHUP) for _, event in watched.poll(0))
 
 
 def _without_waiting(descriptor: int, opened: contextlib.ExitStack) -> Attempt | None:

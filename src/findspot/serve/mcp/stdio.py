@@ -1,7 +1,7 @@
 """Serving on standard input and output, and how that ends.
 
-Closed input, SIGTERM and SIGINT end the server the same way: its input is over, running work is
-asked to stop and awaited, and the process ends with code 0.
+SIGTERM and SIGINT end the server: running work is asked to stop and awaited, and the process ends with
+code 0. Closed input ends it the same way, once the running calls are answered.
 """
 
 from __future__ import annotations
@@ -56,7 +56,8 @@ def _watch_soon(library: Library) -> None:
 async def _serve(lines: Lines, writer: Writer, library: Library) -> None:
     server = make_server(all_tools(), library)
     options = server.create_initialization_options()
-    await server.run(Incoming(lines), Outgoing(writer, lines), options)
+    outgoing = Outgoing(writer, lines)
+    await server.run(Incoming(lines, outgoing), outgoing, options)
 
 
 def _take_stdin() -> int:

@@ -1,7 +1,8 @@
-"""One request of an id at a time in an HTTP session.
+"""Bodies of HTTP requests, looked at before the transport reads them.
 
-The transport finds the stream of an answer by the id of its question, so of two questions with the
-same id one would get the other's answer, and the other none.
+Halves of surrogate pairs are replaced, as on standard input. And of one id there is one request at a time in
+a session: the transport finds the stream of an answer by the id of its question, so of two questions with
+the same id one would get the other's answer, and the other none.
 """
 
 from __future__ import annotations
@@ -13,11 +14,13 @@ from mcp_types import INVALID_REQUEST
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from findspot.serve.mcp.framing import with_whole_characters
+
 _SESSION = b"mcp-session-id"
 
 
-class OneIdAtATime:
-    """Refuses a request whose id is still being answered in its session."""
+class Bodies:
+    """Makes bodies readable, and refuses a request whose id is still being answered in its session."""
 
     def __init__(self, app: ASGIApp, max_body_bytes: int) -> None:
         self._app = app
@@ -25,16 +28,17 @@ class OneIdAtATime:
         self._busy: set[tuple[bytes, str]] = set()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        session = _session(scope)
-        if session is None:
+        if scope["type"] != "http" or scope["method"] != "POST":
             await self._app(scope, receive, send)
             return
         heard, body = await self._listen(receive)
-        identity = _identity(body)
-        key = (session, str(identity))
-        if identity is None:
+        session = _session(scope)
+        identity = _identity(body) if session is not None else None
+        if session is None or identity is None:
             await self._app(scope, _again(heard, receive), send)
-        elif key in self._busy:
+            return
+        key = (session, str(identity))
+        if key in self._busy:
             await _refusal(identity)(scope, receive, send)
         else:
             self._busy.add(key)
@@ -51,13 +55,20 @@ class OneIdAtATime:
             heard.append(await receive())
             size += len(heard[-1].get("body", b""))
             if not heard[-1].get("more_body", False):
-                return heard, b"".join(message.get("body", b"") for message in heard)
+                body = b"".join(message.get("body", b"") for message in heard)
+                return _readable(heard, body)
         return heard, b""
 
 
+def _readable(heard: list[Message], body: bytes) -> tuple[list[Message], bytes]:
+    """What was heard, as one message with a readable body; a client that left before its end stays gone."""
+    if any(message["type"] != "http.request" for message in heard):
+        return heard, b""
+    body = with_whole_characters(body)
+    return [{"type": "http.request", "body": body, "more_body": False}], body
+
+
 def _session(scope: Scope) -> bytes | None:
-    if scope["type"] != "http" or scope["method"] != "POST":
-        return None
     return next((value for name, value in scope["headers"] if name == _SESSION), None)
 
 

@@ -1,0 +1,140 @@
+"""JSON-RPC messages read from bytes, and the protocol's answers to what is not a message."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import mcp_types as types
+from pydantic import ValidationError
+
+BATCH_VERSION = "2025-03-26"
+"""The one version of the protocol that has batches."""
+
+_ESCAPES = re.compile(
+    rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"  # a surrogate pair
+    rb"|(?P<lone>\\u[dD][89a-fA-F][0-9a-fA-F]{2})"
+    rb"|\\.",
+    re.DOTALL,
+)
+_REPLACEMENT = rb"\ufffd"
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What one line holds: messages to handle, and answers to parts that are not messages."""
+
+    messages: tuple[types.JSONRPCMessage, ...] = ()
+    errors: tuple[types.JSONRPCError, ...] = ()
+    is_batch: bool = False
+
+
+class _RefusedError(Exception):
+    """A value that is not a message; carries its answer, or None where the protocol forbids one."""
+
+    def __init__(self, error: types.JSONRPCError | None) -> None:
+        super().__init__()
+        self.error = error
+
+
+def read_frame(line: bytes, *, batches: bool) -> Frame:
+    """Read one line; `batches` says whether the connection's version has them."""
+    if not line.strip():
+        return Frame()
+    try:
+        message = types.jsonrpc_message_adapter.validate_json(line, by_name=False)
+        if not isinstance(message, types.JSONRPCNotification):  # which it also is with an unreadable id
+            return Frame((message,))
+    except ValidationError:
+        pass  # looked at more closely below
+    text = with_whole_characters(line.decode("utf-8", "replace").encode())
+    try:
+        value = json.loads(text)
+    except json.JSONDecodeError as error:
+        return _unreadable(str(error))
+    except RecursionError:
+        return _unreadable("nested too deeply")
+    except ValueError:
+        return _unreadable("a number is too long")
+    return _read_batch(value, batches=batches) if isinstance(value, list) else _read_single(value)
+
+
+def with_whole_characters(text: bytes) -> bytes:
+    r"""Replace each half of a surrogate pair in JSON by U+FFFD; the length stays the same.
+
+    JavaScript writes such a half (`\ud83d`) for a string that was cut inside an emoji. It is no text, so
+    parsers refuse the whole message, though the call around it is right.
+    """
+    if b"\\u" not in text:
+        return text
+    return _ESCAPES.sub(lambda escape: _REPLACEMENT if escape["lone"] else escape[0], text)
+
+
+def _unreadable(reason: str) -> Frame:
+    return Frame(errors=(_error(None, types.PARSE_ERROR, f"Parse error: {reason}"),))
+
+
+def _read_single(value: Any) -> Frame:
+    try:
+        return Frame((_message(value),))
+    except _RefusedError as refused:
+        return Frame(errors=(refused.error,) if refused.error else ())
+
+
+def _read_batch(values: list[Any], *, batches: bool) -> Frame:
+    if not values:
+        return Frame(errors=(_error(None, types.INVALID_REQUEST, "Invalid request: an empty batch"),))
+    if not batches:
+        return Frame(errors=_refused_batch(values))
+    frames = [_read_single(value) for value in values]
+    return Frame(
+        tuple(message for frame in frames for message in frame.messages),
+        tuple(error for frame in frames for error in frame.errors),
+        is_batch=True,
+    )
+
+
+def _refused_batch(values: list[Any]) -> tuple[types.JSONRPCError, ...]:
+    """Answer every request of the batch, so that no caller waits; without any, answer the batch itself."""
+    asked = [value for value in values if isinstance(value, dict) and "method" in value and "id" in value]
+    ids = {_readable_id(value) for value in asked} - {None}
+    message = f"Invalid request: only protocol version {BATCH_VERSION} has batches"
+    return tuple(_error(identity, types.INVALID_REQUEST, message) for identity in ids or {None})
+
+
+def _message(value: Any) -> types.JSONRPCMessage:
+    """The message that a value is; raises the answer to one that is not."""
+    if not isinstance(value, dict):
+        raise _RefusedError(_error(None, types.INVALID_REQUEST, "Invalid request: not an object"))
+    identity = _readable_id(value)
+    if "method" in value and "id" in value and identity is None:
+        wanted = "Invalid request: 'id' must be a string or a whole number"
+        raise _RefusedError(_error(None, types.INVALID_REQUEST, wanted))
+    try:
+        return types.jsonrpc_message_adapter.validate_python(value, by_name=False)
+    except ValidationError:
+        raise _RefusedError(_answer_to(value, identity)) from None
+
+
+def _answer_to(value: dict[str, Any], identity: str | int | None) -> types.JSONRPCError | None:
+    """The error for an object that is not a message; notifications and responses are never answered."""
+    if "method" not in value and ("result" in value or "error" in value):
+        return None
+    if value.get("jsonrpc") != "2.0":
+        return _error(identity, types.INVALID_REQUEST, "Invalid request: 'jsonrpc' must be \"2.0\"")
+    if not isinstance(value.get("method"), str):
+        return _error(identity, types.INVALID_REQUEST, "Invalid request: 'method' must be a string")
+    if identity is None:
+        return None
+    return _error(identity, types.INVALID_PARAMS, "Invalid params: 'params' must be an object")
+
+
+def _readable_id(value: dict[str, Any]) -> str | int | None:
+    identity = value.get("id")
+    return identity if isinstance(identity, str | int) and not isinstance(identity, bool) else None
+
+
+def _error(identity: str | int | None, code: int, message: str) -> types.JSONRPCError:
+    return types.JSONRPCError(jsonrpc="2.0", id=identity, error=types.ErrorData(code=code, message=message))
