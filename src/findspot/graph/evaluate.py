@@ -7,12 +7,12 @@ import re
 
 from findspot.core.facts import DEFAULT, FIXTURE, LITERAL, RETURNED, UNKNOWN, WHOLE, ImportFact
 from findspot.graph.fixtures import Fixtures
+from findspot.graph.memoise import Memo
 from findspot.graph.modules import Modules
 from findspot.graph.packages import Packages, is_top
 from findspot.graph.sources import SATELLITE_KINDS, VALUE_KINDS, Def, Sources, SourceView
 from findspot.graph.types import Types, bodies
 from findspot.graph.values import EXTERNAL, IMPORTED, INFERRED, MEMBER, SHARED, TYPED, Value, What
-from findspot.graph.working import Working
 
 MAX_HOPS = 6
 """Re-exports after re-exports that are followed to a constant."""
@@ -20,18 +20,14 @@ MAX_HOPS = 6
 MAX_RETURNS = 4
 """`return` statements looked at where no type is declared."""
 
-PACKAGED = frozenset({"jvm", "csharp", "php"})
-"""Families whose imports name packages, not files."""
 _SELVES = frozenset({"self", "this"})
-_OWN_TYPES = frozenset({"cls", "Self", "static", "class"})
-_ALSO_OWN_TYPES = frozenset({("php", "self"), ("ruby", "new")})
 _PARENTS = frozenset({"super", "parent", "base"})
 _CLASS_OF = frozenset({"__class__", "constructor"})
 _PROPERTIES = frozenset({"property", "cached_property", "classproperty", "hybrid_property"})
 _STEP = re.compile(r"\(\)|\[\]|\.[\w$@]+")
 _ROOT = re.compile(r"[.(\[|]")
 _TYPES = (What.TYPE, What.EXTERNAL)
-_TYPES_OF_JAVASCRIPT = (What.TYPE, What.FUNCTION, What.EXTERNAL)
+_TYPES_OR_MAKERS = (What.TYPE, What.FUNCTION, What.EXTERNAL)
 
 _ITSELF = frozenset({":Self", ":self", ":static", ":this", "self", "this"})
 """What a function says that returns the object it was called on."""
@@ -50,7 +46,7 @@ class Evaluator:
         self.packages = Packages(sources)
         self.types = Types(sources, self.named_types)
         self.fixtures = Fixtures(sources, self.types, self.lookup)
-        self._working = Working()
+        self._memo = Memo()
 
     def value_of(self, expression: str, view: SourceView, owner: Def | None) -> Values:
         """What an expression may be: nothing where that is unknown."""
@@ -87,11 +83,10 @@ class Evaluator:
 
     def root(self, name: str, view: SourceView, owner: Def | None) -> Values:
         """The value of a bare name, `self` and its like included; nothing where it is unknown."""
-        family = view.traits.family
-        if family == "rust" and name in ("crate", "super"):
+        if view.language.module_roots(name):
             modules = [self.sources.at(path) for path in self.modules.resolve(view, name)]
             return [Value(What.MODULE, module) for module in modules if module is not None]
-        own_type = name in _OWN_TYPES or (family, name) in _ALSO_OWN_TYPES
+        own_type = name in view.language.own_type_names
         if own_type or name in _SELVES or name in _PARENTS:
             around = self.types.around(owner)
             if around is not None:
@@ -106,7 +101,7 @@ class Evaluator:
         """A name by the rules of scope and import: None where nothing says what it is."""
         key = ("name", view.id, owner.place if owner is not None else -1, name)
         cut_short: Values | None = []
-        return self._working.once(key, lambda: self._lookup(name, view, owner), cut_short)
+        return self._memo.once(key, lambda: self._lookup(name, view, owner), cut_short)
 
     def _lookup(self, name: str, view: SourceView, owner: Def | None) -> Values | None:
         for scope in (owner, *owner.around) if owner is not None else ():
@@ -118,8 +113,8 @@ class Evaluator:
 
     def _in_scope(self, name: str, scope: Def, innermost: bool) -> Values | None:
         if scope.is_type and scope.kind != "module":
-            if not scope.file.traits.bare_members:
-                if not innermost or scope.file.traits.family != "python":
+            if not scope.file.language.bare_members:
+                if not innermost or not scope.file.language.class_scope:
                     return None
                 return self._local(name, scope.children.get(name), scope.bindings, scope.file)
             found = self.attribute(Value(What.INSTANCE, self.types.home(scope)), name)
@@ -145,7 +140,7 @@ class Evaluator:
             if owner is not None and name and _ROOT.split(value, maxsplit=1)[0] == name:
                 owner = owner.parent  # a name made from itself is made from that of the scope around
             made = self.value_of(value, view, owner)
-            if view.traits.calls_bare:
+            if view.language.calls_bare:
                 made = [v for m in made for v in (self.called(m) if m.what is What.FUNCTION else [m])]
             found += made
         known = [value for value in found if value.what is not What.EXTERNAL]
@@ -156,7 +151,7 @@ class Evaluator:
         if definition.is_type:
             return [Value(What.TYPE, self.types.home(definition))]
         if definition.kind in VALUE_KINDS:
-            if definition.children and definition.file.traits.family == "js":
+            if definition.children and definition.file.language.objects_are_types:
                 return [Value(What.INSTANCE, definition)]  # an object with functions of its own
             parent = definition.parent
             bindings = parent.bindings if parent is not None else definition.file.bindings
@@ -206,7 +201,7 @@ class Evaluator:
 
     def imported(self, fact: ImportFact, view: SourceView) -> Values:
         """What an import brings in: `EXTERNAL` where its module is not of the project."""
-        if view.traits.family in PACKAGED:
+        if view.language.imports_packages:
             named = self.packages.named(fact, view)
             return [v.through(IMPORTED) for d in named for v in self.of_definition(d)] or [EXTERNAL]
         found: Values = []
@@ -227,17 +222,18 @@ class Evaluator:
             module = self.sources.at(path)
             return [Value(What.MODULE, module, IMPORTED)] if module is not None else []
         folder = self.modules.folder(view, fact)
-        return [EXTERNAL] if folder is None else [Value(What.FOLDER, folder, IMPORTED)]
+        what = What.PACKAGE if view.language.folders_are_packages else What.FOLDER
+        return [EXTERNAL] if folder is None else [Value(what, folder, IMPORTED)]
 
     def exported(self, path: str, name: str) -> Values | None:
         """A top-level name of a file, re-exports followed."""
-        return self._working.once(("export", path, name), lambda: self._exported(path, name), None)
+        return self._memo.once(("export", path, name), lambda: self._exported(path, name), None)
 
     def _exported(self, path: str, name: str) -> Values | None:
         view = self.sources.at(path)
         found = self._in_module(name, view) if view is not None else None
         if not found:
-            inside = self.modules.submodule(path, name)
+            inside = self.modules.submodule(view, name) if view is not None else None
             module = self.sources.at(inside) if inside else None
             found = [Value(What.MODULE, module)] if module is not None else found
         return found
@@ -246,9 +242,11 @@ class Evaluator:
         """A member of a value."""
         if value.what is What.MODULE and isinstance(value.of, SourceView):
             return [v.through(value.trust) for v in self._of_module(value.of, name)]
+        if value.what is What.PACKAGE and isinstance(value.of, str):
+            return [v.through(IMPORTED) for d in self._tops_in(value.of, name) for v in self.of_definition(d)]
         if value.what is What.FOLDER and isinstance(value.of, str):
             return self._in_folder(value.of, name)
-        if value.what is What.FUNCTION and isinstance(value.of, Def) and value.of.file.traits.calls_bare:
+        if value.what is What.FUNCTION and isinstance(value.of, Def) and value.of.file.language.calls_bare:
             return [v for made in self.called(value) for v in self.attribute(made, name)]
         if isinstance(value.of, Def) and value.what in (What.INSTANCE, What.TYPE):
             return self._of_type(value, value.of, name)
@@ -259,28 +257,25 @@ class Evaluator:
     def _of_module(self, view: SourceView, name: str) -> Values:
         """A name of a module, or a member of what it exports as a whole."""
         found = self.exported(view.path, name) or []
-        if not found and view.traits.family == "js" and name != DEFAULT:
+        if not found and view.language.exports_default and name != DEFAULT:
             whole = self.exported(view.path, DEFAULT) or []
             return [v for value in whole for v in self.attribute(value, name)]
         return found
 
     def _in_folder(self, folder: str, name: str) -> Values:
-        if not self.modules.has_python(folder):
-            return [v.through(IMPORTED) for d in self._tops_in(folder, name) for v in self.of_definition(d)]
-        path = self.modules.package(folder, name)
+        path, below = self.modules.member(folder, name)
         module = self.sources.at(path) if path else None
         if module is not None:
             return [Value(What.MODULE, module, IMPORTED)]
-        below = f"{folder}/{name}"
-        return [Value(What.FOLDER, below, IMPORTED)] if self.modules.is_folder(below) else []
+        return [Value(What.FOLDER, below, IMPORTED)] if below else []
 
     def _tops_in(self, folder: str, name: str) -> list[Def]:
-        """The definitions of a Go package, which is a folder."""
-        found = self.sources.defining(name, "go")
-        return [d for d in found if is_top(d) and posixpath.dirname(d.file.path) == folder]
+        """The definitions of a package that is a folder."""
+        named = [d for d in self.sources.defining(name) if d.file.language.folders_are_packages]
+        return [d for d in named if is_top(d) and posixpath.dirname(d.file.path) == folder]
 
     def _of_type(self, value: Value, of: Def, name: str) -> Values:
-        if name == "new" and of.file.traits.family == "ruby" and value.what is What.TYPE:
+        if name == "new" and of.file.language.new_makes_instances and value.what is What.TYPE:
             return [Value(What.INSTANCE, of, value.trust)]
         if name in _CLASS_OF and value.what is What.INSTANCE:
             return [Value(What.TYPE, of, value.trust)]
@@ -289,7 +284,7 @@ class Evaluator:
             if member.is_type:
                 return [Value(What.TYPE, member, value.trust)]
             function = Value(What.FUNCTION, member, value.trust, of)
-            if of.file.traits.bare_members:  # a field and a method may have one name
+            if of.file.language.bare_members:  # a field and a method may have one name
                 return [function, *self._fields(value, of, name)]
             if value.what is What.INSTANCE and member.file.decorated_by(member, _PROPERTIES):
                 return self.called(function)
@@ -301,7 +296,7 @@ class Evaluator:
 
     def _fields(self, value: Value, of: Def, name: str) -> Values:
         """What the nearest of its types binds an attribute to."""
-        found = self._working.once(("field", of, name), lambda: self._find_fields(of, name), _NOTHING)
+        found = self._memo.once(("field", of, name), lambda: self._find_fields(of, name), _NOTHING)
         return [v.through(value.trust) for v in found]
 
     def _find_fields(self, of: Def, name: str) -> Values:
@@ -330,11 +325,11 @@ class Evaluator:
         if value.what is What.TYPE:
             return [Value(What.INSTANCE, value.of, min(value.trust, TYPED))]
         if value.what is What.FUNCTION and isinstance(value.of, Def):
-            if value.of.file.language == "javascript" and self.types.satellites(value.of):
+            if value.of.file.language.functions_make_types and self.types.satellites(value.of):
                 return [Value(What.INSTANCE, value.of, min(value.trust, TYPED))]
             return self._returned(value.of, value)
         if value.what is What.INSTANCE and isinstance(value.of, Def):
-            if value.of.file.traits.family == "ruby":
+            if value.of.file.language.calls_bare:
                 return [value]
             method = self.types.member(value.of, "__call__")
             return self._returned(method, value) if method is not None else []
@@ -342,7 +337,7 @@ class Evaluator:
 
     def _returned(self, function: Def, value: Value) -> Values:
         key = ("return", function, value.on)
-        found = self._working.once(key, lambda: self._find_returned(function, value.on), _NOTHING)
+        found = self._memo.once(key, lambda: self._find_returned(function, value.on), _NOTHING)
         return [v if v.what is What.EXTERNAL else v.through(value.trust) for v in found]
 
     def _find_returned(self, function: Def, on: Def | None) -> Values:
@@ -383,7 +378,7 @@ class Evaluator:
             nested = self._nested_type(name, owner)
             outside = None if nested else self.lookup(name, view, None)
             found = nested or ([EXTERNAL] if outside is None else outside)
-        kinds = _TYPES_OF_JAVASCRIPT if view.language == "javascript" else _TYPES
+        kinds = _TYPES_OR_MAKERS if view.language.functions_make_types else _TYPES
         return [value for value in found if value.what in kinds]
 
     def _nested_type(self, name: str, owner: Def | None) -> Values:
@@ -392,7 +387,7 @@ class Evaluator:
             if scope.name == name and scope.is_type:
                 return [Value(What.TYPE, self.types.home(scope))]
             inside = [d for d in scope.children.get(name, ()) if d.is_type]
-            if not inside and scope.is_type and scope.file.traits.bare_members:
+            if not inside and scope.is_type and scope.file.language.bare_members:
                 member = self.types.member(self.types.home(scope), name)
                 inside = [member] if member is not None and member.is_type else []
             if inside:

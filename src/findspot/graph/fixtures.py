@@ -63,7 +63,7 @@ class Fixtures:
     def _in_plugins(self, name: str) -> list[Def]:
         """The fixtures of a name in modules that are neither tests nor shared with a folder."""
         if name not in self._plugins:
-            named = self._sources.defining(name, "python")
+            named = self._sources.defining(name)
             self._plugins[name] = [d for d in named if _is_of_plugin(d)]
         return self._plugins[name]
 

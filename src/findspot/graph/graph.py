@@ -18,8 +18,6 @@ from findspot.store.snapshot import Snapshot
 
 ALL = tuple(Relation)
 _RELATIONS = {str(relation): relation for relation in Relation}
-WHOLE_PACKAGES = frozenset({"go", "jvm", "csharp"})
-"""Families that import packages of several files at once."""
 
 
 class Graph:
@@ -234,11 +232,12 @@ class Graph:
         return self._memo.incoming[key]
 
     def _structural(self, of: Def) -> Iterator[Edge]:
-        """The interfaces of Go that a type satisfies without saying so."""
+        """The interfaces that a type satisfies without naming them."""
         methods = {m.name for m in self._types.members(of) if m.scope}
         seen = set()
-        for name in sorted(methods) if of.kind == "struct" and of.file.traits.family == "go" else ():
-            for other in self._sources.defining(name, "go"):
+        language = of.file.language
+        for name in sorted(methods) if of.kind == "struct" and language.structural_interfaces else ():
+            for other in self._sources.defining(name, language.family):
                 interface = other.parent
                 if interface is not None and interface.kind == "interface" and interface not in seen:
                     seen.add(interface)
@@ -257,9 +256,10 @@ class Graph:
         if relation is Relation.OVERRIDE:
             yield from (e for e in self._overridden_by(target) if self._overrides_first(e, target))
             return
-        if relation is Relation.INHERIT and target.kind == "interface" and target.file.traits.family == "go":
+        language = target.file.language
+        if relation is Relation.INHERIT and target.kind == "interface" and language.structural_interfaces:
             for method in self._types.members(target)[:1]:
-                for other in self._sources.defining(method.name, "go"):
+                for other in self._sources.defining(method.name, language.family):
                     around = self._types.around(other) if other.scope else None
                     if around is not None:
                         yield from (e for e in self._structural(around) if e.target == target.node)
@@ -307,7 +307,7 @@ class Graph:
         if target.is_type:
             below = (self._sources.at(edge.source.path) for edge in self._incoming(target, Relation.INHERIT))
             return {view: OWN_NAMES for view in (target.file, *below) if view is not None}
-        if target.file.traits.family == "ruby":
+        if target.file.language.super_calls_same_method:
             return dict.fromkeys(self._below(target), frozenset({"super"}))
         return {}
 
@@ -354,7 +354,7 @@ class Graph:
             if not targets:
                 paths = evaluator.modules.resolve(view, fact.module)
                 targets = [other for path in paths if (other := self._sources.at(path)) is not None]
-            if not targets and fact.original == WHOLE and view.traits.family in WHOLE_PACKAGES:
+            if not targets and fact.original == WHOLE and view.language.imports_whole_packages:
                 folder = evaluator.modules.folder(view, fact)
                 targets = list(evaluator.packages.used_of(fact.module, folder, view))
             for target in dict.fromkeys(targets):

@@ -20,17 +20,17 @@ class Packages:
 
     def visible(self, name: str, view: SourceView) -> list[Def]:
         """The definitions of a name that a file sees unsaid: one, or the overloads of one."""
-        shares = view.traits.shares
+        shares = view.language.shares
         if shares == "file":
             return []
         place = {"folder": posixpath.dirname(view.path), "package": view.package}.get(shares, "")
-        key = (view.traits.family, name, f"{shares}:{place}:{view.id if shares != 'folder' else ''}")
+        key = (view.language.family, name, f"{shares}:{place}:{view.id if shares != 'folder' else ''}")
         if key not in self._shared:
             self._shared[key] = self._visible(name, view, shares)
         return self._shared[key]
 
     def _visible(self, name: str, view: SourceView, shares: str) -> list[Def]:
-        found = [d for d in self._sources.defining(name, view.traits.family) if is_top(d)]
+        found = [d for d in self._sources.defining(name, view.language.family) if is_top(d)]
         folder = posixpath.dirname(view.path)
         if shares == "folder":
             found = [d for d in found if posixpath.dirname(d.file.path) == folder]
@@ -45,7 +45,7 @@ class Packages:
             return []
         module = dotted(fact.module)
         found = []
-        for definition in self._sources.defining(fact.original, view.traits.family):
+        for definition in self._sources.defining(fact.original, view.language.family):
             package = package_of(definition)
             around = [outer.name for outer in definition.around if outer.kind != "module"]
             whole = ".".join([package, *reversed(around)]).strip(".")
@@ -57,7 +57,7 @@ class Packages:
         """Of an import of a whole package or folder, the files that define something used here."""
         found = {}
         for name in view.names:
-            for d in self._sources.defining(name, view.traits.family) if name.isidentifier() else ():
+            for d in self._sources.defining(name, view.language.family) if name.isidentifier() else ():
                 here = posixpath.dirname(d.file.path) == folder if folder is not None else False
                 if d.file is not view and is_top(d) and (here or package_of(d) == dotted(module)):
                     found[d.file.id] = d.file

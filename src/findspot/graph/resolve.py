@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from findspot.core.facts import FIXTURE, ReferenceFact, Relation
-from findspot.graph.common import COMMON_METHODS
 from findspot.graph.evaluate import Evaluator
 from findspot.graph.sources import VALUE_KINDS, Def, SourceView
+from findspot.graph.stdlib_methods import COMMON_METHODS
 from findspot.graph.values import EXTERNAL as NOTHING
 from findspot.graph.values import IMPORTED, UNIQUE, Value, What
 from findspot.rank.roles import Role, role_of
@@ -59,9 +59,9 @@ class Resolver:
             if not receivers:
                 return self._by_name(view, reference)
             values = [v for receiver in receivers for v in self.evaluator.attribute(receiver, reference.name)]
-            is_kotlin = view.language == "kotlin"
-            if (not values or (is_kotlin and values == [NOTHING])) and not self._held(reference, view, owner):
-                extension = self.evaluator.lookup(reference.name, view, None) if is_kotlin else None
+            extends = view.language.extension_functions
+            if (not values or (extends and values == [NOTHING])) and not self._held(reference, view, owner):
+                extension = self.evaluator.lookup(reference.name, view, None) if extends else None
                 return self._targets(extension) if extension else self._by_name(view, reference)
         else:
             values = self._bare(reference, view, owner)
@@ -87,16 +87,16 @@ class Resolver:
 
     def _bare(self, reference: ReferenceFact, view: SourceView, owner: Def | None) -> list[Value]:
         """What a name without a receiver is."""
-        name, family = reference.name, view.traits.family
+        name, language = reference.name, view.language
         if reference.relation in (Relation.TYPE_USE, Relation.INHERIT):
             return self.evaluator.named_types(name, view, owner)
-        if name == "super" and family == "python":
+        if name == "super" and not language.super_is_callable:
             return [NOTHING]  # it calls nothing: the member that follows does
         values = self.evaluator.root(name, view, owner)
-        if name == "super" and family == "ruby" and owner is not None:
+        if name == "super" and language.super_calls_same_method and owner is not None:
             return [v for value in values for v in self.evaluator.attribute(value, owner.name)]
-        if reference.relation == Relation.DECORATE and family == "csharp" and NOTHING in values:
-            return self.evaluator.root(f"{name}Attribute", view, owner)
+        if reference.relation == Relation.DECORATE and language.attribute_suffix and NOTHING in values:
+            return self.evaluator.root(f"{name}{language.attribute_suffix}", view, owner)
         return values
 
     def _targets(self, values: list[Value]) -> Resolution:
@@ -126,7 +126,7 @@ class Resolver:
         name = reference.name
         if reference.relation != Relation.CALL or name in COMMON_METHODS or name.startswith("__"):
             return Resolution(reason=UNKNOWN)
-        key = (view.traits.family, name, role_of(view.path) is Role.TEST)
+        key = (view.language.family, name, role_of(view.path) is Role.TEST)
         if key not in self._unique:
             self._unique[key] = self._only(*key)
         only, candidates = self._unique[key]

@@ -17,8 +17,9 @@ from findspot.core.facts import (
     Relation,
 )
 from findspot.core.model import SkipReason
+from findspot.graph.languages import language_of
+from findspot.graph.languages.language import Language
 from findspot.graph.model import FILE_KIND, Node
-from findspot.graph.traits import Traits, traits_of
 from findspot.store.records import StoredFile
 from findspot.store.snapshot import Snapshot
 
@@ -95,7 +96,7 @@ class Def:
     @property
     def titled(self) -> bool:
         """Whether its name is a title, as of `test("adds up", …)`: nothing that code could call."""
-        return self.kind == "test" and self.file.traits.family == "js"
+        return self.kind == "test" and self.file.language.titled_tests
 
     @property
     def node(self) -> Node:
@@ -111,10 +112,9 @@ class SourceView:
     def __init__(self, stored: StoredFile, facts: Facts) -> None:
         self.id = stored.id
         self.path = stored.path
-        self.language = stored.language
         self.facts = facts
         self.package = facts.package
-        self.traits: Traits = traits_of(stored.language)
+        self.language: Language = language_of(stored.language)
 
     @cached_property
     def definitions(self) -> list[Def]:
@@ -239,7 +239,7 @@ class SourceView:
         for local, _, original, _ in self.facts.imports:
             if local != original:
                 found.setdefault(original, set()).add(local)
-        for place, target, value in self.facts.bindings if self.traits.family == "js" else ():
+        for place, target, value in self.facts.bindings if self.language.exports_default else ():
             if place == -1 and "." not in target:
                 found.setdefault(value, set()).add(target)
         if any("fixture" in fact.original or "pytest" in fact.module for fact in self.facts.imports):
@@ -253,7 +253,7 @@ class SourceView:
     def fixtures(self) -> dict[tuple[int, str], Def]:
         """The fixtures of tests that it defines, by the type around them (or -1) and what they are called."""
         relations, names, owners = (self.facts.columns[column] for column in (_RELATION, _NAME, _OWNER))
-        if self.language != "python" or FIXTURE_DECORATORS.isdisjoint(names):
+        if not self.language.fixtures or FIXTURE_DECORATORS.isdisjoint(names):
             return {}
         bindings = self.facts.bindings
         renamed = {(place, of): name[1:] for place, name, of in bindings if name.startswith(FIXTURE)}
@@ -334,7 +334,7 @@ class Sources:
         found = []
         for file_id, defined, _ in self._snapshot.files_naming(name):
             view = self.view(file_id) if defined else None
-            if view is not None and (family is None or view.traits.family == family):
+            if view is not None and (family is None or view.language.family == family):
                 found += [d for d in view.definitions if d.name == name and not d.titled]
         return found
 

@@ -51,7 +51,7 @@ class Types:
         for definition in (owner, *owner.around) if owner is not None else ():
             if definition.is_type and definition.kind != "module":
                 return self.home(definition)
-            if definition.kind == "constant" and definition.file.traits.family == "js":
+            if definition.kind == "constant" and definition.file.language.objects_are_types:
                 return definition  # an object with functions of its own
             if definition.scope:
                 return self._named(definition.scope, definition.file, definition)
@@ -59,21 +59,20 @@ class Types:
 
     def _named(self, name: str, view: SourceView, inside: Def) -> Def | None:
         found = self._lookup(name.rpartition(".")[2], view, inside.parent)
-        # A function whose prototype has methods is a type of JavaScript.
-        kinds = (What.TYPE, What.FUNCTION) if view.traits.family == "js" else (What.TYPE,)
+        kinds = (What.TYPE, What.FUNCTION) if view.language.functions_are_types else (What.TYPE,)
         types = [value.of for value in found if value.what in kinds and isinstance(value.of, Def)]
         return next((t for t in types if t.kind not in SATELLITE_KINDS), None)
 
     def satellites(self, of: Def) -> list[Def]:
         """What adds members to a type from outside: extensions, implementations, methods with a scope."""
-        if not of.file.traits.satellites:
+        if not of.file.language.satellites:
             return []
         if of not in self._satellites:
             self._satellites[of] = []
             self._satellites[of] = [
                 definition
                 for view in self._sources.naming(of.name)
-                if view.traits.family == of.file.traits.family
+                if view.language.family == of.file.language.family
                 for definition in view.definitions
                 if definition is not of and self._adds_to(definition, of)
             ]
@@ -135,21 +134,21 @@ class Types:
 
     def own(self, of: Def, name: str) -> Def | None:
         """A member that the type itself, or an extension of it, defines."""
-        family = of.file.traits.family
-        if family == "c":  # what is declared in the class is mostly defined outside of it
+        language = of.file.language
+        if language.defined_outside:
             outside = next((p for p in self.satellites(of) if p.scope and p.name == name), None)
             if outside is not None:
                 return outside
         found = [d for d in of.children.get(name, ()) if not d.makes_its_type]
         if found:
             callable_ = [d for d in found if d.kind not in VALUE_KINDS] or found
-            return bodies(callable_)[-1] if family == "python" else callable_[0]
+            return bodies(callable_)[-1] if language.last_definition_wins else callable_[0]
         for part in self.satellites(of):
             if part.scope and part.name == name:
                 return part
             if part.kind in SATELLITE_KINDS and name in part.children:
                 return part.children[name][0]
-        companion = of.children.get("companion") if family == "jvm" else None
+        companion = of.children.get("companion") if language.companions else None
         return companion[0].children.get(name, [None])[0] if companion else None
 
     def member(self, of: Def, name: str) -> Def | None:
@@ -184,7 +183,7 @@ class Types:
             found = next((m for m in self.members(owner) if m.makes_its_type), None)
             if found is not None:
                 return found
-        for name in of.file.traits.constructors:
+        for name in of.file.language.constructors:
             found = self.member(of, name)
             if found is not None:
                 return found

@@ -37,6 +37,8 @@ class What(Enum):
     FUNCTION = auto()
     MODULE = auto()
     FOLDER = auto()
+    PACKAGE = auto()
+    """A folder whose files share their names."""
     ELEMENTS = auto()
     PARENT = auto()
     EXTERNAL = auto()

@@ -15,7 +15,7 @@ MAX_STEPS = 2_000
 """Answers worked out for one question; more means that code goes round in circles."""
 
 
-class Working:
+class Memo:
     """Remembers whole answers; what would go in a circle, or on for too long, is cut short."""
 
     def __init__(self) -> None:

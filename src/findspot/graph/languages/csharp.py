@@ -1,0 +1,16 @@
+"""C#: namespaces of many files, names shared by the project, attributes without their ending."""
+
+from __future__ import annotations
+
+from findspot.graph.languages.language import Language
+
+
+class CSharp(Language):
+    """C#."""
+
+    family = "csharp"
+    shares = "project"
+    bare_members = True
+    imports_packages = True
+    imports_whole_packages = True
+    attribute_suffix = "Attribute"

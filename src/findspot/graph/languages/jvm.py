@@ -1,0 +1,23 @@
+"""Java and Kotlin: packages of many files, members without `this`, companion objects."""
+
+from __future__ import annotations
+
+from findspot.graph.languages.language import Language
+
+
+class Java(Language):
+    """Java."""
+
+    family = "jvm"
+    shares = "package"
+    bare_members = True
+    imports_packages = True
+    imports_whole_packages = True
+    companions = True
+
+
+class Kotlin(Java):
+    """Kotlin, with extension functions."""
+
+    satellites = True
+    extension_functions = True

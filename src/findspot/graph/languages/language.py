@@ -1,0 +1,111 @@
+"""What the graph asks of a language: how names are found, and which files a module is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from findspot.core.facts import ImportFact
+
+if TYPE_CHECKING:
+    from findspot.graph.sources import Sources, SourceView
+
+
+class ModuleFinder:
+    """Finds the files of the project that a module is, in one generation of the index."""
+
+    def __init__(self, sources: Sources) -> None:
+        self.sources = sources
+        self.paths = sources.files.by_path
+
+    def files(self, path: str, module: str) -> Iterator[str]:
+        """Yield the paths of a module as the file at `path` names it."""
+        yield from ()
+
+    def folder(self, view: SourceView, fact: ImportFact) -> str | None:
+        """Return the folder that a module without a file of its own is."""
+        return None
+
+    def inner_module(self, fact: ImportFact) -> str | None:
+        """Return the module that an import may name as a member of a folder."""
+        return None
+
+    def submodule(self, path: str, name: str) -> str | None:
+        """Return the file of a module inside of the package that `path` is the file of."""
+        return None
+
+    def member(self, folder: str, name: str) -> tuple[str | None, str | None]:
+        """Return the file, or else the folder, that a name of a folder is."""
+        return None, None
+
+    def first(self, stem: str, ends: tuple[str, ...]) -> Iterator[str]:
+        """Yield the first file of the project that a stem and one of the endings make."""
+        for end in ends:
+            if stem + end in self.paths:
+                yield stem + end
+                return
+
+
+class Language:
+    """One language of the graph. Languages of one family see each other's definitions."""
+
+    family = ""
+    finder: type[ModuleFinder] = ModuleFinder
+
+    shares = "file"
+    """Whose top-level names are visible without import: of the `file`, `folder`, `package` or `project`."""
+    imports_packages = False
+    """Whether imports name packages rather than files."""
+    imports_whole_packages = False
+    """Whether an import may bring in a package of several files."""
+    folders_are_packages = False
+    """Whether the files of a folder share their names with whoever imports the folder."""
+    exports_default = False
+    """Whether a module exports something as a whole, and members of it are members of the module."""
+
+    constructors: frozenset[str] = frozenset()
+    """What constructors are called, besides the name of their type."""
+    own_type_names = frozenset({"cls", "Self", "static", "class"})
+    """What the code of a type calls the type itself."""
+    attribute_suffix = ""
+    """What the name of an annotation may leave out."""
+
+    bare_members = False
+    """Whether a method names members of its type without `this`."""
+    satellites = False
+    """Whether members of a type may be written outside of it."""
+    defined_outside = False
+    """Whether members that a type declares are mostly defined outside of it."""
+    companions = False
+    """Whether a type has a companion object with further members."""
+    extension_functions = False
+    """Whether a function can be called as a member of a type that does not define it."""
+    structural_interfaces = False
+    """Whether a type conforms to an interface by having its methods."""
+
+    calls_bare = False
+    """Whether naming a function calls it."""
+    class_scope = False
+    """Whether code directly in a class sees the names of the class."""
+    last_definition_wins = False
+    """Whether a later definition of a name replaces an earlier one."""
+    functions_are_types = False
+    """Whether a function whose prototype has methods is a type."""
+    functions_make_types = False
+    """Whether a name that should be a type may be a function that makes one."""
+    objects_are_types = False
+    """Whether an object with functions of its own is treated like a type."""
+    titled_tests = False
+    """Whether tests have titles, which no code can refer to."""
+    super_is_callable = True
+    """Whether `super()` itself calls something."""
+    super_calls_same_method = False
+    """Whether `super` alone calls the method of the same name in the supertype."""
+    new_makes_instances = False
+    """Whether the member `new` of a type makes an instance."""
+    fixtures = False
+    """Whether parameters of tests may ask for fixtures."""
+
+    def module_roots(self, name: str) -> bool:
+        """Return whether a bare name is a module of the project's own tree, as `crate` in Rust."""
+        return False
