@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from findspot.chunk.lines import SourceLines
+from findspot.text.passage import LONG_LINE_CHARS
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -14,8 +15,8 @@ if TYPE_CHECKING:
 TARGET_CHARS = 1_000
 """What a chunk aims at: a screen of code, and within what small models read whole."""
 
-MAX_CHARS = 2_000
-"""No chunk of several lines is larger."""
+MAX_CHARS = LONG_LINE_CHARS
+"""No chunk is larger; a line that is longer is cut into several."""
 
 MAX_VISITED = 20_000
 """Nodes looked at for one cut; past that the rest is cut between lines."""

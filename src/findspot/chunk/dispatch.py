@@ -5,10 +5,18 @@ from __future__ import annotations
 import re
 
 from findspot.chunk.code import chunk_code
+from findspot.chunk.cuts import MAX_CHARS
 from findspot.chunk.data import chunk_data
 from findspot.chunk.draft import Draft, Split
 from findspot.chunk.grammars import READ_BYTES, grammar_for
 from findspot.chunk.lines import SourceLines, span_of
+from findspot.chunk.longlines import (
+    CODE_SEPARATORS,
+    PIECE_CHARS,
+    PROSE_SEPARATORS,
+    LineLimits,
+    cut_long_lines,
+)
 from findspot.chunk.markdown import chunk_prose
 from findspot.chunk.notebook import chunk_notebook
 from findspot.chunk.plain import CODE_WINDOW, DOCS_WINDOW, chunk_characters, chunk_plain
@@ -37,7 +45,8 @@ def chunk_file(file: SourceFile, text: str, strategy: str = SYNTAX) -> ChunkedFi
     if lines.trim(0, len(lines) - 1) is None:
         return ChunkedFile(())
     split = _split(file, lines, strategy)
-    kept, skip = _limited(file, split.drafts, lines)
+    drafts = cut_long_lines(split.drafts, lines, _line_limits(file, strategy))
+    kept, skip = _limited(file, drafts, lines)
     default = _chunk_type(file)
     shared = file_tags(file, lines)
     chunks = (_chunk(file, draft, lines, default, shared) for draft in kept)
@@ -53,6 +62,16 @@ def _split(file: SourceFile, lines: SourceLines, strategy: str) -> Split:
     except Exception:  # noqa: BLE001  a file is never lost to a parser: invariant 3
         split = None
     return split or Split(chunk_plain(lines))
+
+
+def _line_limits(file: SourceFile, strategy: str) -> LineLimits:
+    """Return when lines of a file are cut, and where: S0's sizes and separators for its own splitter."""
+    is_docs = file.corpus is Corpus.DOCS or row(file.language).docs
+    separators = PROSE_SEPARATORS if is_docs else CODE_SEPARATORS
+    if strategy == CHARACTER:
+        size, _ = DOCS_WINDOW if file.corpus is Corpus.DOCS else CODE_WINDOW
+        return LineLimits(size, size, separators)
+    return LineLimits(MAX_CHARS, PIECE_CHARS, separators)
 
 
 def split_by_language(file: SourceFile, lines: SourceLines) -> Split | None:
@@ -73,7 +92,7 @@ def split_by_language(file: SourceFile, lines: SourceLines) -> Split | None:
 
 
 def _is_one_blob(lines: SourceLines) -> bool:
-    """Whether a text has too few lines for its size to be worth a parse: chunks are lines."""
+    """Whether a text has too few lines for its size to be worth a parse: its lines are cut anyway."""
     return len(lines.text) > READ_BYTES and len(lines.text) > BLOB_LINE_CHARS * len(lines)
 
 
@@ -84,7 +103,8 @@ def _limited(file: SourceFile, drafts: list[Draft], lines: SourceLines) -> tuple
     outlines = [draft for draft in drafts if draft.text is not None]
     kept = drafts[: MAX_CHUNKS - len(outlines)]
     left = len(lines) - 1 - kept[-1].last
-    detail = f"more than {MAX_CHUNKS:,} chunks: the last {left:,} of {len(lines):,} lines were left out"
+    what = f"the last {left:,} of {len(lines):,} lines were" if left else "the end of the last line was"
+    detail = f"more than {MAX_CHUNKS:,} chunks: {what} left out"
     return [*kept, *outlines], Skip(file.path, SkipReason.CHUNK_LIMIT, detail)
 
 
@@ -98,14 +118,16 @@ def _chunk_type(file: SourceFile) -> ChunkType:
 def _chunk(
     file: SourceFile, draft: Draft, lines: SourceLines, default: ChunkType, shared: tuple[str, ...]
 ) -> Chunk | None:
-    """A chunk without blank edges; None for a draft of blank lines."""
+    """A chunk without blank edges; None for a draft of nothing but blanks."""
     rows = lines.trim(draft.first, draft.last)
     if rows is None:
         return None
     is_docs = default is ChunkType.DOCUMENTATION
     chunk_type = default if is_docs else draft.chunk_type or default
     language = draft.language or file.language
-    text = lines.slice(*rows) if draft.text is None else draft.text
+    text = draft.text or lines.slice(*rows, draft.start_column, draft.end_column)
+    if text.isspace():  # a long line may hold a run of blanks that fills a piece
+        return None
     return Chunk(
         path=file.path,
         span=span_of(*rows),

@@ -24,6 +24,10 @@ class Draft:
     language: str | None = None
     text: str | None = None
     """Generated text, of outlines only; everything else is the file's own lines."""
+    start_column: int = 0
+    """Where the text begins in its first row; more than 0 only in later pieces of one long line."""
+    end_column: int | None = None
+    """Where the text ends in its last row, for pieces of a long line; None for the row's end."""
 
 
 @dataclass(frozen=True, slots=True)

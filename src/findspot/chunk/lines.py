@@ -28,12 +28,16 @@ class SourceLines:
     def __len__(self) -> int:
         return len(self.lines)
 
-    def slice(self, first: int, last: int) -> str:
-        """The text of rows `first..last`, 0-based and inclusive, without the final newline."""
-        return self.text[self.starts[first] : self.starts[last + 1] - 1]
+    def slice(self, first: int, last: int, start_column: int = 0, end_column: int | None = None) -> str:
+        """The text of rows `first..last`, 0-based and inclusive, without the final newline.
+
+        It begins at a column of the first row, and ends before one of the last.
+        """
+        end = self.starts[last + 1] - 1 if end_column is None else self.starts[last] + end_column
+        return self.text[self.starts[first] + start_column : end]
 
     def of(self, span: Span) -> str:
-        """The text of a span: what every chunk's text is."""
+        """The text of a span: what every chunk's text is, unless it is a piece of a long line."""
         return self.slice(span.start - 1, span.end - 1)
 
     def size(self, first: int, last: int) -> int:

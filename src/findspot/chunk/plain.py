@@ -31,8 +31,8 @@ def paragraphs(first: int, last: int, lines: SourceLines) -> list[Rows]:
 def chunk_characters(lines: SourceLines, size: int, overlap: int) -> list[Draft]:
     """The recursive character splitter: paragraphs, else lines, in overlapping windows.
 
-    Its finer separators (sentence, word, character) would cut lines; a window ends where
-    a line does, so that text and line numbers agree.
+    Its finer separators (sentence, word, character) cut the lines that are larger than a window by
+    themselves: see `longlines`. Other windows end where a line does, and repeat whole lines.
     """
     units: list[Rows] = []
     for first, last in paragraphs(0, len(lines) - 1, lines):

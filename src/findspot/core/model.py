@@ -190,6 +190,8 @@ class Hit:
     why: dict[str, float] | None = None
     focus: int | None = None
     """The line that matches best; what a shortened text keeps."""
+    focus_column: int = 0
+    """Where the best passage begins in that line, if it is long."""
 
     @property
     def relevance_percent(self) -> int:

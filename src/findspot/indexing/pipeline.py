@@ -35,7 +35,7 @@ from findspot.store.writer import Writer
 
 _log = get_logger("indexing")
 
-PIPELINE_REVISION = "3"
+PIPELINE_REVISION = "4"
 """Raised when the same file would give other chunks: an index of another revision is redone."""
 
 WAIT_S = 1.0

@@ -46,7 +46,7 @@ class Ground:
         return Citation(path, line, self._lines[path].get(line, "").strip()[:_LINE_CHARS])
 
     def _numbered(self, path: str) -> Iterator[tuple[int, str]]:
-        for chunk in self.snapshot.chunks_of(path):
+        for chunk in reversed(self.snapshot.chunks_of(path)):  # of a long line the first piece counts
             if chunk.kind != "outline":  # which is generated, and has no lines of the file's
                 yield from enumerate(chunk.text.split("\n"), chunk.start_line)
 

@@ -24,11 +24,10 @@ def summarised(found: Findings, model: LanguageModel | None) -> Findings:
     if model is None or not found.nodes:
         return found
     try:
-        answer, made_by = ask(model, _TASK, _data(found), _ANSWER_TOKENS)
-        summary = clipped(answer.get("summary"), _SUMMARY_CHARS)
+        summary = clipped(ask(model, _TASK, _data(found), _ANSWER_TOKENS).get("summary"), _SUMMARY_CHARS)
         if not summary:
             raise LanguageModelError(f"{model.name}: its answer has no summary")
-        return replace(found, summary=summary, made_by=made_by)
+        return replace(found, summary=summary, made_by=model.name)
     except LanguageModelError as error:
         said = f"{error.user_message}. The summary is told from the graph instead."
         return replace(found, warning=" ".join(filter(None, (found.warning, said))))

@@ -41,7 +41,7 @@ def synthesize_by_model(model: LanguageModel, query: str, hits: Sequence[Hit]) -
         f"[{number}] {hit.path}:{hit.span.start}-{hit.span.end}\n{_excerpt(hit)}"
         for number, hit in enumerate(read, 1)
     )
-    answer, made_by = ask(model, _TASK, f"Question: {query[:_QUERY_CHARS]}\n\n{passages}", _ANSWER_TOKENS)
+    answer = ask(model, _TASK, f"Question: {query[:_QUERY_CHARS]}\n\n{passages}", _ANSWER_TOKENS)
     summary = clipped(answer.get("summary"), _SUMMARY_CHARS)
     if not summary:
         raise LanguageModelError(f"{model.name}: its answer has no summary")
@@ -51,7 +51,7 @@ def synthesize_by_model(model: LanguageModel, query: str, hits: Sequence[Hit]) -
         tuple(reference_to(hit) for hit in _named(answer.get("references"), read)),
         _share(answer.get("confidence")),
         clipped_list(answer.get("followUps"), MOST_FOLLOW_UPS, _LINE_CHARS),
-        made_by,
+        model.name,
     )
 
 
@@ -118,7 +118,7 @@ def _follow_ups(hits: Sequence[Hit]) -> Iterator[str]:
 
 
 def _excerpt(hit: Hit) -> str:
-    return shorten(hit.text, _line(hit) - hit.span.start, _PASSAGE_CHARS)
+    return shorten(hit.text, _line(hit) - hit.span.start, _PASSAGE_CHARS, hit.focus_column)
 
 
 def _named(numbers: object, read: Sequence[Hit]) -> list[Hit]:

@@ -10,7 +10,7 @@ from findspot.rank.calibrate import Evidence, calibrated, coverage
 from findspot.rank.signals import Candidate
 from findspot.store.records import StoredChunk, StoredFile
 from findspot.store.snapshot import Snapshot
-from findspot.text.snippet import best_line
+from findspot.text.snippet import PASSAGE_CHARS, best_column, best_line
 from findspot.text.tokens import tokens
 
 MAX_MERGED_CHUNKS = 3
@@ -81,10 +81,18 @@ def _merged(one: Passage, other: Passage) -> Passage:
 
 
 def joined(chunks: Sequence[StoredChunk]) -> str:
-    """The exact lines of neighbouring chunks; only blank lines can stand between two of them."""
+    """The exact lines of neighbouring chunks; only blank lines can stand between two of them.
+
+    A chunk that ends on the line on which the one before it ends is the next piece of that line.
+    """
     lines: list[str] = []
+    end = 0
     for chunk in chunks:
         start = chunks[0].start_line + len(lines)
+        if chunk.end_line == end:
+            lines[-1] += chunk.text
+            continue
+        end = chunk.end_line
         lines.extend([""] * (chunk.start_line - start))
         lines.extend(chunk.text.split("\n")[max(0, start - chunk.start_line) :])
     return "\n".join(lines)
@@ -122,10 +130,13 @@ def to_hits(
 
 def _hit(chunks: Sequence[StoredChunk], leader: int, score: float, weights: Mapping[str, float]) -> Hit:
     main = next(chunk for chunk in chunks if chunk.number == leader)
+    text = joined(chunks)
+    focus = main.start_line + best_line(main.text, weights)
+    line = text.split("\n")[focus - chunks[0].start_line]
     return Hit(
         path=main.path,
         span=Span(chunks[0].start_line, chunks[-1].end_line),
-        text=joined(chunks),
+        text=text,
         score=score,
         kind=main.kind,
         language=main.language,
@@ -133,5 +144,6 @@ def _hit(chunks: Sequence[StoredChunk], leader: int, score: float, weights: Mapp
         signature=main.signature,
         breadcrumb=main.breadcrumb,
         doc_comment=main.doc_comment,
-        focus=main.start_line + best_line(main.text, weights),
+        focus=focus,
+        focus_column=best_column(line, weights) if len(line) > PASSAGE_CHARS else 0,
     )

@@ -59,9 +59,23 @@ def fit(hits: Sequence[Hit], max_tokens: int, render: Render, *, shows_text: boo
     for form in (snippet, signature_only) if shows_text else ():
         short = [form(hit) for hit in hits]
         if fits(short):
-            return _grown(hits, _mixed(kept, short, fits), fits)
+            return _grown(hits, _led(hits, _mixed(kept, short, fits), fits), fits)
         kept = short
-    return _grown(hits, kept[: _most(len(kept), lambda count: fits(kept[:count]))], fits)
+    kept = kept[: _most(len(kept), lambda count: fits(kept[:count]))]
+    return _grown(hits, _led(hits, kept, fits) if shows_text else kept, fits)
+
+
+def _led(hits: Sequence[Hit], kept: list[Hit], fits: Fits) -> list[Hit]:
+    """The results with the passage of the first one: the last drop out before that does."""
+    for max_chars in (SNIPPET_CHARS, SNIPPET_CHARS // 2):
+        first = snippet(hits[0], max_chars)
+        if not kept or len(kept[0].text) >= len(first.text):
+            return kept
+        rest = kept[1:]
+        count = _most(len(rest) + 1, lambda count: fits([first, *rest[:count]]))  # noqa: B023
+        if fits([first, *rest[:count]]):
+            return [first, *rest[:count]]
+    return kept
 
 
 def _mixed(longer: list[Hit], shorter: list[Hit], fits: Fits) -> list[Hit]:
@@ -99,14 +113,25 @@ def _fitted(hits: Sequence[Hit], kept: Sequence[Hit]) -> Fitted:
     return Fitted(tuple(kept), shortened, len(hits) - len(kept))
 
 
-def snippet(hit: Hit) -> Hit:
+def snippet(hit: Hit, max_chars: int = SNIPPET_CHARS) -> Hit:
     """The first line and the lines around the one that matches best."""
-    focus = (hit.focus or hit.span.start) - hit.span.start
-    text = shorten(hit.text, focus, SNIPPET_CHARS)
+    text = shorten(hit.text, _focus(hit), max_chars, hit.focus_column)
     return hit if text == hit.text else replace(hit, text=text)
 
 
 def signature_only(hit: Hit) -> Hit:
-    """Just enough to know what is there."""
-    line = hit.signature or next((line for line in hit.text.split("\n") if line.strip()), "")
+    """Just enough to know what is there: the signature, or the line that matches best."""
+    line = hit.signature or _best_line(hit)
     return replace(hit, text=line.strip()[:SIGNATURE_CHARS], doc_comment=None, why=None)
+
+
+def _focus(hit: Hit) -> int:
+    return (hit.focus or hit.span.start) - hit.span.start
+
+
+def _best_line(hit: Hit) -> str:
+    lines = hit.text.split("\n")
+    focus = _focus(hit)
+    if 0 <= focus < len(lines) and lines[focus].strip():
+        return shorten(lines[focus], 0, SIGNATURE_CHARS, hit.focus_column)
+    return next((line for line in lines if line.strip()), "")

@@ -14,6 +14,7 @@ from findspot.core.roots import Roots
 from findspot.discover.content import readable_text
 from findspot.discover.reading import read_file
 from findspot.store.records import StoredFile
+from findspot.text.passage import LONG_LINE_CHARS, holds
 
 _MIN_ANCHOR_CHARS = 4
 """A line shorter than this, such as a bracket, does not tell a place."""
@@ -113,7 +114,7 @@ def located(hit: Hit, lines: list[str]) -> Hit | None:
     """The hit where its text, or at least its best line, is now; None when neither is there."""
     before = hit.text.split("\n")
     size, first = len(before), hit.span.start - 1
-    same = [at for at in _places(lines, before[0]) if lines[at : at + size] == before]
+    same = [at for at in _places(lines, before[0]) if holds(lines, Span(at + 1, at + size), hit.text)]
     if same:
         return _moved(hit, min(same, key=lambda at: abs(at - first)), lines, size)
     offset = (hit.focus - hit.span.start) if hit.focus else 0
@@ -136,11 +137,19 @@ def _at_its_place(hit: Hit, lines: list[str] | Skip | None) -> Hit | None:
 
 
 def _places(lines: list[str], line: str) -> list[int]:
-    return [at for at, other in enumerate(lines) if other == line]
+    """The lines that are this one, or hold it as a piece where they are long."""
+    return [at for at, other in enumerate(lines) if other == line or (_is_long(other) and line in other)]
+
+
+def _is_long(line: str) -> bool:
+    return len(line) > LONG_LINE_CHARS
 
 
 def _moved(hit: Hit, at: int, lines: list[str], size: int) -> Hit:
     text = lines[at : at + size]
+    piece = hit.text.rpartition("\n")[2]
+    if len(text) == size and _is_long(text[-1]) and piece in text[-1]:
+        text[-1] = piece
     by = at + 1 - hit.span.start
     return replace(
         hit,

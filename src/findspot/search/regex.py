@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator, Sequence
 from itertools import groupby, islice
 from pathlib import Path
+from typing import NamedTuple
 
 from findspot.core.errors import InvalidArgumentError
 from findspot.core.model import Hit, Query, Results, Span
@@ -32,14 +33,20 @@ _PATHS_A_RUN = 500
 
 _OPTIONS = (
     "--no-config", "--no-ignore", "--hidden", "--no-messages", "--color=never",
-    "--with-filename", "--no-heading", "--line-number", "--null",
+    "--with-filename", "--no-heading", "--line-number", "--column", "--null",
     "--text", "--crlf",  # the index has decided what is text, and `$` means the end of a line
     "--threads=1",  # files in the order given, so that stopping early always stops at the same place
     *SIZE_LIMITS,
 )  # fmt: skip
 
-Line = tuple[str, int, str]
-"""A path, a line's number, and the line."""
+
+class Line(NamedTuple):
+    """A matching line, and the column of its first match."""
+
+    path: str
+    number: int
+    text: str
+    column: int
 
 
 def search_regex(snapshot: Snapshot, root: Path | Roots, query: Query) -> Results:
@@ -56,7 +63,7 @@ def search_regex(snapshot: Snapshot, root: Path | Roots, query: Query) -> Result
     hits: list[Hit] = []
     for path, lines in groupby(found, key=lambda line: line[0]):
         if _is_inside(root, path):
-            hits.extend(_hits(snapshot, path, {number: text for _, number, text in lines}))
+            hits.extend(_hits(snapshot, path, list(lines)))
     return Results(
         query=query.text,
         mode=query.mode,
@@ -77,9 +84,9 @@ def _matching_lines(roots: Roots, pattern: str, paths: Sequence[str]) -> Iterato
             part = [f"./{path.removeprefix(prefix)}" for path in listed[first : first + _PATHS_A_RUN]]
             for output in _ripgrep(folder, [f"--regexp={pattern}", "--", *part], deadline, pattern):
                 path, _, rest = output.partition(b"\0")
-                number, _, text = rest.partition(b":")
+                number, column, text = rest.split(b":", 2)
                 inside = os.fsdecode(path).removeprefix("./")
-                yield prefix + inside, int(number), _decoded(text.rstrip(b"\r\n"))
+                yield _line(prefix + inside, int(number), text.rstrip(b"\r\n"), int(column) - 1)
 
 
 def _ripgrep(root: Path, arguments: Sequence[str], deadline: float, pattern: str) -> Iterator[bytes]:
@@ -118,12 +125,12 @@ def _ripgrep(root: Path, arguments: Sequence[str], deadline: float, pattern: str
         raise refusal(pattern, complaint.decode("utf-8", "replace"))
 
 
-def _decoded(line: bytes) -> str:
-    """As the indexed text was read: UTF-8, else Latin-1."""
+def _line(path: str, number: int, line: bytes, at: int) -> Line:
+    """A line decoded as the indexed text was read: UTF-8, else Latin-1; `at` is a byte of it."""
     try:
-        return line.decode("utf-8")
+        return Line(path, number, line.decode("utf-8"), len(line[:at].decode("utf-8")))
     except UnicodeDecodeError:
-        return line.decode("latin-1")
+        return Line(path, number, line.decode("latin-1"), at)
 
 
 def _regular(root: Roots, paths: Sequence[str]) -> list[str]:
@@ -153,19 +160,38 @@ def _is_inside(roots: Roots, path: str) -> bool:
     return os.path.realpath(folder / inside) == (os.path.join(real, inside) if inside else real)  # noqa: PTH118
 
 
-def _hits(snapshot: Snapshot, path: str, lines: dict[int, str]) -> list[Hit]:
+def _hits(snapshot: Snapshot, path: str, lines: Sequence[Line]) -> list[Hit]:
     """The chunks around the matching lines; a line that the index does not know stands alone."""
     chunks = [chunk for chunk in snapshot.chunks_of(path) if chunk.kind != "outline"]
-    hits: dict[tuple[int, int], Hit] = {}
-    for number, line in lines.items():
-        chunk = next((c for c in chunks if c.start_line <= number <= c.end_line), None)
-        fresh = chunk and chunk.text.split("\n")[number - chunk.start_line].rstrip("\r") == line
-        hit = _chunk_hit(chunk, number) if chunk and fresh else _line_hit(path, number, line)
-        hits.setdefault((hit.span.start, hit.span.end), hit)
+    hits: dict[int, Hit] = {}
+    for line in lines:
+        held = _holding(chunks, line)
+        number, hit = (held[0].number, _chunk_hit(*held, line.number)) if held else (-line.number, None)
+        hits.setdefault(number, hit or _line_hit(line))
     return list(hits.values())
 
 
-def _chunk_hit(chunk: StoredChunk, focus: int) -> Hit:
+def _holding(chunks: Sequence[StoredChunk], line: Line) -> tuple[StoredChunk, int] | None:
+    """The chunk that holds the match, and its column there; None if the index has another line.
+
+    Of a line that was cut, it is the piece in which the match begins.
+    """
+    around = [chunk for chunk in chunks if chunk.start_line <= line.number <= chunk.end_line]
+    pieces = [chunk for chunk in around if chunk.end_line == around[0].end_line]
+    if not pieces:
+        return None
+    texts = [chunk.text.split("\n")[line.number - chunk.start_line] for chunk in pieces]
+    if "".join(texts).rstrip("\r") != line.text:
+        return None
+    column = line.column
+    for chunk, text in zip(pieces[:-1], texts, strict=False):
+        if column < len(text):
+            return chunk, column
+        column -= len(text)
+    return pieces[-1], column
+
+
+def _chunk_hit(chunk: StoredChunk, column: int, focus: int) -> Hit:
     return Hit(
         path=chunk.path,
         span=Span(chunk.start_line, chunk.end_line),
@@ -178,8 +204,18 @@ def _chunk_hit(chunk: StoredChunk, focus: int) -> Hit:
         breadcrumb=chunk.breadcrumb,
         doc_comment=chunk.doc_comment,
         focus=focus,
+        focus_column=column,
     )
 
 
-def _line_hit(path: str, number: int, line: str) -> Hit:
-    return Hit(path, Span(number, number), line, 1.0, "line", "text", focus=number)
+def _line_hit(line: Line) -> Hit:
+    return Hit(
+        line.path,
+        Span(line.number, line.number),
+        line.text,
+        1.0,
+        "line",
+        "text",
+        focus=line.number,
+        focus_column=line.column,
+    )

@@ -1,12 +1,16 @@
-"""The lines of a text that matter most to a query."""
+"""The lines of a text that matter most to a query, and of a long line the passage."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections import Counter, deque
+from collections.abc import Collection, Mapping, Sequence
 
-from findspot.text.tokens import tokens
+from findspot.text.tokens import placed_tokens, tokens
 
 CUT_MARK = "…"
+
+PASSAGE_CHARS = 300
+"""How near to each other words must stand to speak of one thing: two or three sentences."""
 
 
 def best_line(text: str, terms: Collection[str]) -> int:
@@ -16,18 +20,41 @@ def best_line(text: str, terms: Collection[str]) -> int:
     return counts.index(max(counts)) if counts else 0
 
 
-def shorten(text: str, focus: int, max_chars: int) -> str:
+def best_column(line: str, weights: Mapping[str, float]) -> int:
+    """Return where the passage of a long line begins that holds the most of the terms; 0 if none does."""
+    best, column = 0.0, 0
+    window: deque[tuple[int, tuple[str, ...]]] = deque()
+    counts: Counter[str] = Counter()
+    worth = 0.0
+    for at, found in placed_tokens(line):
+        wanted = tuple(token for token in found if token in weights)
+        if not wanted:
+            continue
+        window.append((at, wanted))
+        for token in wanted:
+            worth += weights[token] if not counts[token] else 0.0
+            counts[token] += 1
+        while at - window[0][0] > PASSAGE_CHARS:
+            for token in window.popleft()[1]:
+                counts[token] -= 1
+                worth -= weights[token] if not counts[token] else 0.0
+        if worth > best + 1e-9:
+            best, column = worth, window[0][0]
+    return column
+
+
+def shorten(text: str, focus: int, max_chars: int, column: int = 0) -> str:
     """At most `max_chars` of whole lines: the first line, and the lines around the focus.
 
     The first line (the signature) is kept where it fits, with a mark for the lines between. Only a
-    line that is too long by itself is cut.
+    line that is too long by itself is cut: to the passage around `column`.
     """
     if len(text) <= max_chars:
         return text
     lines = text.split("\n")
     focus = min(max(focus, 0), len(lines) - 1)
     if len(lines[focus]) > max_chars:
-        return lines[focus][: max(0, max_chars - len(CUT_MARK))] + CUT_MARK
+        return _passage(lines[focus], column, max_chars)
     head = f"{lines[0]}\n{CUT_MARK}\n"
     if len(head) + len(lines[focus]) > max_chars:
         head = ""
@@ -36,6 +63,26 @@ def shorten(text: str, focus: int, max_chars: int) -> str:
     if first == 0:
         return body
     return f"{lines[0]}\n{body}" if first == 1 and head else head + body
+
+
+def _passage(line: str, column: int, max_chars: int) -> str:
+    """At most `max_chars` of a line that is longer, from the sentence or word of `column` on."""
+    room = max(0, max_chars - len(CUT_MARK))
+    if column <= room // 2 or room <= len(CUT_MARK):
+        return line[:room] + CUT_MARK
+    room = max(0, room - len(CUT_MARK))
+    start = max(0, min(_beginning(line, column, room // 3), len(line) - room))
+    end = CUT_MARK if start + room < len(line) else ""
+    return CUT_MARK + line[start : start + room + (0 if end else len(CUT_MARK))] + end
+
+
+def _beginning(line: str, column: int, most: int) -> int:
+    """Where the sentence of a column begins, if it is no more than `most` before it, else a word."""
+    for separator in (". ", "。", " "):
+        at = line.rfind(separator, max(0, column - most), column)
+        if at >= 0:
+            return at + len(separator)
+    return column
 
 
 def _around(lines: Sequence[str], focus: int, max_chars: int) -> tuple[int, int]:

@@ -7,6 +7,7 @@ static model all read text through it, so that they agree on what a word is.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 from itertools import chain
 
@@ -60,6 +61,12 @@ def word_tokens(word: str) -> tuple[str, ...]:
     if stems == [whole]:
         return (whole,)
     return (whole, *stems)
+
+
+def placed_tokens(text: str) -> Iterator[tuple[int, tuple[str, ...]]]:
+    """Yield where each word of a text begins, with its tokens."""
+    for word in _WORD.finditer(text):
+        yield word.start(), word_tokens(word.group())
 
 
 def tokens(text: str) -> list[str]:

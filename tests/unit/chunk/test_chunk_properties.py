@@ -12,10 +12,14 @@ from findspot.chunk.dispatch import CHARACTER, MAX_CHUNKS, SYNTAX, chunk_file, s
 from findspot.chunk.lines import SourceLines
 from findspot.core.languages import LANGUAGES, language_of, row
 from findspot.core.model import ChunkedFile, ChunkType, Corpus, SkipReason, SourceFile
+from findspot.text.passage import LONG_LINE_CHARS, holds
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "languages"
 SOURCES = {language_of(path.name): path.read_text("utf-8") for path in sorted(FIXTURES.iterdir())}
 NAMES = [language.name for language in LANGUAGES]
+
+DOCS_CHARS = 8_000
+CODE_CHARS = {SYNTAX: 2_000, CHARACTER: 4_000}
 
 ODD = [
     "\x00",
@@ -40,6 +44,17 @@ def chunk(language: str, text: str, strategy: str = SYNTAX, path: str = "src/sam
     return chunk_file(SourceFile(path, corpus, language, len(text), 0), text, strategy)
 
 
+def check_long_lines(lines: list[str], result: ChunkedFile) -> None:
+    """Assert that the pieces of a long line, in order, are that line; blanks may be left out."""
+    pieces: dict[int, str] = {}
+    for piece in result.chunks:
+        if piece.chunk_type is not ChunkType.SYMBOLS and len(lines[piece.span.end - 1]) > LONG_LINE_CHARS:
+            pieces[piece.span.end] = pieces.get(piece.span.end, "") + piece.text.rpartition("\n")[2]
+    for number, text in pieces.items():
+        if result.skip is None:
+            assert text.split() == lines[number - 1].split()
+
+
 def check(language: str, text: str, strategy: str = SYNTAX) -> ChunkedFile:
     """Assert the invariants that have no exception, and that no splitter had to be rescued."""
     if strategy == SYNTAX and text.strip():
@@ -47,16 +62,21 @@ def check(language: str, text: str, strategy: str = SYNTAX) -> ChunkedFile:
     result = chunk(language, text, strategy)
     lines = text.split("\n")
     covered: set[int] = set()
+    previous = 0
     for piece in result.chunks:
         if piece.chunk_type is ChunkType.SYMBOLS:
             continue
         first, last = piece.span.start, piece.span.end
         assert 1 <= first <= last <= len(lines)
-        assert piece.text == "\n".join(lines[first - 1 : last])
+        assert holds(lines, piece.span, piece.text)
+        assert len(piece.text) <= (DOCS_CHARS if row(language).docs else CODE_CHARS[strategy])
         assert all(first <= symbol.line <= last for symbol in piece.symbols)
         if strategy == SYNTAX:
-            assert covered.isdisjoint(range(first, last + 1))
+            assert last == previous or covered.isdisjoint(range(first, last + 1))
+        assert last != previous or first == last
+        previous = last
         covered.update(range(first, last + 1))
+    check_long_lines(lines, result)
     if result.skip is None:
         wanted = {number for number, line in enumerate(lines, 1) if line.strip()}
         assert wanted <= covered
@@ -117,9 +137,28 @@ def test_every_language_survives_awkward_files(language: str) -> None:
 
 
 @pytest.mark.parametrize("language", ["python", "javascript", "json", "markdown", "text", "notebook", "c"])
-def test_one_line_of_a_megabyte_is_one_chunk(language: str) -> None:
-    result = check(language, "x = [" + "1, " * 350_000 + "]")
-    assert sum(piece.chunk_type is not ChunkType.SYMBOLS for piece in result.chunks) == 1
+def test_one_line_of_a_megabyte_is_cut(language: str) -> None:
+    text = "x = [" + "1, " * 350_000 + "]"
+    result = check(language, text)
+    assert 500 < len(result.chunks) <= MAX_CHUNKS
+    result = check(language, text, CHARACTER)
+    assert result.skip is None
+
+
+@settings(derandomize=True, deadline=None, max_examples=60)
+@given(
+    st.sampled_from(["python", "json", "markdown", "text", "javascript", "yaml"]),
+    st.lists(
+        st.one_of(
+            st.text(alphabet="ab. (\r", min_size=2_100, max_size=9_000),
+            st.sampled_from(["# A", "", "def f():", "    x = 1", "word " * 60, " " * 5_000, "y" * 4_001]),
+        ),
+        max_size=6,
+    ).map("\n".join),
+    st.sampled_from([SYNTAX, CHARACTER]),
+)
+def test_long_lines_keep_the_invariants(language: str, text: str, strategy: str) -> None:
+    check(language, text, strategy)
 
 
 @pytest.mark.parametrize(

@@ -243,6 +243,16 @@ class TestFit:
         assert signature_only(PLAIN).text == "x"
         assert signature_only(Hit("a", Span(1, 3), "\n\n  y = 1", 1.0, "block", "text")).text == "y = 1"
 
+    def test_the_passage_of_the_first_stays_longer_than_the_last_results(self) -> None:
+        text = "## Refunds\n\n" + "Nothing. " * 150 + "The fact stands here. " + "Nothing. " * 150
+        found = [Hit(f"{n}.md", Span(1, 3), text, 0.9, "section", "markdown", focus=3, focus_column=1350)
+                 for n in range(10)]  # fmt: skip
+        render = lambda kept: "".join(hit.path + hit.text + " " * 150 for hit in kept)  # noqa: E731
+        for most in (800, 400, 150):
+            fitted = fit(found, most, render)
+            assert "The fact stands here." in fitted.hits[0].text
+            assert all("The fact" in hit.text for hit in fitted.hits)
+
     @pytest.mark.parametrize(
         ("fitted", "note"),
         [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from findspot.text.snippet import CUT_MARK, best_line, shorten
+from findspot.text.snippet import CUT_MARK, best_column, best_line, shorten
 
 LINES = [f"line {number} " + "x" * number for number in range(30)]
 TEXT = "\n".join(LINES)
@@ -60,3 +60,23 @@ def test_the_best_line_holds_the_most_terms() -> None:
     assert best_line(text, {"charg": 1.0, "gateway": 1.0}) == 2
     assert best_line(text, {"nothing": 1.0}) == 0
     assert best_line("", {"x": 1.0}) == 0
+
+
+def test_the_best_passage_of_a_long_line_is_shown() -> None:
+    line = "Nothing here. " * 50 + "The charge goes to the gateway. " + "Nothing there. " * 50
+    column = best_column(line, {"charg": 1.0, "gateway": 2.0})
+    assert line[column:].startswith("charge goes to the gateway")
+    short = shorten(line, 0, 100, column)
+    assert short.startswith(f"{CUT_MARK}The charge goes to the gateway. Nothing")
+    assert short.endswith(CUT_MARK)
+    assert len(short) <= 100
+    assert shorten(line, 0, 100, len(line)).endswith("there. ")
+    assert best_column(line, {"absent": 1.0}) == 0
+
+
+@given(st.text(max_size=400), st.integers(0, 500), st.integers(1, 300))
+def test_a_passage_is_a_part_of_its_line(line: str, column: int, max_chars: int) -> None:
+    line = line.replace("\n", " ").replace(CUT_MARK, ".")
+    short = shorten(line, 0, max_chars, column)
+    assert len(short) <= max_chars
+    assert short.strip(CUT_MARK) in line

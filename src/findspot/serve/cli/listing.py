@@ -14,6 +14,7 @@ from findspot.core.model import Hit, Results
 from findspot.serve.cli import output
 from findspot.serve.cli.colours import source_lines
 from findspot.serve.telling import told_lines
+from findspot.text.snippet import shorten
 from findspot.text.stopwords import STOP_WORDS
 from findspot.text.tokens import parts
 
@@ -53,6 +54,8 @@ def _show_hit(hit: Hit, marked: re.Pattern[str] | None, full: bool) -> None:
     start, end = (0, len(lines)) if full else _window(hit, len(lines))
     width = len(str(hit.span.start + end))
     room = None if full else _room(width + 4)
+    if room is not None:
+        lines = with_passage(hit, lines, room)
     for place, shown in enumerate(source_lines(lines[start:end], hit.language, marked, room), start):
         number = output.paint(f"{hit.span.start + place:>{width}}", sys.stdout, dim=True)
         click.echo(f"  {number}  {shown}", color=True)
@@ -67,6 +70,15 @@ def _window(hit: Hit, count: int) -> tuple[int, int]:
     focus = (hit.focus or hit.span.start) - hit.span.start
     start = 0 if focus < SHOWN_LINES else max(0, min(focus - SHOWN_LINES // 2, count - SHOWN_LINES))
     return start, min(count, start + SHOWN_LINES)
+
+
+def with_passage(hit: Hit, lines: Sequence[str], room: int) -> list[str]:
+    """The lines of a hit, the best one cut to its passage if it is long."""
+    focus = (hit.focus or hit.span.start) - hit.span.start
+    return [
+        shorten(line, 0, room, hit.focus_column) if place == focus else line
+        for place, line in enumerate(lines)
+    ]
 
 
 def _room(taken: int) -> int | None:

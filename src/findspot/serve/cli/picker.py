@@ -16,7 +16,7 @@ from findspot.serve.cli import output
 from findspot.serve.cli.colours import source_lines
 from findspot.serve.cli.editor import open_in_editor
 from findspot.serve.cli.keys import ReadKeys, reading_keys
-from findspot.serve.cli.listing import query_words
+from findspot.serve.cli.listing import query_words, with_passage
 
 if TYPE_CHECKING:
     from findspot.project import Project
@@ -102,10 +102,10 @@ class Picker:
     def _text(self, columns: int, rows: int) -> list[str]:
         if self.hit is None or rows < 1:
             return []
-        lines = self.hit.text.split("\n")
+        width = len(str(self.hit.span.end))
+        lines = with_passage(self.hit, self.hit.text.split("\n"), max(1, columns - width - 2))
         focus = (self.hit.focus or self.hit.span.start) - self.hit.span.start
         start = max(0, min(focus - rows // 3, len(lines) - rows))
-        width = len(str(self.hit.span.end))
         shown = source_lines(
             lines[start : start + rows], self.hit.language, query_words(self.query), columns - width - 2
         )

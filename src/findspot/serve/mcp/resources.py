@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from findspot.core.errors import FindspotError
+from findspot.search.answers import joined
 from findspot.serve.mcp.call import Call
 from findspot.serve.mcp.offers import Contents, Place
 from findspot.serve.mcp.projects import find_project
@@ -91,4 +92,6 @@ def _chunk(project: Project, path: str, line: str) -> Contents | None:
         around = [c for c in snapshot.chunks_of(path) if c.start_line <= int(line) <= c.end_line]
     if not around:
         return None
-    return Contents("text/plain", min(around, key=lambda c: c.end_line - c.start_line).text)
+    nearest = min(around, key=lambda c: c.end_line - c.start_line)
+    pieces = [c for c in around if c.end_line == nearest.end_line and c.kind != "outline"]
+    return Contents("text/plain", joined(pieces or [nearest]))

@@ -1,0 +1,44 @@
+"""The specifications' last points: long lines, path search, similar places, hints."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from .conftest import MakeFolder, Serve
+
+FILLER = "The quarterly report describes staffing, travel and the yearly budget of every department. "
+FACT = "A customer may ask for a refund of an annual licence within forty-two days. "
+PARAGRAPH = FILLER * 20 + FACT + FILLER * 20
+LONG_LINE = FILLER * 700 + FACT + FILLER * 700
+QUESTION = "refund of an annual licence"
+
+
+def long_lines(make: MakeFolder) -> Path:
+    others = {f"docs/note{n}.md": f"# Note {n}\n\nRefund desk {n}. {FILLER * 3}\n" for n in range(9)}
+    return make(
+        {
+            ".git/HEAD": "ref: refs/heads/main\n",
+            "docs/guide.md": f"# Guide\n\n## Refunds\n\n{PARAGRAPH}\n",
+            "docs/long.txt": LONG_LINE.replace("annual", "lifetime"),
+            "src/table.py": "".join(f"row{n} = {n}\n" for n in range(200))
+            + f'TABLE = "{"zero one two " * 300}needle_in_line {"three four " * 300}"\n',
+            **others,
+        }
+    )
+
+
+def test_long_lines_are_cut_and_their_best_passage_is_shown(make: MakeFolder, serve: Serve) -> None:
+    """search-mcp B7: a line was one chunk, and its beginning was shown whatever the question was."""
+    pipe = serve(long_lines(make))
+    pipe.values("create_index")
+    for max_tokens in (8_000, 1_000, 400):
+        best = pipe.values("search_docs", query=QUESTION, max_tokens=max_tokens)["results"][0]
+        assert best["path"] == "docs/guide.md"
+        assert "forty-two days" in best["text"]
+        assert len(best["text"]) <= 8_000
+    for max_tokens in (8_000, 1_000):
+        best = pipe.values("search_docs", query="refund of a lifetime licence", max_tokens=max_tokens)
+        assert "lifetime licence within forty-two days" in best["results"][0]["text"]
+    lines = pipe.values("search_code", query="needle_in_l.ne", mode="regex", max_tokens=600)
+    assert "needle_in_line" in lines["results"][0]["text"]
+    assert len(lines["results"][0]["text"]) <= 2_000
