@@ -9,7 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from findspot.core.config import keep_given, load_settings, write_starter
+from findspot.core.config import keep_given, load_settings
+from findspot.core.configfiles import write_starter
 from findspot.core.errors import (
     CancelledError,
     DocsIndexNotFoundError,

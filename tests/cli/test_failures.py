@@ -95,9 +95,9 @@ def test_a_bad_value_is_replaced_with_a_warning(findspot: Program, make_project:
     done = findspot("index", root, "--json")
     assert done.code == 0
     assert done.err.splitlines() == [
-        "warning: .findspot.json: 'embedding.provider' can only be set in your own configuration; ignored",
         "warning: .findspot.json: 'maxFileSize' must be a size such as '500KB' or '2MB'; using the default",
-        "warning: .findspot.json: unknown key 'colour' is ignored",
+        "warning: .findspot.json: an unknown key is ignored",
+        "warning: .findspot.json: 'embedding.provider' can only be set in your own configuration; ignored",
     ]
     assert done.json["status"] == "success"
 

@@ -20,12 +20,12 @@ FILES = {
     "services/api/login.py": "def log_in(user):\n    return check(user)\n",
     "services/api/.gitignore": "secret_plan.py\n",
     "services/api/secret_plan.py": "plan = 1\n",
-    "build/page.js": "export function renderPage() {\n  return 1;\n}\n",
-    "build/node_modules/dep.js": "x = 1;\n",
-    "build/README.md": "# Pages\n\nHow pages are drawn.\n",
+    "web/page.js": "export function renderPage() {\n  return 1;\n}\n",
+    "web/node_modules/dep.js": "x = 1;\n",
+    "web/README.md": "# Pages\n\nHow pages are drawn.\n",
     "elsewhere.py": "def not_in_any_root():\n    return 0\n",
 }
-PATHS = ["api/login.py", "build/README.md", "build/page.js"]
+PATHS = ["api/login.py", "web/README.md", "web/page.js"]
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("FINDSPOT_HOME", str(tmp_path / "home"))
     root = tmp_path / "workspace"
     write_files(root, FILES)
-    configure(root, "services/api", "build")
+    configure(root, "services/api", "web")
     return root
 
 
@@ -50,7 +50,7 @@ def configure(root: Path, *folders: str) -> None:
 
 
 def test_paths_begin_with_the_names_of_the_folders(project: Project) -> None:
-    assert [path for path in project.files()[0] if not path.startswith("build/.")] == [
+    assert [path for path in project.files()[0] if not path.startswith("web/.")] == [
         "api/.gitignore",
         *PATHS,
     ]
@@ -60,7 +60,7 @@ def test_paths_begin_with_the_names_of_the_folders(project: Project) -> None:
 
 def test_patterns_find_lines_in_every_root(project: Project) -> None:
     found = project.search(Query(r"return (check|1)", mode=Mode.REGEX)).hits
-    assert [hit.path for hit in found] == ["api/login.py", "build/page.js"]
+    assert [hit.path for hit in found] == ["api/login.py", "web/page.js"]
     assert project.files("api/**/*.py")[0] == ["api/login.py"]
 
 
@@ -89,9 +89,9 @@ def test_nothing_outside_the_roots_is_read(project: Project, tmp_path: Path) -> 
     (tmp_path / "outside").mkdir()
     (tmp_path / "outside/other.py").write_text("def private():\n    return 'not ours'\n")
     (project.root / "services/api/linked").symlink_to(tmp_path / "outside")
-    (project.root / "build/linked.js").symlink_to(project.root / "elsewhere.py")
+    (project.root / "web/linked.js").symlink_to(project.root / "elsewhere.py")
     project.update()
-    assert {skip.path for skip in project.skipped("symlink")} == {"api/linked", "build/linked.js"}
+    assert {skip.path for skip in project.skipped("symlink")} == {"api/linked", "web/linked.js"}
     for text in ("not ours", "not_in_any_root"):
         assert project.search(Query(text, mode=Mode.REGEX)).hits == ()
 
@@ -109,11 +109,11 @@ def test_other_roots_take_the_place_of_the_old_ones(project: Project, tmp_path: 
 
 
 def test_a_folder_that_is_gone_does_not_empty_the_index(project: Project) -> None:
-    shutil.move(project.root / "build", project.root / "away")
-    with pytest.raises(InvalidArgumentError, match=r"roots: The folder '.*build' is not there"):
+    shutil.move(project.root / "web", project.root / "away")
+    with pytest.raises(InvalidArgumentError, match=r"roots: The folder '.*web' is not there"):
         project.update()
-    shutil.move(project.root / "away", project.root / "build")
-    assert "build/page.js" in project.files()[0]
+    shutil.move(project.root / "away", project.root / "web")
+    assert "web/page.js" in project.files()[0]
 
 
 @pytest.mark.parametrize(
@@ -122,9 +122,12 @@ def test_a_folder_that_is_gone_does_not_empty_the_index(project: Project) -> Non
         (["services/api", "other/api"], "Two folders are named 'api'"),
         (["services", "services/api"], "lie in each other"),
         (["."], None),
-        ([".", "build"], "lie in each other"),
+        ([".", "web"], "lie in each other"),
         (["../elsewhere"], "outside the project"),
         (["/"], "outside the project"),
+        ([".git"], "hard deny list"),
+        (["services/node_modules/x"], "hard deny list"),
+        (["services/.env.d"], "hard deny list"),
     ],
 )
 def test_what_is_refused(workspace: Path, wanted: list[str], said: str | None) -> None:
@@ -137,3 +140,10 @@ def test_what_is_refused(workspace: Path, wanted: list[str], said: str | None) -
         with pytest.raises(InvalidArgumentError, match=said) as refused:
             ask(find_roots)
         assert refused.value.hint
+
+
+def test_the_deny_list_holds_for_the_users_own_roots(project: Project) -> None:
+    """`security 8`: surface 7 says that no setting overrides it."""
+    set_value(project.store.folder / "config.json", "roots", ["web", "../elsewhere/.git"])
+    assert project.roots.folders == (project.root / "services/api", project.root / "web")
+    assert "none on the deny list" in project.settings.warnings[0]

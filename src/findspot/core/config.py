@@ -1,28 +1,34 @@
-"""Configuration: the only reader of environment and config files.
+"""Configuration: the only reader of the environment, and the order of all sources.
 
 From lowest to highest: defaults, the global `config.json`, the project's `.findspot.json` and
-`.cortex/config.yml`, the index's own `config.json`, the environment (`FINDSPOT_MAX_FILE_SIZE=2MB`), flags. An
-invalid value is replaced by its default with a warning that names the key.
+`.cortex/config.yml`, the index's own `config.json`, the environment (`FINDSPOT_MAX_FILE_SIZE=2MB`), flags.
+A value that is not valid is ignored, with a warning that names key and file. The two files that are
+committed with a project set only what `core/keys.py::COMMITTED` allows them. No warning quotes a file's text.
 """
 
 from __future__ import annotations
 
-import json
+import difflib
 import os
 import re
 from collections.abc import Mapping
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from findspot.core.files import make_private_dir, read_json, write_json
-from findspot.core.keys import BY_NAME, KEYS, SECTIONS, InvalidValueError
+from findspot.core.configfiles import (
+    INDEX_FILE,
+    Values,
+    read_cortex_file,
+    read_own_file,
+    read_project_file,
+    set_in_file,
+)
+from findspot.core.errors import InvalidArgumentError
+from findspot.core.keys import BY_NAME, COMMITTED_FILES, CORTEX_FILE, KEYS, PROJECT_FILE, SECTIONS, Key
+from findspot.core.kinds import InvalidValueError
+from findspot.core.roots import find_roots
 from findspot.core.settings import HubSettings, Settings, TerminalSettings
-from findspot.core.yamlfile import read_yaml
-
-PROJECT_FILE = ".findspot.json"
-CORTEX_FILE = ".cortex/config.yml"
-INDEX_FILE = "config.json"
 
 
 def home_folder(environ: Mapping[str, str] = os.environ) -> Path:
@@ -69,109 +75,108 @@ def load_settings(
     environ: Mapping[str, str] = os.environ,
 ) -> Settings:
     """The configuration in force for a project (or, without one, for the machine)."""
-    warnings: list[str] = []
-    home = home_folder(environ)
-    layers = [(str(home / INDEX_FILE), _read_file(home / INDEX_FILE, warnings))]
+    layers = _Layers(home_folder(environ), root)
+    own = layers.home / INDEX_FILE
+    layers.add(str(own), read_own_file(own, layers.warnings))
     if root is not None:
-        project = _read_file(root / PROJECT_FILE, warnings)
-        layers.append((PROJECT_FILE, _without_local_only(project, warnings)))
-        layers.append((CORTEX_FILE, _read_cortex_file(root / CORTEX_FILE, warnings)))
-    if index is not None and index / INDEX_FILE != home / INDEX_FILE:
-        layers.append((str(index / INDEX_FILE), _without_defaults(_read_file(index / INDEX_FILE, warnings))))
-    layers.append(("environment", {k.name: environ[k.variable] for k in KEYS if k.variable in environ}))
-    layers.append(("flags", dict(flags or {})))
-    return _build(home, layers, warnings)
+        layers.add(PROJECT_FILE, read_project_file(root, layers.warnings))
+        layers.add(CORTEX_FILE, read_cortex_file(root, layers.warnings))
+    if index is not None and index / INDEX_FILE != own:
+        layers.add(str(index / INDEX_FILE), read_own_file(index / INDEX_FILE, layers.warnings))
+    layers.add("environment", {key.name: environ[key.variable] for key in KEYS if key.variable in environ})
+    layers.add("flags", dict(flags or {}))
+    return layers.settings()
 
 
-def _build(home: Path, layers: list[tuple[str, dict[str, Any]]], warnings: list[str]) -> Settings:
-    values = {key.name: key.default for key in KEYS}
-    parsed = {key.name: key.parse(key.default) for key in KEYS}
-    sources: dict[str, str] = {}
-    for source, layer in layers:
+class _Layers:
+    """The values of all keys while one source after the other is laid over them."""
+
+    def __init__(self, home: Path, root: Path | None) -> None:
+        self.home = home
+        self.warnings: list[str] = []
+        self._root = root
+        self._values = {key.name: key.default for key in KEYS}
+        self._parsed = {key.name: key.parse(key.default) for key in KEYS}
+        self._sources: dict[str, str] = {}
+
+    def add(self, source: str, layer: Values) -> None:
+        """Lay the values of a source over those before it; what it cannot set becomes a warning."""
         for name, value in layer.items():
-            if name not in BY_NAME:
-                warnings.append(f"{source}: unknown key '{name}' is ignored")
-                continue
-            try:
-                parsed[name] = BY_NAME[name].parse(value)
-                values[name], sources[name] = value, source
-            except InvalidValueError as wanted:
-                parsed[name] = BY_NAME[name].parse(BY_NAME[name].default)
-                values[name] = BY_NAME[name].default
-                sources.pop(name, None)
-                warnings.append(f"{source}: '{name}' must be {wanted}; using the default")
-    sections = {
-        section: kind(**{k.attribute: parsed[k.name] for k in KEYS if k.section == section})
-        for section, kind in SECTIONS.items()
-    }
-    return Settings(home=home, warnings=tuple(warnings), values=values, sources=sources, **sections)
+            key = BY_NAME.get(name)
+            if key is None:
+                self.warnings.append(_unknown(source, name))
+            elif source in COMMITTED_FILES:
+                self._set_committed(source, key, value)
+            else:
+                self._set_own(source, key, value)
 
+    def settings(self) -> Settings:
+        sections = {
+            section: kind(**{k.attribute: self._parsed[k.name] for k in KEYS if k.section == section})
+            for section, kind in SECTIONS.items()
+        }
+        return Settings(
+            home=self.home,
+            warnings=tuple(self.warnings),
+            values=self._values,
+            sources=self._sources,
+            **sections,
+        )
 
-def _read_file(path: Path, warnings: list[str]) -> dict[str, Any]:
-    """A config file as flat keys; `{"embedding": {"provider": …}}` and the dotted form both work."""
-    try:
-        content = read_json(path)
-    except FileNotFoundError:
-        return {}
-    except (OSError, ValueError) as error:
-        warnings.append(f"{path}: cannot be read ({error}); using defaults")
-        return {}
-    if not isinstance(content, dict):
-        warnings.append(f"{path}: must hold a JSON object; using defaults")
-        return {}
-    flat: dict[str, Any] = {}
-    for name, value in content.items():
-        if name.startswith("_"):
-            continue
-        if isinstance(value, dict) and name not in BY_NAME:
-            flat.update({f"{name}.{inner}": v for inner, v in value.items()})
+    def _set_own(self, source: str, key: Key, value: Any) -> None:
+        try:
+            if source in ("environment", "flags") and isinstance(value, str):
+                value = key.from_text(value)
+            self._set(source, key, value, self._checked(key, value, inside_only=False))
+        except InvalidValueError as wanted:
+            self._refuse(source, key, f"must be {wanted}")
+
+    def _set_committed(self, source: str, key: Key, value: Any) -> None:
+        limit, own = key.committed, self._parsed[key.name]
+        if limit is None:
+            self.warnings.append(f"{source}: '{key.name}' can only be set in your own configuration; ignored")
+            return
+        try:
+            parsed = self._checked(key, value, inside_only=True)
+        except InvalidValueError as wanted:
+            self._refuse(source, key, f"must be {wanted}")
+            return
+        if parsed != own and not limit.allows(parsed, own):
+            self._refuse(source, key, f"can be {limit.text} in a committed file")
+            self.warnings[-1] += f" (your own configuration or {key.variable} can set it otherwise)"
+        elif limit.adds:
+            added = [one for one in parsed if one not in own]
+            self._set(source, key, [*self._values[key.name], *added], (*own, *added))
         else:
-            flat[name] = value
-    return flat
+            self._set(source, key, value, parsed)
+
+    def _refuse(self, source: str, key: Key, why: str) -> None:
+        """Warn of a value that is not taken, so that the one of the sources before it stands."""
+        used = self._sources.get(key.name, "the default")
+        self.warnings.append(f"{source}: '{key.name}' {why}; using {used}")
+
+    def _set(self, source: str, key: Key, value: Any, parsed: Any) -> None:
+        self._values[key.name], self._parsed[key.name], self._sources[key.name] = value, parsed, source
+
+    def _checked(self, key: Key, value: Any, *, inside_only: bool) -> Any:
+        """Return what a value means, once the disk says so too where it must."""
+        parsed = key.parse(value)
+        if key.name == "roots" and self._root is not None:
+            try:
+                find_roots(self._root, parsed, inside_only=inside_only)
+            except InvalidArgumentError as error:
+                wanted = "folders with different names, none inside another and none on the deny list"
+                raise InvalidValueError(f"{wanted}, inside the project" if inside_only else wanted) from error
+        return parsed
 
 
-_CORTEX_NAMES = {
-    "server.chunks_dir": "cortex.chunksDir",
-    "embedding.endpoint": "cortex.endpoint",
-    "embedding.dimensions": "cortex.dimensions",
-}
-
-
-def _read_cortex_file(path: Path, warnings: list[str]) -> dict[str, Any]:
-    """The keys of `.cortex/config.yml` that are known here; other programs keep theirs in it too."""
-    try:
-        content = read_yaml(path)
-    except (FileNotFoundError, NotADirectoryError):
-        return {}
-    except (OSError, ValueError) as error:
-        warnings.append(f"{CORTEX_FILE}: cannot be read ({error}); using defaults")
-        return {}
-    found: dict[str, Any] = {}
-    for theirs, ours in _CORTEX_NAMES.items():
-        section, name = theirs.split(".")
-        part = content.get(section) if isinstance(content, dict) else None
-        if isinstance(part, dict) and part.get(name) is not None:
-            found[ours] = part[name]
-    return _without_far_reach(found, warnings)
-
-
-def _without_far_reach(layer: dict[str, Any], warnings: list[str]) -> dict[str, Any]:
-    """A repository may name a service on this machine and a folder in itself, and nothing beyond."""
-    kept = dict(layer)
-    endpoint, folder = str(layer.get("cortex.endpoint", "")), str(layer.get("cortex.chunksDir", ""))
-    if endpoint and not is_loopback(endpoint):
-        del kept["cortex.endpoint"]
-        warnings.append(
-            f"{CORTEX_FILE}: 'embedding.endpoint' is not on this machine; ignored. "
-            "Set CORTEX_EMBEDDING_ENDPOINT to send questions there"
-        )
-    if ".." in PurePosixPath(folder.replace("\\", "/")).parts or Path(folder).is_absolute():
-        del kept["cortex.chunksDir"]
-        warnings.append(
-            f"{CORTEX_FILE}: 'server.chunks_dir' is outside the project; ignored. "
-            "Set CORTEX_CHUNKS_DIR to read it"
-        )
-    return kept
+def _unknown(source: str, name: str) -> str:
+    """A warning about a key that is none; a name out of a committed file is not repeated."""
+    near = difflib.get_close_matches(name, BY_NAME, n=1)
+    hint = f" (did you mean '{near[0]}'?)" if near else ""
+    if source in COMMITTED_FILES or not re.fullmatch(r"[A-Za-z][\w.-]{0,60}", name, re.ASCII):
+        return f"{source}: an unknown key is ignored{hint}"
+    return f"{source}: unknown key '{name}' is ignored{hint}"
 
 
 def is_loopback(address: str) -> bool:
@@ -183,75 +188,42 @@ def is_loopback(address: str) -> bool:
     return host in ("localhost", "::1") or bool(re.fullmatch(r"127(?:\.\d{1,3}){3}", host))
 
 
-def _without_local_only(layer: dict[str, Any], warnings: list[str]) -> dict[str, Any]:
-    """A repository's own file must not decide where its reader's text is sent."""
-    refused = [name for name in layer if name in BY_NAME and BY_NAME[name].local_only]
-    warnings.extend(
-        f"{PROJECT_FILE}: '{name}' can only be set in your own configuration; ignored" for name in refused
-    )
-    return {name: value for name, value in layer.items() if name not in refused}
-
-
-def _without_defaults(layer: dict[str, Any]) -> dict[str, Any]:
-    """The index's file is written with the defaults spelled out; those must not hide lower layers."""
-    return {n: v for n, v in layer.items() if n not in BY_NAME or v != BY_NAME[n].default}
-
-
-def starter_config() -> dict[str, Any]:
-    """The commented `config.json` that a first index writes."""
-    starters = [key for key in KEYS if key.starter]
-    return {
-        "_comment": "Findspot configuration - edit to customize indexing behavior",
-        **{key.name: key.default for key in starters},
-        "_hardcodedExcludes": [
-            "// These patterns are ALWAYS excluded and cannot be overridden:",
-            "// - node_modules/, jspm_packages/, bower_components/  (dependencies)",
-            "// - .git/, .hg/, .svn/  (version control)",
-            "// - dist/, build/, out/, target/  (build artifacts)",
-            "// - .env, .env.*, *.pem, *.key  (secrets)",
-            "// - *.log, *.lock, package-lock.json, yarn.lock  (logs/locks)",
-            "// - .idea/, .vscode/, .DS_Store  (IDE config)",
-            "// - coverage/  (test coverage)",
-            "// - Binary files (images, videos, etc.) are auto-detected and skipped",
-        ],
-        "_availableOptions": {
-            key.name: f"{key.meaning} Default: {json.dumps(key.default)}." for key in starters
-        },
-    }
-
-
-def write_starter(index: Path) -> None:
-    """Write the commented config once; a user's edits are never overwritten."""
-    if not (index / INDEX_FILE).exists():
-        write_json(index / INDEX_FILE, starter_config())
-
-
 def check_value(name: str, value: Any) -> Any:
     """What a value means for its key; ValueError, saying what is wanted, where it means nothing."""
-    if name not in BY_NAME:
-        known = ", ".join(key.name for key in KEYS)
-        raise ValueError(f"unknown key '{name}'; known: {known}")
+    return _known(name).parse(typed_value(name, value))
+
+
+def typed_value(name: str, value: Any) -> Any:
+    """The value that a file would hold; text is read as it is typed. ValueError as for `check_value`."""
+    key = _known(name)
     try:
-        return BY_NAME[name].parse(value)
+        value = key.from_text(value) if isinstance(value, str) else value
+        key.parse(value)
     except InvalidValueError as wanted:
-        raise ValueError(f"'{name}' must be {wanted}") from None
+        detail = f" ({wanted.detail})" if wanted.detail else ""
+        raise ValueError(f"'{name}' must be {wanted}{detail}") from None
+    return value
+
+
+def check_committed(name: str, value: Any, own: Settings) -> None:
+    """Check that a committed file may set a key to a value; ValueError, saying what it may, otherwise."""
+    key = _known(name)
+    if key.committed is None:
+        raise ValueError(f"'{name}' can only be set in your own configuration")
+    parsed, current = check_value(name, value), getattr(getattr(own, key.section), key.attribute)
+    if parsed != current and not key.committed.allows(parsed, current):
+        raise ValueError(f"'{name}' can be {key.committed.text} in a committed file")
+
+
+def _known(name: str) -> Key:
+    if name not in BY_NAME:
+        raise ValueError(f"unknown key '{name}'; known: {', '.join(BY_NAME)}")
+    return BY_NAME[name]
 
 
 def set_value(path: Path, name: str, value: Any) -> None:
     """Set one key in a config file, keeping everything else; the value must be valid."""
-    check_value(name, value)
-    content = _editable(path)
-    head, _, inner = name.partition(".")
-    if inner:
-        section = content.setdefault(head, {})
-        if not isinstance(section, dict):
-            raise ValueError(f"{path}: '{head}' must hold a JSON object")
-        section[inner] = value
-        content.pop(name, None)
-    else:
-        content[name] = value
-    make_private_dir(path.parent)
-    write_json(path, content)
+    set_in_file(path, name, typed_value(name, value))
 
 
 def keep_given(root: Path, index: Path, flags: Mapping[str, object]) -> None:
@@ -260,16 +232,3 @@ def keep_given(root: Path, index: Path, flags: Mapping[str, object]) -> None:
     for name, held in (("embedding.provider", kept.embed.provider), ("store", kept.store.kind)):
         if flags.get(name, held) != held:
             set_value(index / INDEX_FILE, name, flags[name])
-
-
-def _editable(path: Path) -> dict[str, Any]:
-    """A config file as it stands; one that cannot be read is not overwritten."""
-    try:
-        content = read_json(path)
-    except FileNotFoundError:
-        return {}
-    except ValueError as error:
-        raise ValueError(f"{path} is not valid JSON ({error})") from None
-    if not isinstance(content, dict):
-        raise ValueError(f"{path} must hold a JSON object")
-    return content

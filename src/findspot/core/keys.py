@@ -1,12 +1,32 @@
-"""Every configuration key in one table: its name, its default, what it may be and what it means."""
+"""Every configuration key in one table: its name, its default, what it may be, what it means, and what a
+file that is committed with a project may set it to.
+
+A committed file is written by whoever wrote the repository, not by the person who reads it. It may describe
+the project and make things stricter. It cannot switch off a guard, and it cannot start or contact anything.
+A key that `COMMITTED` does not name is the user's own.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import PurePosixPath, PureWindowsPath
 from typing import Any
 
+from findspot.core.kinds import (
+    Parse,
+    boolean,
+    from_text,
+    globs,
+    one_of,
+    optional,
+    positive,
+    size,
+    some_of,
+    strings,
+    text,
+)
 from findspot.core.settings import (
     ChunkSettings,
     CortexSettings,
@@ -15,90 +35,92 @@ from findspot.core.settings import (
     EmbedSettings,
     HttpSettings,
     LlmSettings,
+    LogSettings,
     ServeSettings,
     StoreSettings,
     SyncSettings,
 )
 
+PROJECT_FILE = ".findspot.json"
+CORTEX_FILE = ".cortex/config.yml"
+COMMITTED_FILES = (PROJECT_FILE, CORTEX_FILE)
+
 TOOLSETS = ("project", "cortex", "documents", "catalogue")
 STRATEGIES = ("realtime", "lazy", "git")
 LLM_PROVIDERS = ("client", "openai", "anthropic", "none")
+EMBEDDING_PROVIDERS = ("local:static", "local:minilm", "local:mdbr-leaf", "http", "api:openai", "api:voyage")
+LOG_LEVELS = ("debug", "info", "warning", "error")
 
-
-class InvalidValueError(Exception):
-    """A value its key cannot take; the message says what it can."""
-
-
-Parse = Callable[[Any], Any]
-
-
-def _strings(value: Any) -> tuple[str, ...]:
-    if isinstance(value, str):
-        value = [part.strip() for part in value.split(",") if part.strip()]
-    if not isinstance(value, list | tuple) or not all(isinstance(v, str) for v in value):
-        raise InvalidValueError("an array of strings")
-    return tuple(value)
-
-
-def _boolean(value: Any) -> bool:
-    if isinstance(value, bool):
-        return value
-    if isinstance(value, str) and value.lower() in ("true", "1", "yes", "on"):
-        return True
-    if isinstance(value, str) and value.lower() in ("false", "0", "no", "off"):
-        return False
-    raise InvalidValueError("true or false")
-
-
-def _positive(value: Any) -> int:
-    if isinstance(value, str) and value.isascii() and value.isdigit():
-        value = int(value)
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise InvalidValueError("a positive integer")
-    return value
-
-
-_SIZE = re.compile(r"^(\d{1,12})(KB|MB)$")
-
-
-def _size(value: Any) -> int:
-    found = _SIZE.match(value) if isinstance(value, str) else None
-    if not found or int(found[1]) == 0:
-        raise InvalidValueError("a size such as '500KB' or '2MB'")
-    return int(found[1]) << (10 if found[2] == "KB" else 20)
-
-
-def _text(value: Any) -> str | None:
-    if value is None or (isinstance(value, str) and value):
-        return value
-    raise InvalidValueError("a non-empty string")
-
-
-def _one_of(*choices: str) -> Parse:
-    def parse(value: Any) -> str:
-        if value not in choices:
-            raise InvalidValueError("one of " + ", ".join(f"'{choice}'" for choice in choices))
-        return str(value)
-
-    return parse
+CHUNK_SERVICE = "http://localhost:8121"
+"""The address that programs which write chunk files agree on for their embedding service."""
 
 
 def _store(value: Any) -> str:
     if isinstance(value, str) and "://" in value:
         return value
-    kind: str = _one_of("default", "lancedb")(value)
+    kind: str = one_of("default", "lancedb")(value)
     return kind
 
 
-def _optional(parse: Parse) -> Parse:
-    return lambda value: None if value is None else parse(value)
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """What a committed file may set a key to."""
+
+    text: str
+    allows: Callable[[Any, Any], bool]
+    """Asked with the value, and with the one that the user's own configuration gives."""
+    adds: bool = False
+    """Whether a list is added to the user's own instead of replacing it."""
 
 
-def _toolsets(value: Any) -> tuple[str, ...]:
-    names = _strings(value)
-    if not names or not set(names) <= set(TOOLSETS):
-        raise InvalidValueError("an array of: " + ", ".join(TOOLSETS))
-    return names
+def _at_most(cap: Any, parse: Parse) -> Limit:
+    return Limit(f"at most {cap}", lambda value, own: bool(value <= max(parse(cap), own)))
+
+
+def _stays_inside(path: Any, _own: Any) -> bool:
+    """Whether a path leads nowhere outside the folder that it is relative to, on any system."""
+    windows = PureWindowsPath(path)
+    return not (windows.anchor or PurePosixPath(path).is_absolute() or ".." in windows.parts)
+
+
+def _is_usual_service(address: Any, _own: Any) -> bool:
+    return isinstance(address, str) and address.removesuffix("/").removesuffix("/embed") == CHUNK_SERVICE
+
+
+_SCANS = ("off", "mask", "skip")
+
+
+def _scans_no_less(scan: Any, own: Any) -> bool:
+    return _SCANS.index(scan) >= _SCANS.index(own)
+
+
+_ANY = Limit("any value", lambda value, own: True)
+_NO_MORE = Limit("no more than your own value", lambda value, own: bool(value <= own))
+
+COMMITTED: dict[str, Limit] = {
+    "include": Limit("any globs, unless your own configuration has some", lambda _, own: own == ("**/*",)),
+    "exclude": Limit("any globs, in addition to your own", lambda value, own: True, adds=True),
+    "roots": Limit("folders inside the project that the deny list allows", lambda value, own: True),
+    "docPatterns": _ANY,
+    "indexDocs": Limit("only `false`", lambda value, own: own or not value),
+    "respectGitignore": Limit("only `true`", lambda value, own: value or not own),
+    "secretScan": Limit("nothing weaker than your own value", _scans_no_less),
+    "maxFileSize": _at_most("10MB", size),
+    "maxFiles": _NO_MORE,
+    "chunkingStrategy": _ANY,
+    "indexingStrategy": _ANY,
+    "lazyIdleThreshold": _at_most(3_600, positive),
+    "integrityIntervalHours": _NO_MORE,
+    "toolsets": Limit("some of those that your own configuration offers", lambda v, own: set(v) <= set(own)),
+    "enhancedToolDescriptions": _ANY,
+    "maxTokens": _at_most(16_000, positive),
+    "defaultFormat": _ANY,
+    "structuredResults": _ANY,
+    "cortex.chunksDir": Limit("a folder inside the project", _stays_inside),
+    "cortex.dimensions": _ANY,
+    "cortex.endpoint": Limit(f"only the usual address, `{CHUNK_SERVICE}/embed`", _is_usual_service),
+}
+"""All that a committed file can set. `core/roots.py` judges `roots`: that takes a look at the disk."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,12 +133,12 @@ class Key:
     default: Any
     parse: Parse
     meaning: str
-    local_only: bool = False
-    """May send text elsewhere or move data, so a project's committed file cannot set it."""
     starter: bool = False
     """Part of the commented config.json that a first index writes."""
     named_variable: str = ""
     """The environment variable, where its name was given to us."""
+    secret: bool = False
+    """Whether its value is not to be shown."""
 
     @property
     def variable(self) -> str:
@@ -124,96 +146,105 @@ class Key:
             return self.named_variable
         return "FINDSPOT_" + re.sub(r"(?<=[a-z])(?=[A-Z])|\.", "_", self.name).upper()
 
+    @property
+    def committed(self) -> Limit | None:
+        """What a file that is committed with a project may set it to; None for nothing."""
+        return COMMITTED.get(self.name)
+
+    def from_text(self, written: str) -> Any:
+        """Return the value that a file would hold for what was typed."""
+        return from_text(written, self.parse)
+
 
 KEYS: tuple[Key, ...] = (
-    Key("include", "discover", "include", ["**/*"], _strings,
+    Key("include", "discover", "include", ["**/*"], globs,
         "Glob patterns for files to index; a file that matches none is left out. Default: all files.",
         starter=True),
-    Key("exclude", "discover", "exclude", [], _strings,
+    Key("exclude", "discover", "exclude", [], globs,
         "Glob patterns to skip (in addition to the hardcoded excludes).", starter=True),
-    Key("respectGitignore", "discover", "respect_gitignore", True, _boolean,
+    Key("respectGitignore", "discover", "respect_gitignore", True, boolean,
         "If true, also excludes files matching .gitignore.", starter=True),
-    Key("maxFileSize", "discover", "max_file_bytes", "1MB", _size,
+    Key("maxFileSize", "discover", "max_file_bytes", "1MB", size,
         "Skip files larger than this. Supports: '500KB', '1MB', '2MB'.", starter=True),
-    Key("maxFiles", "discover", "max_files", 50_000, _positive,
+    Key("maxFiles", "discover", "max_files", 50_000, positive,
         "Ask before indexing a project with more files than this.", starter=True),
-    Key("docPatterns", "discover", "doc_patterns", ["**/*.md", "**/*.txt"], _strings,
+    Key("docPatterns", "discover", "doc_patterns", ["**/*.md", "**/*.txt"], globs,
         "Glob patterns for documentation files; .markdown, .rst, .mdx and .adoc always count.",
         starter=True),
-    Key("indexDocs", "discover", "index_docs", True, _boolean,
+    Key("indexDocs", "discover", "index_docs", True, boolean,
         "If true, index documentation files with prose-optimized chunking.", starter=True),
-    Key("enhancedToolDescriptions", "serve", "enhanced_tool_descriptions", False, _boolean,
+    Key("enhancedToolDescriptions", "serve", "enhanced_tool_descriptions", False, boolean,
         "If true, tool descriptions include hints for assistants.", starter=True),
-    Key("indexingStrategy", "sync", "strategy", "realtime", _one_of(*STRATEGIES),
+    Key("indexingStrategy", "sync", "strategy", "realtime", one_of(*STRATEGIES),
         "When changes are indexed: 'realtime' (immediate), 'lazy' (on idle/search), 'git' (on commit).",
         starter=True),
-    Key("lazyIdleThreshold", "sync", "lazy_idle_s", 30, _positive,
+    Key("lazyIdleThreshold", "sync", "lazy_idle_s", 30, positive,
         "Seconds of inactivity before lazy indexing triggers.", starter=True),
-    Key("toolsets", "serve", "toolsets", list(TOOLSETS), _toolsets,
+    Key("toolsets", "serve", "toolsets", list(TOOLSETS), some_of(*TOOLSETS),
         "Which groups of MCP tools are offered."),
-    Key("chunkingStrategy", "chunk", "strategy", "syntax", _one_of("syntax", "character"),
+    Key("chunkingStrategy", "chunk", "strategy", "syntax", one_of("syntax", "character"),
         "'syntax' cuts at definitions, 'character' by size alone."),
-    Key("workers", "chunk", "workers", None, _text,
+    Key("workers", "chunk", "workers", None, optional(text),
         "The Ray cluster that cuts and embeds when a project is indexed: 'ray://host:10001', or 'local'. "
-        "Default: processes of this machine.", local_only=True),
-    Key("embedding.provider", "embed", "provider", "local:static", _text,
-        "The embedding provider. `local:…` providers send nothing anywhere.", local_only=True),
-    Key("embedding.dtype", "embed", "dtype", None, _text,
-        "Number format of the model, where the provider has several.", local_only=True),
-    Key("embedding.endpoint", "embed", "endpoint", None, _text,
-        "Address of an embedding service.", local_only=True),
-    Key("embedding.model", "embed", "model", None, _text,
-        "Model name at an embedding service.", local_only=True),
-    Key("embedding.command", "embed", "command", None, _text,
-        "The command that starts the service of `http` when it does not answer.", local_only=True),
-    Key("llm.provider", "llm", "provider", "client", _one_of(*LLM_PROVIDERS),
+        "Default: processes of this machine."),
+    Key("embedding.provider", "embed", "provider", "local:static", one_of(*EMBEDDING_PROVIDERS),
+        "The embedding provider. `local:…` providers send nothing anywhere."),
+    Key("embedding.dtype", "embed", "dtype", None, optional(text),
+        "Number format of the model, where the provider has several."),
+    Key("embedding.endpoint", "embed", "endpoint", None, optional(text),
+        "Address of an embedding service."),
+    Key("embedding.model", "embed", "model", None, optional(text),
+        "Model name at an embedding service."),
+    Key("embedding.command", "embed", "command", None, optional(text),
+        "The command that starts the service of `http` when it does not answer."),
+    Key("llm.provider", "llm", "provider", "client", one_of(*LLM_PROVIDERS),
         "Which language model may be asked for expansion and summaries: 'client' (the assistant's own, "
-        "where it offers that), 'openai' or 'anthropic' (a service, where the client offers none), 'none'.",
-        local_only=True),
-    Key("llm.endpoint", "llm", "endpoint", None, _text,
-        "Address of a language model service.", local_only=True),
-    Key("llm.model", "llm", "model", None, _text,
-        "Model name at a language model service.", local_only=True),
-    Key("http.token", "http", "token", None, _text,
-        "Bearer token that clients of `serve --http` must bring.", local_only=True),
-    Key("http.allowedHosts", "http", "allowed_hosts", [], _strings,
-        "Further host names under which `serve --http` may be reached.", local_only=True),
-    Key("http.tokensFile", "http", "tokens_file", None, _text,
-        "File of the tokens that `serve --http` lets in, each with its projects.", local_only=True),
-    Key("http.requestsPerSecond", "http", "requests_per_second", 20, _positive,
-        "How many requests a second `serve --http` takes of one token.", local_only=True),
-    Key("http.concurrentRequests", "http", "concurrent_requests", 16, _positive,
-        "How many requests of one token `serve --http` works on at once.", local_only=True),
-    Key("maxTokens", "serve", "max_tokens", 8_000, _positive,
+        "where it offers that), 'openai' or 'anthropic' (a service, where the client offers none), 'none'."),
+    Key("llm.endpoint", "llm", "endpoint", None, optional(text),
+        "Address of a language model service."),
+    Key("llm.model", "llm", "model", None, optional(text),
+        "Model name at a language model service."),
+    Key("http.token", "http", "token", None, optional(text),
+        "Bearer token that clients of `serve --http` must bring.", secret=True),
+    Key("http.allowedHosts", "http", "allowed_hosts", [], strings,
+        "Further host names under which `serve --http` may be reached."),
+    Key("http.tokensFile", "http", "tokens_file", None, optional(text),
+        "File of the tokens that `serve --http` lets in, each with its projects."),
+    Key("http.requestsPerSecond", "http", "requests_per_second", 20, positive,
+        "How many requests a second `serve --http` takes of one token."),
+    Key("http.concurrentRequests", "http", "concurrent_requests", 16, positive,
+        "How many requests of one token `serve --http` works on at once."),
+    Key("maxTokens", "serve", "max_tokens", 8_000, positive,
         "How long an answer may be, in tokens (characters / 4)."),
     Key("store", "store", "kind", "default", _store,
-        "Which store keeps the index: 'default', 'lancedb', or an address such as 's3://bucket/prefix'.",
-        local_only=True),
-    Key("storeUri", "store", "uri", None, _text,
+        "Which store keeps the index: 'default', 'lancedb', or an address such as 's3://bucket/prefix'."),
+    Key("storeUri", "store", "uri", None, optional(text),
         "Where the tables of the store 'lancedb' are, if not beside the configuration: 's3://bucket/prefix'; "
-        "'{project}' in it is the name of the project's folder.", local_only=True),
-    Key("integrityIntervalHours", "sync", "integrity_interval_hours", 24, _positive,
+        "'{project}' in it is the name of the project's folder."),
+    Key("integrityIntervalHours", "sync", "integrity_interval_hours", 24, positive,
         "Hours between two checks of the whole index against the disk."),
-    Key("watch", "sync", "watch", True, _boolean,
+    Key("watch", "sync", "watch", True, boolean,
         "If false, a server does not watch the projects it serves."),
-    Key("secretScan", "discover", "secret_scan", "skip", _one_of("skip", "mask", "off"),
+    Key("secretScan", "discover", "secret_scan", "skip", one_of("skip", "mask", "off"),
         "What happens to files that hold private keys or tokens."),
-    Key("roots", "discover", "roots", [], _strings,
+    Key("roots", "discover", "roots", [], strings,
         "Folders that make one logical index."),
-    Key("defaultFormat", "serve", "default_format", None, _optional(_one_of("json", "toon", "human")),
+    Key("defaultFormat", "serve", "default_format", None, optional(one_of("json", "toon", "human")),
         "Format of answers where a call names none."),
-    Key("structuredResults", "serve", "structured_results", "full", _one_of("full", "slim"),
+    Key("structuredResults", "serve", "structured_results", "full", one_of("full", "slim"),
         "'slim' leaves the texts out of structured results."),
-    Key("documents.maxMemory", "documents", "max_memory_bytes", "512MB", _size,
-        "How much the named indexes in memory may take together.", local_only=True),
-    Key("cortex.chunksDir", "cortex", "chunks_dir", ".cortex/chunks", _text,
-        "The folder of chunk files, relative to the project.", local_only=True,
+    Key("documents.maxMemory", "documents", "max_memory_bytes", "512MB", size,
+        "How much the named indexes in memory may take together."),
+    Key("logLevel", "log", "level", "info", one_of(*LOG_LEVELS),
+        "How much servers write to their log: 'debug', 'info', 'warning' or 'error'. See `findspot logs`."),
+    Key("cortex.chunksDir", "cortex", "chunks_dir", ".cortex/chunks", text,
+        "The folder of chunk files, relative to the project.",
         named_variable="CORTEX_CHUNKS_DIR"),
-    Key("cortex.endpoint", "cortex", "endpoint", None, _text,
-        "Address of the service that embeds questions about chunk files.", local_only=True,
+    Key("cortex.endpoint", "cortex", "endpoint", None, optional(text),
+        "Address of the service that embeds questions about chunk files.",
         named_variable="CORTEX_EMBEDDING_ENDPOINT"),
-    Key("cortex.dimensions", "cortex", "dimensions", None, _optional(_positive),
-        "Length of the vectors in chunk files. Default: what they say.", local_only=True),
+    Key("cortex.dimensions", "cortex", "dimensions", None, optional(positive),
+        "Length of the vectors in chunk files. Default: what they say."),
 )  # fmt: skip
 
 BY_NAME = {key.name: key for key in KEYS}
@@ -228,5 +259,6 @@ SECTIONS = {
     "http": HttpSettings,
     "llm": LlmSettings,
     "documents": DocumentsSettings,
+    "log": LogSettings,
     "cortex": CortexSettings,
 }

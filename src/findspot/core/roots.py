@@ -11,9 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from findspot.core.config import PROJECT_FILE
+from findspot.core.denied import is_denied
 from findspot.core.errors import InvalidArgumentError, PathNotFoundError
+from findspot.core.keys import COMMITTED_FILES
 from findspot.core.paths import outside, relative_path
+from findspot.core.platforms import IGNORES_CASE
 from findspot.core.settings import Settings
 
 _NOWHERE = ".findspot-unknown-root"
@@ -82,7 +84,7 @@ class Roots:
 
 def configured_roots(project: Path, settings: Settings) -> Roots:
     """The roots of a project as its settings name them."""
-    committed = settings.sources.get("roots") == PROJECT_FILE
+    committed = settings.sources.get("roots") in COMMITTED_FILES
     return find_roots(project, settings.discover.roots, inside_only=committed)
 
 
@@ -90,7 +92,7 @@ def find_roots(project: Path, wanted: Sequence[str], *, inside_only: bool) -> Ro
     """The roots that a project's configuration names, relative to the project.
 
     With `inside_only` they must lie in the project: a repository's own file cannot have the rest of
-    the disk indexed.
+    the disk indexed. The hard deny list holds for everyone.
     """
     if not wanted:
         return Roots(project)
@@ -100,9 +102,11 @@ def find_roots(project: Path, wanted: Sequence[str], *, inside_only: bool) -> Ro
         name = unicodedata.normalize("NFC", folder.name)
         if inside_only and not folder.is_relative_to(project):
             raise _refused(
-                f"'{given}' is outside the project, and .findspot.json cannot name such a folder.",
-                "Name it in the configuration of the index: findspot config set roots … --index",
+                f"'{given}' is outside the project, and a committed file cannot name such a folder.",
+                "Name it in the configuration of the index: findspot config set roots …",
             )
+        if _leads_through_denied(project, folder):
+            raise _refused(f"'{given}' is on the hard deny list, which no setting overrides.", "Take it out.")
         if not name:
             raise _refused(f"'{given}' has no name that its paths could begin with.", "Name another folder.")
         if name in named:
@@ -115,6 +119,15 @@ def find_roots(project: Path, wanted: Sequence[str], *, inside_only: bool) -> Ro
                 raise _refused(f"'{folder}' and '{other}' lie in each other.", "Name the outer one alone.")
         named[name] = folder
     return Roots(project, tuple(sorted(named.items())))
+
+
+def _leads_through_denied(project: Path, folder: Path) -> bool:
+    """Whether a folder, or one on the way to it from the project, is never indexed."""
+    try:
+        parts = Path(os.path.relpath(folder, project)).parts
+    except ValueError:  # on another drive
+        parts = folder.parts
+    return any(is_denied(unicodedata.normalize("NFC", part), True, IGNORES_CASE) for part in parts)
 
 
 def _refused(message: str, hint: str) -> InvalidArgumentError:

@@ -124,6 +124,13 @@ class DocumentsSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class LogSettings:
+    """What servers write down about themselves."""
+
+    level: str
+
+
+@dataclass(frozen=True, slots=True)
 class CortexSettings:
     """Where chunk files are, and who embeds the questions about them."""
 
@@ -134,7 +141,7 @@ class CortexSettings:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The configuration in force, one section a stage."""
+    """The configuration in force, one section per stage."""
 
     home: Path
     discover: DiscoverSettings
@@ -146,6 +153,7 @@ class Settings:
     http: HttpSettings
     llm: LlmSettings
     documents: DocumentsSettings
+    log: LogSettings
     cortex: CortexSettings
     warnings: tuple[str, ...] = ()
     values: Mapping[str, Any] = field(default_factory=dict)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import shutil
 
-from findspot.core.config import INDEX_FILE, set_value
+from findspot.core.config import set_value
+from findspot.core.configfiles import INDEX_FILE
 from findspot.core.errors import IndexNotFoundError, InvalidArgumentError
 from findspot.core.settings import StoreSettings
 from findspot.store.choice import named_store

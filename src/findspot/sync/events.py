@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from findspot.core.config import PROJECT_FILE
 from findspot.core.denied import is_denied
+from findspot.core.keys import PROJECT_FILE
 from findspot.core.roots import Roots
 from findspot.discover.ignore import GITIGNORE, OWN_IGNORE
 from findspot.discover.names import nfc

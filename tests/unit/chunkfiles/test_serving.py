@@ -138,15 +138,14 @@ def test_a_service_that_is_gone_or_of_another_length(
         served.query("password", SearchOptions())
 
 
-def test_config_file_names_folder_service_and_dimensions(
-    engine: Engine, root: Path, service: EmbeddingService
+def test_config_file_names_folder_and_dimensions(
+    engine: Engine, root: Path, service: EmbeddingService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("CORTEX_EMBEDDING_ENDPOINT", f"{service.url}/embed")
     write_samples(root / "pieces")
     config = root / ".cortex" / "config.yml"
     config.parent.mkdir()
-    config.write_text(
-        f'embedding:\n  endpoint: "{service.url}/embed"\n  dimensions: 48\nserver:\n  chunks_dir: "pieces"\n'
-    )
+    config.write_text('embedding:\n  dimensions: 48\nserver:\n  chunks_dir: "pieces"\n')
     chunks = engine.chunks(root)
     assert "login" in ids(chunks)
     config.write_text("embedding: {dimensions: 384}\nserver: {chunks_dir: missing}\n")

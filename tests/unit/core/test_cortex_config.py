@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from findspot.core.config import is_loopback, load_settings
+from findspot.core.files import ContentError
+from findspot.core.yamlfile import parse_yaml
 
 
 def load(root: Path, text: str | None, **environ: str) -> Any:
@@ -54,6 +56,50 @@ def test_files_that_say_nothing_of_us(tmp_path: Path, text: str) -> None:
 def test_files_that_cannot_be_read(tmp_path: Path, text: str) -> None:
     settings = load(tmp_path, text)
     assert ".cortex/config.yml: cannot be read" in settings.warnings[0]
+
+
+def _doubling(line: str, first: str) -> str:
+    """Nine lines, each of which names the one before it nine times."""
+    return first + "\n" + "".join(line.format(n, ", ".join([f"*a{n - 1}"] * 9)) for n in range(1, 10))
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (_doubling("a{0}: &a{0} [{1}]\n", "a0: &a0 [canary]"), "an alias at line 2"),
+        (_doubling("a{0}: &a{0} {{<<: [{1}]}}\n", "a0: &a0 {canary: 1}"), "an alias at line 2"),
+        ("embedding:\n  <<: {endpoint: canary}\n", "a merge key at line 2"),
+        ("a: " + "[" * 21 + "canary" + "]" * 21, "nested too deeply at line 1"),
+        ("[" * 20_000 + "canary", "nested too deeply at line 1"),
+        ("[default]\naws_secret_access_key = canary\n", "not valid YAML at line 2"),
+        ("canary: 2024-99-99", "not valid YAML"),
+        ("canary: " + "9" * 9_000, "not valid YAML"),
+        ("!!python/name:canary ''", "not valid YAML at line 1"),
+        ("canary: \x00", "not valid YAML"),
+    ],
+)
+def test_yaml_that_is_not_read_is_told_without_its_text(tmp_path: Path, text: str, problem: str) -> None:
+    """`security 6` and `security 7`: nothing grows, nothing is quoted."""
+    with pytest.raises(ContentError, match=problem):
+        parse_yaml(text.encode())
+    (warning,) = load(tmp_path, text).warnings
+    assert warning == f".cortex/config.yml: cannot be read ({_reason(text)}); using defaults"
+    assert "canary" not in warning
+
+
+def _reason(text: str) -> str:
+    try:
+        parse_yaml(text.encode())
+    except ContentError as error:
+        return str(error)
+    return ""
+
+
+@pytest.mark.parametrize("value", ["[1, 2]", "{a: 1}", "true", "2024-01-01"])
+def test_a_value_of_another_type_is_a_warning(tmp_path: Path, value: str) -> None:
+    settings = load(tmp_path, f"embedding: {{endpoint: {value}}}\nserver: {{chunks_dir: {value}}}\n")
+    assert (settings.cortex.endpoint, settings.cortex.chunks_dir) == (None, ".cortex/chunks")
+    assert len(settings.warnings) == 2
 
 
 def test_a_wrong_value_is_named(tmp_path: Path) -> None:

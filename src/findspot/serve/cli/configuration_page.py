@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import sys
 
-from findspot.core.keys import KEYS, Key
+from findspot.core.configfiles import MAX_CONFIG_BYTES
+from findspot.core.keys import COMMITTED, KEYS, Key
 
 _HEAD = """\
 # Configuration
@@ -28,16 +29,32 @@ A later source wins over an earlier one:
 | options of a command, or of `Engine(…)` | `findspot index --max-file-size 2MB` |
 
 `findspot config` shows the values in force and where each comes from. An invalid value is replaced by its
-default, with a warning that names the key; a command's option is refused instead. Lists are written as
-`a,b` or as JSON. `{"embedding": {"provider": "…"}}` and `{"embedding.provider": "…"}` mean the same.
+default, with a warning that names key and file; a command's option and `config set` refuse it. On the command
+line and in the environment lists are written as `a,b` or as JSON, and `yes` means `true`; files hold JSON.
+`{{"embedding": {{"provider": "…"}}}}` and `{{"embedding.provider": "…"}}` mean the same. The
+`config.json` that a first index writes sets nothing; its comments name the defaults.
 
 `FINDSPOT_HOME` says where everything is kept, instead of `~/.mcp/search`. `NO_COLOR`, `PAGER`, `VISUAL` and
 `EDITOR` are heeded as everywhere. Keys of services are read from their own variables
 ([providers](providers.md)).
 
+## What a committed file may set
+
+`.findspot.json` and `.cortex/config.yml` are written by whoever wrote the repository. They may describe the
+project and make things stricter. They cannot switch off a guard, and they cannot start or contact anything.
+This is all that they can set; everything else in them is ignored with a warning:
+
+| key | may be |
+|---|---|
+{committed}
+
+"Your own value" is the one that your global configuration gives, or else the default. The index's own
+`config.json`, the environment and options are yours too, and win over a committed file. Committed files are
+not followed through symbolic links, and have at most {limit} KB.
+
 ## Settings
 
-**Own only**: a project's `.findspot.json` cannot set it, because it could send text elsewhere or move data.
+**Own only**: a committed file cannot set it.
 """
 
 _SECTIONS = {
@@ -51,6 +68,7 @@ _SECTIONS = {
     "llm": "Language models",
     "documents": "Named full-text indexes",
     "cortex": "Chunk files",
+    "log": "What servers write down",
 }
 """Headings, in the order of the page; a section without one is an error here."""
 
@@ -59,7 +77,9 @@ def configuration_page() -> str:
     """All settings as Markdown, by the stage that they are for."""
     sections = {key.section: [other for other in KEYS if other.section == key.section] for key in KEYS}
     ordered = sorted(sections, key=list(_SECTIONS).index)
-    return "\n".join([_HEAD, *(_section(_SECTIONS[name], sections[name]) for name in ordered)])
+    limits = "\n".join(f"| `{name}` | {limit.text} |" for name, limit in COMMITTED.items())
+    head = _HEAD.format(committed=limits, limit=MAX_CONFIG_BYTES >> 10)
+    return "\n".join([head, *(_section(_SECTIONS[name], sections[name]) for name in ordered)])
 
 
 def _section(heading: str, keys: list[Key]) -> str:
@@ -74,7 +94,7 @@ def _default(key: Key) -> str:
 
 
 def _meaning(key: Key) -> str:
-    return key.meaning.replace("|", "\\|") + (" **Own only.**" if key.local_only else "")
+    return key.meaning.replace("|", "\\|") + ("" if key.committed else " **Own only.**")
 
 
 if __name__ == "__main__":

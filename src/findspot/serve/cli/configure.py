@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from findspot.core.config import INDEX_FILE, PROJECT_FILE, check_value, set_value
-from findspot.core.errors import IndexNotFoundError, InvalidArgumentError, ProjectNotDetectedError
-from findspot.core.keys import BY_NAME, KEYS
+from findspot.core.config import check_committed, set_value, typed_value
+from findspot.core.configfiles import INDEX_FILE
+from findspot.core.errors import (
+    FindspotError,
+    IndexNotFoundError,
+    InvalidArgumentError,
+    ProjectNotDetectedError,
+)
+from findspot.core.keys import BY_NAME, KEYS, PROJECT_FILE
 from findspot.core.settings import Settings
 from findspot.serve.cli import output
 from findspot.serve.cli.choose import open_engine, open_project
@@ -20,6 +27,9 @@ from findspot.serve.cli.options import Command, Manner, common, project_option
 
 if TYPE_CHECKING:
     from findspot.project import Project
+
+HIDDEN = "***"
+_PASSWORD = re.compile(r"(://)[^/@\s]*@")
 
 _SCOPE_HELP = {
     "global": "Your configuration for every project.",
@@ -82,22 +92,22 @@ def set_(manner: Manner, key: str, value: str, scope: str | None, path: str | No
     Lists are written as 'a,b' or as JSON.
     """
     _known(key)
-    if scope == "project" and BY_NAME[key].local_only:
-        raise InvalidArgumentError(
-            f"'{key}' can only be set in your own configuration.",
-            hint="Use --global, or leave --project out.",
-        )
-    chosen = _parse(key, value)
+    with _invalid_as_usage():
+        chosen = typed_value(key, value)
+        if scope == "project":
+            with open_engine() as engine:
+                check_committed(key, chosen, engine.settings)
     file = _file(scope, path)
     with _invalid_as_usage():
         set_value(file, key, chosen)
     settings, _ = _settings(path)
-    in_force, source = settings.values[key], settings.sources.get(key, "default")
+    source = settings.sources.get(key, "default")
+    shown, in_force = _shown(key, chosen), _shown(key, settings.values[key])
     if manner.json:
-        output.emit({"key": key, "value": chosen, "file": str(file), "effective": in_force, "source": source})
+        output.emit({"key": key, "value": shown, "file": str(file), "effective": in_force, "source": source})
         return
-    output.line(f"{key} = {_spelled(chosen)} in {file}")
-    if in_force != chosen:
+    output.line(f"{key} = {_spelled(shown)} in {file}")
+    if in_force != shown:
         output.warn(f"{source} wins: {key} is {_spelled(in_force)}")
 
 
@@ -139,29 +149,27 @@ def _file(scope: str | None, given: str | None) -> Path:
     if scope == "global":
         with open_engine() as engine:
             return engine.settings.home / INDEX_FILE
-    with open_project(given) as project:
-        if scope == "project":
-            return project.root / PROJECT_FILE
-        if not project.store.exists:
-            raise IndexNotFoundError(str(project.root), str(project.store.folder))
-        return project.store.folder / INDEX_FILE
+    try:
+        with open_project(given) as project:
+            if scope == "project":
+                return project.root / PROJECT_FILE
+            if not project.store.exists:
+                raise IndexNotFoundError(str(project.root), str(project.store.folder))
+            return project.store.folder / INDEX_FILE
+    except (IndexNotFoundError, ProjectNotDetectedError) as error:
+        raise _with_global_hint(error) from None
+
+
+def _with_global_hint(error: FindspotError) -> FindspotError:
+    """The same error, which also says how to set a key without a project."""
+    error.hint = f"To set it for all your projects, add --global. {error.hint}"
+    return error
 
 
 def _known(key: str) -> None:
     if key not in BY_NAME:
         names = ", ".join(known.name for known in KEYS)
         raise InvalidArgumentError(f"There is no configuration key '{key}'.", hint=f"Known: {names}.")
-
-
-def _parse(key: str, text: str) -> Any:
-    """The value as a config file spells it: JSON where that is valid for the key, else the text."""
-    with contextlib.suppress(ValueError):
-        value = json.loads(text)
-        check_value(key, value)
-        return value
-    with _invalid_as_usage():
-        parsed = check_value(key, text)
-    return list(parsed) if isinstance(parsed, tuple) else text
 
 
 @contextlib.contextmanager
@@ -175,11 +183,21 @@ def _invalid_as_usage() -> Iterator[None]:
 def _show(settings: Settings, manner: Manner) -> None:
     sources = {key.name: settings.sources.get(key.name, "default") for key in KEYS}
     if manner.json:
-        values = {k: {"value": settings.values[k], "source": source} for k, source in sources.items()}
+        values = {
+            name: {"value": _shown(name, settings.values[name]), "source": source}
+            for name, source in sources.items()
+        }
         output.emit({"values": values, "warnings": list(settings.warnings)})
         return
-    rows = [(name, _spelled(settings.values[name]), source) for name, source in sources.items()]
+    rows = [(name, _spelled(_shown(name, settings.values[name])), source) for name, source in sources.items()]
     output.table(rows, ("key", "value", "source"))
+
+
+def _shown(name: str, value: Any) -> Any:
+    """A value without what only its owner should see: a token, the password in an address."""
+    if not isinstance(value, str):
+        return value
+    return HIDDEN if BY_NAME[name].secret else _PASSWORD.sub(rf"\1{HIDDEN}@", value)
 
 
 def _spelled(value: Any) -> str:
