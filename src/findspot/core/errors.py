@@ -11,8 +11,10 @@
     ├── SymlinkError              SYMLINK_NOT_ALLOWED    a symbolic link where a file is wanted
     ├── FileLimitError            FILE_LIMIT_WARNING     more files than `maxFiles`: ask first
     ├── PermissionDeniedError     PERMISSION_DENIED      the system says no
+    │   ├── HomeNotWritableError  PERMISSION_DENIED      … about Findspot's own folder
     │   └── StoreRefusedError     PERMISSION_DENIED      … or an object store does
     ├── DiskFullError             DISK_FULL              nothing was half-written
+    ├── SystemLimitError          SYSTEM_LIMIT           no more open files or memory
     ├── IndexCorruptError         INDEX_CORRUPT          the index cannot be read
     │   └── IndexFormatError      INDEX_CORRUPT          … because a newer Findspot wrote it
     ├── IndexBusyError            INDEX_BUSY             another process is writing
@@ -130,10 +132,23 @@ class FileLimitError(FindspotError):
 class PermissionDeniedError(FindspotError):
     code = "PERMISSION_DENIED"
 
-    def __init__(self, path: str) -> None:
-        super().__init__(
-            "Can't access some files in this project. Check folder permissions.", f"EACCES reading {path}"
-        )
+    def __init__(self, path: str, *, writing: bool = False) -> None:
+        if writing:
+            super().__init__(
+                f"Cannot write to {path}.", f"EACCES writing {path}", hint="Check its permissions."
+            )
+        else:
+            super().__init__(
+                "Can't access some files in this project. Check folder permissions.", f"EACCES reading {path}"
+            )
+
+
+class HomeNotWritableError(PermissionDeniedError):
+    def __init__(self, home: str, path: str) -> None:
+        super().__init__(path, writing=True)
+        self.user_message = f"Findspot cannot write to its folder {home}."
+        self.hint = "Make that folder writable, or set FINDSPOT_HOME to one that is."
+        self.args = (self.user_message,)
 
 
 class StoreRefusedError(PermissionDeniedError):
@@ -148,10 +163,30 @@ class StoreRefusedError(PermissionDeniedError):
 class DiskFullError(FindspotError):
     code = "DISK_FULL"
 
-    def __init__(self, needed_mb: int, available_mb: int) -> None:
+    def __init__(self, needed_mb: int | None, available_mb: int, *, limited: bool = False) -> None:
+        self.needed_mb = needed_mb
+        if limited:
+            super().__init__(
+                "A quota or a limit on the size of files keeps the search index from being written. "
+                "Raise it and try again.",
+                f"EDQUOT or EFBIG - the disk has {available_mb}MB",
+            )
+        else:
+            needed = "" if needed_mb is None else f"need ~{needed_mb}MB, "
+            super().__init__(
+                "Not enough disk space to create the search index. Free up some space and try again.",
+                f"ENOSPC - {needed}have {available_mb}MB",
+            )
+
+
+class SystemLimitError(FindspotError):
+    code = "SYSTEM_LIMIT"
+
+    def __init__(self, reason: str, path: str) -> None:
         super().__init__(
-            "Not enough disk space to create the search index. Free up some space and try again.",
-            f"ENOSPC - need ~{needed_mb}MB, have {available_mb}MB",
+            f"The system has reached a limit: {reason.lower()}.",
+            f"{reason}: {path}",
+            hint="Close other programs, or raise the limit (`ulimit -n` for open files), and try again.",
         )
 
 
@@ -160,9 +195,9 @@ class IndexCorruptError(FindspotError):
 
     def __init__(self, detail: str) -> None:
         super().__init__(
-            "The search index seems corrupted. Rebuilding it now...",
+            "The search index seems corrupted.",
             f"read error - {detail}",
-            hint="Run `findspot reindex`.",
+            hint="Run `findspot index` to rebuild it.",
         )
 
 

@@ -25,7 +25,13 @@ from collections.abc import Iterator
 from pathlib import Path, PurePath
 from typing import IO, Any, BinaryIO
 
-from findspot.core.errors import DiskFullError, PermissionDeniedError, SymlinkError
+from findspot.core.errors import (
+    DiskFullError,
+    HomeNotWritableError,
+    PermissionDeniedError,
+    SymlinkError,
+    SystemLimitError,
+)
 from findspot.core.folder import Folder, LinkError, TooLargeError, open_regular, read_regular
 
 PRIVATE_DIR_MODE = 0o700
@@ -34,6 +40,14 @@ MAX_JSON_BYTES = 10 * 1024 * 1024
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """A full disk, a quota that is used up, and a limit on the size of files."""
+
+TOO_MANY_OPEN = (errno.EMFILE, errno.ENFILE)
+"""No more descriptors, for this process or for the machine."""
+
+_REFUSALS = (errno.EACCES, errno.EPERM, errno.EROFS)
+
+_CLEARLY_FREE = 16 << 20
+"""Where more than this is free, it is a quota or a limit on the size of files that stops a write."""
 
 
 def content_hash(data: bytes) -> str:
@@ -179,7 +193,7 @@ def folder_bytes(path: Path) -> int:
 
 @contextlib.contextmanager
 def translated_os_errors(path: Path, needed_bytes: int = 0) -> Iterator[None]:
-    """Turn the operating system's refusals into errors that say what to do."""
+    """Turn the system's refusals to write at `path` into errors that say what to do."""
     try:
         yield
     except LinkError as error:
@@ -187,14 +201,33 @@ def translated_os_errors(path: Path, needed_bytes: int = 0) -> Iterator[None]:
     except OSError as error:
         if error.errno in NO_ROOM:
             raise disk_full(path, needed_bytes) from error
-        if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
-            raise PermissionDeniedError(str(error.filename or path)) from error
+        if error.errno in _REFUSALS:
+            raise cannot_write(Path(error.filename) if error.filename else path) from error
+        if error.errno in TOO_MANY_OPEN:
+            raise out_of_resources(path, error.errno) from error
         raise
 
 
 def disk_full(path: Path, needed_bytes: int = 0) -> DiskFullError:
-    """The error for a full disk at `path`, with what is needed and what is there."""
+    """Return the error for a disk that takes no more at `path`; the need is told only where it is known."""
     folder = next(p for p in (path, *path.parents) if p.exists())
     free = shutil.disk_usage(folder).free
-    needed_mb = max(needed_bytes >> 20, (free >> 20) + 1)
+    if free > max(needed_bytes, _CLEARLY_FREE):
+        return DiskFullError(None, free >> 20, limited=True)
+    needed_mb = max(needed_bytes >> 20, (free >> 20) + 1) if needed_bytes else None
     return DiskFullError(needed_mb, free >> 20)
+
+
+def cannot_write(path: Path) -> PermissionDeniedError:
+    """Return the error for a path that cannot be written; one of our own folder names that folder."""
+    from findspot.core.config import home_folder  # which imports this module
+
+    home = home_folder()
+    if path == home or home in path.parents or path in home.parents:
+        return HomeNotWritableError(str(home), str(path))
+    return PermissionDeniedError(str(path), writing=True)
+
+
+def out_of_resources(path: Path, number: int) -> SystemLimitError:
+    """Return the error for a limit of the system that was met at `path`."""
+    return SystemLimitError(os.strerror(number), str(path))

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import contextlib
 import json
-import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 
-from findspot.core.errors import FindspotError, IndexBusyError, IndexFormatError, PermissionDeniedError
-from findspot.core.files import disk_full
+from findspot.core import sqlite
+from findspot.core.errors import FindspotError, IndexFormatError
 from findspot.core.log import get_logger
-from findspot.documents.errors import IndexExistsError, UnknownIndexError
+from findspot.core.sqlite import MAX_PARAMETERS, Connection, remove_database, translated, version_of
+from findspot.documents.errors import DamagedIndexError, IndexExistsError, UnknownIndexError
 from findspot.documents.highlights import highlights
 from findspot.documents.model import Added, Document, Found, IndexInfo, SearchAnswer
 from findspot.documents.postings import Postings
@@ -26,19 +26,16 @@ from findspot.documents.query import ParsedQuery, parse
 from findspot.documents.ranking import rank
 from findspot.documents.schema import FORMAT_VERSION, TABLES
 from findspot.documents.tokenizer import Tokenizer
-from findspot.store.journal import use_log
 
 _log = get_logger("documents")
 
-_BUSY_S = 10.0
-_MAX_PARAMETERS = 900
 _READ_ROWS = 10_000
 
 
 class _State:
     """An open connection, and the postings as far as they were read from it."""
 
-    def __init__(self, db: sqlite3.Connection, inode: int) -> None:
+    def __init__(self, db: Connection, inode: int) -> None:
         self.db = db
         self.inode = inode
         self.postings = Postings()
@@ -61,17 +58,18 @@ class DiskIndex:
     @classmethod
     def create(cls, name: str, path: Path, tokenizer: Tokenizer) -> DiskIndex:
         """Make the file; `IndexExistsError` where it holds an index already."""
-        with _translated(name, path), contextlib.closing(_connect(path, create=True)) as db:
-            use_log(path)
-            db.execute("BEGIN IMMEDIATE")
-            if _format(db):
+        with (
+            _translated(name, path),
+            contextlib.closing(sqlite.connect_logged(path)) as db,
+            sqlite.transaction(db),
+        ):
+            if version_of(db):
                 raise IndexExistsError(name)
             for statement in TABLES.split(";\n"):
                 db.execute(statement)
             config = json.dumps(tokenizer.config)
             db.executemany("INSERT INTO meta VALUES (?, ?)", [("name", name), ("tokenizer", config)])
             db.execute(f"PRAGMA user_version = {FORMAT_VERSION}")
-            db.execute("COMMIT")
         return cls(name, path)
 
     def info(self) -> IndexInfo:
@@ -109,8 +107,7 @@ class DiskIndex:
         """Delete the file; processes that have it open notice with their next request."""
         with self._lock:
             self._reset()
-            for end in ("", "-wal", "-shm"):
-                Path(f"{self._path}{end}").unlink(missing_ok=True)
+            remove_database(self._path)
 
     def _found(
         self, ranked: Sequence[tuple[str, float]], stored: dict[str, tuple[str, str]], query: ParsedQuery
@@ -205,7 +202,7 @@ class DiskIndex:
         if not self._path.is_file():
             raise UnknownIndexError(self.name)
         with _translated(self.name, self._path), contextlib.closing(_connect(self._path)) as db:
-            version = _format(db)
+            version = version_of(db)
             if version == 0:  # whoever began to make it did not come to the end
                 raise UnknownIndexError(self.name)
             if version > FORMAT_VERSION:
@@ -217,58 +214,29 @@ class DiskIndex:
 def name_in(path: Path) -> str | None:
     """The name of the index that a file holds; None for one that is only begun or cannot be read."""
     try:
-        with contextlib.closing(_connect(path)) as db:
+        with translated(path), contextlib.closing(sqlite.connect_reader(path)) as db:
             return str(db.execute("SELECT value FROM meta WHERE key = 'name'").fetchone()[0])
-    except sqlite3.Error as error:
-        _log.warning("%s is no index of documents: %s", path.name, error)
+    except FindspotError as error:
+        _log.warning("%s is no index of documents: %s", path.name, error.developer_message)
         return None
 
 
-def _stored(db: sqlite3.Connection, ids: Sequence[str]) -> dict[str, tuple[str, str]]:
+def _stored(db: Connection, ids: Sequence[str]) -> dict[str, tuple[str, str]]:
     """Content and metadata of these documents."""
     found: dict[str, tuple[str, str]] = {}
-    for first in range(0, len(ids), _MAX_PARAMETERS):
-        part = ids[first : first + _MAX_PARAMETERS]
+    for first in range(0, len(ids), MAX_PARAMETERS):
+        part = ids[first : first + MAX_PARAMETERS]
         marks = ",".join("?" * len(part))
         rows = db.execute(f"SELECT doc_id, content, metadata FROM documents WHERE doc_id IN ({marks})", part)
         found.update({doc_id: (content, metadata) for doc_id, content, metadata in rows})
     return found
 
 
-def _connect(path: Path, *, create: bool = False) -> sqlite3.Connection:
-    db = sqlite3.connect(
-        f"{path.absolute().as_uri()}?mode={'rwc' if create else 'rw'}",
-        uri=True,
-        isolation_level=None,
-        check_same_thread=False,
-        timeout=_BUSY_S,
-    )
-    db.execute("PRAGMA synchronous = FULL")  # what was answered as indexed stays so
-    return db
+def _connect(path: Path) -> Connection:
+    """Open the file to read and write, or only to read where nobody can write to its folder."""
+    return sqlite.connect_reader(path) if sqlite.is_immutable(path) else sqlite.connect(path)
 
 
-def _format(db: sqlite3.Connection) -> int:
-    return int(db.execute("PRAGMA user_version").fetchone()[0])
-
-
-@contextlib.contextmanager
-def _translated(name: str, path: Path) -> Iterator[None]:
+def _translated(name: str, path: Path) -> contextlib.AbstractContextManager[None]:
     """Turn SQLite's errors into ours."""
-    try:
-        yield
-    except sqlite3.Error as error:
-        raise _translation(name, path, error) from error
-
-
-def _translation(name: str, path: Path, error: sqlite3.Error) -> FindspotError:
-    primary = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    if primary == sqlite3.SQLITE_FULL:
-        return disk_full(path)
-    if primary in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-        return IndexBusyError("another process")
-    if primary in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
-        return PermissionDeniedError(str(path))
-    return FindspotError(
-        f"The index '{name}' cannot be read: {error}",
-        hint=f"Drop it with `findspot documents drop {name}` and add its documents again.",
-    )
+    return translated(path, lambda detail: DamagedIndexError(name, detail))

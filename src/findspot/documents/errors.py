@@ -44,3 +44,16 @@ class IndexNameError(InvalidArgumentError):
 
 class LimitReachedError(InvalidArgumentError):
     """More than an index may hold."""
+
+
+class DamagedIndexError(FindspotError):
+    """The file of an index cannot be read."""
+
+    code = "INDEX_CORRUPT"
+
+    def __init__(self, name: str, detail: str) -> None:
+        super().__init__(
+            f"The index '{name}' is damaged and cannot be read.",
+            detail,
+            hint=f"Drop it with `findspot documents drop {name}` and add its documents again.",
+        )

@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import contextlib
 import shutil
-import sqlite3
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from findspot.core import sqlite
 from findspot.core.errors import FindspotError, IndexBusyError, IndexCorruptError
 from findspot.core.files import make_private_dir, translated_os_errors
 from findspot.core.locks import writer_lock
 from findspot.core.log import get_logger
 from findspot.core.model import SourceFile
+from findspot.core.sqlite import remove_database, transaction, translated, version_of
 from findspot.store import database as rows
 from findspot.store.derived import KEYWORDS, VECTORS
 from findspot.store.index import LOCK_NAME, IndexStore
@@ -57,7 +58,7 @@ def adopt(store: IndexStore, root: Path, made_by: dict[str, str], files: Sequenc
         with writer_lock(store.folder / LOCK_NAME), writer_lock(sibling / LOCK_NAME, _WAIT_S):
             if store.database.is_file():  # made by another process meanwhile
                 return None
-            with translated_os_errors(store.folder), rows.translated(sibling / rows.FILE_NAME):
+            with translated_os_errors(store.folder), translated(sibling / rows.FILE_NAME):
                 return _copy(sibling, store.folder, root)
     except (IndexBusyError, IndexCorruptError) as error:
         _log.info("not begun from the index in %s: %s", sibling.name, error.developer_message)
@@ -88,10 +89,10 @@ def _alike(folder: Path, made_by: dict[str, str], sample: Sequence[SourceFile]) 
     wanted = {**made_by, "build": "complete"}
     with (
         contextlib.suppress(FindspotError),
-        rows.translated(path),
-        contextlib.closing(rows.connect(path)) as db,
+        translated(path),
+        contextlib.closing(rows.connect_reader(path)) as db,
     ):
-        if rows.format_of(db) == FORMAT_VERSION and wanted.items() <= rows.read_meta(db).items():
+        if version_of(db) == FORMAT_VERSION and wanted.items() <= rows.read_meta(db).items():
             there = ((rows.find_file(db, file.path), file) for file in sample)
             return sum(known is not None and known.size == file.size for known, file in there)
     return 0
@@ -104,15 +105,14 @@ def _copy(sibling: Path, own: Path, root: Path) -> str:
         if (sibling / part).is_dir():
             shutil.copytree(sibling / part, own / part)
     with (
-        contextlib.closing(rows.connect(sibling / rows.FILE_NAME)) as source,
-        contextlib.closing(sqlite3.connect(own / _FRESH, isolation_level=None)) as fresh,
+        contextlib.closing(rows.connect_reader(sibling / rows.FILE_NAME)) as source,
+        contextlib.closing(sqlite.connect(own / _FRESH, create=True)) as fresh,
     ):
         project = rows.read_meta(source)["project_path"]
         source.backup(fresh)
-        fresh.execute("BEGIN IMMEDIATE")
-        fresh.executemany("DELETE FROM meta WHERE key = ?", ((key,) for key in _ITS_OWN))
-        rows.write_meta(fresh, {"project_path": str(root), "build": "incomplete"})
-        fresh.execute("COMMIT")
+        with transaction(fresh):
+            fresh.executemany("DELETE FROM meta WHERE key = ?", ((key,) for key in _ITS_OWN))
+            rows.write_meta(fresh, {"project_path": str(root), "build": "incomplete"})
     make_private_dir(own)
     (own / _FRESH).rename(own / rows.FILE_NAME)
     _log.info("begun from the index of %s", project)
@@ -120,6 +120,5 @@ def _copy(sibling: Path, own: Path, root: Path) -> str:
 
 
 def _remove_unfinished(own: Path) -> None:
-    for ending in ("", "-wal", "-shm", "-journal"):
-        with contextlib.suppress(OSError):
-            (own / f"{_FRESH}{ending}").unlink()
+    with contextlib.suppress(OSError):
+        remove_database(own / _FRESH)

@@ -6,18 +6,21 @@ They stay in one file beside the indexes. No query, path or text is ever written
 from __future__ import annotations
 
 import contextlib
-import sqlite3
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from findspot.core import sqlite
 from findspot.core.config import home_folder
+from findspot.core.errors import FindspotError
 from findspot.core.files import make_private_dir, stat_of
 from findspot.core.model import Results
+from findspot.core.sqlite import Connection, translated
 
 FILE_NAME = "usage.sqlite"
+_WAIT_S = 0.5
 CHARS_A_TOKEN = 4
 _TABLE = (
     "CREATE TABLE IF NOT EXISTS usage (day TEXT, surface TEXT, searches INTEGER, answered INTEGER, "
@@ -52,7 +55,7 @@ class _Notebook:
 
     def __init__(self) -> None:
         self._guard = threading.Lock()
-        self._db: sqlite3.Connection | None = None
+        self._db: Connection | None = None
         self._of: tuple[Path, int] | None = None
 
     def add(self, row: tuple[object, ...]) -> None:
@@ -66,7 +69,7 @@ class _Notebook:
         """Again, too, where another process has cleared the file or the home is another by now."""
         if self._db is not None:
             self._db.close()
-        self._db = _connected(check_same_thread=False)
+        self._db = _connected()
         self._of = _identity()
 
 
@@ -79,15 +82,16 @@ def note(surface: str, root: Path, results: Results, shown_chars: int) -> None:
     whole = sum(file.st_size for file in files if file)
     day = datetime.now(UTC).strftime("%Y-%m-%d")
     row = (day, surface, bool(results.hits), shown_chars // CHARS_A_TOKEN, whole // CHARS_A_TOKEN)
-    with contextlib.suppress(sqlite3.Error, OSError):
+    with contextlib.suppress(FindspotError, sqlite.Error, OSError):
         _notebook.add(row)
 
 
 def usage(since: str = "") -> list[Usage]:
     """What was counted from a day on (`2026-01-15`), by surface."""
-    if not _path().exists():
+    path = _path()
+    if not path.exists():
         return []
-    with _opened() as db:
+    with translated(path, _damaged), contextlib.closing(sqlite.connect_reader(path)) as db:
         found = db.execute(
             "SELECT surface, SUM(searches), SUM(answered), SUM(shown), SUM(whole) FROM usage "
             "WHERE day >= ? GROUP BY surface ORDER BY surface",
@@ -115,17 +119,22 @@ def _identity() -> tuple[Path, int] | None:
 
 
 @contextlib.contextmanager
-def _opened() -> Iterator[sqlite3.Connection]:
-    with contextlib.closing(_connected()) as db:
+def _opened() -> Iterator[Connection]:
+    with translated(_path(), _damaged), contextlib.closing(_connected()) as db:
         yield db
 
 
-def _connected(*, check_same_thread: bool = True) -> sqlite3.Connection:
-    make_private_dir(_path().parent)
-    db = sqlite3.connect(_path(), isolation_level=None, timeout=0.5, check_same_thread=check_same_thread)
+def _damaged(detail: str) -> FindspotError:
+    return FindspotError(
+        "The counts of use cannot be read.", detail, hint=f"Delete {_path()} to begin again."
+    )
+
+
+def _connected() -> Connection:
+    path = _path()
+    make_private_dir(path.parent)
+    db = sqlite.connect_logged(path, synchronous="OFF", wait_s=_WAIT_S)
     try:
-        db.execute("PRAGMA journal_mode = WAL")
-        db.execute("PRAGMA synchronous = OFF")  # a lost count is no loss
         db.execute(_TABLE)
     except BaseException:
         db.close()

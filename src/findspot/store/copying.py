@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import shutil
-import sqlite3
 from pathlib import Path
 
+from findspot.core import sqlite
 from findspot.core.files import make_private_dir
+from findspot.core.sqlite import remove_database
 from findspot.store import database as rows
 from findspot.store.derived import KEYWORDS, VECTORS, rebuild
 from findspot.store.journal import NOTE
+from findspot.store.schema import MIGRATIONS
 
 _LOCAL = ("segments", NOTE, "origin%")
 """What is written about the files of one machine; `origin…` is what a local copy notes of its source."""
@@ -20,9 +22,9 @@ def copy_database(source: Path, target: Path) -> None:
     """A consistent copy without what is derived, and without what deleted rows leave in a file."""
     remove_database(target)
     with (
-        rows.translated(source),
-        contextlib.closing(rows.connect(source)) as db,
-        contextlib.closing(sqlite3.connect(target, isolation_level=None)) as copy,
+        sqlite.translated(source),
+        contextlib.closing(rows.connect_reader(source)) as db,
+        contextlib.closing(sqlite.connect(target, create=True)) as copy,
     ):
         db.backup(copy)
         copy.executemany("DELETE FROM meta WHERE key LIKE ?", ((key,) for key in _LOCAL))
@@ -33,8 +35,8 @@ def prepare_copy(path: Path, folder: Path) -> None:
     """Bring a copy to this format, and make what is derived from it in a folder."""
     shutil.rmtree(folder, ignore_errors=True)
     make_private_dir(folder)
-    with rows.translated(path), contextlib.closing(rows.connect(path)) as db:
-        rows.migrate(db)
+    with sqlite.translated(path), contextlib.closing(rows.connect(path)) as db:
+        sqlite.migrate(db, MIGRATIONS)
         rebuild(folder, db)
 
 
@@ -45,9 +47,3 @@ def put_in_place(path: Path, prepared: Path, folder: Path) -> None:
         if (prepared / part).is_dir():
             (prepared / part).rename(folder / part)
     path.rename(folder / rows.FILE_NAME)
-
-
-def remove_database(path: Path) -> None:
-    """With the files that SQLite keeps beside it."""
-    for ending in ("", "-wal", "-shm", "-journal"):
-        path.with_name(path.name + ending).unlink(missing_ok=True)

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
-import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from findspot.core.errors import (
-    FindspotError,
-    IndexBusyError,
-    IndexCorruptError,
-    IndexFormatError,
-    PermissionDeniedError,
-)
+from findspot.core import sqlite
+from findspot.core.errors import IndexFormatError
 from findspot.core.facts import Facts, names_of, unpack
-from findspot.core.files import disk_full
 from findspot.core.model import ChunkType, Skip, SkipReason, SourceFile
+from findspot.core.sqlite import MAX_PARAMETERS, Connection, translated
 from findspot.store.records import (
     ChunkRecord,
     Definition,
@@ -29,7 +22,6 @@ from findspot.store.records import (
 )
 from findspot.store.schema import (
     FORMAT_VERSION,
-    MIGRATIONS,
     ORDINAL_BITS,
     OUTLINE_ORDINAL,
     chunk_number,
@@ -38,126 +30,67 @@ from findspot.store.schema import (
 from findspot.text.document import keyword_text
 
 FILE_NAME = "index.sqlite"
-FILE_NAMES = (FILE_NAME, f"{FILE_NAME}-wal", f"{FILE_NAME}-shm", f"{FILE_NAME}-journal")
-_BUSY_MS = 10_000
-_MAX_PARAMETERS = 900
+FILE_NAMES = tuple(FILE_NAME + ending for ending in sqlite.FILE_ENDINGS)
 _MAPPED_BYTES = 64 << 20
 """Of the file: a row that is read maps its neighbours, so that in a large index all that may be mapped is."""
 _QUALIFIER = re.compile(r"^.*(?:\.|::|\\|#)(?=[^.:\\#])")
 
 
-_FAILED_WRITES = frozenset(
-    {
-        sqlite3.SQLITE_IOERR_WRITE,
-        sqlite3.SQLITE_IOERR_FSYNC,
-        sqlite3.SQLITE_IOERR_DIR_FSYNC,
-        sqlite3.SQLITE_IOERR_TRUNCATE,
-        sqlite3.SQLITE_IOERR_SHMSIZE,
-    }
-)
-"""A quota, a size limit, or no room for the shared memory file: SQLite says `full` only for some."""
-
-_REFUSED = frozenset(
-    {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH}
-)
-
-
-@contextlib.contextmanager
-def translated(path: Path) -> Iterator[None]:
-    """Turn SQLite's errors into ours."""
-    try:
-        yield
-    except sqlite3.Error as error:
-        code = getattr(error, "sqlite_errorcode", None)
-        if code is None:  # a mistake of the caller, not a state of the database
-            raise
-        raise _translation(path, error, code) from error
-
-
-def _translation(path: Path, error: sqlite3.Error, code: int) -> FindspotError:
-    primary = code & 0xFF
-    if primary == sqlite3.SQLITE_FULL or code in _FAILED_WRITES:
-        return disk_full(path)
-    if primary in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-        return IndexBusyError("another process")
-    if primary in _REFUSED:
-        return PermissionDeniedError(str(path))
-    return IndexCorruptError(str(error))
-
-
-def connect(path: Path, *, create: bool = False) -> sqlite3.Connection:
-    """Open the database; one of a newer format is refused."""
+def connect(path: Path) -> Connection:
+    """Open the database to read and write; one of a newer format is refused."""
     with translated(path):
-        mode = "rwc" if create else "rw"
-        connection = sqlite3.connect(
-            f"{path.absolute().as_uri()}?mode={mode}",
-            uri=True,
-            isolation_level=None,
-            check_same_thread=False,
-            timeout=_BUSY_MS / 1000,
-        )
-        try:
-            # What is derived is cleaned up after a commit, so the commit itself must be on the disk.
-            connection.execute("PRAGMA synchronous = FULL")
-            connection.execute(f"PRAGMA mmap_size = {_MAPPED_BYTES}")
-            if (version := format_of(connection)) > FORMAT_VERSION:
-                raise IndexFormatError(version, FORMAT_VERSION)
-        except BaseException:
-            connection.close()
-            raise
-    return connection
+        return _checked_format(sqlite.connect(path))
 
 
-def format_of(db: sqlite3.Connection) -> int:
-    """The format version; 0 while the tables are still to be made."""
-    return int(db.execute("PRAGMA user_version").fetchone()[0])
+def connect_reader(path: Path) -> Connection:
+    """Open the database to read; one of a newer format is refused."""
+    with translated(path):
+        return _checked_format(sqlite.connect_reader(path))
 
 
-def migrate(db: sqlite3.Connection, steps: Mapping[int, str] = MIGRATIONS) -> None:
-    """Bring an older database, or an empty one, to the newest format in one transaction."""
-    newest = max(steps) + 1
-    if format_of(db) >= newest:
-        return
-    db.execute("BEGIN IMMEDIATE")
-    for version in range(format_of(db), newest):
-        for statement in steps[version].split(";\n"):
-            db.execute(statement)
-    db.execute(f"PRAGMA user_version = {newest}")
-    db.execute("COMMIT")
+def connect_writer(path: Path) -> Connection:
+    """Open the database, made if need be, for its one writer."""
+    # What is derived is cleaned up after a commit, so the commit itself must be on the disk.
+    with translated(path):
+        return _checked_format(sqlite.connect_logged(path, synchronous="FULL"))
 
 
-def shrink_log(db: sqlite3.Connection) -> None:
-    """Give back the disk that the write-ahead log took, unless a reader still needs it."""
-    with contextlib.suppress(sqlite3.Error):
-        db.execute("PRAGMA busy_timeout = 0")
-        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+def _checked_format(db: Connection) -> Connection:
+    try:
+        db.execute(f"PRAGMA mmap_size = {_MAPPED_BYTES}")
+        if (version := sqlite.version_of(db)) > FORMAT_VERSION:
+            raise IndexFormatError(version, FORMAT_VERSION)
+    except BaseException:
+        db.close()
+        raise
+    return db
 
 
-def generation_of(db: sqlite3.Connection) -> int:
+def generation_of(db: Connection) -> int:
     """How many commits there have been."""
     return int(read_meta(db).get("generation", "0"))
 
 
-def read_meta(db: sqlite3.Connection) -> dict[str, str]:
+def read_meta(db: Connection) -> dict[str, str]:
     return dict(db.execute("SELECT key, value FROM meta"))
 
 
-def write_meta(db: sqlite3.Connection, values: dict[str, str]) -> None:
+def write_meta(db: Connection, values: dict[str, str]) -> None:
     db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", values.items())
 
 
 _FILE_COLUMNS = "id, path, corpus, language, size, mtime_ns, sha256, chunks"
 
 
-def all_files(db: sqlite3.Connection) -> list[StoredFile]:
+def all_files(db: Connection) -> list[StoredFile]:
     return list(map(StoredFile._make, db.execute(f"SELECT {_FILE_COLUMNS} FROM files ORDER BY path")))
 
 
-def file_ids(db: sqlite3.Connection) -> list[int]:
+def file_ids(db: Connection) -> list[int]:
     return [row[0] for row in db.execute("SELECT id FROM files")]
 
 
-def find_file(db: sqlite3.Connection, path: str) -> StoredFile | None:
+def find_file(db: Connection, path: str) -> StoredFile | None:
     row = db.execute(f"SELECT {_FILE_COLUMNS} FROM files WHERE path = ?", (path,)).fetchone()
     return StoredFile._make(row) if row else None
 
@@ -166,29 +99,29 @@ _AT = "(path = ?1 OR (path >= ?1 || '/' AND path < ?1 || '0'))"
 """A path and all that is below it, by the index of paths; `0` is the character after the slash."""
 
 
-def files_at(db: sqlite3.Connection, path: str) -> list[StoredFile]:
+def files_at(db: Connection, path: str) -> list[StoredFile]:
     """The file of that path, or those below the folder."""
     return list(map(StoredFile._make, db.execute(f"SELECT {_FILE_COLUMNS} FROM files WHERE {_AT}", (path,))))
 
 
-def files_left_out_at(db: sqlite3.Connection, path: str) -> dict[str, tuple[int, int]]:
+def files_left_out_at(db: Connection, path: str) -> dict[str, tuple[int, int]]:
     """The same of the files that were read and have a Skip."""
     rows = db.execute(f"SELECT path, size, mtime_ns FROM skips WHERE mtime_ns IS NOT NULL AND {_AT}", (path,))
     return {path: (size, mtime_ns) for path, size, mtime_ns in rows}
 
 
-def walk_skips_at(db: sqlite3.Connection, path: str) -> list[Skip]:
+def walk_skips_at(db: Connection, path: str) -> list[Skip]:
     """The same of what the walk left out."""
     rows = db.execute(f"SELECT path, reason, detail FROM skips WHERE mtime_ns IS NULL AND {_AT}", (path,))
     return [Skip(path, SkipReason(why), detail) for path, why, detail in rows]
 
 
-def last_file_id(db: sqlite3.Connection) -> int:
+def last_file_id(db: Connection) -> int:
     row = db.execute("SELECT seq FROM sqlite_sequence WHERE name = 'files'").fetchone()
     return int(row[0]) if row else 0
 
 
-def insert_file(db: sqlite3.Connection, record: FileRecord, number: int | None = None) -> int:
+def insert_file(db: Connection, record: FileRecord, number: int | None = None) -> int:
     """Add a file revision with its chunks and symbols; its number, a new one unless given, is returned."""
     file = record.file
     cursor = db.execute(
@@ -262,14 +195,14 @@ def _chunk_row(number: int, item: ChunkRecord) -> tuple[object, ...]:
     )
 
 
-def delete_file(db: sqlite3.Connection, file_id: int) -> None:
+def delete_file(db: Connection, file_id: int) -> None:
     _delete_facts(db, file_id)
     db.execute("DELETE FROM symbols WHERE chunk_id BETWEEN ? AND ?", chunk_range(file_id))
     db.execute("DELETE FROM chunks WHERE id BETWEEN ? AND ?", chunk_range(file_id))
     db.execute("DELETE FROM files WHERE id = ?", (file_id,))
 
 
-def _delete_facts(db: sqlite3.Connection, file_id: int) -> None:
+def _delete_facts(db: Connection, file_id: int) -> None:
     """Its rows of names are told by its facts: an index of them by file would cost as much again."""
     facts = file_facts(db, file_id)
     if facts is not None:
@@ -278,19 +211,19 @@ def _delete_facts(db: sqlite3.Connection, file_id: int) -> None:
         db.execute("DELETE FROM facts WHERE file_id = ?", (file_id,))
 
 
-def file_facts(db: sqlite3.Connection, file_id: int) -> Facts | None:
+def file_facts(db: Connection, file_id: int) -> Facts | None:
     """What a file says about names; None of files that are no code."""
     row = db.execute("SELECT data FROM facts WHERE file_id = ?", (file_id,)).fetchone()
     return unpack(row[0]) if row else None
 
 
-def files_naming(db: sqlite3.Connection, name: str) -> list[tuple[int, int, int]]:
+def files_naming(db: Connection, name: str) -> list[tuple[int, int, int]]:
     """Number of each file that names it, with how often it defines and uses it; by number."""
     found = db.execute("SELECT file_id, defined, used FROM names WHERE name = ? ORDER BY file_id", (name,))
     return found.fetchall()
 
 
-def spellings(db: sqlite3.Connection, name: str) -> list[str]:
+def spellings(db: Connection, name: str) -> list[str]:
     """The defined names that differ from this one by case only."""
     found = db.execute(
         "SELECT DISTINCT name FROM names WHERE name = ? COLLATE NOCASE AND defined > 0 ORDER BY name", (name,)
@@ -298,17 +231,17 @@ def spellings(db: sqlite3.Connection, name: str) -> list[str]:
     return [row[0] for row in found]
 
 
-def file_vectors(db: sqlite3.Connection, file_id: int) -> dict[bytes, tuple[float, bytes]]:
+def file_vectors(db: Connection, file_id: int) -> dict[bytes, tuple[float, bytes]]:
     """The vectors of a file's chunks by what was embedded."""
     rows = db.execute("SELECT key, scale, vector FROM chunks WHERE id BETWEEN ? AND ?", chunk_range(file_id))
     return {key: (scale, vector) for key, scale, vector in rows}
 
 
-def all_vectors(db: sqlite3.Connection) -> Iterator[tuple[int, float, bytes]]:
+def all_vectors(db: Connection) -> Iterator[tuple[int, float, bytes]]:
     yield from db.execute("SELECT id, scale, vector FROM chunks ORDER BY id")
 
 
-def fields_after(db: sqlite3.Connection, number: int, limit: int) -> list[EmbeddedFields]:
+def fields_after(db: Connection, number: int, limit: int) -> list[EmbeddedFields]:
     """What a model reads of the next chunks, by number."""
     found = db.execute(
         "SELECT chunks.id, path, symbols, text, context FROM chunks "
@@ -323,14 +256,14 @@ def _embedded_fields(row: tuple[Any, ...]) -> EmbeddedFields:
     return EmbeddedFields(number, path, _lines(names), text, context)
 
 
-def embedding_keys(db: sqlite3.Connection, numbers: Sequence[int] | None) -> list[tuple[int, bytes]]:
+def embedding_keys(db: Connection, numbers: Sequence[int] | None) -> list[tuple[int, bytes]]:
     """Number and key of these chunks, or of all; the key tells what was embedded."""
     statement = "SELECT id, key FROM chunks"
     found = db.execute(statement) if numbers is None else _rows_in(db, f"{statement} WHERE id IN", numbers)
     return [(number, key) for number, key in found]
 
 
-def fields_of(db: sqlite3.Connection, numbers: Sequence[int]) -> list[EmbeddedFields]:
+def fields_of(db: Connection, numbers: Sequence[int]) -> list[EmbeddedFields]:
     """What a model reads of these chunks."""
     statement = (
         "SELECT chunks.id, path, symbols, text, context FROM chunks "
@@ -339,11 +272,11 @@ def fields_of(db: sqlite3.Connection, numbers: Sequence[int]) -> list[EmbeddedFi
     return [_embedded_fields(row) for row in _rows_in(db, statement, numbers)]
 
 
-def put_vectors(db: sqlite3.Connection, vectors: Iterable[tuple[int, bytes, float, bytes]]) -> None:
+def put_vectors(db: Connection, vectors: Iterable[tuple[int, bytes, float, bytes]]) -> None:
     db.executemany("UPDATE chunks SET key = ?2, scale = ?3, vector = ?4 WHERE id = ?1", vectors)
 
 
-def all_keywords(db: sqlite3.Connection, corpus: str) -> Iterator[tuple[int, str]]:
+def all_keywords(db: Connection, corpus: str) -> Iterator[tuple[int, str]]:
     """Number and tokens of every chunk that keyword search covers."""
     found = db.execute(
         "SELECT chunks.id, path, breadcrumb, context, text "
@@ -360,7 +293,7 @@ _CHUNK_COLUMNS = (
 )
 
 
-def chunks_by_number(db: sqlite3.Connection, numbers: Sequence[int]) -> dict[int, StoredChunk]:
+def chunks_by_number(db: Connection, numbers: Sequence[int]) -> dict[int, StoredChunk]:
     statement = (
         f"SELECT {_CHUNK_COLUMNS} FROM chunks JOIN files ON files.id = chunks.id >> {ORDINAL_BITS} "
         "WHERE chunks.id IN"
@@ -368,27 +301,27 @@ def chunks_by_number(db: sqlite3.Connection, numbers: Sequence[int]) -> dict[int
     return {row[0]: _stored_chunk(row) for row in _rows_in(db, statement, numbers)}
 
 
-def chunk_facets(db: sqlite3.Connection) -> Iterator[tuple[int, str, tuple[str, ...]]]:
+def chunk_facets(db: Connection) -> Iterator[tuple[int, str, tuple[str, ...]]]:
     """What chunks can be filtered by, in the order of their numbers."""
     for number, chunk_type, tags in db.execute("SELECT id, chunk_type, tags FROM chunks ORDER BY id"):
         yield number, chunk_type, _lines(tags)
 
 
-def breadcrumbs(db: sqlite3.Connection, numbers: Sequence[int]) -> dict[int, str]:
+def breadcrumbs(db: Connection, numbers: Sequence[int]) -> dict[int, str]:
     found = _rows_in(db, "SELECT id, breadcrumb FROM chunks WHERE id IN", numbers)
     return {number: breadcrumb or "" for number, breadcrumb in found}
 
 
 def _rows_in(
-    db: sqlite3.Connection, statement: str, values: Sequence[object], then: str = ""
+    db: Connection, statement: str, values: Sequence[object], then: str = ""
 ) -> Iterator[tuple[Any, ...]]:
     """The rows of a statement that ends in IN (and then more), for any number of values."""
-    for first in range(0, len(values), _MAX_PARAMETERS):
-        part = values[first : first + _MAX_PARAMETERS]
+    for first in range(0, len(values), MAX_PARAMETERS):
+        part = values[first : first + MAX_PARAMETERS]
         yield from db.execute(f"{statement} ({','.join('?' * len(part))}) {then}", part)
 
 
-def chunks_of_file(db: sqlite3.Connection, file_id: int) -> list[StoredChunk]:
+def chunks_of_file(db: Connection, file_id: int) -> list[StoredChunk]:
     rows = db.execute(
         f"SELECT {_CHUNK_COLUMNS} FROM chunks JOIN files ON files.id = ? WHERE chunks.id BETWEEN ? AND ?",
         (file_id, *chunk_range(file_id)),
@@ -409,7 +342,7 @@ def _lines(joined: str) -> tuple[str, ...]:
     return tuple(joined.split("\n")) if joined else ()
 
 
-def defining_chunks(db: sqlite3.Connection, names: Sequence[str], limit: int) -> list[Definition]:
+def defining_chunks(db: Connection, names: Sequence[str], limit: int) -> list[Definition]:
     """The definitions of any of these lower-cased names."""
     marks = ",".join("?" * len(names))
     found = db.execute(
@@ -420,13 +353,13 @@ def defining_chunks(db: sqlite3.Connection, names: Sequence[str], limit: int) ->
     return [Definition(*row) for row in found]
 
 
-def replace_walk_skips(db: sqlite3.Connection, skips: Iterable[Skip]) -> None:
+def replace_walk_skips(db: Connection, skips: Iterable[Skip]) -> None:
     """Renew the skips that the walk decides; those of files that were read stay."""
     db.execute("DELETE FROM skips WHERE mtime_ns IS NULL")
     put_skips(db, skips, None)
 
 
-def put_skips(db: sqlite3.Connection, skips: Iterable[Skip], file: SourceFile | None) -> None:
+def put_skips(db: Connection, skips: Iterable[Skip], file: SourceFile | None) -> None:
     size, mtime_ns = (file.size, file.mtime_ns) if file else (None, None)
     db.executemany(
         "INSERT OR REPLACE INTO skips VALUES (?,?,?,?,?)",
@@ -434,43 +367,43 @@ def put_skips(db: sqlite3.Connection, skips: Iterable[Skip], file: SourceFile | 
     )
 
 
-def delete_skip(db: sqlite3.Connection, path: str) -> None:
+def delete_skip(db: Connection, path: str) -> None:
     db.execute("DELETE FROM skips WHERE path = ?", (path,))
 
 
-def delete_skips(db: sqlite3.Connection, reason: str) -> None:
+def delete_skips(db: Connection, reason: str) -> None:
     db.execute("DELETE FROM skips WHERE reason = ?", (reason,))
 
 
-def files_left_out(db: sqlite3.Connection) -> dict[str, tuple[int, int]]:
+def files_left_out(db: Connection) -> dict[str, tuple[int, int]]:
     """Path, size and time of writing of the files that were read and have a Skip."""
     rows = db.execute("SELECT path, size, mtime_ns FROM skips WHERE mtime_ns IS NOT NULL")
     return {path: (size, mtime_ns) for path, size, mtime_ns in rows}
 
 
-def all_skips(db: sqlite3.Connection, reason: str | None = None) -> list[Skip]:
+def all_skips(db: Connection, reason: str | None = None) -> list[Skip]:
     rows = db.execute(
         "SELECT path, reason, detail FROM skips WHERE ?1 IS NULL OR reason = ?1 ORDER BY path", (reason,)
     )
     return [Skip(path, SkipReason(why), detail) for path, why, detail in rows]
 
 
-def counts(db: sqlite3.Connection) -> dict[str, tuple[int, int]]:
+def counts(db: Connection) -> dict[str, tuple[int, int]]:
     """Files and chunks of each corpus."""
     rows = db.execute("SELECT corpus, COUNT(*), SUM(chunks) FROM files GROUP BY corpus")
     return {corpus: (files, chunks or 0) for corpus, files, chunks in rows}
 
 
-def count_chunks(db: sqlite3.Connection) -> int:
+def count_chunks(db: Connection) -> int:
     """From the files: counting the chunks themselves would read the whole database."""
     return int(db.execute("SELECT COALESCE(SUM(chunks), 0) FROM files").fetchone()[0])
 
 
-def languages(db: sqlite3.Connection) -> dict[str, int]:
+def languages(db: Connection) -> dict[str, int]:
     rows = db.execute("SELECT language, COUNT(*) FROM files GROUP BY language ORDER BY 2 DESC, 1")
     return dict(rows.fetchall())
 
 
-def skip_counts(db: sqlite3.Connection) -> dict[str, int]:
+def skip_counts(db: Connection) -> dict[str, int]:
     rows = db.execute("SELECT reason, COUNT(*) FROM skips GROUP BY reason ORDER BY reason")
     return dict(rows.fetchall())

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -18,6 +17,7 @@ import numpy as np
 from findspot.core.files import make_private_dir
 from findspot.core.log import get_logger
 from findspot.core.model import Corpus
+from findspot.core.sqlite import Connection, transaction
 from findspot.store import database as rows
 from findspot.store import keywords
 from findspot.store.records import DerivedDamagedError, StoredFile
@@ -94,7 +94,7 @@ class Derived:
 
 
 def load_derived(
-    folder: Path, db: sqlite3.Connection, generation: int, checked: set[str], older: Derived | None = None
+    folder: Path, db: Connection, generation: int, checked: set[str], older: Derived | None = None
 ) -> Derived:
     """Open the derived parts as the database lists them; `checked` names files known to be whole."""
     files = FileTable(rows.all_files(db))
@@ -106,7 +106,7 @@ def load_derived(
     return Derived(generation, files, readers, segments, lasting=older.lasting if older else {})
 
 
-def ensure_derived(folder: Path, db: sqlite3.Connection, checked: set[str]) -> None:
+def ensure_derived(folder: Path, db: Connection, checked: set[str]) -> None:
     """At the writer's start: clean up after a crashed one, and make anew what is missing or damaged."""
     try:
         for corpus in Corpus:
@@ -135,20 +135,19 @@ def _count(segments: Iterable[Segment], mask: Mask, *, only_lines: bool = False)
     return sum(found)
 
 
-def rebuild(folder: Path, db: sqlite3.Connection) -> None:
+def rebuild(folder: Path, db: Connection) -> None:
     """Make the derived parts from the database; readers see the old ones or the new."""
     _rebuild_keywords(folder, db)
     stored = rows.all_vectors(db)
     parts = iter(lambda: list(islice(stored, _PART_ROWS)), [])
     name = write_segment(folder / VECTORS, [segment_of(part) for part in parts], mask_of(rows.file_ids(db)))
     names = [name] if name else []
-    db.execute("BEGIN IMMEDIATE")
-    rows.write_meta(db, {"segments": json.dumps(names), "generation": str(rows.generation_of(db) + 1)})
-    db.execute("COMMIT")
+    with transaction(db):
+        rows.write_meta(db, {"segments": json.dumps(names), "generation": str(rows.generation_of(db) + 1)})
     remove_unlisted(folder / VECTORS, set(names))
 
 
-def _rebuild_keywords(folder: Path, db: sqlite3.Connection) -> None:
+def _rebuild_keywords(folder: Path, db: Connection) -> None:
     """Built aside and put in place whole: a keyword index half full would silently find less."""
     fresh = folder / f"{KEYWORDS}.new"
     shutil.rmtree(fresh, ignore_errors=True)

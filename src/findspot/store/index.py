@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import shutil
-import sqlite3
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -19,17 +18,18 @@ from typing import TypeVar
 from findspot.core.errors import IndexBusyError, IndexNotFoundError, PermissionDeniedError
 from findspot.core.files import make_private_dir
 from findspot.core.locks import is_locked, writer_lock
+from findspot.core.sqlite import Connection, migrate, shrink_log, translated, version_of
 from findspot.store import database as rows
 from findspot.store.copying import copy_database, prepare_copy, put_in_place
 from findspot.store.derived import KEYWORDS, VECTORS, Derived, ensure_derived, load_derived
-from findspot.store.journal import connect_to_write, note_journal
+from findspot.store.journal import note_journal
 from findspot.store.records import DerivedDamagedError
-from findspot.store.schema import FORMAT_VERSION
+from findspot.store.schema import FORMAT_VERSION, MIGRATIONS
 from findspot.store.snapshot import Snapshot
 from findspot.store.writer import Writer
 
 W = TypeVar("W", bound=Writer)
-WriterKind = Callable[[Path, sqlite3.Connection, set[str]], W]
+WriterKind = Callable[[Path, Connection, set[str]], W]
 
 LOCK_NAME = "writer.lock"
 _SNAPSHOT_TRIES = 20
@@ -48,7 +48,7 @@ class IndexStore:
         self.folder = folder
         self._project_path = project_path
         self._guard = threading.Lock()
-        self._idle: list[sqlite3.Connection] = []
+        self._idle: list[Connection] = []
         self._inode: int | None = None
         self._derived: Derived | None = None
         self._checked: set[str] = set()
@@ -79,7 +79,7 @@ class IndexStore:
         """A consistent state to read from; what is derived and missing is rebuilt first."""
         db, inode = self._take()
         try:
-            with rows.translated(self.database):
+            with translated(self.database):
                 yield Snapshot(db, self._enter(db, inode))
                 db.execute("COMMIT")
         except BaseException as error:
@@ -91,7 +91,7 @@ class IndexStore:
 
     def figures(self) -> tuple[dict[str, str], dict[str, tuple[int, int]]]:
         """What is written about the index, and its files and chunks by corpus; nothing else is opened."""
-        with rows.translated(self.database), contextlib.closing(rows.connect(self.database)) as db:
+        with translated(self.database), contextlib.closing(rows.connect_reader(self.database)) as db:
             return rows.read_meta(db), rows.counts(db)
 
     def writer(self, wait_s: float = 0.0) -> contextlib.AbstractContextManager[Writer]:
@@ -102,10 +102,10 @@ class IndexStore:
     def writer_of(self, kind: WriterKind[W], wait_s: float) -> Iterator[W]:
         """The same of another kind, for a store that is built on this one."""
         make_private_dir(self.folder)
-        with writer_lock(self._lock, wait_s), rows.translated(self.database):
-            db = connect_to_write(self.database)
+        with writer_lock(self._lock, wait_s), translated(self.database):
+            db = rows.connect_writer(self.database)
             try:
-                rows.migrate(db)
+                migrate(db, MIGRATIONS)
                 note_journal(db)
                 ensure_derived(self.folder, db, self._checked)
                 writer = kind(self.folder, db, self._checked)
@@ -113,7 +113,7 @@ class IndexStore:
                     yield writer
                 finally:
                     writer.close()
-                    rows.shrink_log(db)
+                    shrink_log(db)
             finally:
                 db.close()
 
@@ -141,7 +141,7 @@ class IndexStore:
         """Give back the room of deleted rows."""
         with (
             writer_lock(self._lock),
-            rows.translated(self.database),
+            translated(self.database),
             contextlib.closing(rows.connect(self.database)) as db,
         ):
             db.execute("VACUUM")
@@ -180,7 +180,7 @@ class IndexStore:
         with self._guard:
             self._reset(None)
 
-    def _take(self) -> tuple[sqlite3.Connection, int]:
+    def _take(self) -> tuple[Connection, int]:
         """A connection that nobody uses, and the file it is of."""
         try:
             inode = self.database.stat().st_ino
@@ -194,7 +194,7 @@ class IndexStore:
                 return self._idle.pop(), inode
         return self._connect(), inode
 
-    def _give_back(self, db: sqlite3.Connection, inode: int) -> None:
+    def _give_back(self, db: Connection, inode: int) -> None:
         with self._guard:
             if inode == self._inode and len(self._idle) < _MAX_IDLE:
                 self._idle.append(db)
@@ -208,24 +208,24 @@ class IndexStore:
         self._derived = None
         self._inode = inode
 
-    def _connect(self) -> sqlite3.Connection:
+    def _connect(self) -> Connection:
         """A reader's connection; an older index is migrated first, which is the writer's work."""
         db = self._open()
-        if rows.format_of(db) < FORMAT_VERSION:
+        if version_of(db) < FORMAT_VERSION:
             db.close()
             with self.writer(wait_s=_REPAIR_WAIT_S):
                 """Opening the writer does it."""
             return self._open()
         return db
 
-    def _open(self) -> sqlite3.Connection:
+    def _open(self) -> Connection:
         try:
-            db = rows.connect(self.database)
+            db = rows.connect_reader(self.database)
         except PermissionDeniedError:
             if self.exists:
                 raise
             raise self._not_found() from None  # deleted this moment
-        if rows.format_of(db) == 0:  # its first writer has not committed anything yet
+        if version_of(db) == 0:  # its first writer has not committed anything yet
             db.close()
             raise self._not_found()
         return db
@@ -233,7 +233,7 @@ class IndexStore:
     def _not_found(self) -> IndexNotFoundError:
         return IndexNotFoundError(self._project_path, str(self.folder))
 
-    def _enter(self, db: sqlite3.Connection, inode: int) -> Derived:
+    def _enter(self, db: Connection, inode: int) -> Derived:
         """Begin a read transaction whose generation the derived parts fit."""
         repaired = False
         for _ in range(_SNAPSHOT_TRIES):

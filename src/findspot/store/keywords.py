@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from findspot.core.files import NO_ROOM, disk_full
+from findspot.core.files import NO_ROOM, TOO_MANY_OPEN, disk_full, out_of_resources
 from findspot.store.records import DerivedDamagedError
 
 if TYPE_CHECKING:
@@ -46,14 +46,20 @@ def _translated(folder: Path) -> Iterator[None]:
     try:
         yield
     except (ValueError, OSError) as error:
-        no_room = any(f"os error {number})" in str(error) for number in NO_ROOM)
-        if no_room or _free_bytes(folder) < _MIN_FREE_BYTES:
+        if number := _system_error(error, TOO_MANY_OPEN):
+            raise out_of_resources(folder, number) from error
+        if _system_error(error, NO_ROOM) or _free_bytes(folder) < _MIN_FREE_BYTES:
             raise disk_full(folder) from error
         raise DerivedDamagedError(f"keyword index: {error}") from error
     except BaseException as error:
         if type(error).__name__ != "PanicException":  # Rust's panic on data it did not expect
             raise
         raise DerivedDamagedError(f"keyword index: {error}") from error
+
+
+def _system_error(error: Exception, numbers: Sequence[int]) -> int | None:
+    """Which of these errors of the system tantivy reports in its text."""
+    return next((number for number in numbers if f"os error {number})" in str(error)), None)
 
 
 def _free_bytes(folder: Path) -> int:

@@ -12,17 +12,17 @@ import hashlib
 import json
 import os
 import shutil
-import sqlite3
 import zipfile
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path, PurePath
 from typing import IO, Any
 
+from findspot.core import sqlite
 from findspot.core.errors import IndexCorruptError, IndexFormatError, InvalidArgumentError
 from findspot.core.files import disk_full, translated_os_errors
+from findspot.core.sqlite import Connection, remove_database
 from findspot.store import database as rows
-from findspot.store.copying import remove_database
 from findspot.store.protocol import Store
 from findspot.store.schema import FORMAT_VERSION, MIGRATIONS
 
@@ -79,7 +79,7 @@ def _describe(path: Path, project: str, meta: dict[str, str], counts: Iterable[t
     """Make a copy of an index fit for others, and say what it is."""
     with contextlib.closing(rows.connect(path)) as db:
         db.executemany("DELETE FROM meta WHERE key = ?", ((key,) for key in _ITS_OWN))
-        version = rows.format_of(db)
+        version = sqlite.version_of(db)
     held = list(counts)
     with path.open("rb") as content:
         digest = hashlib.file_digest(content, "sha256").hexdigest()
@@ -176,30 +176,30 @@ def _extract(packed: IO[bytes], path: Path, manifest: Manifest) -> None:
 def _check_database(path: Path, manifest: Manifest) -> None:
     """Our tables and nothing else: a trigger or a view would run as ours."""
     try:
-        with contextlib.closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db:
+        with contextlib.closing(sqlite.connect_reader(path)) as db:
             db.execute("PRAGMA trusted_schema = OFF")
             db.execute("PRAGMA cell_size_check = ON")
-            if rows.format_of(db) != manifest.format or _tables(db) != _expected_tables(manifest.format):
+            if sqlite.version_of(db) != manifest.format or _tables(db) != _expected_tables(manifest.format):
                 raise _not_an_index("its tables are not those of an index")
             lengths = set(db.execute("SELECT DISTINCT typeof(vector), length(vector) FROM chunks"))
             if not lengths <= {("blob", _dimensions(manifest.model))}:
                 raise _not_an_index("its vectors are not of its model")
             paths = [path for (path,) in db.execute("SELECT path FROM files")]
-    except sqlite3.Error as error:
+    except sqlite.Error as error:
         raise _not_an_index(f"{error}") from error
     if not all(map(_stays_below, paths)):
         raise _not_an_index("it names files outside of a project")
 
 
-def _tables(db: sqlite3.Connection) -> set[tuple[Any, ...]]:
+def _tables(db: Connection) -> set[tuple[Any, ...]]:
     return set(db.execute("SELECT type, name, tbl_name, sql FROM sqlite_master"))
 
 
 def _expected_tables(version: int) -> set[tuple[Any, ...]]:
-    with contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)) as db:
+    with contextlib.closing(sqlite.connect_in_memory()) as db:
         if version not in range(1, FORMAT_VERSION + 1):
             return set()
-        rows.migrate(db, {step: MIGRATIONS[step] for step in range(version)})
+        sqlite.migrate(db, {step: MIGRATIONS[step] for step in range(version)})
         return _tables(db)
 
 

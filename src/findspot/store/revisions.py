@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any
 
 from findspot.core.facts import names_of, unpack
 from findspot.core.model import Chunk, ChunkType, Corpus, SourceFile, Span, Symbol
+from findspot.core.sqlite import Connection
 from findspot.store.records import ChunkRecord, FileRecord, StoredFile
 from findspot.store.schema import chunk_range
 from findspot.text.document import keyword_text
@@ -20,7 +20,7 @@ _CHUNKS = (
 _SYMBOLS = "SELECT chunk_id, display, kind, line FROM symbols WHERE chunk_id BETWEEN ? AND ?"
 
 
-def file_record(db: sqlite3.Connection, file: StoredFile) -> FileRecord:
+def file_record(db: Connection, file: StoredFile) -> FileRecord:
     """A file revision with everything that was stored of it."""
     named: dict[int, list[Symbol]] = defaultdict(list)
     for number, display, kind, line in db.execute(_SYMBOLS, chunk_range(file.id)):
@@ -65,17 +65,17 @@ def _in_order(names: str, named: list[Symbol]) -> tuple[Symbol, ...]:
     return tuple(left[name].pop(0) if len(left[name]) > 1 else left[name][0] for name in listed)
 
 
-def skip_rows(db: sqlite3.Connection) -> list[tuple[Any, ...]]:
+def skip_rows(db: Connection) -> list[tuple[Any, ...]]:
     """Every skip, as it is stored."""
     return db.execute("SELECT path, reason, detail, size, mtime_ns FROM skips ORDER BY path").fetchall()
 
 
-def replace_skips(db: sqlite3.Connection, skips: Iterable[tuple[Any, ...]]) -> None:
+def replace_skips(db: Connection, skips: Iterable[tuple[Any, ...]]) -> None:
     db.execute("DELETE FROM skips")
     db.executemany("INSERT INTO skips VALUES (?,?,?,?,?)", skips)
 
 
-def files_above(db: sqlite3.Connection, last: int) -> list[StoredFile]:
+def files_above(db: Connection, last: int) -> list[StoredFile]:
     """The revisions that were numbered after one."""
     columns = ", ".join(StoredFile._fields)
     return list(
@@ -83,12 +83,12 @@ def files_above(db: sqlite3.Connection, last: int) -> list[StoredFile]:
     )
 
 
-def number_from(db: sqlite3.Connection, last: int) -> None:
+def number_from(db: Connection, last: int) -> None:
     """See to it that no number up to this one is given again."""
     if not db.execute("UPDATE sqlite_sequence SET seq = max(seq, ?) WHERE name = 'files'", (last,)).rowcount:
         db.execute("INSERT INTO sqlite_sequence VALUES ('files', ?)", (last,))
 
 
-def describe_file(db: sqlite3.Connection, file: StoredFile) -> None:
+def describe_file(db: Connection, file: StoredFile) -> None:
     """Bring size and time of writing of a revision up to date."""
     db.execute("UPDATE files SET size = ?, mtime_ns = ? WHERE id = ?", (file.size, file.mtime_ns, file.id))

@@ -7,14 +7,14 @@ the index, so that the slow model never holds its writer's lock and works beside
 from __future__ import annotations
 
 import contextlib
-import sqlite3
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from findspot.core import sqlite
+from findspot.core.errors import FindspotError, IndexCorruptError
 from findspot.core.log import get_logger
-from findspot.store.database import translated
-from findspot.store.journal import use_log
+from findspot.core.sqlite import Connection, remove_database, transaction, translated
 
 _log = get_logger("second")
 
@@ -38,7 +38,7 @@ class SecondVectors:
         self.model = model
         self._path = folder / FILE_NAME
         self._guard = threading.Lock()
-        self._db: sqlite3.Connection | None = None
+        self._db: Connection | None = None
 
     def of(self, keys: Sequence[bytes]) -> dict[bytes, tuple[float, bytes]]:
         """Scale and vector of those of the keys that are there."""
@@ -75,35 +75,34 @@ class SecondVectors:
                 self._db = None
 
     def _change(self, statement: str, rows: Iterable[tuple[object, ...]]) -> None:
-        with self._guard, translated(self._path), _transaction(self._opened()) as db:
+        with self._guard, translated(self._path), transaction(self._opened()) as db:
             db.executemany(statement, rows)
 
-    def _opened(self) -> sqlite3.Connection:
+    def _opened(self) -> Connection:
         if self._db is None or not self._path.exists():  # the index may have been deleted meanwhile
             try:
                 self._db = self._connect()
-            except sqlite3.DatabaseError as error:
-                _log.warning("%s is damaged and made anew: %s", FILE_NAME, error)
-                self._path.unlink(missing_ok=True)
+            except IndexCorruptError as error:
+                _log.warning("%s is damaged and rebuilt: %s", FILE_NAME, error.developer_message)
+                remove_database(self._path)
                 self._db = self._connect()
         return self._db
 
-    def _connect(self) -> sqlite3.Connection:
-        if not self._path.exists():
-            use_log(self._path)
-        db = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False)
-        try:
-            self._path.chmod(0o600)
-            db.execute("PRAGMA synchronous = NORMAL")
-            db.executescript(_TABLES)
-            if db.execute("SELECT id FROM model").fetchall() != [(self.model,)]:
-                with _transaction(db):
-                    db.execute("DELETE FROM model")
-                    db.execute("DELETE FROM vectors")  # vectors of different models never meet
-                    db.execute("INSERT INTO model VALUES (?, 0)", (self.model,))
-        except BaseException:
-            db.close()
-            raise
+    def _connect(self) -> Connection:
+        with translated(self._path):
+            if self._path.exists() and sqlite.is_immutable(self._path):
+                return sqlite.connect_reader(self._path)
+            db = sqlite.connect_logged(self._path, synchronous="NORMAL")
+            try:
+                db.executescript(_TABLES)
+                if db.execute("SELECT id FROM model").fetchall() != [(self.model,)]:
+                    with transaction(db):
+                        db.execute("DELETE FROM model")
+                        db.execute("DELETE FROM vectors")  # vectors of different models never meet
+                        db.execute("INSERT INTO model VALUES (?, 0)", (self.model,))
+            except BaseException:
+                db.close()
+                raise
         return db
 
 
@@ -113,19 +112,8 @@ def standing(folder: Path) -> tuple[str, int, int] | None:
     if not path.exists():
         return None
     try:
-        with contextlib.closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db:
+        with translated(path), contextlib.closing(sqlite.connect_reader(path)) as db:
             found = db.execute("SELECT id, (SELECT COUNT(*) FROM vectors), total FROM model").fetchone()
-    except sqlite3.Error:
+    except FindspotError:
         return None
     return found if found is None else (str(found[0]), int(found[1]), int(found[2]))
-
-
-@contextlib.contextmanager
-def _transaction(db: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
-    db.execute("BEGIN IMMEDIATE")
-    try:
-        yield db
-    except BaseException:
-        db.execute("ROLLBACK")
-        raise
-    db.execute("COMMIT")

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from findspot.core.files import replacing
+from findspot.core.files import TOO_MANY_OPEN, out_of_resources, replacing
 from findspot.store.lists import LISTED_ROWS, Lists, centres_of, lists_of
 from findspot.store.records import DerivedDamagedError
 from findspot.store.schema import ORDINAL_BITS, OUTLINE_ORDINAL
@@ -182,6 +182,8 @@ def open_segment(path: Path, checked: set[str]) -> Segment:
         if path.name not in checked and _checksum(data, told) != _told_checksum(data, told):
             raise ValueError("wrong checksum")
     except (OSError, ValueError) as error:
+        if isinstance(error, OSError) and error.errno in TOO_MANY_OPEN:
+            raise out_of_resources(path, error.errno) from error
         raise DerivedDamagedError(f"vector segment {path.name}: {error}") from error
     checked.add(path.name)
     rows = data[end:].view(np.int8).reshape(count, dimensions)

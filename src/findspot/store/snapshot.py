@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar, cast
 
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 
 from findspot.core.facts import Facts
 from findspot.core.model import Corpus, Skip
+from findspot.core.sqlite import Connection
 from findspot.store import database as rows
 from findspot.store import keywords, segments, vectors
 from findspot.store.derived import Derived, FileTable
@@ -22,7 +22,7 @@ T = TypeVar("T")
 class Snapshot:
     """One consistent state of the index, for as long as it is open."""
 
-    def __init__(self, db: sqlite3.Connection, derived: Derived) -> None:
+    def __init__(self, db: Connection, derived: Derived) -> None:
         self._db = db
         self._derived = derived
 

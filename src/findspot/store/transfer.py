@@ -8,8 +8,8 @@ from findspot.core.config import set_value
 from findspot.core.configfiles import INDEX_FILE
 from findspot.core.errors import IndexNotFoundError, InvalidArgumentError
 from findspot.core.settings import StoreSettings
+from findspot.core.sqlite import remove_database
 from findspot.store.choice import named_store
-from findspot.store.copying import remove_database
 from findspot.store.index import IndexStore
 from findspot.store.lance.store import CACHE, FINGERPRINTS, LanceStore
 from findspot.store.protocol import Store

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import json
-import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from findspot.core.errors import FindspotError
 from findspot.core.model import ChunkType, Skip, SkipReason, SourceFile
+from findspot.core.sqlite import Connection, Error
 from findspot.store import database as rows
 from findspot.store import keywords
 from findspot.store.derived import KEYWORDS, VECTORS, mask_of, segment_of
@@ -25,7 +25,7 @@ _MAX_DEAD_SHARE = 0.25
 class Writer:
     """The one writer: changes gather in a transaction until `commit`."""
 
-    def __init__(self, folder: Path, db: sqlite3.Connection, checked: set[str]) -> None:
+    def __init__(self, folder: Path, db: Connection, checked: set[str]) -> None:
         self._folder = folder
         self._db = db
         self._checked = checked
@@ -172,7 +172,7 @@ class Writer:
 
     def close(self) -> None:
         """Give up what is not committed, and clean up; what fails of that is left to the next writer."""
-        with contextlib.suppress(sqlite3.Error):
+        with contextlib.suppress(Error):
             if self._db.in_transaction:
                 self._db.execute("ROLLBACK")
         with contextlib.suppress(FindspotError):

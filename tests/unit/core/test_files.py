@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
+import shutil
 import stat
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from findspot.core.errors import DiskFullError, PermissionDeniedError
 from findspot.core.files import (
     MAX_JSON_BYTES,
     content_hash,
+    disk_full,
     folder_bytes,
     make_private_dir,
     read_json,
@@ -101,4 +103,17 @@ def test_other_errors_pass(tmp_path: Path) -> None:
 def test_a_real_full_device(tmp_path: Path) -> None:
     with pytest.raises(DiskFullError) as caught, translated_os_errors(tmp_path):
         Path("/dev/full").write_bytes(b"x")
-    assert "ENOSPC" in caught.value.developer_message
+    assert caught.value.code == "DISK_FULL"
+
+
+def test_a_full_disk_states_a_need_only_where_it_is_known(tmp_path: Path) -> None:
+    free = shutil.disk_usage(tmp_path).free
+    known = disk_full(tmp_path, free + (50 << 20)).developer_message
+    assert known == f"DISK_FULL: ENOSPC - need ~{(free + (50 << 20)) >> 20}MB, have {free >> 20}MB"
+    assert "need" not in DiskFullError(None, 0).developer_message
+
+
+def test_a_quota_is_not_called_a_full_disk(tmp_path: Path) -> None:
+    error = disk_full(tmp_path, 1000)
+    assert "quota" in error.user_message
+    assert "need" not in error.developer_message

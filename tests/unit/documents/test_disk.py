@@ -120,7 +120,7 @@ def test_an_index_only_begun_is_none_and_can_be_made(tmp_path: Path) -> None:
 def test_a_damaged_file_is_told_and_spoils_no_other(folder: Path) -> None:
     (folder / "docs-bad.sqlite").write_bytes(b"not a database" * 100)
     indexes = NamedIndexes(folder, LIMIT)
-    with pytest.raises(FindspotError, match="The index 'bad' cannot be read"):
+    with pytest.raises(FindspotError, match="The index 'bad' is damaged"):
         indexes.search("tea", index_name="bad")
     assert [info.name for info in indexes.listing()] == ["default", "shelf"]
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from contents import record
+from findspot.core import sqlite
 from findspot.core.errors import (
     DiskFullError,
     IndexBusyError,
@@ -26,33 +27,33 @@ def test_the_steps_lead_to_the_current_format() -> None:
 
 
 def test_an_older_database_goes_through_every_later_step(tmp_path: Path) -> None:
-    db = database.connect(tmp_path / "x.sqlite", create=True)
-    database.migrate(db)
+    db = sqlite.connect(tmp_path / "x.sqlite", create=True)
+    sqlite.migrate(db, MIGRATIONS)
     database.write_meta(db, {"kept": "yes"})
     steps = {
         **MIGRATIONS,
         FORMAT_VERSION: "ALTER TABLE files ADD COLUMN extra TEXT;\nCREATE TABLE more (x)",
         FORMAT_VERSION + 1: "INSERT INTO more VALUES (7)",
     }
-    database.migrate(db, steps)
-    assert database.format_of(db) == FORMAT_VERSION + 2
+    sqlite.migrate(db, steps)
+    assert sqlite.version_of(db) == FORMAT_VERSION + 2
     assert database.read_meta(db) == {"kept": "yes"}
     assert db.execute("SELECT x FROM more").fetchall() == [(7,)]
-    database.migrate(db, steps)
+    sqlite.migrate(db, steps)
     assert db.execute("SELECT x FROM more").fetchall() == [(7,)]
     db.close()
 
 
 def test_a_step_that_fails_leaves_the_old_format(tmp_path: Path) -> None:
     path = tmp_path / "x.sqlite"
-    db = database.connect(path, create=True)
-    database.migrate(db)
+    db = sqlite.connect(path, create=True)
+    sqlite.migrate(db, MIGRATIONS)
     broken = {**MIGRATIONS, FORMAT_VERSION: "CREATE TABLE more (x);\nINSERT INTO nowhere VALUES (1)"}
     with pytest.raises(sqlite3.OperationalError):
-        database.migrate(db, broken)
+        sqlite.migrate(db, broken)
     db.close()
     db = database.connect(path)
-    assert database.format_of(db) == FORMAT_VERSION
+    assert sqlite.version_of(db) == FORMAT_VERSION
     assert db.execute("SELECT name FROM sqlite_master WHERE name = 'more'").fetchall() == []
     db.close()
 
@@ -109,12 +110,12 @@ def test_errors_of_sqlite_are_told_apart_by_their_codes(tmp_path: Path) -> None:
     for code, expected in cases.items():
         error = sqlite3.OperationalError("said by SQLite")
         error.sqlite_errorcode = code
-        with pytest.raises(expected), database.translated(tmp_path):
+        with pytest.raises(expected), sqlite.translated(tmp_path):
             raise error
 
 
 def test_a_mistake_of_the_caller_is_not_taken_for_damage(tmp_path: Path) -> None:
-    db = database.connect(tmp_path / "x.sqlite", create=True)
+    db = sqlite.connect(tmp_path / "x.sqlite", create=True)
     db.close()
-    with pytest.raises(sqlite3.ProgrammingError), database.translated(tmp_path):
+    with pytest.raises(sqlite3.ProgrammingError), sqlite.translated(tmp_path):
         db.execute("SELECT 1")

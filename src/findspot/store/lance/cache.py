@@ -6,11 +6,11 @@ is brought from whatever it holds to the last commit, and only what differs is r
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 
+from findspot.core.sqlite import Connection
 from findspot.store import database as rows
 from findspot.store import revisions
 from findspot.store.lance.head import Head
@@ -35,7 +35,7 @@ _READ_AT_ONCE = 10 * _AT_ONCE
 class CacheWriter(Writer):
     """A writer that can take over what a commit holds."""
 
-    def __init__(self, folder: Path, db: sqlite3.Connection, checked: set[str]) -> None:
+    def __init__(self, folder: Path, db: Connection, checked: set[str]) -> None:
         super().__init__(folder, db, checked)
         self._following = False
 
@@ -108,6 +108,6 @@ def parts_of(files: Iterable[StoredFile], chunks: int) -> Iterator[list[StoredFi
         yield part
 
 
-def meta_of_index(db: sqlite3.Connection) -> dict[str, str]:
+def meta_of_index(db: Connection) -> dict[str, str]:
     """What is written about the index."""
     return {key: value for key, value in rows.read_meta(db).items() if key not in OWN_KEYS}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import random
-import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -14,6 +13,7 @@ from typing import Any
 from findspot.core.errors import IndexBusyError
 from findspot.core.log import get_logger
 from findspot.core.model import SourceFile
+from findspot.core.sqlite import Connection
 from findspot.store import database as rows
 from findspot.store import revisions
 from findspot.store.lance.cache import EPOCH, ORIGIN, SKIPS, STAMP, CacheWriter, meta_of_index, parts_of
@@ -58,9 +58,7 @@ class Changes:
 class LanceWriter(CacheWriter):
     """The one writer: the tables and their head go before the copy's own commit."""
 
-    def __init__(
-        self, folder: Path, db: sqlite3.Connection, checked: set[str], tables: Tables, head: Head
-    ) -> None:
+    def __init__(self, folder: Path, db: Connection, checked: set[str], tables: Tables, head: Head) -> None:
         super().__init__(folder, db, checked)
         self._tables = tables
         self._head = head
