@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 STAMP := $(VENV)/.installed
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable
 
-.PHONY: help try test test-all check format bench-speed bench-quality soak clean
+.PHONY: help try test test-all check house format bench-speed bench-quality soak clean
 
 help:  ## Show the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -38,6 +38,9 @@ check: $(STAMP)  ## Lint, types, and the layers of the architecture
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+house: $(READY)  ## Count modules, lines, repeated names, small modules and large classes
+	$(BIN)/python tests/tidy/house.py
 
 format: $(STAMP)  ## Format the code
 	$(BIN)/ruff format .

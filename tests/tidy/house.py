@@ -1,0 +1,130 @@
+"""Count what makes a codebase hard to walk through; `make house` prints it, the tidy tests limit it."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+SOURCE = Path(__file__).parents[2] / "src" / "findspot"
+
+MOST_METHODS = 15
+FEWEST_LINES = 40
+"""A module below this with a single importer belongs into that importer, unless it is a registry entry."""
+
+REGISTRIES = (
+    "graph/languages/",
+    "embed/providers/",
+    "catalogue/modes/",
+    "serve/mcp/tools/",
+    "store/migrations/",
+)
+"""Folders whose modules are entries of a registry: one per language, provider, mode, tool or format."""
+
+
+@dataclass(frozen=True)
+class Module:
+    """One Python file of the package."""
+
+    name: str
+    path: str
+    lines: int
+    tree: ast.Module
+
+
+@cache
+def modules() -> tuple[Module, ...]:
+    """Return every module of the package, with its lines and syntax tree."""
+    result = []
+    for path in sorted(SOURCE.rglob("*.py")):
+        text = path.read_text("utf-8")
+        relative = path.relative_to(SOURCE).as_posix()
+        name = ".".join(("findspot", *path.relative_to(SOURCE).with_suffix("").parts)).removesuffix(
+            ".__init__"
+        )
+        result.append(Module(name, relative, text.count("\n"), ast.parse(text)))
+    return tuple(result)
+
+
+@cache
+def importers() -> dict[str, set[str]]:
+    """Return the modules that import each module of the package."""
+    known = {module.name for module in modules()}
+    result: dict[str, set[str]] = defaultdict(set)
+    for module in modules():
+        for node in ast.walk(module.tree):
+            names: list[str] = []
+            if isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                names = [f"{node.module}.{alias.name}" for alias in node.names]
+                names = [name if name in known else node.module for name in names]
+            for name in names:
+                if name in known and name != module.name:
+                    result[name].add(module.name)
+    return result
+
+
+def repeated_names() -> dict[str, list[str]]:
+    """Return the modules that share a basename with another one; `__init__` and `__main__` do not count."""
+    paths: dict[str, list[str]] = defaultdict(list)
+    for module in modules():
+        base = module.path.rpartition("/")[2]
+        if not base.startswith("__"):
+            paths[base].append(module.path)
+    return {base: found for base, found in sorted(paths.items()) if len(found) > 1}
+
+
+def small_modules() -> list[str]:
+    """Return the modules that are too small to stand alone: few lines, and a single importer."""
+    return [
+        module.path
+        for module in modules()
+        if module.lines < FEWEST_LINES
+        and not module.path.rpartition("/")[2].startswith("__")
+        and not module.path.startswith(REGISTRIES)
+        and len(importers()[module.name]) == 1
+    ]
+
+
+def large_classes() -> dict[str, int]:
+    """Return the classes with too many methods, properties included and dunder methods apart."""
+    result = {}
+    for module in modules():
+        for node in ast.walk(module.tree):
+            if isinstance(node, ast.ClassDef):
+                names = {
+                    item.name
+                    for item in node.body
+                    if isinstance(item, ast.FunctionDef | ast.AsyncFunctionDef)
+                    and not (item.name.startswith("__") and item.name.endswith("__"))
+                }
+                if len(names) > MOST_METHODS:
+                    result[f"{module.path}::{node.name}"] = len(names)
+    return dict(sorted(result.items(), key=lambda item: -item[1]))
+
+
+def main() -> None:
+    """Print the counts, and what stands behind each."""
+    sizes = sorted(module.lines for module in modules())
+    packages = Counter(module.path.partition("/")[0] for module in modules() if "/" in module.path)
+    repeated, small, large = repeated_names(), small_modules(), large_classes()
+    print(f"modules                                    {len(sizes)}")
+    print(f"lines of Python                            {sum(sizes):,}")
+    print(f"lines per module, median and most          {sizes[len(sizes) // 2]}, {sizes[-1]}")
+    print(f"basenames used more than once              {len(repeated)}")
+    print(f"modules under {FEWEST_LINES} lines with one importer   {len(small)}")
+    print(f"classes with more than {MOST_METHODS} methods          {len(large)}")
+    print("\nmodules per package:", ", ".join(f"{name} {count}" for name, count in packages.most_common()))
+    for title, rows in (
+        ("repeated basenames", [f"{base}: {', '.join(paths)}" for base, paths in repeated.items()]),
+        ("small modules", small),
+        ("large classes", [f"{name}: {count}" for name, count in large.items()]),
+    ):
+        print(f"\n{title}:", *(rows or ["none"]), sep="\n  ")
+
+
+if __name__ == "__main__":
+    main()
