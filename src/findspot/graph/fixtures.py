@@ -25,7 +25,7 @@ class Fixtures:
         self._sources = sources
         self._types = types
         self._lookup = lookup
-        self._plugins: dict[str, list[Def]] = {}
+        self._plugins: dict[str, list[Def]] = sources.tables.table("plugin fixtures")
 
     def find(self, name: str, view: SourceView, asking: Def | None) -> Value | None:
         """The nearest fixture of a name; one that asks for its own name means the one that it hides."""

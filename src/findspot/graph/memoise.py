@@ -1,10 +1,9 @@
-"""Working things out once, where each may need the others and some need themselves."""
+"""Work things out once, where each may need the others and some need themselves."""
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Hashable
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 T = TypeVar("T")
 
@@ -18,28 +17,30 @@ MAX_STEPS = 2_000
 class Memo:
     """Remembers whole answers; what would go in a circle, or on for too long, is cut short."""
 
-    def __init__(self) -> None:
-        self._known: dict[Hashable, object] = {}
-        self._here = threading.local()
+    def __init__(self, known: dict[Any, Any]) -> None:
+        """Keep finished answers in `known`, which other threads may share."""
+        self._known = known
+        self._running: set[Hashable] = set()
+        self._cuts = 0
+        self._steps = 0
 
     def once(self, key: Hashable, work: Callable[[], T], otherwise: T) -> T:
-        """The answer to a question, or `otherwise` where it is being worked out already."""
+        """Return the answer to a question, or `otherwise` where it is being worked out already."""
         if key in self._known:
             return cast(T, self._known[key])
-        here = self._here
-        running: set[Hashable] = here.__dict__.setdefault("running", set())
+        running = self._running
         if not running:
-            here.cuts = here.steps = 0
-        if key in running or len(running) > MAX_DEPTH or here.steps > MAX_STEPS:
-            here.cuts += 1
+            self._cuts = self._steps = 0
+        if key in running or len(running) > MAX_DEPTH or self._steps > MAX_STEPS:
+            self._cuts += 1
             return otherwise
-        here.steps += 1
-        cuts = here.cuts
+        self._steps += 1
+        cuts = self._cuts
         running.add(key)
         try:
-            found = work()
+            answer = work()
         finally:
             running.discard(key)
-        if here.cuts == cuts or not running:  # an answer that was cut short holds for this question only
-            self._known[key] = found
-        return found
+        if self._cuts == cuts or not running:  # an answer that was cut short holds for this question only
+            self._known[key] = answer
+        return answer

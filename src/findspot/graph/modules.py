@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 
 from findspot.core.facts import ImportFact
+from findspot.graph.languages import FINDERS
 from findspot.graph.languages.language import ModuleFinder
 from findspot.graph.sources import Sources, SourceView
 
@@ -13,9 +14,8 @@ class Modules:
     """The modules of one generation of a project, found by the rules of each language."""
 
     def __init__(self, sources: Sources) -> None:
-        self._sources = sources
-        self._finders: dict[type[ModuleFinder], ModuleFinder] = {}
-        self._files: dict[tuple[str, str, str], tuple[str, ...]] = {}
+        self._finders = {kind: kind(sources) for kind in FINDERS}
+        self._files: dict[tuple[str, str, str], tuple[str, ...]] = sources.tables.table("module files")
 
     def resolve(self, view: SourceView, module: str) -> tuple[str, ...]:
         """Return the paths of a module as a file names it; none where it is not of the project."""
@@ -46,7 +46,4 @@ class Modules:
         return None, None
 
     def _finder(self, view: SourceView) -> ModuleFinder:
-        kind = view.language.finder
-        if kind not in self._finders:
-            self._finders[kind] = kind(self._sources)
-        return self._finders[kind]
+        return self._finders[view.language.finder]

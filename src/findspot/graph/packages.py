@@ -16,7 +16,7 @@ class Packages:
 
     def __init__(self, sources: Sources) -> None:
         self._sources = sources
-        self._shared: dict[tuple[str, str, str], list[Def]] = {}
+        self._shared: dict[tuple[str, str, str], list[Def]] = sources.tables.table("visible names")
 
     def visible(self, name: str, view: SourceView) -> list[Def]:
         """The definitions of a name that a file sees unsaid: one, or the overloads of one."""
@@ -56,7 +56,7 @@ class Packages:
     def used_of(self, module: str, folder: str | None, view: SourceView) -> list[SourceView]:
         """Of an import of a whole package or folder, the files that define something used here."""
         found = {}
-        for name in view.names:
+        for name in view.references.names:
             for d in self._sources.defining(name, view.language.family) if name.isidentifier() else ():
                 here = posixpath.dirname(d.file.path) == folder if folder is not None else False
                 if d.file is not view and is_top(d) and (here or package_of(d) == dotted(module)):

@@ -22,8 +22,8 @@ class Reach:
     def __init__(self, sources: Sources, modules: Modules) -> None:
         self._sources = sources
         self._modules = modules
-        self._renamed: dict[str, set[str]] = {}
-        self._names: dict[Def, set[str]] = {}
+        self._renamed: dict[str, set[str]] = sources.tables.table("renamed")
+        self._names: dict[Def, set[str]] = sources.tables.table("names")
 
     def names(self, target: Def) -> set[str]:
         """The name of a definition, and what files that import it call it."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from findspot.core.facts import FIXTURE, ReferenceFact, Relation
 from findspot.graph.evaluate import Evaluator
+from findspot.graph.shared_tables import RESOLVED
 from findspot.graph.sources import VALUE_KINDS, Def, SourceView
 from findspot.graph.stdlib_methods import COMMON_METHODS
 from findspot.graph.values import EXTERNAL as NOTHING
@@ -34,12 +35,9 @@ class Resolver:
 
     def __init__(self, evaluator: Evaluator) -> None:
         self.evaluator = evaluator
-        self._done: dict[tuple[int, ReferenceFact], Resolution] = {}
-        self._unique: dict[tuple[str, str, bool], tuple[Def | None, tuple[Def, ...]]] = {}
-
-    @property
-    def resolved(self) -> int:
-        return len(self._done)
+        table = evaluator.sources.tables.table
+        self._done: dict[tuple[int, ReferenceFact], Resolution] = table(RESOLVED)
+        self._unique: dict[tuple[str, str, bool], tuple[Def | None, tuple[Def, ...]]] = table("unique names")
 
     def resolve(self, view: SourceView, reference: ReferenceFact) -> Resolution:
         key = (view.id, reference)
@@ -58,10 +56,14 @@ class Resolver:
             receivers = self.evaluator.value_of(reference.on, view, owner)
             if not receivers:
                 return self._by_name(view, reference)
-            values = [v for receiver in receivers for v in self.evaluator.attribute(receiver, reference.name)]
+            values = [
+                v
+                for receiver in receivers
+                for v in self.evaluator.members.attribute(receiver, reference.name)
+            ]
             extends = view.language.extension_functions
             if (not values or (extends and values == [NOTHING])) and not self._held(reference, view, owner):
-                extension = self.evaluator.lookup(reference.name, view, None) if extends else None
+                extension = self.evaluator.names.lookup(reference.name, view, None) if extends else None
                 return self._targets(extension) if extension else self._by_name(view, reference)
         else:
             values = self._bare(reference, view, owner)
@@ -75,10 +77,10 @@ class Resolver:
     def _held(self, reference: ReferenceFact, view: SourceView, owner: Def | None) -> Def | None:
         """The constant or field that holds what is called, where nothing says what that is."""
         if not reference.on:
-            return self.evaluator.holder(reference.name, view, owner)
+            return self.evaluator.names.holder(reference.name, view, owner)
         for receiver in self.evaluator.value_of(reference.on, view, owner):
             if receiver.what is What.MODULE and isinstance(receiver.of, SourceView):
-                return self.evaluator.holder(reference.name, receiver.of, None)
+                return self.evaluator.names.holder(reference.name, receiver.of, None)
             if receiver.what in (What.INSTANCE, What.TYPE) and isinstance(receiver.of, Def):
                 member = self.evaluator.types.member(receiver.of, reference.name)
                 if member is not None:
@@ -92,11 +94,11 @@ class Resolver:
             return self.evaluator.named_types(name, view, owner)
         if name == "super" and not language.super_is_callable:
             return [NOTHING]  # it calls nothing: the member that follows does
-        values = self.evaluator.root(name, view, owner)
+        values = self.evaluator.names.root(name, view, owner)
         if name == "super" and language.super_calls_same_method and owner is not None:
-            return [v for value in values for v in self.evaluator.attribute(value, owner.name)]
+            return [v for value in values for v in self.evaluator.members.attribute(value, owner.name)]
         if reference.relation == Relation.DECORATE and language.attribute_suffix and NOTHING in values:
-            return self.evaluator.root(f"{name}{language.attribute_suffix}", view, owner)
+            return self.evaluator.names.root(f"{name}{language.attribute_suffix}", view, owner)
         return values
 
     def _targets(self, values: list[Value]) -> Resolution:

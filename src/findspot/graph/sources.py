@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
+from typing import TypeVar, cast
 
 from findspot.core.facts import (
     FIXTURE,
@@ -20,8 +20,11 @@ from findspot.core.model import SkipReason
 from findspot.graph.languages import language_of
 from findspot.graph.languages.language import Language
 from findspot.graph.model import FILE_KIND, Node
+from findspot.graph.shared_tables import tables_of
 from findspot.store.records import StoredFile
 from findspot.store.snapshot import Snapshot
+
+T = TypeVar("T")
 
 _TYPE_KINDS = (
     "class struct enum interface trait protocol object record union mixin type module impl extension"
@@ -106,6 +109,60 @@ class Def:
         return f"<{self.kind} {self.qualified} {self.file.path}:{self.line}>"
 
 
+class References:
+    """The references of one file, by column: a question about one name makes tuples of few of them."""
+
+    def __init__(self, facts: Facts) -> None:
+        self._columns = facts.columns
+
+    @property
+    def names(self) -> set[str]:
+        """Every name that the file refers to."""
+        return set(self._columns[_NAME])
+
+    @property
+    def last_line(self) -> int:
+        """The last line with a reference."""
+        return max(self._columns[_LINE], default=1)
+
+    def to(self, name: str) -> list[ReferenceFact]:
+        """Return the references to a name."""
+        names = self._columns[_NAME]
+        references = []
+        row = -1
+        for _ in range(names.count(name)):
+            row = names.index(name, row + 1)
+            references.append(self._row(row))
+        return references
+
+    def inside(self, place: int) -> list[ReferenceFact]:
+        """Return the references in a definition, or, by -1, in none."""
+        return [self._row(row) for row in self._rows_by_owner.get(place, ())]
+
+    def decorate(self, definition: Def, names: frozenset[str]) -> bool:
+        """Return whether one of these names decorates a definition."""
+        relations, named = self._columns[_RELATION], self._columns[_NAME]
+        rows = self._rows_by_owner.get(definition.place, ())
+        return any(relations[row] == Relation.DECORATE and named[row] in names for row in rows)
+
+    def decorated_with(self, names: frozenset[str]) -> Iterator[int]:
+        """Yield the places of the definitions that one of these names decorates."""
+        columns = (self._columns[column] for column in (_RELATION, _NAME, _OWNER))
+        for relation, name, owner in zip(*columns, strict=True):
+            if relation == Relation.DECORATE and name in names and owner >= 0:
+                yield owner
+
+    def _row(self, row: int) -> ReferenceFact:
+        return ReferenceFact._make([column[row] for column in self._columns])
+
+    @cached_property
+    def _rows_by_owner(self) -> dict[int, list[int]]:
+        rows: dict[int, list[int]] = {}
+        for row, owner in enumerate(self._columns[_OWNER]):
+            rows.setdefault(owner, []).append(row)
+        return rows
+
+
 class SourceView:
     """One file of the project: its definitions, and what it imports, binds and refers to."""
 
@@ -115,6 +172,7 @@ class SourceView:
         self.facts = facts
         self.package = facts.package
         self.language: Language = language_of(stored.language)
+        self.references = References(facts)
 
     @cached_property
     def definitions(self) -> list[Def]:
@@ -177,35 +235,6 @@ class SourceView:
             found.setdefault(fact.local, []).append(fact)
         return found
 
-    @property
-    def names(self) -> set[str]:
-        """Every name that it refers to."""
-        return set(self.facts.columns[_NAME])
-
-    def referring(self, name: str) -> list[ReferenceFact]:
-        """Its references to a name."""
-        names = self.facts.columns[_NAME]
-        found = []
-        place = -1
-        for _ in range(names.count(name)):
-            place = names.index(name, place + 1)
-            found.append(self._reference(place))
-        return found
-
-    def references_in(self, place: int) -> list[ReferenceFact]:
-        """The references that stand in a definition, or, by -1, in none."""
-        return [self._reference(each) for each in self._places_by_owner.get(place, ())]
-
-    def _reference(self, place: int) -> ReferenceFact:
-        return ReferenceFact._make([column[place] for column in self.facts.columns])
-
-    @cached_property
-    def _places_by_owner(self) -> dict[int, list[int]]:
-        found: dict[int, list[int]] = {}
-        for place, owner in enumerate(self.facts.columns[_OWNER]):
-            found.setdefault(owner, []).append(place)
-        return found
-
     @cached_property
     def qualified(self) -> list[str]:
         """The names of its definitions with those of what encloses them."""
@@ -252,101 +281,95 @@ class SourceView:
     @cached_property
     def fixtures(self) -> dict[tuple[int, str], Def]:
         """The fixtures of tests that it defines, by the type around them (or -1) and what they are called."""
-        relations, names, owners = (self.facts.columns[column] for column in (_RELATION, _NAME, _OWNER))
-        if not self.language.fixtures or FIXTURE_DECORATORS.isdisjoint(names):
+        if not self.language.fixtures or FIXTURE_DECORATORS.isdisjoint(self.references.names):
             return {}
         bindings = self.facts.bindings
         renamed = {(place, of): name[1:] for place, name, of in bindings if name.startswith(FIXTURE)}
-        found = {}
-        for relation, name, owner in zip(relations, names, owners, strict=True):
-            if relation == Relation.DECORATE and name in FIXTURE_DECORATORS and owner >= 0:
-                fixture, around = self.definitions[owner], self.definitions[owner].parent
-                if not fixture.is_type and (around is None or around.is_type):
-                    place = around.place if around is not None else -1
-                    found[place, renamed.get((place, fixture.name), fixture.name)] = fixture
-        return found
+        fixtures = {}
+        for owner in self.references.decorated_with(FIXTURE_DECORATORS):
+            fixture, around = self.definitions[owner], self.definitions[owner].parent
+            if not fixture.is_type and (around is None or around.is_type):
+                place = around.place if around is not None else -1
+                fixtures[place, renamed.get((place, fixture.name), fixture.name)] = fixture
+        return fixtures
 
     @cached_property
     def node(self) -> Node:
         """The file itself."""
         last = max((definition.end_line for definition in self.definitions), default=1)
-        last = max(last, max(self.facts.columns[_LINE], default=1))
+        last = max(last, self.references.last_line)
         name = self.path.rpartition("/")[2]
         return Node(self.path, 1, last, name, self.path, FILE_KIND, self.path)
 
     def node_at(self, place: int) -> Node:
         return self.nodes[place] if place >= 0 else self.node
 
-    def decorated_by(self, definition: Def, names: frozenset[str]) -> bool:
-        """Whether one of these stands above a definition."""
-        relations, named = self.facts.columns[_RELATION], self.facts.columns[_NAME]
-        places = self._places_by_owner.get(definition.place, ())
-        return any(relations[each] == Relation.DECORATE and named[each] in names for each in places)
-
 
 class Sources:
     """The files of one snapshot, each decoded when it is first asked for."""
 
-    def __init__(self, snapshot: Snapshot, views: dict[int, SourceView | None]) -> None:
-        self._views = views
-        self._here = threading.local()
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
+        self.tables = tables_of(snapshot)
         self.files = snapshot.files
-        self.read_from(snapshot)
 
-    def read_from(self, snapshot: Snapshot) -> None:
-        """Read from this snapshot in this thread: what is decoded is shared, a connection is not."""
-        self._here.snapshot = snapshot
-
-    @cached_property
-    def empty(self) -> list[str]:
-        """The files that hold nothing, and so are not in the index: they still make a folder a package."""
-        return [skip.path for skip in self._snapshot.skips(SkipReason.EMPTY)]
+    def once(self, name: str, work: Callable[[], T]) -> T:
+        """Return what `work` gave when it was first asked for under this name in this generation."""
+        table = self.tables.table("facts of the project")
+        if name not in table:
+            table[name] = work()
+        return cast(T, table[name])
 
     @property
-    def _snapshot(self) -> Snapshot:
-        snapshot: Snapshot = self._here.snapshot
-        return snapshot
+    def empty(self) -> list[str]:
+        """The files that hold nothing, and so are not in the index: they still make a folder a package."""
+        skips = self._snapshot.skips(SkipReason.EMPTY)
+        return [skip.path for skip in skips]
 
     def view(self, file_id: int) -> SourceView | None:
-        """A file's facts; None where it is no code."""
-        if file_id not in self._views:
+        """Return a file's facts; None where it is no code."""
+        views = self.tables.views
+        if file_id not in views:
             stored, facts = self.files.by_id.get(file_id), self._snapshot.facts(file_id)
-            self._views[file_id] = SourceView(stored, facts) if stored and facts else None
-        return self._views[file_id]
+            views[file_id] = SourceView(stored, facts) if stored and facts else None
+        return views[file_id]
 
     def at(self, path: str) -> SourceView | None:
+        """Return the facts of the file at a path."""
         file_id = self.files.by_path.get(path)
         return self.view(file_id) if file_id is not None else None
 
     def naming(self, name: str) -> list[SourceView]:
-        """The files that define, import or refer to a name."""
-        found = (self.view(file_id) for file_id, _, _ in self._snapshot.files_naming(name))
-        return [view for view in found if view is not None]
+        """Return the files that define, import or refer to a name."""
+        views = (self.view(file_id) for file_id, _, _ in self._snapshot.files_naming(name))
+        return [view for view in views if view is not None]
 
     def paths_using(self, name: str) -> Iterator[str]:
-        """The paths of the files that import or refer to a name."""
+        """Yield the paths of the files that import or refer to a name."""
         for file_id, _, used in self._snapshot.files_naming(name):
             if used and file_id in self.files.by_id:
                 yield self.files.by_id[file_id].path
 
     def defining(self, name: str, family: str | None = None) -> list[Def]:
-        """Every definition of a name, in the languages of one family."""
-        found = []
+        """Return every definition of a name, in the languages of one family."""
+        definitions = []
         for file_id, defined, _ in self._snapshot.files_naming(name):
             view = self.view(file_id) if defined else None
             if view is not None and (family is None or view.language.family == family):
-                found += [d for d in view.definitions if d.name == name and not d.titled]
-        return found
+                definitions += [d for d in view.definitions if d.name == name and not d.titled]
+        return definitions
 
     def spellings(self, name: str) -> list[str]:
+        """Return the defined names that differ from this one by case only."""
         return self._snapshot.spellings(name)
 
     def text(self, path: str) -> str:
-        """What the chunks of a file hold, for the settings that say where modules are."""
+        """Return what the chunks of a file hold, for the settings that say where modules are."""
         chunks = self._snapshot.chunks_of(path)
         return "\n".join(chunk.text for chunk in chunks if chunk.chunk_type != "symbols")
 
     def all_views(self) -> Iterator[SourceView]:
+        """Yield every file that the graph knows."""
         for file in self.files.files:
             view = self.view(file.id)
             if view is not None:

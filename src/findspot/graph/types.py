@@ -19,7 +19,7 @@ TypeLookup = Callable[[str, SourceView, Def | None], list[Value]]
 
 def bodies(definitions: list[Def]) -> list[Def]:
     """Of definitions of one name those that run when it is used: no overloads, no setters."""
-    kept = [d for d in definitions if not d.file.decorated_by(d, _PARTIAL)]
+    kept = [d for d in definitions if not d.file.references.decorate(d, _PARTIAL)]
     return kept or definitions
 
 
@@ -29,21 +29,27 @@ class Types:
     def __init__(self, sources: Sources, lookup: TypeLookup) -> None:
         self._sources = sources
         self._lookup = lookup
-        self._parents: dict[Def, tuple[list[Def], bool]] = {}
-        self._ancestors: dict[Def, list[Def]] = {}
-        self._satellites: dict[Def, list[Def]] = {}
-        self._homes: dict[Def, Def | None] = {}
-        self._members: dict[tuple[Def, str], Def | None] = {}
-        self._constructors: dict[Def, Def | None] = {}
+        table = sources.tables.table
+        self._parents: dict[Def, tuple[list[Def], bool]] = table("parents")
+        self._ancestors: dict[Def, list[Def]] = table("ancestors")
+        self._satellites: dict[Def, list[Def]] = table("satellites")
+        self._homes: dict[Def, Def | None] = table("homes")
+        self._members: dict[tuple[Def, str], Def | None] = table("members")
+        self._constructors: dict[Def, Def | None] = table("constructors")
         self._opening: set[Def] = set()
+        self._gathering: set[Def] = set()
+        self._homing: set[Def] = set()
 
     def home(self, definition: Def) -> Def:
         """The type that an extension or implementation adds to; any other type is its own."""
         if definition.kind not in SATELLITE_KINDS:
             return definition
         if definition not in self._homes:
-            self._homes[definition] = None  # while it is looked up, and where nothing is found
+            if definition in self._homing:
+                return definition
+            self._homing.add(definition)
             self._homes[definition] = self._named(definition.name, definition.file, definition)
+            self._homing.discard(definition)
         return self._homes[definition] or definition
 
     def around(self, owner: Def | None) -> Def | None:
@@ -68,7 +74,9 @@ class Types:
         if not of.file.language.satellites:
             return []
         if of not in self._satellites:
-            self._satellites[of] = []
+            if of in self._gathering:
+                return []
+            self._gathering.add(of)
             self._satellites[of] = [
                 definition
                 for view in self._sources.naming(of.name)
@@ -76,6 +84,7 @@ class Types:
                 for definition in view.definitions
                 if definition is not of and self._adds_to(definition, of)
             ]
+            self._gathering.discard(of)
         return self._satellites[of]
 
     def _adds_to(self, definition: Def, of: Def) -> bool:
@@ -87,12 +96,13 @@ class Types:
     def parents(self, of: Def) -> tuple[list[Def], bool]:
         """The types it inherits from or conforms to, and whether some are not of the project."""
         if of not in self._parents:
-            self._parents[of] = ([], False)  # a type that inherits from itself ends here
+            if of in self._opening:  # it inherits from itself
+                return [], False
             self._opening.add(of)
             found: list[Def] = []
             external = False
             for part in (of, *(s for s in self.satellites(of) if s.kind in SATELLITE_KINDS)):
-                for reference in part.file.references_in(part.place):
+                for reference in part.file.references.inside(part.place):
                     if reference.relation == Relation.INHERIT:
                         types = self.supertype(reference, part)
                         found += [t for t in types if t not in found and t is not of]

@@ -58,5 +58,8 @@ class Value(NamedTuple):
         return self if trust >= self.trust else self._replace(trust=trust)
 
 
+Values = list[Value]
+"""What an expression may be; nothing where that is unknown."""
+
 EXTERNAL = Value(What.EXTERNAL, None)
 """Something that the project does not define."""

@@ -7,6 +7,7 @@ from threading import Thread
 
 from findspot.core.facts import Relation
 from findspot.graph import Edge, Graph, Node, Outline
+from findspot.graph.shared_tables import tables_of
 from graphs import graph_of, record_of, stored
 
 SHOP = {
@@ -221,7 +222,7 @@ class TestGenerations:
         store = stored(SHOP, tmp_path)
         with store.snapshot() as first, store.snapshot() as second:
             found = Graph(first).callers(named(Graph(first), "total"))
-            assert Graph(second)._memo is Graph(first)._memo
+            assert tables_of(second) is tables_of(first)
             assert Graph(second).callers(named(Graph(second), "total")) == found
         store.close()
 
@@ -239,6 +240,21 @@ class TestGenerations:
             assert graph.find("total") == []
             assert sources(graph.callers(named(graph, "add"))) == ["main"]
             assert graph.callers(named(graph, "check")) == []
+        store.close()
+
+    def test_a_graph_reads_from_its_own_snapshot(self, tmp_path: Path) -> None:
+        """A second graph of the same thread, closed before a commit, takes nothing from the first."""
+        files = {f"use{n}.py": f"from a import f\ndef use{n}():\n    return f()\n" for n in range(3)}
+        store = stored({"a.py": "def f(): ...\n", **files}, tmp_path)
+        with store.snapshot() as outer:
+            graph = Graph(outer)
+            with store.snapshot() as inner:
+                Graph(inner).outline("a.py")
+            with store.writer() as writer:
+                for n in (1, 2):
+                    writer.remove(f"use{n}.py")
+                writer.commit()
+            assert sources(graph.callers(named(graph, "f"))) == ["use0", "use1", "use2"]
         store.close()
 
     def test_threads_share_what_is_known(self, tmp_path: Path) -> None:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from findspot.graph import Graph, memory
-from findspot.graph.memory import memory_of
+from findspot.graph import Graph, shared_tables
+from findspot.graph.shared_tables import tables_of
 from findspot.store.index import IndexStore
 from graphs import record_of, stored
 
@@ -27,13 +27,13 @@ def test_a_commit_costs_the_files_that_it_changed(tmp_path: Path) -> None:
     store = stored(FILES, tmp_path)
     assert callers(store) == ["go"]
     with store.snapshot() as snapshot:
-        before = {view.path: view for view in memory_of(snapshot).views.values() if view}
+        before = {view.path: view for view in tables_of(snapshot).views.values() if view}
     with store.writer() as writer:
         writer.put(record_of("b.py", "def helper():\n    return 2\n\n\ndef also():\n    return helper()\n"))
         writer.commit()
     assert callers(store) == ["go", "also"]
     with store.snapshot() as snapshot:
-        after = {view.path: view for view in memory_of(snapshot).views.values() if view}
+        after = {view.path: view for view in tables_of(snapshot).views.values() if view}
     assert after["a.py"] is before["a.py"]
     assert after["b.py"] is not before["b.py"]
     store.close()
@@ -41,9 +41,9 @@ def test_a_commit_costs_the_files_that_it_changed(tmp_path: Path) -> None:
 
 def test_too_much_is_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = stored(FILES, tmp_path)
-    monkeypatch.setattr(memory, "MOST_FILES", 1)
+    monkeypatch.setattr(shared_tables, "MOST_FILES", 1)
     assert callers(store) == ["go"]
     with store.snapshot() as snapshot:
-        assert memory_of(snapshot).views == {}
+        assert tables_of(snapshot).views == {}
     assert callers(store) == ["go"]
     store.close()

@@ -33,6 +33,9 @@ _LANGUAGES: dict[str, Language] = {
 
 _UNKNOWN = Language()
 
+FINDERS = frozenset({_UNKNOWN.finder, *(language.finder for language in _LANGUAGES.values())})
+"""How modules are found, in any language."""
+
 
 def language_of(name: str) -> Language:
     """Return the language of a name; one without any rules where the graph does not know it."""

@@ -6,7 +6,6 @@ import json
 import posixpath
 import re
 from collections.abc import Iterator
-from functools import cached_property
 from typing import Any
 
 from findspot.graph.languages.language import Language, ModuleFinder
@@ -69,8 +68,11 @@ class EcmascriptModules(ModuleFinder):
             if isinstance(written.get(key), str):
                 yield written[key]
 
-    @cached_property
+    @property
     def _packages(self) -> list[tuple[str, str]]:
+        return self.sources.once("ecmascript_packages", self._find_packages)
+
+    def _find_packages(self) -> list[tuple[str, str]]:
         """Name and folder of every package, longest name first."""
         packages = []
         for path in self._named(("package.json",)):
@@ -79,8 +81,11 @@ class EcmascriptModules(ModuleFinder):
                 packages.append((name, posixpath.dirname(path)))
         return sorted(packages, key=lambda pair: (-len(pair[0]), pair))
 
-    @cached_property
+    @property
     def _aliases(self) -> list[tuple[str, str, list[str]]]:
+        return self.sources.once("ecmascript_aliases", self._find_aliases)
+
+    def _find_aliases(self) -> list[tuple[str, str, list[str]]]:
         """Folder of a configuration, pattern, and the targets below that folder; innermost first."""
         aliases: list[tuple[str, str, list[str]]] = []
         for path in self._named(_CONFIGS):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import posixpath
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from findspot.core.facts import ImportFact
@@ -24,12 +23,18 @@ class GoModules(ModuleFinder):
                 return below
         return "" if "" in self._folders and parts[-1] == self._module_name else None
 
-    @cached_property
+    @property
     def _folders(self) -> set[str]:
+        return self.sources.once("go_folders", self._find_folders)
+
+    def _find_folders(self) -> set[str]:
         return {posixpath.dirname(path) for path in self.paths if path.endswith(".go")}
 
-    @cached_property
+    @property
     def _module_name(self) -> str:
+        return self.sources.once("go_module_name", self._find_module_name)
+
+    def _find_module_name(self) -> str:
         """The last part of the module's own path: what imports of the root folder end in."""
         text = self.sources.text("go.mod") if "go.mod" in self.paths else ""
         return text.partition("module ")[2].split("\n")[0].strip().rpartition("/")[2]

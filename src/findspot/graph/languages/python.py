@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterator
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from findspot.core.facts import WHOLE, ImportFact
@@ -61,14 +60,20 @@ class PythonModules(ModuleFinder):
         yield from (outer for outer in around if outer not in self._packages)
         yield from self._roots
 
-    @cached_property
+    @property
     def _packages(self) -> set[str]:
+        return self.sources.once("python_packages", self._find_packages)
+
+    def _find_packages(self) -> set[str]:
         inits = ("/__init__.py", "/__init__.pyi")
         paths = (*self.paths, *self.sources.empty)
         return {path.rpartition("/")[0] for path in paths if path.endswith(inits)}
 
-    @cached_property
+    @property
     def _roots(self) -> list[str]:
+        return self.sources.once("python_roots", self._find_roots)
+
+    def _find_roots(self) -> list[str]:
         """The folders that hold a package or module that is in no package."""
         roots = set()
         for start in {path.rpartition("/")[0] for path in self.paths if path.endswith((".py", ".pyi"))}:
@@ -78,8 +83,11 @@ class PythonModules(ModuleFinder):
             roots.add(folder)
         return sorted(roots, key=lambda root: (root.count("/"), root))
 
-    @cached_property
+    @property
     def _folders(self) -> set[str]:
+        return self.sources.once("python_folders", self._find_folders)
+
+    def _find_folders(self) -> set[str]:
         folders = set()
         for start in {path.rpartition("/")[0] for path in self.paths}:
             folder = start

@@ -1,0 +1,156 @@
+"""Members of values: attributes, what calls return, elements of containers."""
+
+from __future__ import annotations
+
+import posixpath
+from typing import TYPE_CHECKING
+
+from findspot.core.facts import DEFAULT, RETURNED
+from findspot.graph.packages import is_top
+from findspot.graph.sources import VALUE_KINDS, Def, SourceView
+from findspot.graph.values import EXTERNAL, IMPORTED, INFERRED, MEMBER, TYPED, Value, Values, What
+
+if TYPE_CHECKING:
+    from findspot.graph.evaluate import Evaluator
+
+MAX_RETURNS = 4
+"""`return` statements looked at where no type is declared."""
+
+_CLASS_OF = frozenset({"__class__", "constructor"})
+_PROPERTIES = frozenset({"property", "cached_property", "classproperty", "hybrid_property"})
+_ITSELF = frozenset({":Self", ":self", ":static", ":this", "self", "this"})
+"""What a function says that returns the object it was called on."""
+_NOTHING: Values = []
+
+
+class Members:
+    """What values have, return and contain."""
+
+    def __init__(self, evaluator: Evaluator) -> None:
+        self._evaluator = evaluator
+
+    def attribute(self, value: Value, name: str) -> Values:
+        """A member of a value."""
+        if value.what is What.MODULE and isinstance(value.of, SourceView):
+            return [v.through(value.trust) for v in self._of_module(value.of, name)]
+        if value.what is What.PACKAGE and isinstance(value.of, str):
+            return [
+                v.through(IMPORTED)
+                for d in self._tops_in(value.of, name)
+                for v in self._evaluator.names.of_definition(d)
+            ]
+        if value.what is What.FOLDER and isinstance(value.of, str):
+            return self._in_folder(value.of, name)
+        if value.what is What.FUNCTION and isinstance(value.of, Def) and value.of.file.language.calls_bare:
+            return [v for made in self.called(value) for v in self.attribute(made, name)]
+        if isinstance(value.of, Def) and value.what in (What.INSTANCE, What.TYPE):
+            return self._of_type(value, value.of, name)
+        if isinstance(value.of, Def) and value.what is What.PARENT:
+            return self._of_parent(value.of, name)
+        return [EXTERNAL] if value.what in (What.EXTERNAL, What.ELEMENTS) else []
+
+    def _of_module(self, view: SourceView, name: str) -> Values:
+        """A name of a module, or a member of what it exports as a whole."""
+        found = self._evaluator.names.exported(view.path, name) or []
+        if not found and view.language.exports_default and name != DEFAULT:
+            whole = self._evaluator.names.exported(view.path, DEFAULT) or []
+            return [v for value in whole for v in self.attribute(value, name)]
+        return found
+
+    def _in_folder(self, folder: str, name: str) -> Values:
+        path, below = self._evaluator.modules.member(folder, name)
+        module = self._evaluator.sources.at(path) if path else None
+        if module is not None:
+            return [Value(What.MODULE, module, IMPORTED)]
+        return [Value(What.FOLDER, below, IMPORTED)] if below else []
+
+    def _tops_in(self, folder: str, name: str) -> list[Def]:
+        """The definitions of a package that is a folder."""
+        named = [d for d in self._evaluator.sources.defining(name) if d.file.language.folders_are_packages]
+        return [d for d in named if is_top(d) and posixpath.dirname(d.file.path) == folder]
+
+    def _of_type(self, value: Value, of: Def, name: str) -> Values:
+        if name == "new" and of.file.language.new_makes_instances and value.what is What.TYPE:
+            return [Value(What.INSTANCE, of, value.trust)]
+        if name in _CLASS_OF and value.what is What.INSTANCE:
+            return [Value(What.TYPE, of, value.trust)]
+        member = self._evaluator.types.member(of, name)
+        if member is not None and member.kind not in VALUE_KINDS:
+            if member.is_type:
+                return [Value(What.TYPE, member, value.trust)]
+            function = Value(What.FUNCTION, member, value.trust, of)
+            if of.file.language.bare_members:  # a field and a method may have one name
+                return [function, *self._fields(value, of, name)]
+            if value.what is What.INSTANCE and member.file.references.decorate(member, _PROPERTIES):
+                return self.called(function)
+            return [function]
+        fields = self._fields(value, of, name)
+        if fields or member is not None:
+            return fields
+        return [EXTERNAL] if self._evaluator.types.opaque(of) else []
+
+    def _fields(self, value: Value, of: Def, name: str) -> Values:
+        """What the nearest of its types binds an attribute to."""
+        found = self._evaluator.memo.once(("field", of, name), lambda: self._find_fields(of, name), _NOTHING)
+        return [v.through(value.trust) for v in found]
+
+    def _find_fields(self, of: Def, name: str) -> Values:
+        for owner in (of, *self._evaluator.types.ancestors(of)):
+            bindings = owner.bindings.get(name) or owner.bindings.get(f"@{name}")
+            if bindings:
+                in_type = all(place == owner.place for place, _ in bindings)
+                return self._evaluator.names.bound(bindings, owner.file, name if in_type else "")
+        return []
+
+    def _of_parent(self, of: Def, name: str) -> Values:
+        parents, external = self._evaluator.types.parents(of)
+        for parent in parents:
+            found = self._evaluator.types.member(parent, name)
+            if found is not None:
+                return [Value(What.FUNCTION, found, MEMBER, of)]
+        return [EXTERNAL] if external or not parents else []
+
+    def called(self, value: Value) -> Values:
+        """What calling a value gives."""
+        if value.what is What.PARENT:
+            return [value]
+        if value.what is What.MODULE and isinstance(value.of, SourceView):
+            whole = self._evaluator.names.exported(value.of.path, DEFAULT) or []
+            return [v for each in whole if each.what is not What.MODULE for v in self.called(each)]
+        if value.what is What.TYPE:
+            return [Value(What.INSTANCE, value.of, min(value.trust, TYPED))]
+        if value.what is What.FUNCTION and isinstance(value.of, Def):
+            if value.of.file.language.functions_make_types and self._evaluator.types.satellites(value.of):
+                return [Value(What.INSTANCE, value.of, min(value.trust, TYPED))]
+            return self._returned(value.of, value)
+        if value.what is What.INSTANCE and isinstance(value.of, Def):
+            if value.of.file.language.calls_bare:
+                return [value]
+            method = self._evaluator.types.member(value.of, "__call__")
+            return self._returned(method, value) if method is not None else []
+        return [EXTERNAL] if value.what is What.EXTERNAL else []
+
+    def _returned(self, function: Def, value: Value) -> Values:
+        key = ("return", function, value.on)
+        found = self._evaluator.memo.once(key, lambda: self._find_returned(function, value.on), _NOTHING)
+        return [v if v.what is What.EXTERNAL else v.through(value.trust) for v in found]
+
+    def _find_returned(self, function: Def, on: Def | None) -> Values:
+        returned = function.bindings.get(RETURNED, [])
+        types = [item for item in returned if item[1][:1] == ":"]
+        found: Values = []
+        for place, text in types or returned[:MAX_RETURNS]:
+            if text in _ITSELF and on is not None:
+                found.append(Value(What.INSTANCE, on))
+            else:
+                found += self._evaluator.value_of(text, function.file, function.file.owner(place))
+        trust = TYPED if types else INFERRED
+        return list(dict.fromkeys(v if v.what is What.EXTERNAL else v.through(trust) for v in found))
+
+    def element(self, value: Value) -> Values:
+        if value.what is What.ELEMENTS and isinstance(value.of, Def):
+            return [Value(What.INSTANCE, value.of, value.trust)]
+        if value.what is What.INSTANCE and isinstance(value.of, Def):
+            method = self._evaluator.types.member(value.of, "__getitem__")
+            return self._returned(method, value) if method is not None else []
+        return []

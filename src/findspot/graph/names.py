@@ -1,0 +1,193 @@
+"""Names through scopes, imports and packages into values."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from findspot.core.facts import DEFAULT, WHOLE, ImportFact
+from findspot.graph.sources import SATELLITE_KINDS, VALUE_KINDS, Def, Scope, SourceView
+from findspot.graph.types import bodies
+from findspot.graph.values import EXTERNAL, IMPORTED, MEMBER, SHARED, Value, Values, What
+
+if TYPE_CHECKING:
+    from findspot.graph.evaluate import Evaluator
+
+MAX_HOPS = 6
+"""Re-exports after re-exports that are followed to a constant."""
+
+_SELVES = frozenset({"self", "this"})
+_PARENTS = frozenset({"super", "parent", "base"})
+_ROOT = re.compile(r"[.(\[|]")
+
+
+class Names:
+    """What bare names mean where they are written."""
+
+    def __init__(self, evaluator: Evaluator) -> None:
+        self._evaluator = evaluator
+
+    def root(self, name: str, view: SourceView, owner: Def | None) -> Values:
+        """The value of a bare name, `self` and its like included; nothing where it is unknown."""
+        if view.language.module_roots(name):
+            modules = [
+                self._evaluator.sources.at(path) for path in self._evaluator.modules.resolve(view, name)
+            ]
+            return [Value(What.MODULE, module) for module in modules if module is not None]
+        own_type = name in view.language.own_type_names
+        if own_type or name in _SELVES or name in _PARENTS:
+            around = self._evaluator.types.around(owner)
+            if around is not None:
+                what = What.TYPE if own_type else What.INSTANCE if name in _SELVES else What.PARENT
+                return [Value(what, around, MEMBER)]
+            if name in _SELVES:
+                return []
+        found = self.lookup(name, view, owner)
+        return [EXTERNAL] if found is None else found
+
+    def lookup(self, name: str, view: SourceView, owner: Def | None) -> Values | None:
+        """A name by the rules of scope and import: None where nothing says what it is."""
+        key = ("name", view.id, owner.place if owner is not None else -1, name)
+        cut_short: Values | None = []
+        return self._evaluator.memo.once(key, lambda: self._lookup(name, view, owner), cut_short)
+
+    def _lookup(self, name: str, view: SourceView, owner: Def | None) -> Values | None:
+        for scope in (owner, *owner.around) if owner is not None else ():
+            found = self._in_scope(name, scope, scope is owner)
+            if found is not None:
+                return found
+        found = self._in_module(name, view)
+        return found if found is not None else self._shared(name, view)
+
+    def _in_scope(self, name: str, scope: Def, innermost: bool) -> Values | None:
+        if scope.is_type and scope.kind != "module":
+            if not scope.file.language.bare_members:
+                if not innermost or not scope.file.language.class_scope:
+                    return None
+                return self._local(name, scope.children.get(name), scope.bindings, scope.file)
+            found = self._evaluator.members.attribute(
+                Value(What.INSTANCE, self._evaluator.types.home(scope)), name
+            )
+            return found if found and found != [EXTERNAL] else None
+        return self._local(name, scope.children.get(name), scope.bindings, scope.file)
+
+    def _local(
+        self, name: str, definitions: list[Def] | None, bindings: Scope, view: SourceView
+    ) -> Values | None:
+        named = [d for d in definitions or () if not d.scope and not d.makes_its_type]
+        named = [d for d in named if d.kind not in SATELLITE_KINDS]  # what they add to is elsewhere
+        if named:
+            return [value for definition in bodies(named)[-2:] for value in self.of_definition(definition)]
+        if name in bindings:
+            return self.bound(bindings[name], view, name)
+        return None
+
+    def bound(self, bindings: list[tuple[int, str]], view: SourceView, name: str = "") -> Values:
+        """What any of the assignments makes of it; literals count only where there is nothing else."""
+        found: Values = []
+        for place, value in bindings:
+            owner = view.owner(place)
+            if owner is not None and name and _ROOT.split(value, maxsplit=1)[0] == name:
+                owner = owner.parent  # a name made from itself is made from that of the scope around
+            made = self._evaluator.value_of(value, view, owner)
+            if view.language.calls_bare:
+                made = [
+                    v
+                    for m in made
+                    for v in (self._evaluator.members.called(m) if m.what is What.FUNCTION else [m])
+                ]
+            found += made
+        known = [value for value in found if value.what is not What.EXTERNAL]
+        return list(dict.fromkeys(known or found))
+
+    def of_definition(self, definition: Def) -> Values:
+        """A definition as a value."""
+        if definition.is_type:
+            return [Value(What.TYPE, self._evaluator.types.home(definition))]
+        if definition.kind in VALUE_KINDS:
+            if definition.children and definition.file.language.objects_are_types:
+                return [Value(What.INSTANCE, definition)]  # an object with functions of its own
+            parent = definition.parent
+            bindings = parent.bindings if parent is not None else definition.file.bindings
+            return self.bound(bindings.get(definition.name, []), definition.file)
+        return [Value(What.FUNCTION, definition)]
+
+    def _in_module(self, name: str, view: SourceView) -> Values | None:
+        found = self._local(name, view.tops.get(name), view.bindings, view)
+        imported = view.imports.get(name)
+        if imported and not (found and all(value.what is not What.EXTERNAL for value in found)):
+            outside = [value for fact in imported for value in self.imported(fact, view)]
+            return list(dict.fromkeys([*(found or []), *outside]))
+        if found is not None:
+            return found
+        for fact in view.imports.get(WHOLE, ()):
+            for target in self._evaluator.modules.resolve(view, fact.module):
+                there = self.exported(target, name)
+                if there:
+                    return [value.through(IMPORTED) for value in there]
+        return None
+
+    def _shared(self, name: str, view: SourceView) -> Values | None:
+        """Names that other files share with this one unsaid; Python and JavaScript have none."""
+        found = self._evaluator.packages.visible(name, view)
+        return [v.through(SHARED) for d in found for v in self.of_definition(d)] if found else None
+
+    def holder(self, name: str, view: SourceView, owner: Def | None, hops: int = 0) -> Def | None:
+        """The constant of a name, here or where it is imported from; a local variable hides it."""
+        for scope in (owner, *owner.around) if owner is not None else ():
+            inside = scope.children.get(name)
+            if inside and not scope.is_type:
+                return inside[-1]
+            if name in scope.bindings and not scope.is_type:
+                return None
+        if name in view.tops:
+            return view.tops[name][-1]
+        if name == DEFAULT and name in view.bindings:
+            return self.holder(view.bindings[name][0][1], view, None, hops + 1)
+        for fact in view.imports.get(name, ()) if hops < MAX_HOPS else ():
+            for path in self._evaluator.modules.resolve(view, fact.module):
+                other = self._evaluator.sources.at(path)
+                original = DEFAULT if fact.original == WHOLE else fact.original
+                found = self.holder(original, other, None, hops + 1) if other is not None else None
+                if found is not None:
+                    return found
+        return None
+
+    def imported(self, fact: ImportFact, view: SourceView) -> Values:
+        """What an import brings in: `EXTERNAL` where its module is not of the project."""
+        if view.language.imports_packages:
+            named = self._evaluator.packages.named(fact, view)
+            return [v.through(IMPORTED) for d in named for v in self.of_definition(d)] or [EXTERNAL]
+        found: Values = []
+        targets = self._evaluator.modules.resolve(view, fact.module)
+        for target in targets:
+            if fact.original == WHOLE:
+                other = self._evaluator.sources.at(target)
+                found += [Value(What.MODULE, other, IMPORTED)] if other is not None else []
+                continue
+            there = self.exported(target, fact.original)
+            if not there and fact.original == DEFAULT:
+                other = self._evaluator.sources.at(target)
+                there = [Value(What.MODULE, other)] if other is not None else []
+            found += [value.through(IMPORTED) for value in there or ()]
+        if found or targets:
+            return found
+        if fact.original != WHOLE and (path := self._evaluator.modules.inner(view, fact)) is not None:
+            module = self._evaluator.sources.at(path)
+            return [Value(What.MODULE, module, IMPORTED)] if module is not None else []
+        folder = self._evaluator.modules.folder(view, fact)
+        what = What.PACKAGE if view.language.folders_are_packages else What.FOLDER
+        return [EXTERNAL] if folder is None else [Value(what, folder, IMPORTED)]
+
+    def exported(self, path: str, name: str) -> Values | None:
+        """A top-level name of a file, re-exports followed."""
+        return self._evaluator.memo.once(("export", path, name), lambda: self._exported(path, name), None)
+
+    def _exported(self, path: str, name: str) -> Values | None:
+        view = self._evaluator.sources.at(path)
+        found = self._in_module(name, view) if view is not None else None
+        if not found:
+            inside = self._evaluator.modules.submodule(view, name) if view is not None else None
+            module = self._evaluator.sources.at(inside) if inside else None
+            found = [Value(What.MODULE, module)] if module is not None else found
+        return found

@@ -1,0 +1,62 @@
+"""What graphs work out, kept for the next graph: files as long as they live, the rest for one generation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from findspot.store.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from findspot.graph.sources import SourceView
+
+MOST_FILES = 3_000
+"""Decoded files that are kept, of up to 80 KB each. With more, the next question begins with half as many."""
+
+MOST_REFERENCES = 300_000
+"""Resolved references that are kept, of 600 bytes each. With more, the next question begins with none."""
+
+RESOLVED = "resolved references"
+
+
+class Tables:
+    """Finished answers of one generation, by kind.
+
+    Graphs of several threads share them, so only finished answers are written; what a graph is still
+    working out stays in the graph.
+    """
+
+    def __init__(self, views: dict[int, SourceView | None]) -> None:
+        self.views = views
+        self._tables: dict[str, dict[Any, Any]] = {}
+
+    def table(self, name: str) -> dict[Any, Any]:
+        """Return the answers of one kind, by question."""
+        return self._tables.setdefault(name, {})
+
+    @property
+    def crowded(self) -> bool:
+        """Whether more is kept than memory allows."""
+        return len(self.views) > MOST_FILES or len(self.table(RESOLVED)) > MOST_REFERENCES
+
+
+@dataclass(slots=True)
+class _Room:
+    """Holds the tables of a generation, or the newest tables of an index."""
+
+    tables: Tables | None = None
+
+
+def tables_of(snapshot: Snapshot) -> Tables:
+    """Return the tables of a snapshot's generation, begun with the files of the last one.
+
+    The number of a file stands for one content of it. A graph keeps the tables that it was made with.
+    """
+    here, lasting = snapshot.memo(_Room), snapshot.memo(_Room, lasting=True)
+    if here.tables is None or here.tables.crowded:
+        known = list(lasting.tables.views.copy().items()) if lasting.tables is not None else []
+        kept = [(number, view) for number, view in known if number in snapshot.files.by_id]
+        if len(kept) > MOST_FILES:
+            kept = kept[len(kept) - MOST_FILES // 2 :]  # those that were read last
+        here.tables = lasting.tables = Tables(dict(kept))
+    return here.tables
