@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 
 from findspot import Engine, Project
-from findspot.research.model import MAX_DEPTH, Aim, Inquiry
+from findspot.research.findings import MAX_DEPTH, Aim, Inquiry
 
 NAMES = (
     "reverse",

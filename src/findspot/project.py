@@ -52,7 +52,7 @@ from findspot.embed.registry import OpenEmbedder, two_speeds
 from findspot.indexing import pipeline
 from findspot.indexing.spare import SparePool
 from findspot.indexing.spread import RayWorkers
-from findspot.research.model import DEFAULT_DEPTH, Findings, Focus, Inquiry
+from findspot.research.findings import DEFAULT_DEPTH, Findings, Focus, Inquiry
 from findspot.search.changes import limited
 from findspot.search.fitting import fitting
 from findspot.search.freshness import Disk, changed_since_indexed, check

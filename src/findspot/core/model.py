@@ -7,8 +7,8 @@ import uuid
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from findspot.core.assistance import Expansion, Synthesis
 from findspot.core.facts import Facts
-from findspot.core.synthesis import Expansion, Synthesis
 
 
 class Corpus(StrEnum):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from findspot.core.assistance import Expansion
 from findspot.core.errors import LanguageModelError
 from findspot.core.model import Corpus, Hit, Query
-from findspot.core.synthesis import Expansion
 from findspot.embed.protocol import Embedder, EmbedMode
 from findspot.llm import LanguageModel
-from findspot.research.prompts import ask, clipped_list
+from findspot.llm.json_answers import ask, clipped_list
 from findspot.store.keywords import KeywordReader
 from findspot.store.snapshot import Snapshot
 from findspot.text.bm25 import lucene_idf

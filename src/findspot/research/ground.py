@@ -8,7 +8,7 @@ from functools import cached_property
 
 from findspot.core.model import Corpus, Hit, Query, Results
 from findspot.graph import Graph, Node, Outline
-from findspot.research.model import Citation
+from findspot.research.findings import Citation
 from findspot.research.trail import Trail
 from findspot.research.walks import ADDITIONS, TYPES
 from findspot.store.snapshot import Snapshot

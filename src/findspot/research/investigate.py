@@ -7,15 +7,14 @@ from dataclasses import dataclass
 
 from findspot.graph import Edge, Node, Relation
 from findspot.research import sentences
+from findspot.research.findings import FOLDER, Aim, Citation, Findings, Focus, FoundEdge, FoundNode, Inquiry
 from findspot.research.ground import Ground
-from findspot.research.model import FOLDER, Aim, Citation, Findings, Focus, FoundEdge, FoundNode, Inquiry
-from findspot.research.modules import entry_points, imports_between, module_map
+from findspot.research.module_map import entry_points, imports_between, module_map
 from findspot.research.outward import Nearness, walk_outward
 from findspot.research.patterns import MOST_MEMBERS, find_patterns
-from findspot.research.reading import Asked, read_question
+from findspot.research.question import Asked, read_question
 from findspot.research.trail import MOST_NODES, Chain
-from findspot.research.walks import definitions_of, follow
-from findspot.research.ways import STEPS_A_LEVEL, find_way, longest_way, take
+from findspot.research.walks import STEPS_A_LEVEL, definitions_of, find_way, follow, longest_way, take
 from findspot.text.tokens import parts
 
 MOST_CITATIONS = 40

@@ -1,4 +1,4 @@
-"""One project's desk for questions that take more than one search."""
+"""Questions to one project: assisted searches, research over the graph, outlines and module maps."""
 
 from __future__ import annotations
 
@@ -6,22 +6,21 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from findspot.core.errors import InvalidArgumentError
-from findspot.core.model import Hit, Progress, Query, Results
+from findspot.core.assistance import Assistance, Expansion, Synthesis
+from findspot.core.errors import InvalidArgumentError, LanguageModelError
+from findspot.core.model import Hit, Mode, Progress, Query, Results
 from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
 from findspot.core.settings import Settings
-from findspot.core.synthesis import Assistance, Expansion
 from findspot.embed.protocol import Embedder
 from findspot.graph import Graph, Outline
-from findspot.llm import Sample, choose_model
-from findspot.research.assisted import assisted
-from findspot.research.expansion import expand_from_index
+from findspot.llm import LanguageModel, Sample, choose_model
+from findspot.research.expansion import expand_by_model, expand_from_index
+from findspot.research.findings import MAX_DEPTH, MIN_DEPTH, Findings, Inquiry
 from findspot.research.ground import Ground
 from findspot.research.investigate import investigate
-from findspot.research.model import MAX_DEPTH, MIN_DEPTH, Findings, Inquiry
-from findspot.research.modules import ModuleMap, imports_between, module_map
+from findspot.research.module_map import ModuleMap, imports_between, module_map
 from findspot.research.outward import Nearness
-from findspot.research.summary import summarised
+from findspot.research.synthesis import summarised, synthesize_by_model, synthesize_from_hits
 from findspot.research.trail import Trail
 from findspot.search.questions import asks_model
 from findspot.store.protocol import Store
@@ -107,3 +106,41 @@ class Researcher:
         embedder = self.embedder(self.settings()) if asks_model(query) else None
         with self.store.snapshot() as snapshot:
             return expand_from_index(snapshot, embedder, query, hits)
+
+
+Search = Callable[[Query], Results]
+FromIndex = Callable[[Query, tuple[Hit, ...]], Expansion]
+
+
+def assisted(
+    search: Search, from_index: FromIndex, query: Query, wanted: Assistance, model: LanguageModel | None
+) -> Results:
+    """search, maybe again with more words, and maybe told; a model's trouble is only a warning."""
+    said: list[str] = []
+    expansion = None
+    if wanted.expand and query.text.strip() and query.mode is not Mode.REGEX and query.similar_to is None:
+        expansion = _expanded(search, from_index, query, model, said)
+    results = search(replace(query, also=expansion.terms) if expansion else query)
+    synthesis = _told(results, model, said) if wanted.synthesize else None
+    warning = " ".join(filter(None, (results.warning, *dict.fromkeys(said)))) or None
+    return replace(results, expansion=expansion, synthesis=synthesis, warning=warning)
+
+
+def _expanded(
+    search: Search, from_index: FromIndex, query: Query, model: LanguageModel | None, said: list[str]
+) -> Expansion:
+    if model is not None:
+        try:
+            return expand_by_model(model, query)
+        except LanguageModelError as error:
+            said.append(f"{error.user_message}. The query was expanded from the index instead.")
+    return from_index(query, search(query).hits)
+
+
+def _told(results: Results, model: LanguageModel | None, said: list[str]) -> Synthesis:
+    if model is not None and results.hits:
+        try:
+            return synthesize_by_model(model, results.query, results.hits)
+        except LanguageModelError as error:
+            said.append(f"{error.user_message}. The synthesis is drawn from the results instead.")
+    return synthesize_from_hits(results.hits)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from findspot.graph import Node
-from findspot.research.model import Aim, Focus
-from findspot.research.modules import ModuleMap
+from findspot.research.findings import Aim, Focus
+from findspot.research.module_map import ModuleMap
 from findspot.research.patterns import Pattern
 from findspot.research.trail import Chain, Trail
 from findspot.research.walks import is_backwards

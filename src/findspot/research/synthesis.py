@@ -1,14 +1,16 @@
-"""Results in a few sentences: by a language model, or drawn from the results themselves."""
+"""Results and findings in a few sentences: by a language model, or from the results themselves."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
+from findspot.core.assistance import CodeReference, Synthesis
 from findspot.core.errors import LanguageModelError
 from findspot.core.model import Hit
-from findspot.core.synthesis import CodeReference, Synthesis
 from findspot.llm import LanguageModel
-from findspot.research.prompts import ask, clipped, clipped_list
+from findspot.llm.json_answers import ask, clipped, clipped_list
+from findspot.research.findings import Findings
 from findspot.text.snippet import shorten
 from findspot.text.tokens import words
 
@@ -132,3 +134,36 @@ def _share(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
         return 0.5
     return round(float(value), 2)
+
+
+_FINDINGS_TASK = (
+    "You explain what research over the reference graph of a program found. From the question, the facts "
+    "and the cited lines, and from nothing else, answer the question in at most six sentences, naming "
+    'places as path:line. {"summary": "…"}'
+)
+_FINDINGS_CHARS = 2_000
+_DATA_CHARS = 12_000
+_FINDINGS_TOKENS = 700
+
+
+def summarised(found: Findings, model: LanguageModel | None) -> Findings:
+    """The findings with a model's summary; its trouble is a warning, and the facts stay as they are."""
+    if model is None or not found.nodes:
+        return found
+    try:
+        summary = clipped(
+            ask(model, _FINDINGS_TASK, _data(found), _FINDINGS_TOKENS).get("summary"), _FINDINGS_CHARS
+        )
+        if not summary:
+            raise LanguageModelError(f"{model.name}: its answer has no summary")
+        return replace(found, summary=summary, made_by=model.name)
+    except LanguageModelError as error:
+        said = f"{error.user_message}. The summary is told from the graph instead."
+        return replace(found, warning=" ".join(filter(None, (found.warning, said))))
+
+
+def _data(found: Findings) -> str:
+    """All that the model may draw on."""
+    chains = (" → ".join(chain) for chain in found.chains)
+    lines = (f"{place.path}:{place.line}  {place.text}" for place in found.citations)
+    return "\n".join((f"Question: {found.query}", f"Facts: {found.summary}", *chains, *lines))[:_DATA_CHARS]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from findspot.core.progress import CancelToken
 from findspot.graph import Edge, Graph, Node
-from findspot.research.model import DEFAULT_DEPTH
+from findspot.research.findings import DEFAULT_DEPTH
 
 MOST_NODES = 200
 """A walk that finds more has left the question behind; the answer says that it stopped."""

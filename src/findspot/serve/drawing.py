@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from html import escape
 
-from findspot.research.modules import Dependence, ModuleMap
+from findspot.research.module_map import Dependence, ModuleMap
 
 _CHAR, _BOX_HEIGHT, _PAD = 7.2, 34, 14
 _GAP_X, _GAP_Y, _MARGIN = 28, 86, 48

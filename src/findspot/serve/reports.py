@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from findspot.research.model import Findings, FoundNode
+from findspot.research.findings import Findings, FoundNode
 from findspot.search.fit import CHARS_PER_TOKEN, token_count
 from findspot.serve.telling import cut
 

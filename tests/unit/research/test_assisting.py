@@ -9,12 +9,12 @@ import pytest
 
 from contents import MakeProject
 from findspot import Project, Query
+from findspot.core.assistance import Assistance
 from findspot.core.errors import LanguageModelError
 from findspot.core.model import Corpus, Hit, Mode, Span
-from findspot.core.synthesis import Assistance
 from findspot.llm import Prompt
+from findspot.llm.json_answers import ask
 from findspot.research.expansion import expand_by_model
-from findspot.research.prompts import ask
 from findspot.research.synthesis import synthesize_by_model, synthesize_from_hits
 from shop_project import FILES
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from findspot.research.model import Aim, Focus
-from findspot.research.reading import Asked, read_question
+from findspot.research.findings import Aim, Focus
+from findspot.research.question import Asked, read_question
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ import pytest
 from contents import MakeProject
 from findspot.core.errors import CancelledError, InvalidArgumentError
 from findspot.core.progress import CancelToken
-from findspot.research.model import Focus, Inquiry
-from findspot.research.modules import Dependence, ModuleMap, layered
+from findspot.research.findings import Focus, Inquiry
+from findspot.research.module_map import Dependence, ModuleMap, layered
 from findspot.research.outward import elbow
 from findspot.research.trail import MOST_NODES
 from findspot.serve.drawing import draw

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from findspot.research.model import DEFAULT_DEPTH, MAX_DEPTH, MIN_DEPTH, Aim, Findings, Focus, Inquiry
+from findspot.research.findings import DEFAULT_DEPTH, MAX_DEPTH, MIN_DEPTH, Aim, Findings, Focus, Inquiry
 from findspot.serve.answers import MIN_TOKENS
 from findspot.serve.cli import output
 from findspot.serve.cli.choose import folder_inside, open_project

@@ -10,7 +10,7 @@ import click
 from findspot.core.errors import FileNotIndexedError
 from findspot.core.files import write_atomic
 from findspot.core.roots import Roots
-from findspot.research.modules import ModuleMap
+from findspot.research.module_map import ModuleMap
 from findspot.serve.cli import output
 from findspot.serve.cli.choose import folder_inside, open_project
 from findspot.serve.cli.indexing import offer_index

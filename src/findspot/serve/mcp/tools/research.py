@@ -28,7 +28,7 @@ from findspot.serve.mcp.schemas import (
 )
 
 if TYPE_CHECKING:
-    from findspot.research.model import Findings, Inquiry
+    from findspot.research.findings import Findings, Inquiry
 
 MIN_TOKENS = 200
 _FOCUSES = ["architecture", "dependencies", "patterns", "flow"]
@@ -48,7 +48,7 @@ async def _code_research(call: Call, arguments: Arguments) -> Answer:
 
 
 def _inquiry(arguments: Arguments, under: str | None) -> Inquiry:
-    from findspot.research.model import Focus, Inquiry
+    from findspot.research.findings import Focus, Inquiry
 
     focus = Focus(arguments["focus"]) if arguments["focus"] else None
     return Inquiry(arguments["query"], arguments["depth"], focus, under)

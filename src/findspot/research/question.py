@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from findspot.research.model import Aim, Focus
+from findspot.research.findings import Aim, Focus
 
 _FILLER = (
     r"(?:(?:the|a|an|all|any|every|function|method|class|type|struct|protocol|interface|trait|module|file|"
