@@ -216,7 +216,7 @@ class Pipe:
         while (message := self.next()).get("method") != method:
             pass
         self.last_id = message.get("id")
-        return dict(message["params"])
+        return dict(message.get("params", {}))
 
     def send(self, message: dict[str, Any]) -> None:
         self.wire.sent(message)

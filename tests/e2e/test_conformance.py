@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 
 from e2e.harness import COMMAND, PATIENCE_S, environment
+from e2e.test_http import serving
 from e2e.test_listing import in_order
 
 pytestmark = pytest.mark.programs
@@ -76,6 +77,24 @@ def test_the_official_suite(programs: Path, address: str, revision: str) -> None
     assert len(outcomes) > 30, done.stdout + done.stderr
     failing = {name for name, passed in outcomes.items() if not passed}
     assert failing - set(LEFT_OUT["not scored"]) == set(LEFT_OUT[revision]), done.stdout[-4000:]
+
+
+@pytest.mark.parametrize("scenario", ["caching", "sep-2164-resource-not-found"])
+def test_the_real_server_passes_where_no_fixture_is_needed(
+    programs: Path, fresh: Path, tmp_path: Path, scenario: str
+) -> None:
+    """protocol B15."""
+    suite = programs / "@modelcontextprotocol" / "conformance" / "dist" / "index.js"
+    with serving(tmp_path / "home", fresh) as real:
+        options = ["--url", real, "--spec-version", "2026-07-28", "--scenario", scenario]
+        done = subprocess.run(
+            [programs / ".bin" / "node", suite, "server", *options],
+            capture_output=True,
+            text=True,
+            timeout=SUITE_S,
+            check=False,
+        )
+    assert ", 0 failed, 0 warnings" in done.stdout, done.stdout + done.stderr
 
 
 def test_what_is_left_out_is_little_and_has_a_reason() -> None:

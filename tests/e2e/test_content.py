@@ -62,6 +62,7 @@ class TestResources:
         assert [template.uri_template for template in templates] == [
             "findspot://outline/{+path}",
             "findspot://chunk/{line}/{+path}",
+            "file:///{+path}",
         ]
 
     def test_the_status(self, server: Connection, shop: Path) -> None:
@@ -87,7 +88,7 @@ class TestResources:
     def test_what_is_not_there(self, server: Connection, uri: str) -> None:
         with pytest.raises(MCPError) as refused:
             server.portal.call(server.client.read_resource, uri)
-        assert refused.value.error.code == -32602
+        assert refused.value.error.code == -32002
         assert refused.value.error.data == {"uri": uri}
 
     def test_paths_are_completed(self, server: Connection) -> None:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
+
+from e2e.harness import Pipe
 
 from .conftest import MakeFolder, Serve
 
@@ -73,3 +76,89 @@ def test_input_that_ends_does_not_take_the_answers_with_it(make: MakeFolder, ser
     assert answers[indexing]["status"] == "success"
     assert answers[listing]["total"] in (0, 1)
     assert pipe.ended() == 0
+
+
+def test_a_client_that_answers_nothing_is_not_waited_for_again(make: MakeFolder, serve: Serve) -> None:
+    """protocol B9 and AWKWARD: a model for at most 10 s, roots once per connection."""
+    project = make(CODE)
+    pipe = serve(project, capabilities={"roots": {}, "sampling": {}})
+    pipe.values("index_codebase", path=str(project))
+    asked = pipe.ask_tool("code_research", {"query": "what calls pay"})
+    methods = []
+    while (message := pipe.next()).get("id") != asked or "method" in message:
+        methods.append(message["method"])
+    assert [method for method in methods if method != "notifications/cancelled"] == [
+        "roots/list",
+        "sampling/createMessage",
+    ]
+    answer = message["result"]["structuredContent"]
+    assert answer["madeBy"] == "index"
+    assert "no answer within 10 seconds" in answer["warning"]
+    asked = pipe.ask_tool("search_code", {"query": "pay"})
+    assert "result" in pipe.next(), "asked again for roots that were not listed"
+
+
+def test_resources_and_lists_say_what_is_true(make: MakeFolder, serve: Serve) -> None:
+    """protocol B15, MISSING (links), smaller (code 0, completions), AWKWARD (cursors, missing roots)."""
+    many = {f"many/f{number:03}.py": f"def f{number}(): pass\n" for number in range(120)}
+    project = make(CODE | many)
+    pipe = serve(project, capabilities={"roots": {}})
+    pipe.values("index_codebase", path=str(project))
+
+    asked = pipe.ask_tool("search_code", {"query": "pay"})
+    pipe.until("roots/list")
+    roots = [{"uri": "file:///no/such/folder"}]
+    pipe.send({"jsonrpc": "2.0", "id": pipe.last_id, "result": {"roots": roots}})
+    found = pipe.answer(asked)["result"]
+    assert "file:///no/such/folder" in found["structuredContent"]["warning"]
+    assert "file:///no/such/folder" in json.dumps(found["content"])
+
+    link = next(part for part in found["content"] if part["type"] == "resource_link")
+    (read,) = pipe.result("resources/read", {"uri": link["uri"]})["contents"]
+    assert read["text"].rstrip("\n") == found["structuredContent"]["results"][0]["text"].rstrip("\n")
+    for unknown in ("nosuch://x", f"findspot://chunk/{'9' * 5000}/shop/pay.py", "file:///etc/passwd#L1-L2"):
+        number = pipe.ask("resources/read", {"uri": unknown})
+        while (message := pipe.next()).get("method") == "roots/list":
+            assert unknown.startswith("file:"), "asked before the address was looked at"
+            pipe.send({"jsonrpc": "2.0", "id": message["id"], "result": {"roots": roots}})
+        assert message["id"] == number
+        assert (message["error"]["code"], message["error"]["data"]) == (-32002, {"uri": unknown})
+
+    completing = {"ref": {"type": "ref/prompt", "name": "explore_codebase"}}
+    number = pipe.ask("completion/complete", completing | {"argument": {"name": "path", "value": "many/"}})
+    pipe.until("roots/list")
+    pipe.send({"jsonrpc": "2.0", "id": pipe.last_id, "result": {"roots": roots}})
+    completion = pipe.answer(number)["result"]["completion"]
+    assert (len(completion["values"]), completion["total"], completion["hasMore"]) == (100, 120, True)
+    nobody = {"ref": {"type": "ref/prompt", "name": "nobody"}, "argument": {"name": "path", "value": ""}}
+    assert pipe.error("completion/complete", nobody) == -32602
+    for listing in ("tools/list", "resources/list", "resources/templates/list", "prompts/list"):
+        assert pipe.error(listing, {"cursor": "made up"}) == -32602
+
+
+def test_errors_have_codes_and_tasks_name_themselves(make: MakeFolder, serve: Serve) -> None:
+    """protocol smaller: JSON-RPC code 0, and progress of a task without its `_meta`."""
+    nowhere = make({"only.txt": "no project"}, "nowhere")
+    pipe = serve(nowhere)
+    error = pipe.answer(pipe.ask("resources/read", {"uri": "findspot://status"}))["error"]
+    assert error["code"] == -32602
+    assert "Could not detect project root" in error["message"]
+    project = make(CODE)
+    made = pipe.answer(pipe.ask_tool("index_codebase", {"path": str(project)}, token="t", task={}))["result"]
+    told = pipe.until("notifications/progress")
+    assert told["_meta"] == {"io.modelcontextprotocol/related-task": {"taskId": made["task"]["taskId"]}}
+
+
+def test_the_newest_version_reads_resources_without_a_second_call(make: MakeFolder, home: Path) -> None:
+    """protocol B15: the address is looked at before the client is asked for its roots."""
+    named = "io.modelcontextprotocol/"
+    about = {
+        f"{named}protocolVersion": "2026-07-28",
+        f"{named}clientInfo": {"name": "pipe", "version": "1"},
+        f"{named}clientCapabilities": {"roots": {}},
+    }
+    with Pipe(home, make(CODE)) as pipe:
+        read = pipe.result("resources/read", {"uri": "findspot://status", "_meta": about})
+        assert read["resultType"] == "complete"
+        error = pipe.answer(pipe.ask("resources/read", {"uri": "nosuch://x", "_meta": about}))["error"]
+        assert (error["code"], error["data"]) == (-32602, {"uri": "nosuch://x"})

@@ -1,4 +1,4 @@
-"""Bodies of HTTP requests, looked at before the transport reads them.
+"""HTTP requests, looked at before the transport reads them.
 
 Halves of surrogate pairs are replaced, as on standard input. And of one id there is one request at a time in
 a session: the transport finds the stream of an answer by the id of its question, so of two questions with
@@ -17,6 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from findspot.serve.mcp.framing import with_whole_characters
 
 _SESSION = b"mcp-session-id"
+_LAST_EVENT = b"last-event-id"
 
 
 class Bodies:
@@ -29,7 +30,7 @@ class Bodies:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or scope["method"] != "POST":
-            await self._app(scope, receive, send)
+            await self._app(_without_resumption(scope), receive, send)
             return
         heard, body = await self._listen(receive)
         session = _session(scope)
@@ -66,6 +67,13 @@ def _readable(heard: list[Message], body: bytes) -> tuple[list[Message], bytes]:
         return heard, b""
     body = with_whole_characters(body)
     return [{"type": "http.request", "body": body, "more_body": False}], body
+
+
+def _without_resumption(scope: Scope) -> Scope:
+    """Streams cannot be resumed here: whoever asks for it gets a new one, where the transport would fail."""
+    if scope["type"] != "http":
+        return scope
+    return {**scope, "headers": [header for header in scope["headers"] if header[0] != _LAST_EVENT]}
 
 
 def _session(scope: Scope) -> bytes | None:

@@ -66,6 +66,8 @@ class Call:
         read_only: bool = False,
     ) -> None:
         self.client = client
+        self.warnings: list[str] = []
+        """What the answer has to say beside what its tool says."""
         self.read_only = read_only
         """Whether nothing may come of this call but an answer."""
         self._library = library

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import anyio
@@ -58,7 +59,8 @@ class Calls:
         try:
             self._tasks.keep(task)
         except TooManyTasksError:
-            raise MCPError(types.INTERNAL_ERROR, "Too many tasks are waiting to be fetched") from None
+            message = "Too many tasks of this client are waiting: fetch their results, or cancel them."
+            raise MCPError(types.INTERNAL_ERROR, message) from None
 
     async def _at_once(
         self,
@@ -77,7 +79,7 @@ class Calls:
         async def tell(task: Task) -> None:
             await client.notify("notifications/tasks/status", taskwire.flat(task))
 
-        task = client.task = Task(taskwire.owner_of(context), ttl_ms, tell)
+        task = client.task = Task(taskwire.owner_of(context, self._tasks), ttl_ms, tell)
         self._keep(task)
         self._tasks.start(task, lambda: self._work(task, tool, client, given, errors_fail=True))
         return taskwire.created(task, context)
@@ -88,7 +90,7 @@ class Calls:
         async def tell(_task: Task) -> None:
             """Clients of the extension poll."""
 
-        task = client.task = Task(taskwire.owner_of(context), None, tell)
+        task = client.task = Task(taskwire.owner_of(context, self._tasks), None, tell)
         self._tasks.start(task, lambda: self._work(task, tool, client, given, errors_fail=False))
         try:
             while not (task.kept or task.finished):
@@ -133,6 +135,23 @@ def _check_support(context: Context, tool: Tool, asked: bool) -> None:
 
 async def answered(tool: Tool, call: Call, given: dict[str, Any]) -> Answer:
     """A tool's answer, whatever happens."""
+    return _warned(await _outcome(tool, call, given), call.warnings)
+
+
+def _warned(answer: Answer, warnings: list[str]) -> Answer:
+    """The answer with what the call has to say beside it; the values of an error stay as they are."""
+    if not warnings:
+        return answer
+    said = " ".join(dict.fromkeys(warnings))
+    if answer.text is not None:
+        answer = replace(answer, hint=" ".join(filter(None, (answer.hint, said))))
+    if answer.is_error:
+        return answer
+    whole = " ".join(filter(None, (answer.values.get("warning"), said)))
+    return replace(answer, values=answer.values | {"warning": whole})
+
+
+async def _outcome(tool: Tool, call: Call, given: dict[str, Any]) -> Answer:
     try:
         return await tool.handler(call, tool.read(given))
     except AnsweredError as early:

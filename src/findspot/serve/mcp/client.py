@@ -28,7 +28,7 @@ from findspot.core.errors import LanguageModelError
 from findspot.core.log import get_logger
 from findspot.llm.protocol import Prompt, Sample
 from findspot.serve.mcp.access import IN_SCOPE, Grant
-from findspot.serve.mcp.tasks import Task
+from findspot.serve.mcp.tasks import RELATED_TASK, Task
 
 _log = get_logger("mcp")
 
@@ -77,6 +77,8 @@ class Client:
         earlier = _RESPONSES.validate_json(state) if state else {}
         self._heard: dict[str, types.InputResponse] = {**earlier, **(heard or {})}
         self._roots: list[Path] | None = None
+        self.named_roots: list[str] = []
+        """The addresses that the client gave, once `roots` was asked."""
         self.task: Task | None = None
 
     @property
@@ -118,8 +120,10 @@ class Client:
         elif not self.task.finished:
             self.task.note(message)
             if self._token is not None:
-                told = {"progressToken": self._token, "progress": done, "total": total, "message": message}
+                told: dict[str, Any] = {"progressToken": self._token, "progress": done}
+                told |= {"total": total, "message": message}
                 known = {name: value for name, value in told.items() if value is not None}
+                known |= {"_meta": {RELATED_TASK: {"taskId": self.task.id}}}
                 await self._connection.notify("notifications/progress", known)
 
     async def notify(self, method: str, params: dict[str, Any]) -> None:
@@ -145,7 +149,8 @@ class Client:
         """The folders the client works in, as far as they exist here."""
         if self._roots is None:
             listed = self.memory.get(_ROOTS) or await self._listed_roots()
-            folders = (_folder(str(root.uri)) for root in listed.roots) if listed else ()
+            self.named_roots = [str(root.uri) for root in listed.roots] if listed else []
+            folders = map(_folder, self.named_roots)
             self._roots = [folder for folder in folders if folder is not None]
         return self._roots
 
@@ -168,6 +173,8 @@ class Client:
             )
         except (MCPError, ValidationError) as error:
             _log.warning("the client declares roots but did not list them: %s", error)
+            if self.memory.get(_ROOTS_AGE, 0) == age:  # else they are others by now, and may be listed
+                self.memory[_ROOTS] = types.ListRootsResult(roots=[])
             return None
         if capabilities.roots.list_changed and self.memory.get(_ROOTS_AGE, 0) == age:
             self.memory[_ROOTS] = listed

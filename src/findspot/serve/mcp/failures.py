@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import mcp_types as types
+from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+from mcp.shared.exceptions import MCPError
+from pydantic import ValidationError
+
 from findspot.core.errors import FindspotError, IndexNotFoundError
+from findspot.core.log import get_logger
 from findspot.serve.mcp.registry import Answer
+
+_log = get_logger("mcp")
 
 _HINTS = {
     "INDEX_NOT_FOUND": "Call index_codebase with the project's path, or create_index.",
@@ -15,6 +25,7 @@ _HINTS = {
 """What to do next, in terms of these tools; other errors bring their own hint."""
 
 INTERNAL_ERROR = "INTERNAL_ERROR"
+_UNEXPECTED = "Something unexpected went wrong. The server's log has the details."
 
 
 class PathNotIndexedError(IndexNotFoundError):
@@ -48,7 +59,21 @@ def failed(error: FindspotError) -> Answer:
 
 def broken(error: Exception) -> Answer:
     """An error nobody expected; where it happened stays in the log."""
-    message = "Something unexpected went wrong. The server's log has the details."
+    message = _UNEXPECTED
     detail = f"{INTERNAL_ERROR}: {type(error).__name__}: {error}"[:500]
     values = {"code": INTERNAL_ERROR, "userMessage": message, "developerMessage": detail}
     return Answer(values, message, is_error=True)
+
+
+async def with_known_errors(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+    """Middleware: every error has a code of JSON-RPC; the SDK sends unexpected ones with the code 0."""
+    try:
+        return await call_next(ctx)
+    except (MCPError, ValidationError):
+        raise
+    except FindspotError as error:
+        message = " ".join(filter(None, (error.user_message, error.hint)))
+        raise MCPError(types.INVALID_PARAMS, message, {"code": error.code}) from error
+    except Exception as error:
+        _log.exception("%s failed unexpectedly", ctx.method)
+        raise MCPError(types.INTERNAL_ERROR, _UNEXPECTED) from error

@@ -86,7 +86,12 @@ def make_app(
     names = dict.fromkeys((*_LOOPBACK_NAMES, *hosts))
     security = TransportSecuritySettings(
         allowed_hosts=[entry for name in names for entry in (name, f"{name}:*")],
-        allowed_origins=[entry for name in names for entry in (f"http://{name}", f"http://{name}:*")],
+        allowed_origins=[
+            entry
+            for scheme, served in (("http", names), ("https", hosts))  # behind a proxy that ends TLS
+            for name in served
+            for entry in (f"{scheme}://{name}", f"{scheme}://{name}:*")
+        ],
     )
     meter, terms = Meter(), Terms(read_only, guarded=grants is not None)
     server = make_server(registry, library, offers, meter, terms)

@@ -19,6 +19,12 @@ from findspot.serve.mcp.registry import Media
 Context = ServerRequestContext[Any, Any]
 MakeCall = Callable[[Client], Call]
 
+RESOURCE_NOT_FOUND = -32002
+"""Up to 2025-11-25; later versions say that the parameters are invalid."""
+
+MOST_COMPLETIONS = 100
+"""What the protocol allows in one answer."""
+
 
 class Offering:
     """Answers what clients ask about the offers."""
@@ -36,15 +42,17 @@ class Offering:
         server.add_request_handler("prompts/get", types.GetPromptRequestParams, self._prompt)
         server.add_request_handler("completion/complete", types.CompleteRequestParams, self._complete)
 
-    async def _resources(self, _: Context, __: types.PaginatedRequestParams) -> types.ListResourcesResult:
+    async def _resources(self, _: Context, params: types.PaginatedRequestParams) -> types.ListResourcesResult:
+        check_cursor(params)
         listed = [place for place in self._offers.places if not place.is_template]
         return types.ListResourcesResult(
             resources=[types.Resource(uri=place.uri, **_about(place)) for place in listed]
         )
 
     async def _templates(
-        self, _: Context, __: types.PaginatedRequestParams
+        self, _: Context, params: types.PaginatedRequestParams
     ) -> types.ListResourceTemplatesResult:
+        check_cursor(params)
         listed = [place for place in self._offers.places if place.is_template]
         return types.ListResourceTemplatesResult(
             resource_templates=[
@@ -60,10 +68,12 @@ class Offering:
         except InputNeededError as needed:
             return needed.result
         if found is None:
-            raise MCPError(types.INVALID_PARAMS, "Resource not found", {"uri": uri})
+            code = types.INVALID_PARAMS if client.modern else RESOURCE_NOT_FOUND
+            raise MCPError(code, "Resource not found", {"uri": uri})
         return types.ReadResourceResult(contents=[_contents(uri, found)])
 
-    async def _prompts(self, _: Context, __: types.PaginatedRequestParams) -> types.ListPromptsResult:
+    async def _prompts(self, _: Context, params: types.PaginatedRequestParams) -> types.ListPromptsResult:
+        check_cursor(params)
         return types.ListPromptsResult(prompts=[_wire_prompt(prompt) for prompt in self._offers.prompts])
 
     async def _prompt(self, _: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
@@ -80,17 +90,33 @@ class Offering:
         )
 
     async def _complete(self, context: Context, params: types.CompleteRequestParams) -> types.CompleteResult:
-        about = params.ref.uri if isinstance(params.ref, types.ResourceTemplateReference) else params.ref.name
-        asked = params.argument
+        about, asked = self._known(params.ref), params.argument
         call = self._make_call(Client(context))
         try:
-            values = await self._offers.complete(call, str(about), asked.name, asked.value)
+            values = await self._offers.complete(call, about, asked.name, asked.value)
         except InputNeededError:  # completing must not ask
             values = []
-        shown = [encodable(value) for value in values]
+        shown = [encodable(value) for value in values[:MOST_COMPLETIONS]]
+        more = len(values) > len(shown)
         return types.CompleteResult(
-            completion=types.Completion(values=shown, total=len(shown), has_more=False)
+            completion=types.Completion(values=shown, total=len(values), has_more=more)
         )
+
+    def _known(self, reference: types.ResourceTemplateReference | types.PromptReference) -> str:
+        """The address or name that is completed, if it is one of ours."""
+        if isinstance(reference, types.ResourceTemplateReference):
+            if reference.uri not in (place.uri for place in self._offers.places):
+                raise MCPError(types.INVALID_PARAMS, f"Unknown resource template: {reference.uri}")
+            return reference.uri
+        if reference.name not in (prompt.name for prompt in self._offers.prompts):
+            raise MCPError(types.INVALID_PARAMS, f"Unknown prompt: {reference.name}")
+        return reference.name
+
+
+def check_cursor(params: types.PaginatedRequestParams | None) -> None:
+    """Refuse every cursor: these lists have one page, so none was ever given."""
+    if params is not None and params.cursor is not None:
+        raise MCPError(types.INVALID_PARAMS, "Unknown cursor")
 
 
 def _about(place: Place) -> dict[str, Any]:

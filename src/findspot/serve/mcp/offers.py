@@ -83,3 +83,4 @@ class Offers:
     read: Callable[[Call, str], Awaitable[Contents | None]] = nothing
     prompts: tuple[Prompt, ...] = ()
     complete: Callable[[Call, str, str, str], Awaitable[list[str]]] = no_completions
+    """Every value that fits, for a known template or prompt; the wire takes the first of them."""

@@ -20,6 +20,8 @@ T = TypeVar("T")
 _INDEX_ID = re.compile(r"[0-9a-f]{16}(?:[0-9a-f]{16})?")
 _CHOSEN = "findspot.chosen_folder"
 
+_SHOWN_ROOTS = 3
+
 _HERE, _ELSEWHERE = "Use current directory", "Enter a custom path"
 
 
@@ -45,6 +47,11 @@ async def find_project(call: Call, given: str | None, *, exact: bool = False) ->
     return await in_project(call, given, lambda target: target, exact=exact)
 
 
+async def detected_project(call: Call) -> Target:
+    """The project around the server's own folder, whatever the client's roots are."""
+    return await call.quick(lambda engine: _detected(engine, exact=False))
+
+
 async def in_project(call: Call, given: str | None, work: Callable[[Target], T], *, exact: bool = False) -> T:
     """Find the project of a call and do something there, in one go.
 
@@ -66,6 +73,11 @@ async def _locator(call: Call, given: str | None, exact: bool) -> Callable[[Engi
     if given is not None and (given.startswith("~") or Path(given).is_absolute()):
         return lambda engine: _named(engine, given, Path(given), exact)
     roots = call.seen(await call.client.roots())
+    if not roots and (named := call.client.named_roots):
+        shown = ", ".join(named[:_SHOWN_ROOTS])
+        call.warnings.append(
+            f"None of the client's folders is known here ({shown}); the server's own was used."
+        )
     if given is not None:
         base = roots[0] if roots else Path()
         return lambda engine: _named(engine, given, base / given, exact)

@@ -24,9 +24,10 @@ from findspot.serve.mcp.call import Library
 from findspot.serve.mcp.calling import Calls
 from findspot.serve.mcp.client import forget_roots, grant_of
 from findspot.serve.mcp.content import wire_tool
+from findspot.serve.mcp.failures import with_known_errors
 from findspot.serve.mcp.instructions import INSTRUCTIONS
 from findspot.serve.mcp.metrics import Meter
-from findspot.serve.mcp.offering import Offering
+from findspot.serve.mcp.offering import Offering, check_cursor
 from findspot.serve.mcp.offers import Offers
 from findspot.serve.mcp.projects import working_folder
 from findspot.serve.mcp.prompts import PROMPTS
@@ -57,7 +58,10 @@ def make_server(
     meter = meter or Meter()
     toolsets = settings_here().serve.toolsets
 
-    async def list_tools(context: Context, _: types.PaginatedRequestParams | None) -> types.ListToolsResult:
+    async def list_tools(
+        context: Context, params: types.PaginatedRequestParams | None
+    ) -> types.ListToolsResult:
+        check_cursor(params)
         nonlocal toolsets  # what was listed last is what can be called
         serve = settings_here().serve
         toolsets, enhanced = serve.toolsets, serve.enhanced_tool_descriptions
@@ -92,6 +96,7 @@ def make_server(
         on_list_tools=list_tools,
         on_call_tool=call_tool,
     )
+    server.middleware.append(with_known_errors)
     changed = "notifications/roots/list_changed"
     server.add_notification_handler(changed, types.NotificationParams, roots_changed)
     server.middleware.append(RequestStateBoundary(RequestStateSecurity.ephemeral(), default_audience=NAME))

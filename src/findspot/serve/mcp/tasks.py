@@ -6,6 +6,7 @@ Only ever touched from the event loop, so nothing here needs a lock.
 from __future__ import annotations
 
 import uuid
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -20,13 +21,18 @@ from findspot.core.log import get_logger
 
 _log = get_logger("mcp")
 
+RELATED_TASK = "io.modelcontextprotocol/related-task"
+"""The key in `_meta` of messages that belong to a task."""
+
 DEFAULT_TTL_MS = 3_600_000
 MAX_TTL_MS = 86_400_000
 """How long a task is remembered, counted from its creation: an hour unless asked, a day at most."""
 
 POLL_INTERVAL_MS = 500
-MAX_KEPT = 1_000
-"""Tasks remembered at once; more than that is a client that never asks for its results."""
+MAX_PER_CLIENT = 1_000
+"""Tasks of one client remembered at once; more than that is a client that never asks for its results."""
+MAX_KEPT = 10_000
+"""Tasks of all clients; beyond it the client with the most loses its oldest finished one."""
 
 
 class Status(StrEnum):
@@ -68,6 +74,8 @@ class Task:
         self.message = ""
         self.kept = False
         """Known to the client: the work has gone on after its request was answered."""
+        self.fetched = False
+        """The client has its outcome."""
         self.result: Any = None
         self.error: Exception | None = None
         self.questions: dict[str, Question] = {}
@@ -136,7 +144,7 @@ class Task:
 
 
 class TooManyTasksError(Exception):
-    """No more tasks can be remembered now."""
+    """No more tasks of this client can be remembered now."""
 
 
 class Tasks:
@@ -162,13 +170,17 @@ class Tasks:
         self._group.start_soon(self._run, task, work)
 
     def keep(self, task: Task) -> None:
-        """Remember a task until its time is over."""
+        """Remember a task until its time is over, or its client leaves."""
         self._forget_expired()
-        if len(self._tasks) >= MAX_KEPT:
-            raise TooManyTasksError
+        self._make_room(task.owner)
         task.kept = True
         self._tasks[task.id] = task
         task.announce()
+
+    def forget(self, owner: str) -> None:
+        """The client has left: nobody can ask for its tasks, though what is under way goes on."""
+        for task in [task for task in self._tasks.values() if task.owner == owner]:
+            del self._tasks[task.id]
 
     def find(self, identity: str, owner: str | None) -> Task | None:
         self._forget_expired()
@@ -189,6 +201,23 @@ class Tasks:
                 await task.end(Status.FAILED, "Failed unexpectedly", error=error)
         if not task.finished:
             await task.end(Status.CANCELLED, "Cancelled")
+
+    def _make_room(self, owner: str | None) -> None:
+        own = [task for task in self._tasks.values() if task.owner == owner]
+        if len(own) >= MAX_PER_CLIENT:
+            oldest = next((task for task in own if task.fetched), None)
+            if oldest is None and owner is None:  # clients that cannot be told apart must not stop each other
+                oldest = next((task for task in own if task.finished), None)
+            if oldest is None:
+                raise TooManyTasksError
+            del self._tasks[oldest.id]
+        elif len(self._tasks) >= MAX_KEPT:
+            busiest = Counter(task.owner for task in self._tasks.values()).most_common(1)[0][0]
+            of_busiest = (task for task in self._tasks.values() if task.owner == busiest)
+            oldest = next((task for task in of_busiest if task.finished), None)
+            if oldest is None:
+                raise TooManyTasksError
+            del self._tasks[oldest.id]
 
     def _forget_expired(self) -> None:
         for task in [task for task in self._tasks.values() if task.expired]:

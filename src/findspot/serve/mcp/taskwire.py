@@ -17,13 +17,12 @@ from findspot.core.errors import CancelledError
 from findspot.serve.mcp.client import grant_of
 from findspot.serve.mcp.content import wire_result
 from findspot.serve.mcp.failures import failed
-from findspot.serve.mcp.tasks import POLL_INTERVAL_MS, Question, Status, Task, Tasks
+from findspot.serve.mcp.tasks import POLL_INTERVAL_MS, RELATED_TASK, Question, Status, Task, Tasks
 
 Context = ServerRequestContext[Any, Any]
 
 TASKS_VERSION = "2025-11-25"
 EXTENSION = "io.modelcontextprotocol/tasks"
-RELATED_TASK = "io.modelcontextprotocol/related-task"
 _CREATED = "findspot/created-task"
 _OWNER = "findspot.owner"
 
@@ -38,13 +37,16 @@ class _UpdateParams(_TaskParams):
     input_responses: dict[str, Any]
 
 
-def owner_of(context: Context) -> str | None:
+def owner_of(context: Context, tasks: Tasks) -> str | None:
     """Whose tasks a request may see: its connection's; without one its token's, or those of nobody."""
     if context.protocol_version in MODERN_PROTOCOL_VERSIONS:
         grant = grant_of(context)
         return None if grant is None else grant.name
-    owned = context.session._connection.state
-    return str(owned.setdefault(_OWNER, uuid.uuid4().hex))
+    connection = context.session._connection
+    if _OWNER not in connection.state:
+        owner = connection.state[_OWNER] = uuid.uuid4().hex
+        connection.exit_stack.callback(tasks.forget, owner)
+    return str(connection.state[_OWNER])
 
 
 def declares_extension(context: Context) -> bool:
@@ -116,7 +118,7 @@ class TaskMethods:
 
     async def _list(self, context: Context, params: types.PaginatedRequestParams) -> dict[str, Any]:
         _only_in(context, TASKS_VERSION)
-        tasks = self._tasks.of(owner_of(context))
+        tasks = self._tasks.of(owner_of(context, self._tasks))
         ids = [task.id for task in tasks]
         if params.cursor is not None and params.cursor not in ids:
             raise MCPError(types.INVALID_PARAMS, "Unknown cursor")
@@ -127,7 +129,10 @@ class TaskMethods:
 
     async def _get(self, context: Context, params: _TaskParams) -> dict[str, Any]:
         task = self._find(context, params)
-        return _detailed(task) if context.protocol_version in MODERN_PROTOCOL_VERSIONS else flat(task)
+        if context.protocol_version not in MODERN_PROTOCOL_VERSIONS:
+            return flat(task)
+        task.fetched = task.finished
+        return _detailed(task)
 
     async def _result(self, context: Context, params: _TaskParams) -> dict[str, Any]:
         """Waits for the end, and asks the client meanwhile what the task wants to know."""
@@ -139,6 +144,7 @@ class TaskMethods:
                 await _ask(context, task, waiting[0])
             else:
                 await task.change()
+        task.fetched = True
         related = {RELATED_TASK: {"taskId": task.id}}
         payload = _payload(task)
         return payload | {"_meta": payload.get("_meta", {}) | related}
@@ -165,7 +171,7 @@ class TaskMethods:
         if context.protocol_version in MODERN_PROTOCOL_VERSIONS and not declares_extension(context):
             raise missing_extension()
         _check_header(context, params)
-        task = self._tasks.find(params.task_id, owner_of(context))
+        task = self._tasks.find(params.task_id, owner_of(context, self._tasks))
         if task is None:
             raise MCPError(types.INVALID_PARAMS, "Task not found: it is unknown here or its time is over")
         return task

@@ -26,9 +26,9 @@ from findspot.serve.shapes import (
     status_object,
     tool_object,
 )
+from findspot.serve.source import source_object
 from findspot.serve.web.asked import choice, number, query_of
 from findspot.serve.web.relations import calls_object, imports_object, map_object
-from findspot.serve.web.source import source_object
 from findspot.serve.web.workspace import Workspace
 
 _log = get_logger("web")

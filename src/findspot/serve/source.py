@@ -1,4 +1,4 @@
-"""The lines of a file, as the page may show them."""
+"""The lines of an indexed file, as answers may show them."""
 
 from __future__ import annotations
 
@@ -15,8 +15,14 @@ MAX_LINES = 20_000
 
 
 def source_object(project: Project, given: str) -> dict[str, Any]:
-    """An indexed file as it is on disk now: never one that the index leaves out, secrets as it has them."""
+    """A file for the page: its lines, up to a bound."""
     path = project.roots.relative(given)
+    language, lines = source_lines(project, path)
+    return {"path": path, "language": language, "totalLines": len(lines), "lines": lines[:MAX_LINES]}
+
+
+def source_lines(project: Project, path: str) -> tuple[str | None, list[str]]:
+    """An indexed file as it is on disk now: never one that the index leaves out, secrets as it has them."""
     with project.store.snapshot() as snapshot:
         file = snapshot.file(path)
     if file is None:
@@ -27,5 +33,4 @@ def source_object(project: Project, given: str) -> dict[str, Any]:
     text = data if isinstance(data, Skip) else readable_text(path, data, settings.secret_scan)
     if isinstance(text, Skip):
         raise FileNotIndexedError(path, f"It cannot be shown: {text.reason.replace('_', ' ')}.")
-    lines = text.split("\n")
-    return {"path": path, "language": file.language, "totalLines": len(lines), "lines": lines[:MAX_LINES]}
+    return file.language, text.split("\n")
