@@ -81,7 +81,6 @@ _log = get_logger("project")
 MAX_PATH_RESULTS = 100_000
 """Paths a glob may give back, whatever the limit asked for."""
 
-
 _MOST_ASKED = 200
 """How many results are looked at, at most, to fill a page that deleted files left gaps in."""
 
