@@ -20,8 +20,9 @@ from findspot.core.errors import FindspotError, IndexBusyError, ProjectNotDetect
 from findspot.core.files import folder_bytes, read_json
 from findspot.core.model import IndexState, IndexStatus
 from findspot.core.paths import index_folder, project_root
+from findspot.core.roots import configured_roots
 from findspot.core.settings import EmbedSettings, Settings
-from findspot.discover.root import find_root
+from findspot.discover.root import find_root, folders_around
 from findspot.embed.opened import OpenModels
 from findspot.embed.protocol import Embedder
 
@@ -120,12 +121,8 @@ class Engine:
         return self.project(root)
 
     def indexed_root(self, folder: Path) -> Path | None:
-        """The root of the nearest index that covers a folder."""
-        from findspot.store.choice import holds_index
-
-        home = home_folder()
-        around = chain((folder,), folder.parents)
-        return next((root for root in around if holds_index(index_folder(home, root))), None)
+        """Return the root of the nearest index that covers a folder."""
+        return covering_root(folder)
 
     def with_id(self, identity: str) -> Project | None:
         """The indexed project of that id, if its folder is still there."""
@@ -204,6 +201,30 @@ class Engine:
         if not indexes.is_dir():
             return []
         return [(folder, _project_of(folder)) for folder in sorted(indexes.iterdir()) if folder.is_dir()]
+
+
+def covering_root(folder: Path, wanted: Callable[[Path], bool] = lambda _: True) -> Path | None:
+    """Return the root of the nearest wanted index that covers a folder.
+
+    A checkout is no part of what is around it, unless an index around it names a folder of it in `roots`.
+    """
+    from findspot.store.choice import holds_index
+
+    home = home_folder()
+    around = tuple(folders_around(folder))
+    for root in filter(wanted, chain((folder,), folder.parents)):
+        index = index_folder(home, root)
+        if holds_index(index) and (root in around or _names_one_of(around, root, index)):
+            return root
+    return None
+
+
+def _names_one_of(folders: tuple[Path, ...], root: Path, index: Path) -> bool:
+    try:
+        roots = configured_roots(root, load_settings(root, index))
+    except FindspotError:
+        return False
+    return any(folder in folders for _, folder in roots.named)
 
 
 def _store_in(folder: Path) -> Store:

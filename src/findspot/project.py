@@ -61,7 +61,6 @@ from findspot.search.questions import asks_model
 from findspot.search.regex import search_regex
 from findspot.search.second import Models, SecondReader
 from findspot.store.choice import check_kind, open_store
-from findspot.store.journal import NOTE as JOURNAL_NOTE
 from findspot.store.metadata import write_metadata
 from findspot.store.prebuilt import Manifest, pack, read_manifest, unpack
 from findspot.store.records import DerivedDamagedError
@@ -70,6 +69,7 @@ from findspot.store.snapshot import Snapshot
 from findspot.store.transfer import convert
 from findspot.sync.dirty import read_dirty
 from findspot.sync.lazy import Lazy
+from findspot.sync.notes import status_notes, strategy_note
 from findspot.sync.second import SecondReading
 from findspot.sync.supervisor import LOCK_NAME, MANY, Standing, Supervisor
 
@@ -157,7 +157,8 @@ class Project:
         write_starter(self.store.folder)
         keep_given(self.root, self.store.folder, self._flags)
         write_metadata(self.store, self.root)
-        return report
+        note = strategy_note(run.settings.sync.strategy, run.tree)
+        return replace(report, notes=(*report.notes, note)) if note else report
 
     def reindex_file(self, path: str) -> int:
         """Index one file anew, whatever the index thinks of it; returns its number of chunks."""
@@ -457,7 +458,6 @@ class Project:
         complete, writing = meta.get("build") == "complete", self.store.being_written
         state = IndexState.INDEXING if writing else IndexState.READY if complete else IndexState.INCOMPLETE
         done, total = int(meta.get("done", "0")), int(meta.get("total", "0"))
-        notes = (*meta.get("notes", "").split("\n"), meta.get(JOURNAL_NOTE), self.store.behind)
         return IndexStatus(
             state=state,
             project_path=str(self.root),
@@ -480,7 +480,7 @@ class Project:
             strategy=settings.sync.strategy,
             languages=snapshot.languages(),
             skipped=snapshot.skip_counts(),
-            notes=tuple(filter(None, notes)),
+            notes=status_notes(snapshot, settings, self.roots, self.store.behind),
         )
 
     def _second_status(self) -> SecondStatus | None:

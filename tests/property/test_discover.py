@@ -141,7 +141,7 @@ def test_every_file_is_admitted_or_covered_by_a_skip(tree: Tree, policy: Policy)
         for path in files_on_disk(root):
             name = reported(root, path)
             parts = name.split("/")
-            above = {"/".join(parts[:depth]) + "/" for depth in range(1, len(parts))}
+            above = {"./", *("/".join(parts[:depth]) + "/" for depth in range(1, len(parts)))}
             assert (name in admitted) + (name in skipped) + bool(above & skipped) == 1
 
 
@@ -160,7 +160,8 @@ def test_walk_and_classify_agree(tree: Tree, policy: Policy) -> None:
                 assert admitted[answer.path] == answer
             else:
                 assert skipped[answer.path] == answer
-                assert (reported(root, path) + "/").startswith(answer.path.removesuffix("/") + "/")
+                inside = answer.path.removesuffix("/") + "/"
+                assert answer.path == "./" or (reported(root, path) + "/").startswith(inside)
 
 
 @steady
@@ -281,3 +282,6 @@ def test_ignore_files_mean_what_git_says(paths: list[list[str]], rules: dict[str
         others = {skip.reason for skip in found.skips if skip.path != ".git/"} - {SkipReason.GITIGNORED}
         assert not others
         assert {file.path for file in found.files} == expected
+        for below in found.folders:  # each by itself is governed as in the whole repository
+            by_itself = {below + file.path for file in walk(root / below, Policy()).files}
+            assert by_itself == {path for path in expected if path.startswith(below)}

@@ -62,6 +62,15 @@ def terminal_settings(environ: Mapping[str, str] = os.environ) -> TerminalSettin
     return TerminalSettings(not plain, pager, editor, screen)
 
 
+def git_configuration(environ: Mapping[str, str] = os.environ) -> tuple[tuple[Path, ...], Path]:
+    """The files of the user's own git configuration, lowest first, and git's default global ignore file."""
+    home = Path(os.path.expanduser("~"))  # noqa: PTH111 - never raises
+    folder = Path(environ.get("XDG_CONFIG_HOME") or home / ".config") / "git"
+    given = environ.get("GIT_CONFIG_GLOBAL")
+    files = (Path(given),) if given else (folder / "config", home / ".gitconfig")
+    return files, folder / "ignore"
+
+
 def settings_files(root: Path, index: Path, environ: Mapping[str, str] = os.environ) -> tuple[Path, ...]:
     """The files that a project's configuration comes from, whether they are there or not."""
     home = home_folder(environ) / INDEX_FILE

@@ -11,6 +11,7 @@ _DENIED_FOLDERS = frozenset({
     "dist", "build", "out", "target", "__pycache__", ".next", ".nuxt",  # build artifacts
     ".idea", ".vscode",  # settings of editors
     "coverage", ".nyc_output", ".pytest_cache",  # what tests leave behind
+    ".please", ".cortex",  # catalogues and chunk files, which Findspot generates
 })
 _DENIED_NAMES = frozenset({
     "package-lock.json", "yarn.lock", "pnpm-lock.yaml", "Gemfile.lock", "poetry.lock", ".DS_Store",

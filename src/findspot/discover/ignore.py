@@ -1,14 +1,15 @@
 """Ignore files, read as git reads them: nested, last match wins, deepest file first.
 
-Written by hand rather than taken from a walker: the same rules must answer for one path as for
-a whole tree, and a `.gitignore` that is a link or a FIFO must not be opened. What a rule says
-about folders is settled once a folder, so that a file costs two lookups by its name.
+`pathspec` gives the same answers, for one path too and with the rule that decides. This module is here
+because it is faster: what a rule says about folders is settled once per folder, so that a file costs two
+lookups by its name (50,000 paths take 0.18 s, and 0.45 s with pathspec 1.1). Reading is up to the caller.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass
 
 from findspot.core.errors import InvalidPatternError
@@ -18,6 +19,15 @@ from findspot.discover.names import nfc
 GITIGNORE = ".gitignore"
 OWN_IGNORE = ".findspotignore"
 MAX_IGNORE_BYTES = 1024 * 1024
+MAX_RULES = 10_000
+"""Per ignore file. Files that people write have fewer than 1,000."""
+MAX_GLOBS = 2_000
+MAX_GLOB_CHARS = 50_000
+"""Rules with wildcards other than `*.ext`, and their characters, that hold in one folder: each of them
+is tried on each name. At this size a name takes 0.8 ms, and compiling a second, at worst."""
+
+_BATCH = 32
+"""Rules per regex: the time of a match grows with the square of the number of groups."""
 
 _OWN_RANK = 1_000_000_000
 """Above any number of git's rules."""
@@ -41,12 +51,21 @@ class Rule:
     """The file and the line as written, for whoever wonders why."""
 
 
+class UnusableIgnoreFileError(Exception):
+    """An ignore file whose rules cannot be known, or are too many; what it governs must be left out."""
+
+    def __init__(self, file: str, why: str) -> None:
+        super().__init__(f"{file}: {why}")
+        self.file = file
+        self.why = why
+
+
 Ignored = Callable[[str, bool], Rule | None]
 """Tells, of a name in a folder and of whether it is a folder itself, by which rule it is left out."""
 
 
 class _NameRegex:
-    """Rules that need a regex, as one regex of which the last rule is tried first."""
+    """Some rules that need a regex, as one regex of which the last rule is tried first."""
 
     __slots__ = ("match", "rules")
 
@@ -116,25 +135,32 @@ class RuleTable:
                 _put(table._endings, ending[1], rule)
             else:
                 regexes.append(rule)
-        table._regexes = (_NameRegex(regexes), *self._regexes) if regexes else self._regexes
+        batches = (regexes[at : at + _BATCH] for at in range(0, len(regexes), _BATCH))
+        table._regexes = (*map(_NameRegex, batches), *self._regexes)
         return table
 
 
 class Ignores:
     """All that is ignored in a folder; adding a file gives a new one, for the folders below too."""
 
-    __slots__ = ("_files", "_folders", "_ignore_case", "_own", "_rank")
+    __slots__ = ("_base", "_files", "_folders", "_glob_chars", "_globs", "_ignore_case", "_rank", "_top")
 
     def __init__(self, *, ignore_case: bool = False) -> None:
         self._ignore_case = ignore_case
-        self._rank = 0
-        self._own: tuple[tuple[str, list[Rule]], ...] = ()
+        self._top = self._base = ""
+        self._rank = self._globs = self._glob_chars = 0
         self._files = RuleTable()
         self._folders = RuleTable()
 
+    def below(self, top: str, base: str) -> Ignores:
+        """The same rules, asked about paths below `top`, which the rules know as `base`."""
+        moved = copy(self)
+        moved._top, moved._base = top, base
+        return moved
+
     def inside(self, prefix: str) -> Ignored:
         """What tells of the entries of one folder whether they are left out."""
-        prefix = prefix.lower() if self._ignore_case else prefix
+        prefix = self._spelled(prefix)
         match_file = self._files.inside(prefix).match
         match_folder = self._folders.inside(prefix).match
         lower = self._ignore_case
@@ -146,49 +172,57 @@ class Ignores:
         return ignored
 
     def with_git(self, prefix: str, text: str, source: str) -> Ignores:
-        """Also the rules of a `.gitignore`, or of a repository's exclude file, for a folder."""
-        return self._with_rules(prefix, parse(text, source, self._rank, ignore_case=self._ignore_case))
+        """Also the rules of a `.gitignore` in a folder, or of an exclude file that speaks for it."""
+        rules = parse(text, source, self._rank, ignore_case=self._ignore_case)
+        return self._with_rules(prefix, rules, source)
 
     def with_own(self, prefix: str, text: str, source: str) -> Ignores:
         """Also the rules of a `.findspotignore`: they outrank git's, so they can bring back."""
         rules = parse(text, source, self._rank + _OWN_RANK, ignore_case=self._ignore_case)
-        added = self._with_rules(prefix, rules)
-        added._own = (*self._own, (prefix, rules))
-        return added
+        return self._with_rules(prefix, rules, source)
 
-    def at_repository(self) -> Ignores:
-        """At the top of a repository the rules of an outer one end; our own go on."""
-        fresh = Ignores(ignore_case=self._ignore_case)
-        for prefix, rules in self._own:
-            fresh = fresh._with_rules(prefix, rules)
-        fresh._own, fresh._rank = self._own, self._rank
-        return fresh
-
-    def _with_rules(self, prefix: str, rules: list[Rule]) -> Ignores:
-        prefix = prefix.lower() if self._ignore_case else prefix
-        added = Ignores(ignore_case=self._ignore_case)
+    def _with_rules(self, prefix: str, rules: list[Rule], source: str) -> Ignores:
+        added = copy(self)
+        added._count(rules, source)
+        prefix = self._spelled(prefix)
         added._rank = self._rank + len(rules)
-        added._own = self._own
         added._files = self._files.with_file(prefix, [rule for rule in rules if not rule.folders_only])
         added._folders = self._folders.with_file(prefix, rules)
         return added
 
+    def _count(self, rules: list[Rule], source: str) -> None:
+        globs = [rule for rule in rules if _is_glob(rule)]
+        self._globs += len(globs)
+        self._glob_chars += sum(len(rule.folder or "") + len(rule.name) for rule in globs)
+        if self._globs > MAX_GLOBS or self._glob_chars > MAX_GLOB_CHARS:
+            limits = f"{MAX_GLOBS:,} rules or {MAX_GLOB_CHARS:,} characters"
+            raise UnusableIgnoreFileError(source, f"with it, more than {limits} with wildcards hold here")
+
+    def _spelled(self, prefix: str) -> str:
+        """A folder as the rules know it."""
+        prefix = self._base + prefix[len(self._top) :]
+        return prefix.lower() if self._ignore_case else prefix
+
 
 def parse(text: str, source: str, rank: int = 0, *, ignore_case: bool = False) -> list[Rule]:
-    """The rules of an ignore file, ranked from `rank` on."""
+    """The rules of an ignore file, ranked from `rank` on; UnusableIgnoreFileError if they are too many."""
     rules: list[Rule] = []
     for line in text.removeprefix("\ufeff").split("\n"):
         rule = _rule(line, source, rank + len(rules), ignore_case=ignore_case)
         if rule:
             rules.append(rule)
+        if len(rules) > MAX_RULES:
+            raise UnusableIgnoreFileError(source, f"it has more than {MAX_RULES:,} rules")
     return rules
 
 
 def _rule(line: str, source: str, rank: int, *, ignore_case: bool) -> Rule | None:
     """One line as git reads it; None for a comment or what cannot match."""
     line = _without_trailing_spaces(line.removesuffix("\r"))
-    if not line or line.startswith("#") or len(line) > MAX_PATTERN_CHARS:
+    if not line or line.startswith("#"):
         return None
+    if len(line) > MAX_PATTERN_CHARS:
+        raise UnusableIgnoreFileError(source, f"a rule has more than {MAX_PATTERN_CHARS:,} characters")
     body = line.removeprefix("!")
     glob = nfc(body.removesuffix("/"))
     folder, name = _split(glob.lower() if ignore_case else glob)
@@ -205,6 +239,13 @@ def _split(glob: str) -> tuple[str | None, str]:
     if name == "**":
         return f"{folder}/**" if folder else None, "*"
     return None if folder == "**" else folder, name
+
+
+def _is_glob(rule: Rule) -> bool:
+    """Whether a rule takes a regex, and not only a lookup."""
+    if rule.folder is not None and _MAGIC.search(rule.folder):
+        return True
+    return bool(_MAGIC.search(rule.name)) and not _ENDING.fullmatch(rule.name)
 
 
 def _is_readable(folder: str | None, name: str) -> bool:

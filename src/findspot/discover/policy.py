@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from findspot.core.globs import Globs
+from findspot.core.languages import BY_NAME, PLAIN
 from findspot.core.model import Corpus
 
 MAX_DEPTH = 20
@@ -15,6 +16,8 @@ DEFAULT_MAX_FILE_BYTES = 1024 * 1024
 DEFAULT_DOC_PATTERNS = ("**/*.md", "**/*.txt")
 
 _ALWAYS_DOCS = (".markdown", ".rst", ".mdx", ".adoc")
+_PROSE_NAMES = frozenset(BY_NAME[PLAIN].filenames)
+"""Prose whose name has no ending: `LICENSE`, `README`."""
 _CODE_IN_TXT = Globs(
     (
         "CMakeLists.txt",
@@ -52,5 +55,6 @@ def compiled(patterns: tuple[str, ...]) -> Globs:
 def corpus_of(path: str, doc_patterns: Globs) -> Corpus:
     """Code, or documentation by its name."""
     if not doc_patterns.matches(path):
-        return Corpus.DOCS if path.endswith(_ALWAYS_DOCS) else Corpus.CODE
+        prose = path.endswith(_ALWAYS_DOCS) or path[path.rfind("/") + 1 :] in _PROSE_NAMES
+        return Corpus.DOCS if prose else Corpus.CODE
     return Corpus.CODE if path.endswith(".txt") and _CODE_IN_TXT.matches(path) else Corpus.DOCS

@@ -1,70 +1,65 @@
-"""What git keeps in a working tree that matters here: exclude files, submodules, sparse checkouts."""
+"""What git keeps beside a working tree that matters here: exclude files, HEAD, submodules, sparse checkouts.
+
+No program is run, and nothing but small regular files is opened.
+"""
 
 from __future__ import annotations
 
-import posixpath
+import os
 import re
+from pathlib import Path
 
+from findspot.core.files import read_below
 from findspot.core.folder import Folder
-from findspot.discover.ignore import MAX_IGNORE_BYTES
 from findspot.discover.names import spelled_out
+from findspot.discover.root import GIT
 
 _SPARSE = re.compile(r"^\s*sparsecheckout\s*=\s*(?:true|yes|on|1)\s*$", re.I | re.M)
 _SUBMODULE_PATH = re.compile(r"^\s*path\s*=\s*\"?(.+?)\"?\s*$", re.M)
 _GITDIR = re.compile(r"gitdir:\s*(.+?)\s*$")
+_MAX_BYTES = 1024 * 1024
 
 
-def git_folder(prefix: str, here: Folder) -> str | None:
-    """Where, relative to the root, the repository checked out in `prefix` is kept.
-
-    None when it lies outside the root, as for a linked worktree: nothing is read there.
-    """
-    pointer = read_text(here, ".git")
-    if pointer is None:
-        return prefix + ".git"
-    found = _GITDIR.match(pointer)
-    if not found or posixpath.isabs(found[1]):
-        return None
-    folder = posixpath.normpath(prefix + found[1])
-    return None if folder.startswith("..") else folder
+def git_folder(checkout: Path) -> Path | None:
+    """Return where git keeps the HEAD of a checkout; that of a linked worktree lies elsewhere."""
+    here = checkout / GIT
+    if here.is_dir():
+        return here
+    pointer = _GITDIR.match(_text(checkout, GIT))
+    return Path(os.path.normpath(checkout / pointer[1])) if pointer else None
 
 
-def exclude_text(top: Folder, git: str) -> str | None:
-    """The rules of a repository that are not committed."""
-    return read_below(top, f"{git}/info/exclude")
+def common_folder(git: Path) -> Path:
+    """Return where git keeps what all worktrees of a repository share: refs, configuration, excludes."""
+    shared = _text(git, "commondir").strip()
+    return Path(os.path.normpath(git / shared)) if shared else git
 
 
-def notes(top: Folder, prefix: str, here: Folder) -> list[str]:
-    """What a reader of the index should know about this checkout."""
+def exclude_file(checkout: Path) -> Path | None:
+    """Return where the rules of a repository are that are not committed."""
+    git = git_folder(checkout)
+    return common_folder(git) / "info" / "exclude" if git else None
+
+
+def notes(checkout: Path, prefix: str, here: Folder) -> list[str]:
+    """Return what a reader of the index should know about the checkout at one of its roots."""
     found: list[str] = []
-    git = git_folder(prefix, here)
-    config = "\n".join(read_below(top, f"{git}/{name}") or "" for name in ("config", "config.worktree"))
-    if git and _SPARSE.search(config):
+    git = git_folder(checkout)
+    config = _text(common_folder(git), "config") + _text(git, "config.worktree") if git else ""
+    if _SPARSE.search(config):
         found.append(f"Sparse checkout in {prefix or './'}: only the files on disk are indexed.")
-    for path in _SUBMODULE_PATH.findall(read_text(here, ".gitmodules") or ""):
+    for path in _SUBMODULE_PATH.findall(_text(checkout, ".gitmodules")):
         if not _is_checked_out(here, path):
             found.append(f"Submodule {spelled_out(prefix + path)} is not checked out.")
     return found
 
 
-def read_text(folder: Folder, name: str) -> str | None:
-    """A small text file in a folder; None when there is no such file or it cannot be read."""
+def _text(folder: Path, name: str) -> str:
+    """The text of a small file; empty where there is none that can be read, or only a link."""
     try:
-        return folder.read(name, MAX_IGNORE_BYTES).decode("utf-8", "surrogateescape")
-    except OSError:
-        return None
-
-
-def read_below(folder: Folder, path: str) -> str | None:
-    """The same, at a relative path, by real folders only."""
-    first, _, rest = path.partition("/")
-    if not rest:
-        return read_text(folder, first)
-    try:
-        with folder.enter(first) as inner:
-            return read_below(inner, rest)
-    except OSError:
-        return None
+        return read_below(folder, name, _MAX_BYTES).decode("utf-8", "surrogateescape")
+    except (OSError, ValueError):  # ValueError: a NUL in what a file names as a path
+        return ""
 
 
 def _is_checked_out(folder: Folder, path: str) -> bool:
@@ -73,7 +68,7 @@ def _is_checked_out(folder: Folder, path: str) -> bool:
         with folder.enter(first) as inner:
             if rest:
                 return _is_checked_out(inner, rest)
-            inner.lstat(".git")
+            inner.lstat(GIT)
             return True
     except OSError:
         return False

@@ -13,11 +13,19 @@ from findspot.core.folder import Folder
 from findspot.core.model import Skip, SkipReason, SourceFile
 from findspot.core.roots import Roots
 from findspot.discover import repository
+from findspot.discover.above import rules_above, unusable
 from findspot.discover.folder import open_root
-from findspot.discover.ignore import GITIGNORE, OWN_IGNORE, Ignores
+from findspot.discover.ignore import (
+    GITIGNORE,
+    MAX_IGNORE_BYTES,
+    OWN_IGNORE,
+    Ignores,
+    UnusableIgnoreFileError,
+)
 from findspot.discover.judge import Judge
 from findspot.discover.names import is_plain, nfc, spelled_out
 from findspot.discover.policy import Policy
+from findspot.discover.root import GIT
 
 
 @dataclass(slots=True)
@@ -32,11 +40,13 @@ class Discovery:
 
 
 def walk(root: Path | Roots, policy: Policy, check: Callable[[], None] | None = None) -> Discovery:
-    """All files of a project; `check` is called once a folder and may raise to stop."""
+    """Return all files of a project; `check` is called before each folder and file, and may raise to stop."""
     with open_root(root) as top:
-        walker = _Walker(top, policy, check)
+        walker = _Walker(top, Roots.of(root), policy, check)
         walker.enter(top, "", walker.no_ignores)
     found = walker.found
+    if not found.files:
+        found.notes += _notes_on_rules_above(found.skips)
     found.files.sort(key=attrgetter("path"))
     found.skips.sort(key=attrgetter("path"))
     return found
@@ -54,7 +64,7 @@ def look(root: Path | Roots, path: str, policy: Policy, *, into_folders: bool = 
     if any(part in ("", ".", "..") or "\0" in part for part in parts):
         return Discovery(skips=[Skip(path, SkipReason.UNSAFE_NAME, "not a path inside the project")])
     with open_root(root) as top:
-        walker = _Walker(top, policy, None)
+        walker = _Walker(top, Roots.of(root), policy, None)
         verdict = walker.classify(top, "", parts, walker.no_ignores, into_folders=into_folders)
     if isinstance(verdict, SourceFile):
         walker.found.files.append(verdict)
@@ -66,19 +76,19 @@ def look(root: Path | Roots, path: str, policy: Policy, *, into_folders: bool = 
 class _Walker:
     """One pass over one root."""
 
-    def __init__(self, top: Folder, policy: Policy, check: Callable[[], None] | None) -> None:
+    def __init__(self, top: Folder, roots: Roots, policy: Policy, check: Callable[[], None] | None) -> None:
         self.found = Discovery()
-        ignore_case = _ignores_case(top)
-        self.no_ignores = Ignores(ignore_case=ignore_case)
-        self._top = top
-        self._check = check
+        self._ignore_case = _ignores_case(top)
+        self.no_ignores = Ignores(ignore_case=self._ignore_case)
+        self._roots = {f"{nfc(name)}/": folder for name, folder in roots.named} or {"": roots.project}
+        """How the walk spells each root, and where it is."""
+        self._check = check or _go_on
         self._respect_gitignore = policy.respect_gitignore
-        self._judge = Judge(policy, ignore_case=ignore_case, owner=top.owner).judge
+        self._judge = Judge(policy, ignore_case=self._ignore_case, owner=top.owner).judge
 
     def enter(self, folder: Folder, prefix: str, ignores: Ignores) -> None:
         """Judge every entry of a folder, and go on into its folders."""
-        if self._check:
-            self._check()
+        self._check()
         self.found.folders.append(prefix)
         try:
             entries = folder.scan()
@@ -86,12 +96,16 @@ class _Walker:
             self.found.skips.append(_failure(prefix, error))
             return
         names = [entry.name for entry in entries]
-        if ".git" in names:
-            self.found.notes += repository.notes(self._top, prefix, folder)
-        ignores = self._ignores_in(folder, prefix, names, ignores)
-        ignored = ignores.inside(prefix)
+        rules = self._rules_in(folder, prefix, names, ignores)
+        if isinstance(rules, Skip):
+            self.found.skips.append(rules)
+            return
+        if prefix in self._roots and GIT in names:
+            self.found.notes += repository.notes(self._roots[prefix], prefix, folder)
+        ignored = rules.inside(prefix)
         shadowed = shadowed_names(names)
         for entry in entries:
+            self._check()
             name = entry.name
             if name in shadowed:
                 self.found.skips.append(_shadowed(prefix, entry))
@@ -103,7 +117,7 @@ class _Walker:
                 self.found.skips.append(_failure(prefix + name, error))
                 continue
             if verdict is None:
-                self._enter_child(folder, prefix, name, ignores)
+                self._enter_child(folder, prefix, name, rules)
             elif isinstance(verdict, SourceFile):
                 self.found.files.append(verdict)
             else:
@@ -118,11 +132,13 @@ class _Walker:
             names = [entry.name for entry in folder.scan()]
         except OSError as error:
             return _failure(prefix, error)
-        ignores = self._ignores_in(folder, prefix, names, ignores)
+        rules = self._rules_in(folder, prefix, names, ignores)
+        if isinstance(rules, Skip):
+            return rules
         name = real_name(parts[0], names)
         try:
             info = folder.lstat(name)
-            ignored = ignores.inside(prefix)
+            ignored = rules.inside(prefix)
             verdict = None if folder.holds_roots else self._judge(prefix, name, info, ignored)
             if verdict is not None:
                 return verdict if len(parts) == 1 or isinstance(verdict, Skip) else _vanished(path, parts)
@@ -135,9 +151,9 @@ class _Walker:
             return _failure(path + "/" if len(parts) > 1 else path, error)
         with inner:
             if len(parts) == 1:
-                self.enter(inner, path + "/", ignores)
+                self.enter(inner, path + "/", rules)
                 return None
-            return self.classify(inner, path + "/", parts[1:], ignores, into_folders=into_folders)
+            return self.classify(inner, path + "/", parts[1:], rules, into_folders=into_folders)
 
     def _enter_child(self, folder: Folder, prefix: str, name: str, ignores: Ignores) -> None:
         path = f"{prefix}{nfc(name)}/"
@@ -149,32 +165,60 @@ class _Walker:
         with inner:
             self.enter(inner, path, ignores)
 
-    def _ignores_in(self, folder: Folder, prefix: str, names: Iterable[str], ignores: Ignores) -> Ignores:
-        """The rules that hold in a folder: those from above, and its own."""
-        present = {".git", GITIGNORE, OWN_IGNORE}.intersection(names)
-        if not present:
+    def _rules_in(self, folder: Folder, prefix: str, names: list[str], ignores: Ignores) -> Ignores | Skip:
+        """The rules that hold in a folder: those from above, and its own; a Skip if it is no part of this."""
+        if folder.holds_roots:
             return ignores
-        if ".git" in present:
-            ignores = self._at_repository(folder, prefix, ignores)
-        if GITIGNORE in present and self._respect_gitignore:
-            text = self._rules_text(folder, prefix, GITIGNORE)
+        if prefix not in self._roots and self._is_checkout(names):
+            return Skip(prefix, SkipReason.REPOSITORY, "it has its own .git, and is a project of its own")
+        try:
+            if prefix in self._roots:
+                ignores = self._rules_above(prefix)
+            return self._with_own_rules(folder, prefix, names, ignores)
+        except UnusableIgnoreFileError as error:
+            return Skip(prefix or "./", SkipReason.IGNORE_FILE, str(error))
+
+    def _is_checkout(self, names: list[str]) -> bool:
+        return GIT in names or (self._ignore_case and any(name.lower() == GIT for name in names))
+
+    def _rules_above(self, prefix: str) -> Ignores:
+        return rules_above(
+            Path(os.path.realpath(self._roots[prefix])),
+            prefix,
+            ignore_case=self._ignore_case,
+            respect_gitignore=self._respect_gitignore,
+        )
+
+    def _with_own_rules(self, folder: Folder, prefix: str, names: list[str], ignores: Ignores) -> Ignores:
+        if GITIGNORE in names and self._respect_gitignore:
+            text = _rules_text(folder, prefix, GITIGNORE)
             ignores = ignores.with_git(prefix, text, prefix + GITIGNORE)
-        if OWN_IGNORE in present:
-            text = self._rules_text(folder, prefix, OWN_IGNORE)
+        if OWN_IGNORE in names:
+            text = _rules_text(folder, prefix, OWN_IGNORE)
             ignores = ignores.with_own(prefix, text, prefix + OWN_IGNORE)
         return ignores
 
-    def _at_repository(self, folder: Folder, prefix: str, ignores: Ignores) -> Ignores:
-        ignores = ignores.at_repository()
-        git = repository.git_folder(prefix, folder) if self._respect_gitignore else None
-        text = repository.exclude_text(self._top, git) if git else None
-        return ignores.with_git(prefix, text, f"{git}/info/exclude") if text else ignores
 
-    def _rules_text(self, folder: Folder, prefix: str, name: str) -> str:
-        text = repository.read_text(folder, name)
-        if text is None:
-            self.found.notes.append(f"{prefix}{name} could not be read; its rules do not apply.")
-        return text or ""
+def _go_on() -> None:
+    """The check of callers who never stop a walk."""
+
+
+def _rules_text(folder: Folder, prefix: str, name: str) -> str:
+    try:
+        return folder.read(name, MAX_IGNORE_BYTES).decode("utf-8", "surrogateescape")
+    except FileNotFoundError:
+        return ""
+    except OSError as error:
+        raise unusable(prefix + name, error) from error
+
+
+def _notes_on_rules_above(skips: list[Skip]) -> list[str]:
+    """What to do where nothing is left because of rules outside the project, as in a home under git."""
+    ignored = [skip.detail for skip in skips if skip.reason is SkipReason.GITIGNORED]
+    outer = [detail for detail in ignored if detail.startswith(("../", "~/"))]
+    ways = "change them, run `git init` in the project, or set respectGitignore to false"
+    named = f"Ignore files outside the project leave out all of it ({outer[0]})." if outer else ""
+    return [f"{named} To index it, {ways}."] if named else []
 
 
 def shadowed_names(names: list[str]) -> set[str]:

@@ -16,6 +16,7 @@ from findspot.core.model import IndexReport, Progress, Skip, SkipReason, SourceF
 from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
 from findspot.core.roots import Roots
 from findspot.core.settings import Settings
+from findspot.discover.notes import left_out_notes
 from findspot.discover.policy import Policy
 from findspot.discover.walk import Discovery, look, walk
 from findspot.embed.batch import POOLING_REVISION
@@ -342,7 +343,7 @@ def _report(run: Run, writer: Writer, found: Discovery, delta: Delta) -> IndexRe
         seconds=(time.time_ns() - run.started_ns) / 1e9,
         created=run.created,
         errors=tuple(s for s in (*found.skips, *run.skips) if s.reason in worker_trouble),
-        notes=tuple(found.notes),
+        notes=(*found.notes, *left_out_notes(found.skips)),
     )
 
 

@@ -106,13 +106,18 @@ class Writer:
     def renew_walk_skips(self, places: Sequence[str], skips: Sequence[Skip]) -> bool:
         """The same for what lies at some paths; False when nothing of it is new."""
         before = {skip for place in places for skip in rows.walk_skips_at(self._db, place)}
-        if before == set(skips):
+        # A path in a folder that is left out as a whole has the Skip of that folder.
+        around = {skip for skip in skips if skip not in before and self._has_walk_skip(skip)}
+        if before == set(skips) - around:
             return False
         self._begin()
         for skip in before:
             rows.delete_skip(self._db, skip.path)
         rows.put_skips(self._db, skips, None)
         return True
+
+    def _has_walk_skip(self, skip: Skip) -> bool:
+        return skip in rows.walk_skips_at(self._db, skip.path.removesuffix("/"))
 
     def add_skips(self, skips: Iterable[Skip], file: SourceFile | None = None) -> None:
         """Note what was left out; with the file that was read, so that it is not read again."""

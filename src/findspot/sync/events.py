@@ -10,6 +10,7 @@ from findspot.core.keys import PROJECT_FILE
 from findspot.core.roots import Roots
 from findspot.discover.ignore import GITIGNORE, OWN_IGNORE
 from findspot.discover.names import nfc
+from findspot.discover.root import GIT
 
 EVERYTHING = ""
 """The path of the root: the whole project is to be looked at."""
@@ -34,9 +35,11 @@ def changed_path(root: Path | Roots, reported: str) -> str | None:
     *folders, name = nfc(inside).split("/")
     if any(is_denied(folder, True) for folder in folders):
         return None
+    above = [nfc(top), *folders] if top else folders  # no rule is about the name of a root
+    if name == GIT and folders:
+        return "/".join(above)  # the folder became a project of its own, or part of this one
     if is_denied(name, False) or (is_denied(name, True) and os.path.isdir(reported)):  # noqa: PTH112
         return None
-    above = [nfc(top), *folders] if top else folders  # no rule is about the name of a root
     if name in _RULES:
         return "/".join(above)  # the rules of a folder hold below it
     if not name.isascii():

@@ -7,19 +7,19 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 import time
 from pathlib import Path
 
+from findspot.core.files import read_below
 from findspot.core.roots import Roots
+from findspot.discover.repository import common_folder, git_folder
+from findspot.discover.root import checkout_around
 from findspot.sync.dirty import DirtyFiles
-from findspot.sync.realtime import STABLE_S
+from findspot.sync.realtime import STABLE_S, Realtime
 from findspot.sync.strategy import Apply, Clock, Strategy
 
-_POINTER = re.compile(r"gitdir:\s*(.+?)\s*$")
 _REF = re.compile(r"ref:\s*(refs/[\w./-]+)\s*$")
 _MAX_BYTES = 4_096
-_CAREFULLY = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 _LOOK_S = 0.5
 """How often the refs are looked at: a few calls that cost microseconds."""
@@ -66,35 +66,33 @@ class OnCommit(Strategy):
             raise
 
 
+def strategy_in_force(wanted: str, roots: Roots) -> str:
+    """Return the strategy that is followed: without a repository there are no commits to wait for."""
+    return Realtime.name if wanted == OnCommit.name and without_git(roots) else wanted
+
+
+def without_git(roots: Roots) -> list[Path]:
+    """Return the roots that are in no repository."""
+    return [folder for folder in roots.folders if checkout_around(folder) is None]
+
+
 def head_position(root: Path) -> Position:
-    """Changes whenever HEAD does: by a commit, a checkout, a merge, a rebase or a reset."""
-    folder = git_folder(root)
-    if folder is None:
+    """Return what changes whenever HEAD does: by a commit, a checkout, a merge, a rebase or a reset."""
+    checkout = checkout_around(root)
+    git = git_folder(checkout) if checkout else None
+    if git is None:
         return ()
-    head = folder / "HEAD"
-    watched = [head, folder / "logs" / "HEAD", folder / "packed-refs"]
-    ref = _REF.match(_read(head))
+    common = common_folder(git)
+    watched = [git / "HEAD", git / "logs" / "HEAD", common / "packed-refs"]
+    ref = _REF.match(_head(git))
     if ref and ".." not in ref[1]:
-        watched.append(folder / ref[1])
+        watched.append(common / ref[1])
     return tuple(_state(path) for path in watched)
 
 
-def git_folder(root: Path) -> Path | None:
-    """Where git keeps the HEAD of this working tree; a linked worktree's lies elsewhere."""
-    here = root / ".git"
-    if here.is_dir():
-        return here
-    pointer = _POINTER.match(_read(here))
-    return Path(os.path.normpath(root / pointer[1])) if pointer else None
-
-
-def _read(path: Path) -> str:
-    """The beginning of a small file; a link or a FIFO in its place is nothing."""
+def _head(git: Path) -> str:
     try:
-        if not stat.S_ISREG(os.lstat(path).st_mode):
-            return ""
-        with os.fdopen(os.open(path, os.O_RDONLY | _CAREFULLY), "rb") as file:
-            return file.read(_MAX_BYTES).decode("utf-8", "replace")
+        return read_below(git, "HEAD", _MAX_BYTES).decode("utf-8", "replace")
     except OSError:
         return ""
 

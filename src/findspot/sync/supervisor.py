@@ -17,6 +17,7 @@ from findspot.core.log import get_logger
 from findspot.core.progress import CancelToken
 from findspot.core.roots import Roots
 from findspot.core.settings import Settings, SyncSettings
+from findspot.discover.above import state_above
 from findspot.discover.policy import Policy
 from findspot.indexing.pipeline import policy_of
 from findspot.store.protocol import Store
@@ -24,7 +25,7 @@ from findspot.sync.dirty import DirtyFiles
 from findspot.sync.events import EVERYTHING
 from findspot.sync.integrity import Integrity
 from findspot.sync.lazy import Lazy
-from findspot.sync.on_commit import OnCommit
+from findspot.sync.on_commit import OnCommit, strategy_in_force
 from findspot.sync.realtime import Realtime
 from findspot.sync.strategy import Stats, Strategy
 from findspot.sync.watcher import Watcher
@@ -174,6 +175,7 @@ class Supervisor:
         roots = self._watched.roots
         watcher = Watcher(roots, self._policy, self._stop, polling=self._polling)
         looked = time.monotonic()
+        above = state_above(roots)
         try:
             with contextlib.closing(watcher.batches()) as batches:
                 for paths in batches:
@@ -183,6 +185,8 @@ class Supervisor:
                         if not self._still_ours(mark) or self._watched.roots != roots:
                             return
                         settings, strategy = self._adopt(settings, strategy)
+                        if above != (above := state_above(roots)):
+                            strategy.on_event({EVERYTHING})
                     self._set(watching=True, polling=watcher.message)
                     self._work(strategy, settings)
         finally:
@@ -227,7 +231,9 @@ class Supervisor:
     def _adopt(self, before: Settings, strategy: Strategy) -> tuple[Settings, Strategy]:
         """Follow the configuration: another strategy takes over what waits."""
         settings = self._watched.settings
-        if settings.sync != before.sync:
+        if settings.sync != before.sync or strategy.name != strategy_in_force(
+            settings.sync.strategy, self._watched.roots
+        ):
             strategy.stop()
             self._strategy = strategy = self._make(settings.sync, strategy)
         if settings.discover != before.discover or settings.chunk != before.chunk:
@@ -235,13 +241,14 @@ class Supervisor:
         return settings, strategy
 
     def _make(self, sync: SyncSettings, before: Strategy | None) -> Strategy:
-        dirty = DirtyFiles(self._watched.store.folder, keep=sync.strategy != Realtime.name)
+        name = strategy_in_force(sync.strategy, self._watched.roots)
+        dirty = DirtyFiles(self._watched.store.folder, keep=name != Realtime.name)
         if before is not None:
             dirty.add(before.waiting)
         strategy: Strategy
-        if sync.strategy == Lazy.name:
+        if name == Lazy.name:
             strategy = Lazy(dirty, self._apply, sync.lazy_idle_s)
-        elif sync.strategy == OnCommit.name:
+        elif name == OnCommit.name:
             strategy = OnCommit(dirty, self._apply, self._watched.roots)
         else:
             strategy = Realtime(dirty, self._apply)

@@ -27,6 +27,11 @@ from findspot.core.languages import LANGUAGES, language_of, row
         ("CMakeLists.txt", "cmake"),
         ("requirements.txt", "requirements"),
         ("requirements-test.txt", "requirements"),
+        ("go.mod", "gomod"),
+        ("go.sum", "gomod"),
+        (".gitignore", "ignore"),
+        ("web/.dockerignore", "ignore"),
+        (".gitattributes", "gitattributes"),
         ("Gemfile", "ruby"),
         ("config.yml.tmpl", "yaml"),
         (".env.example", "env"),
@@ -79,6 +84,6 @@ def test_every_grammar_is_installed() -> None:
 
 
 def test_requirements_and_build_files_are_no_prose() -> None:
-    assert row("requirements").data
+    assert all(row(name).data for name in ("requirements", "gomod", "ignore"))
     assert not row("cmake").docs
     assert row("an unknown name").name == "text"

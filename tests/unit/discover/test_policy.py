@@ -32,6 +32,8 @@ FOLDERS = [
     "coverage",
     ".nyc_output",
     ".pytest_cache",
+    ".please",
+    ".cortex",
 ]
 SECRETS = [".env", ".env.local", ".env.example", "server.pem", "id.key", "a.p12", "a.pfx", ".pem"]
 FILES = [
@@ -100,6 +102,9 @@ def test_lookalikes_are_not_denied(name: str) -> None:
         ("robots.txt", Corpus.DOCS),
         ("a.py", Corpus.CODE),
         ("Makefile", Corpus.CODE),
+        ("LICENSE", Corpus.DOCS),
+        ("lib/README", Corpus.DOCS),
+        ("license", Corpus.CODE),
     ],
 )
 def test_corpus(path: str, corpus: Corpus) -> None:

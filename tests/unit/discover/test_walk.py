@@ -15,6 +15,9 @@ import pytest
 
 from findspot.core.errors import InvalidPatternError
 from findspot.core.model import Corpus, Skip, SkipReason, SourceFile
+from findspot.core.roots import Roots
+from findspot.discover.ignore import MAX_GLOBS, MAX_IGNORE_BYTES, MAX_RULES
+from findspot.discover.notes import left_out_notes
 from findspot.discover.policy import Policy
 from findspot.discover.walk import Discovery, classify, walk
 
@@ -155,29 +158,43 @@ def test_a_repositorys_exclude_file_counts(tmp_path: Path) -> None:
     assert "mine/a.py" in admitted(walk(tmp_path, Policy(respect_gitignore=False)))
 
 
-def test_submodules_are_walked_by_their_own_rules(tmp_path: Path) -> None:
+def test_submodules_are_projects_of_their_own(tmp_path: Path) -> None:
     library, project = tmp_path / "library", tmp_path / "project"
     for folder in (library, project):
         folder.mkdir()
         git(folder, "init", "-q")
-    write(library, {"lib.py": "", ".gitignore": "own.py\n"})
+    write(library, {"lib.py": ""})
     git(library, "add", ".")
     git(library, "commit", "-qm", "one")
-    write(project, {".gitignore": "lib.py\n", "lib.py": ""})
+    write(project, {"main.py": ""})
     git(project, "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(library), "third/lib")
-    write(project, {"third/lib/own.py": "", "third/lib/excluded.py": ""})
-    write(project, {".git/modules/third/lib/info/exclude": "excluded.py\n"})
     found = walk(project, Policy())
-    assert "third/lib/lib.py" in admitted(found)
-    assert {path for path, reason in reasons(found).items() if reason is SkipReason.GITIGNORED} == {
-        "lib.py",
-        "third/lib/own.py",
-        "third/lib/excluded.py",
-    }
-    assert reasons(found)["third/lib/.git"] is SkipReason.DENIED
+    assert admitted(found) == [".gitmodules", "main.py"]
+    assert reasons(found)["third/lib/"] is SkipReason.REPOSITORY
+    assert classify(project, "third/lib/lib.py", Policy()) == found.skips[-1]
     assert found.notes == []
+    assert admitted(walk(project / "third/lib", Policy())) == ["lib.py"]
     git(project, "submodule", "deinit", "-f", "third/lib")
     assert walk(project, Policy()).notes == ["Submodule third/lib is not checked out."]
+
+
+@pytest.mark.parametrize("kind", ["file", "folder", "link"])
+def test_any_entry_named_git_makes_a_project(tmp_path: Path, kind: str) -> None:
+    write(tmp_path, {"a.py": "", "inner/b.py": "", "inner/deep/c.py": ""})
+    marker = tmp_path / "inner/.git"
+    if kind == "file":
+        marker.write_text("gitdir: elsewhere\n")
+    elif kind == "folder":
+        marker.mkdir()
+    else:
+        marker.symlink_to(tmp_path / "gone")
+    found = walk(tmp_path, Policy())
+    assert admitted(found) == ["a.py"]
+    assert reasons(found) == {"inner/": SkipReason.REPOSITORY}
+    assert found.folders == ["", "inner/"]  # watched, to notice that the marker goes away
+    assert classify(tmp_path, "inner/deep/c.py", Policy()) == found.skips[0]
+    several = Roots(tmp_path, (("inner", tmp_path / "inner"),))
+    assert admitted(walk(several, Policy())) == ["inner/b.py", "inner/deep/c.py"]
 
 
 def test_a_sparse_checkout_is_noted(tmp_path: Path) -> None:
@@ -200,28 +217,56 @@ def test_links_and_what_is_no_file_are_left_out(tmp_path: Path) -> None:
     (root / "folder").symlink_to(outside)
     (root / "dangling.py").symlink_to("nowhere")
     (root / "loop").symlink_to(root)
-    (root / ".gitignore").symlink_to(outside / "rules")
     os.mkfifo(root / "pipe.py")
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(os.path.relpath(root / "socket.py"))
         found = walk(root, Policy())
     assert admitted(found) == ["a.py"]
-    links = ("file.py", "folder", "dangling.py", "loop", ".gitignore")
+    links = ("file.py", "folder", "dangling.py", "loop")
     assert {path: reason for path, reason in reasons(found).items() if path in links} == dict.fromkeys(
         links, SkipReason.SYMLINK
     )
     assert reasons(found)["pipe.py"] is SkipReason.NOT_REGULAR
     assert reasons(found)["socket.py"] is SkipReason.NOT_REGULAR
-    assert found.notes == [".gitignore could not be read; its rules do not apply."]
 
 
-def test_ignore_files_that_are_no_files_do_not_hang(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / ".gitignore")
-    (tmp_path / ".findspotignore").mkdir()
-    write(tmp_path, {"a.py": ""})
+def test_a_folder_is_left_out_whose_ignore_file_cannot_be_used(tmp_path: Path) -> None:
+    """security 9: rules that cannot be known leave more out, never less."""
+    names = ("fifo", "folder", "link", "large", "many", "globs", "long")
+    write(tmp_path, {"a.py": "", **{f"{name}/b.py": "" for name in names}})
+    os.mkfifo(tmp_path / "fifo/.gitignore")
+    (tmp_path / "folder/.findspotignore").mkdir()
+    (tmp_path / "link/.gitignore").symlink_to("/etc/hosts")
+    (tmp_path / "large/.gitignore").write_text("#" * (MAX_IGNORE_BYTES + 1))
+    (tmp_path / "many/.gitignore").write_text("x\n" * (MAX_RULES + 1))
+    (tmp_path / "globs/.gitignore").write_text("".join(f"*x{n}*\n" for n in range(MAX_GLOBS + 1)))
+    (tmp_path / "long/.gitignore").write_text("x" * 1_001)
     found = walk(tmp_path, Policy())
     assert admitted(found) == ["a.py"]
-    assert len(found.notes) == 2
+    assert reasons(found) == {f"{name}/": SkipReason.IGNORE_FILE for name in names}
+    details = {skip.path: skip.detail for skip in found.skips}
+    assert details["fifo/"] == "fifo/.gitignore: it cannot be read (not a regular file)"
+    assert details["link/"] == "link/.gitignore: it cannot be read (symbolic link)"
+    assert details["many/"] == "many/.gitignore: it has more than 10,000 rules"
+    for skip in found.skips:
+        assert classify(tmp_path, f"{skip.path}b.py", Policy()) == skip
+    assert left_out_notes(found.skips)[-1].startswith("many/ is left out because of an ignore file.")
+    assert "link/b.py" in admitted(walk(tmp_path, Policy(respect_gitignore=False)))
+
+
+def test_wildcards_of_all_ignore_files_above_count(tmp_path: Path) -> None:
+    half = "".join(f"*x{n}*\n" for n in range(MAX_GLOBS // 2 + 1))
+    write(tmp_path, {".gitignore": half, "sub/a.py": "", "sub/.gitignore": half, "other/b.py": ""})
+    found = walk(tmp_path, Policy(include=("*.py",)))
+    assert admitted(found) == ["other/b.py"]
+    assert reasons(found)["sub/"] is SkipReason.IGNORE_FILE
+
+
+def test_rules_beyond_one_batch_are_ranked_like_the_others(tmp_path: Path) -> None:
+    rules = [f"x{n}*.py" for n in range(100)]
+    write(tmp_path, {f"x{n}_.py": "" for n in (0, 50, 99)})
+    write(tmp_path, {".findspotignore": "\n".join([*rules, "!x5?_.py", *rules[10:40], "!x9*_.py"])})
+    assert admitted(walk(tmp_path, Policy(include=("*.py",)))) == ["x50_.py", "x99_.py"]
 
 
 def test_depth_is_limited(tmp_path: Path) -> None:
@@ -270,18 +315,19 @@ def test_paths_are_composed_whatever_the_disk_holds(tmp_path: Path) -> None:
     assert classify(tmp_path, "cafe\u0301/e\u0301.py", Policy()) == found.files[0]
 
 
-def test_check_is_called_once_a_folder_and_may_stop_the_walk(tmp_path: Path) -> None:
-    write(tmp_path, {"a/x.py": "", "b/y.py": ""})
+def test_check_is_called_for_folders_and_files_and_may_stop_the_walk(tmp_path: Path) -> None:
+    write(tmp_path, {"a/x.py": "", "a/y.py": ""})
     calls: list[int] = []
+    walk(tmp_path, Policy(), lambda: calls.append(1))
+    assert len(calls) == 5
 
     def check() -> None:
-        calls.append(1)
-        if len(calls) == 2:
+        calls.pop()
+        if not calls:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         walk(tmp_path, Policy(), check)
-    assert len(calls) == 2
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="counts open files in /proc")
@@ -352,6 +398,7 @@ def test_an_unreadable_folder_is_a_skip_and_the_walk_goes_on() -> None:
             os.seteuid(65534)
         found = walk(root, Policy())
         one = classify(root, "closed/a.py", Policy())
-    assert admitted(found) == ["open/.gitignore", "open/b.py"]
-    assert found.skips == [one] == [Skip("closed/", SkipReason.UNREADABLE, "Permission denied")]
-    assert found.notes == ["open/.gitignore could not be read; its rules do not apply."]
+    assert admitted(found) == []
+    assert one == Skip("closed/", SkipReason.UNREADABLE, "Permission denied")
+    unusable = "open/.gitignore: it cannot be read (Permission denied)"
+    assert found.skips == [one, Skip("open/", SkipReason.IGNORE_FILE, unusable)]

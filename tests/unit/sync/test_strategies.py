@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 
 from findspot.core.errors import IndexBusyError
+from findspot.core.roots import Roots
 from findspot.sync.dirty import MAX_PATHS, DirtyFiles, read_dirty
 from findspot.sync.events import EVERYTHING
 from findspot.sync.lazy import Lazy
-from findspot.sync.on_commit import OnCommit
+from findspot.sync.notes import strategy_note
+from findspot.sync.on_commit import OnCommit, strategy_in_force
 from findspot.sync.realtime import PATIENCE_S, STABLE_S, Realtime
 
 
@@ -169,20 +171,33 @@ def test_git_waits_for_a_commit(tmp_path: Path, clock: Clock, index: Index, git:
     assert index.applied[1:] == [{"b.py"}]
 
 
-def test_git_sees_the_commits_of_a_linked_worktree(
-    tmp_path: Path, clock: Clock, index: Index, git: Callable[..., None]
+@pytest.mark.parametrize("folder", ["linked", "linked/packages/api", "packages/api"])
+def test_git_sees_the_commits_of_worktrees_and_packages(
+    tmp_path: Path, clock: Clock, index: Index, git: Callable[..., None], folder: str
 ) -> None:
+    """search-mcp B6: `.git` above the root, or a file that points elsewhere."""
     git("commit", "--allow-empty", "-m", "first")
-    linked = tmp_path / "linked"
-    git("worktree", "add", str(linked), "-b", "side")
-    strategy = OnCommit(DirtyFiles(tmp_path, keep=True), index, linked, clock)
+    git("worktree", "add", str(tmp_path / "linked"), "-b", "side")
+    root = tmp_path / folder
+    root.mkdir(parents=True, exist_ok=True)
+    strategy = OnCommit(DirtyFiles(tmp_path, keep=True), index, root, clock)
     strategy.start()
     strategy.on_event({"a.py"})
-    git("-C", str(linked), "commit", "--allow-empty", "-m", "second")
+    git("-C", str(root), "commit", "--allow-empty", "-m", "second")
     clock.now += STABLE_S
     strategy.due()
     clock.now += STABLE_S
     assert strategy.due() == {"a.py"}
+
+
+def test_without_git_there_is_no_commit_to_wait_for(tmp_path: Path, git: Callable[..., None]) -> None:
+    """search-mcp B6: changes are indexed as they happen, and the note says so."""
+    outside = tmp_path.parent
+    inside, both = Roots(tmp_path), Roots(outside, (("a", tmp_path), ("b", outside)))
+    assert [strategy_in_force("git", roots) for roots in (inside, both)] == ["git", "realtime"]
+    assert [strategy_in_force("lazy", roots) for roots in (inside, both)] == ["lazy", "lazy"]
+    assert strategy_note("git", inside) is None
+    assert f"{outside} is in no git repository" in (strategy_note("git", both) or "")
 
 
 def test_more_changes_than_can_be_listed_mean_everything(tmp_path: Path) -> None:

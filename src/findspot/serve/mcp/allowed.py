@@ -9,11 +9,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from findspot.core.config import home_folder
 from findspot.core.errors import InvalidArgumentError, PathNotFoundError
-from findspot.core.paths import index_folder, project_root
+from findspot.core.paths import project_root
 from findspot.serve.mcp.access import Grant, lexical
-from findspot.store.choice import holds_index
 
 if TYPE_CHECKING:
     from findspot.core.model import IndexStatus
@@ -42,10 +40,10 @@ class AllowedEngine:
         return self._engine.project(root)
 
     def indexed_root(self, folder: Path) -> Path | None:
-        """The granted project around a folder; indexes in between are not seen."""
-        home = home_folder()
-        around = (root for root in (folder, *folder.parents) if self._grant.allows(root))
-        return next((root for root in around if holds_index(index_folder(home, root))), None)
+        """Return the granted project around a folder; indexes in between are not seen."""
+        from findspot.engine import covering_root
+
+        return covering_root(folder, self._grant.allows)
 
     def with_id(self, identity: str) -> Project | None:
         return self._engine.with_id(identity) if self._grant.knows(identity) else None

@@ -39,11 +39,12 @@ class Library:
     def watch_here(self) -> None:
         """Begin to watch the indexed project that the server was started in, if there is one."""
         from findspot.core.paths import index_folder
+        from findspot.discover.root import folders_around
 
         with contextlib.suppress(FindspotError, OSError):
             here = Path.cwd()
             home = home_folder()
-            if any(index_folder(home, root).is_dir() for root in (here, *here.parents)):
+            if any(index_folder(home, root).is_dir() for root in folders_around(here)):
                 self.open().detect(here)
 
     def close(self) -> None:

@@ -17,7 +17,7 @@ from findspot.core.config import home_folder, load_settings
 from findspot.core.errors import ProjectNotDetectedError
 from findspot.core.paths import index_folder
 from findspot.core.settings import Settings
-from findspot.discover.root import find_root
+from findspot.discover.root import find_root, folders_around
 from findspot.serve.mcp import resources
 from findspot.serve.mcp.access import OPEN, Terms
 from findspot.serve.mcp.call import Library
@@ -122,7 +122,6 @@ def settings_here() -> Settings:
         home, here = home_folder(), working_folder()
     except ProjectNotDetectedError:
         return load_settings()
-    around = (here, *here.parents)
-    indexed = (root for root in around if index_folder(home, root).is_dir())
+    indexed = (root for root in folders_around(here) if index_folder(home, root).is_dir())
     root = next(indexed, None) or find_root(here)
     return load_settings(root, index_folder(home, root) if root else None)

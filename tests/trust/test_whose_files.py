@@ -1,0 +1,157 @@
+"""Whose files: each project has its own, and the rules of its repository and its user hold in it."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+
+from contents import write_files
+from e2e.harness import PATIENCE_S, Pipe
+from program import Program
+from trust.conftest import MakeFolder, Serve, run_git
+
+WATCHED = {"FINDSPOT_WATCH": "true"}
+
+
+def until(holds: Callable[[], bool]) -> None:
+    """Wait for what a watcher does by itself."""
+    deadline = time.monotonic() + PATIENCE_S
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def indexed(pipe: Pipe, **arguments: str) -> list[str]:
+    return list(pipe.values("search_by_path", pattern="**", limit=100, **arguments)["matches"])
+
+
+def test_a_worktree_is_a_project_of_its_own(findspot: Program, serve: Serve, make: MakeFolder) -> None:
+    """first-impression B1: found from inside, and no part of the checkout around it."""
+    main = make({"shop.py": "def total():\n    return 'main'\n"}, git=True)
+    worktree = main / ".claude" / "worktrees" / "feature"
+    run_git(main, "worktree", "add", "-q", str(worktree))
+    write_files(worktree, {"shop.py": "def total():\n    return 'feature'\n"})
+
+    report = findspot("index", "--json", cwd=main).json
+    assert report["totalFiles"] == 1
+    status = findspot("status", "--json", cwd=main).json
+    assert status["skipped"]["repository"] == 1
+    assert ".claude/worktrees/feature/" in status["notes"][0]
+    missing = findspot("search", "total", cwd=worktree)
+    assert missing.code == 3
+    assert str(worktree) in missing.err
+
+    pipe = serve(worktree)
+    assert pipe.call("search_code", query="total")["isError"]
+    assert pipe.values("create_index", confirm=True)["projectPath"] == str(worktree)
+    (hit,) = pipe.values("search_code", query="total")["results"]
+    assert (hit["path"], "feature" in hit["text"]) == ("shop.py", True)
+    (hit,) = pipe.values("search_code", query="total", path=str(main))["results"]
+    assert (hit["path"], "main" in hit["text"]) == ("shop.py", True)
+    refused = pipe.call("reindex_file", path=".claude/worktrees/feature/shop.py", project=str(main))
+    assert refused["isError"]
+    assert "feature" in findspot("search", "total", cwd=worktree).out
+
+
+def test_a_folder_that_becomes_a_project_leaves_the_index(
+    findspot: Program, serve: Serve, make: MakeFolder
+) -> None:
+    """first-impression B1: the watcher follows, both ways."""
+    main = make({"a.py": "x = 1\n", "lib/b.py": "y = 2\n"}, git=True)
+    findspot("index", cwd=main)
+    pipe = serve(main, **WATCHED)
+    until(lambda: indexed(pipe) == ["a.py", "lib/b.py"])
+    run_git(main / "lib", "init", "-q")
+    until(lambda: indexed(pipe) == ["a.py"])
+    (main / "lib/.git").rename(main / "moved-away")
+    until(lambda: "lib/b.py" in indexed(pipe))
+
+
+def test_rules_above_the_root_hold_and_are_followed(
+    findspot: Program, serve: Serve, make: MakeFolder
+) -> None:
+    """search-mcp B1: a package of a repository; security 9: the user's global excludes."""
+    repository = make(
+        {
+            ".gitignore": "*.gen.py\n/packages/api/private/\n",
+            ".findspotignore": "*.own.py\n",
+            "packages/api/pyproject.toml": "",
+            "packages/api/a.py": "a = 1\n",
+            "packages/api/b.gen.py": "b = 1\n",
+            "packages/api/c.own.py": "c = 1\n",
+            "packages/api/d.py": "d = 1\n",
+            "packages/api/mine.py": "e = 1\n",
+            "packages/api/excluded.py": "f = 1\n",
+            "packages/api/private/s.py": "s = 1\n",
+        },
+        git=True,
+    )
+    user = make({".config/git/ignore": "mine.py\n"}, "user")
+    write_files(repository, {".git/info/exclude": "excluded.py\n"})
+    pipe = serve(repository / "packages/api", **WATCHED, HOME=str(user), XDG_CONFIG_HOME="")
+    pipe.values("create_index", confirm=True)
+    assert indexed(pipe) == ["a.py", "d.py"]
+    (repository / ".gitignore").write_text("d.py\n")
+    until(lambda: indexed(pipe) == ["a.py", "b.gen.py", "private/s.py"])
+
+    write_files(repository, {".findspot.json": json.dumps({"roots": ["packages/api"]})})
+    found = findspot("index", repository, "--json", env={"HOME": str(user), "XDG_CONFIG_HOME": ""})
+    assert found.json["totalFiles"] == 3
+
+
+def test_an_ignore_file_that_cannot_be_used_leaves_its_folder_out(
+    findspot: Program, make: MakeFolder
+) -> None:
+    """security 9 and 13: more is left out, never less; 60,000 rules do not hang indexing."""
+    globs = "".join(f"*a{number}*b?{number}*\n" for number in range(60_000))
+    files = {f"bomb/f{number}.py": "" for number in range(2_000)}
+    project = make({"a.py": "x = 1\n", "bomb/.gitignore": globs, **files})
+    done = findspot("index", project)
+    assert done.code == 0
+    assert "bomb/ is left out because of an ignore file" in done.err
+    status = findspot("status", project, "--json").json
+    assert (status["totalFiles"], status["skipped"]) == (1, {"ignore_file": 1})
+    assert "bomb/.gitignore" in status["notes"][0]
+
+
+def test_the_git_strategy_finds_the_repository_around_a_package(
+    findspot: Program, serve: Serve, make: MakeFolder
+) -> None:
+    """search-mcp B6: commits above the root are noticed; without git there is a word about it."""
+    repository = make({"packages/api/pyproject.toml": "", "packages/api/a.py": "a = 1\n"}, git=True)
+    package = repository / "packages/api"
+    pipe = serve(package, **WATCHED, FINDSPOT_INDEXING_STRATEGY="git")
+    assert "warning" not in pipe.values("create_index", confirm=True)
+    until(lambda: pipe.values("get_index_status")["watcherActive"])
+    write_files(package, {"new.py": "n = 1\n"})
+    run_git(repository, "add", "-A")
+    run_git(repository, "commit", "-q", "-m", "more")
+    until(lambda: "new.py" in indexed(pipe))
+
+    bare = make({"a.py": "a = 1\n"}, "bare")
+    warning = pipe.values("index_codebase", path=str(bare), confirm=True)["warning"]
+    assert f"{bare} is in no git repository" in warning
+    write_files(bare, {"new.py": "n = 1\n"})
+    until(lambda: "new.py" in indexed(pipe, project=str(bare)))
+    notes = pipe.values("get_index_status", project=str(bare))["notes"]
+    assert any("is in no git repository" in note for note in notes)
+
+
+def test_generated_folders_and_lists_of_names_are_no_code(findspot: Program, make: MakeFolder) -> None:
+    """documents A6, A10 and search-mcp B11: `.please`, `.cortex`, `.gitignore`, `go.mod`, `LICENSE`."""
+    project = make(
+        {
+            ".please/mcp/index.json": '{"tools": [0.1, 0.2]}',
+            ".cortex/chunks/code-data.json": "{}",
+            ".gitignore": "*.tmp\n",
+            "go.mod": "module x\n",
+            "LICENSE": "Permission is granted.\n",
+            "main.go": "package main\n",
+        }
+    )
+    findspot("index", project)
+    status = findspot("status", "--json", cwd=project).json
+    assert status["languages"] == {"go": 1, "gomod": 1, "ignore": 1, "text": 1}
+    assert status["totalDocs"] == 1
+    assert status["skipped"] == {"denied": 2}

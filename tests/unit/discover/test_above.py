@@ -1,0 +1,228 @@
+"""Rules from outside a project's root: git's answer for a package is the answer for the repository."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from contents import write_files
+from findspot.core.model import SkipReason
+from findspot.core.roots import Roots
+from findspot.discover.above import state_above
+from findspot.discover.gitconfig import global_excludes, parse
+from findspot.discover.policy import Policy
+from findspot.discover.walk import classify, walk
+
+FILES = {
+    ".gitignore": "*.gen.py\npackages/api/private/\n/top.py\n",
+    ".findspotignore": "*.own.py\n!kept.gen.py\n",
+    "packages/.gitignore": "api/local.py\n!b.gen.py\n",
+    "packages/api/pyproject.toml": "",
+    "packages/api/a.py": "",
+    "packages/api/b.gen.py": "",
+    "packages/api/c.gen.py": "",
+    "packages/api/kept.gen.py": "",
+    "packages/api/d.own.py": "",
+    "packages/api/local.py": "",
+    "packages/api/top.py": "",
+    "packages/api/private/s.py": "",
+    "packages/api/excluded.py": "",
+}
+
+
+@pytest.fixture
+def user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The home of a user with no git configuration yet."""
+    home = tmp_path / "user"
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("USERPROFILE", str(home))
+    for name in ("XDG_CONFIG_HOME", "GIT_CONFIG_GLOBAL"):
+        monkeypatch.delenv(name, raising=False)
+    return home
+
+
+@pytest.fixture
+def repository(user: Path, tmp_path: Path) -> Path:
+    root = tmp_path / "repository"
+    write_files(root, FILES)
+    git(root, "init", "-q")
+    write_files(root, {".git/info/exclude": "excluded.py\n"})
+    return root
+
+
+def git(folder: Path, *arguments: str) -> str:
+    identity = ("-c", "user.name=t", "-c", "user.email=t@example.com")
+    done = subprocess.run(
+        ["git", *identity, *arguments], cwd=folder, check=True, capture_output=True, text=True
+    )
+    return done.stdout
+
+
+def paths(root: Path | Roots, **policy: bool) -> list[str]:
+    return [file.path for file in walk(root, Policy(**policy)).files]  # type: ignore[arg-type]
+
+
+def test_the_repositorys_rules_hold_in_a_package(repository: Path) -> None:
+    """search-mcp B1: a package with its own marker, a folder named as a path."""
+    package = repository / "packages/api"
+    assert paths(package) == ["a.py", "b.gen.py", "kept.gen.py", "pyproject.toml", "top.py"]
+    whole = [path for path in paths(repository) if path.startswith("packages/api/")]
+    assert [f"packages/api/{path}" for path in paths(package)] == whole
+    skips = {skip.path: skip for skip in walk(package, Policy()).skips}
+    assert skips["c.gen.py"].detail == "../../.gitignore: *.gen.py"
+    assert classify(package, "private/s.py", Policy()) == skips["private/"]
+    assert "c.gen.py" in paths(package, respect_gitignore=False)
+    assert "d.own.py" not in paths(package, respect_gitignore=False)
+
+
+def test_the_repositorys_rules_hold_in_each_of_several_roots(repository: Path, tmp_path: Path) -> None:
+    write_files(tmp_path / "other", {"c.gen.py": ""})
+    named = (("api", repository / "packages/api"), ("other", tmp_path / "other"))
+    found = paths(Roots(repository, named))
+    assert [path for path in found if "gen" in path] == ["api/b.gen.py", "api/kept.gen.py", "other/c.gen.py"]
+
+
+def test_git_itself_agrees(repository: Path) -> None:
+    package = repository / "packages/api"
+    (repository / ".findspotignore").unlink()
+    listed = git(package, "ls-files", "-co", "--exclude-standard").split()
+    assert paths(package) == sorted(listed)
+
+
+def test_a_linked_worktree_has_the_repositorys_exclude_file(repository: Path) -> None:
+    git(repository, "commit", "-q", "--allow-empty", "-m", "start")
+    worktree = repository / ".claude/worktrees/feature"
+    git(repository, "worktree", "add", "-q", str(worktree))
+    write_files(worktree, {"excluded.py": "", "packages/api/excluded.py": "", "a.py": ""})
+    assert paths(worktree) == ["a.py"]
+    assert paths(worktree / "packages") == []
+    assert walk(repository, Policy()).skips[0].reason is SkipReason.REPOSITORY
+
+
+def test_rules_end_at_the_top_of_the_nearest_checkout(repository: Path) -> None:
+    inner = repository / "packages/api/inner"
+    write_files(inner, {"c.gen.py": "", "d.own.py": ""})
+    git(inner, "init", "-q")
+    assert paths(inner) == ["c.gen.py", "d.own.py"]
+
+
+@pytest.mark.parametrize(
+    ("files", "environment"),
+    [
+        ({".config/git/ignore": "notes.txt\n"}, {}),
+        ({"xdg/git/ignore": "notes.txt\n"}, {"XDG_CONFIG_HOME": "xdg"}),
+        ({".gitconfig": "[core]\n\texcludesFile = ~/mine\n", "mine": "notes.txt\n"}, {}),
+        (
+            {
+                ".gitconfig": "[include]\n\tpath = more\n",
+                "more": "[core] excludesfile=~/mine",
+                "mine": "/notes.*",
+            },
+            {},
+        ),
+        (
+            {"other": '[Core]\nEXCLUDESFILE = "~/mine" # here', "mine": "notes.txt"},
+            {"GIT_CONFIG_GLOBAL": "other"},
+        ),
+    ],
+)
+def test_the_users_global_excludes_count(
+    user: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    files: dict[str, str],
+    environment: dict[str, str],
+) -> None:
+    """security 9: `~/.config/git/ignore`, or what `core.excludesFile` names."""
+    write_files(user, files)
+    for name, path in environment.items():
+        monkeypatch.setenv(name, str(user / path))
+    project = tmp_path / "project"
+    write_files(project, {"notes.txt": "", "a.py": ""})
+    assert paths(project) == ["a.py"]
+    git(project, "init", "-q")
+    assert git(project, "ls-files", "-co", "--exclude-standard").split() == ["a.py"]
+    assert paths(project) == ["a.py"]
+
+
+def test_a_repository_chooses_no_excludes_file(repository: Path) -> None:
+    write_files(repository, {"chosen": "*\n"})
+    git(repository, "config", "core.excludesFile", str(repository / "chosen"))
+    assert "packages/api/a.py" in paths(repository)
+
+
+def test_an_outer_ignore_file_that_cannot_be_used_leaves_everything_out(repository: Path, user: Path) -> None:
+    package = repository / "packages/api"
+    (repository / "packages/.gitignore").unlink()
+    (repository / "packages/.gitignore").symlink_to(repository / ".gitignore")
+    found = walk(package, Policy())
+    assert (found.files, [skip.path for skip in found.skips]) == ([], ["./"])
+    assert found.skips == [classify(package, "a.py", Policy())]
+    (repository / "packages/.gitignore").unlink()
+    (user / ".config/git/ignore").mkdir(parents=True)
+    assert walk(package, Policy()).skips[0].detail == (
+        "~/.config/git/ignore: it cannot be read (not a regular file)"
+    )
+
+
+def test_a_global_file_may_be_a_link(user: Path, tmp_path: Path) -> None:
+    write_files(user, {"dotfiles/ignore": "notes.txt\n"})
+    (user / ".config/git").mkdir(parents=True)
+    (user / ".config/git/ignore").symlink_to(user / "dotfiles/ignore")
+    write_files(tmp_path / "project", {"notes.txt": "", "a.py": ""})
+    assert paths(tmp_path / "project") == ["a.py"]
+
+
+def test_a_home_under_git_says_why_nothing_is_left(user: Path) -> None:
+    git(user, "init", "-q")
+    write_files(user, {".gitignore": "*\n", "work/pyproject.toml": "", "work/a.py": ""})
+    found = walk(user / "work", Policy())
+    assert found.files == []
+    assert "git init" in found.notes[0]
+
+
+def test_changes_above_the_root_are_seen(repository: Path, user: Path) -> None:
+    package = repository / "packages/api"
+    states = [state_above(Roots(package))]
+    for path in (repository / ".gitignore", repository / ".git/info/exclude", user / ".config/git/ignore"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("another.py\n")
+        states.append(state_above(Roots(package)))
+    write_files(user, {".gitconfig": "[core]\nexcludesFile = ~/mine\n", "mine": "x"})
+    states.append(state_above(Roots(package)))
+    assert len(set(states)) == 5
+    assert state_above(Roots(package)) == states[-1]
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("[core]\nexcludesFile=a", "a"),
+        ("[core]\n  excludesFile = a b  ; c", "a b"),
+        ('[core]\nexcludesFile = "a # b" ', "a # b"),
+        ('[core]\nexcludesFile = a\\"b', 'a"b'),
+        ("[core]\nexcludesFile = a\\\nb", "ab"),
+        ("[core]\n# x \\\nexcludesFile = a", "a"),
+        ("[CORE] excludesfile = a", "a"),
+        ("[core]\nexcludesFile =", ""),
+        ('[core "x"]\nexcludesFile = a', None),
+        ("[other]\nexcludesFile = a", None),
+        ("excludesFile = a", None),
+        ("[core]\nexcludesFile", None),
+        ("\0[[", None),
+    ],
+)
+def test_git_configuration(text: str, value: str | None) -> None:
+    assert dict(parse(text)).get("core.excludesfile") == value
+
+
+def test_files_that_include_each_other_end(user: Path) -> None:
+    write_files(user, {".gitconfig": "[include]\npath = ~/.gitconfig\n[core]\nexcludesFile = ~/mine\n"})
+    assert global_excludes() == user / "mine"
+    write_files(user, {".gitconfig": "[core]\nexcludesFile =\n"})
+    os.utime(user / ".gitconfig", ns=(1, 1))
+    assert global_excludes() is None
