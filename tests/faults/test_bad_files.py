@@ -57,7 +57,13 @@ def test_odd_contents(make_project: Callable[..., Project]) -> None:
     report = project.update()
     assert report.errors == ()
     skipped = {skip.path: skip.reason for skip in project.skipped()}
-    assert skipped == {"nul.py": "binary", "empty.py": "empty", "blank.py": "empty", "line.py": "minified"}
+    assert skipped == {
+        "nul.py": "binary",
+        "empty.py": "empty",
+        "blank.py": "empty",
+        "line.py": "minified",
+        "line.txt": "chunk_limit",
+    }
     with project.store.snapshot() as snapshot:
         assert "façade" in snapshot.chunks_of("latin.py")[0].text
         assert "café" in snapshot.chunks_of("utf16.py")[0].text

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from program import Program
+
 from .conftest import MakeFolder, Serve
 
 FILLER = "The quarterly report describes staffing, travel and the yearly budget of every department. "
@@ -42,3 +44,17 @@ def test_long_lines_are_cut_and_their_best_passage_is_shown(make: MakeFolder, se
     lines = pipe.values("search_code", query="needle_in_l.ne", mode="regex", max_tokens=600)
     assert "needle_in_line" in lines["results"][0]["text"]
     assert len(lines["results"][0]["text"]) <= 2_000
+
+
+def test_files_made_to_stall_a_parser_do_not_hold_up_the_others(make: MakeFolder, findspot: Program) -> None:
+    """security 13: each of these took a worker a minute, and good.py was not searchable meanwhile."""
+    hostile = {
+        f"src/{name}": f"{token * 70}\n" * 2_200
+        for token, name in zip("({[({[", ("a.py", "b.js", "c.c", "d.go", "e.rs", "f.java"), strict=True)
+    }
+    project = make({".git/HEAD": "", "src/good.py": "def find_me():\n    return 42\n", **hostile})
+    report = findspot("index", "--json", cwd=project).json
+    assert report["errors"] == []
+    assert report["filesIndexed"] == len(hostile) + 1
+    found = findspot("search", "find_me", "--json", cwd=project).json
+    assert found["results"][0]["path"] == "src/good.py"

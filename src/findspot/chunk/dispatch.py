@@ -30,6 +30,8 @@ MAX_CHUNKS = 1_000
 BLOB_LINE_CHARS = 2_000
 """Lines longer than this on average hold data or minified code."""
 
+_UNPARSED_DETAIL = "cut as plain text: parsing it, or other files of the project, did not end in time"
+
 _CPP = re.compile(
     r"^\s*(?:namespace\s+\w|template\s*<|class\s+\w+|public:|private:|using\s+\w)", re.MULTILINE
 )
@@ -37,6 +39,8 @@ _CPP = re.compile(
 
 SYNTAX = "syntax"
 CHARACTER = "character"
+UNPARSED = "unparsed"
+"""Not a setting: like `syntax`, but no parser is started."""
 
 
 def chunk_file(file: SourceFile, text: str, strategy: str = SYNTAX) -> ChunkedFile:
@@ -47,6 +51,8 @@ def chunk_file(file: SourceFile, text: str, strategy: str = SYNTAX) -> ChunkedFi
     split = _split(file, lines, strategy)
     drafts = cut_long_lines(split.drafts, lines, _line_limits(file, strategy))
     kept, skip = _limited(file, drafts, lines)
+    if strategy == UNPARSED and row(file.language).grammar:
+        skip = skip or Skip(file.path, SkipReason.WORKER_TIMEOUT, _UNPARSED_DETAIL)
     default = _chunk_type(file)
     shared = file_tags(file, lines)
     chunks = (_chunk(file, draft, lines, default, shared) for draft in kept)
@@ -58,7 +64,7 @@ def _split(file: SourceFile, lines: SourceLines, strategy: str) -> Split:
         window = DOCS_WINDOW if file.corpus is Corpus.DOCS else CODE_WINDOW
         return Split(chunk_characters(lines, *window))
     try:
-        split = split_by_language(file, lines)
+        split = split_by_language(file, lines, parse=strategy != UNPARSED)
     except Exception:  # noqa: BLE001  a file is never lost to a parser: invariant 3
         split = None
     return split or Split(chunk_plain(lines))
@@ -74,7 +80,7 @@ def _line_limits(file: SourceFile, strategy: str) -> LineLimits:
     return LineLimits(MAX_CHARS, PIECE_CHARS, separators)
 
 
-def split_by_language(file: SourceFile, lines: SourceLines) -> Split | None:
+def split_by_language(file: SourceFile, lines: SourceLines, *, parse: bool = True) -> Split | None:
     """What the splitter that knows the language gives; None where only plain text is left."""
     language = row(file.language)
     if language.name == "notebook":
@@ -84,7 +90,7 @@ def split_by_language(file: SourceFile, lines: SourceLines) -> Split | None:
         return Split(chunk_prose(lines, language.name))
     if language.data:
         return Split(chunk_data(lines, language.name))
-    if _is_one_blob(lines):
+    if not parse or _is_one_blob(lines):
         return None
     name = "cpp" if file.path.endswith(".h") and _CPP.search(lines.text) else language.name
     grammar = grammar_for(name)

@@ -29,8 +29,19 @@ _INHERITS = "; inherits: "
 """How a query file begins that goes on where others end."""
 
 
+WIDE_NODES = 300
+"""Nodes with no more descendants than this are not looked into: what they can cost is little."""
+
+MAX_QUERY_STEPS = 100_000_000
+"""Later siblings that a query may look at: a fifth of a second. Ordinary files take a thousandth of that."""
+
+
 class ParseTimeoutError(Exception):
     """The parser took longer than any ordinary file does."""
+
+
+class TreeTooCostlyError(Exception):
+    """A query over this tree would take longer than any ordinary file does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +56,13 @@ class Grammar:
     """Patterns whose neighbours of the same name are one definition (`#set! clauses`)."""
 
     def parse(self, source: bytes) -> Tree:
+        """Return the tree of a source, or raise an error where reading it would take too long."""
         if len(source) <= READ_BYTES:
             return self.parser.parse(source)
-        return _parse_in_time(self.parser, source)
+        tree = _parse_in_time(self.parser, source)
+        if query_steps(tree.root_node) > MAX_QUERY_STEPS:
+            raise TreeTooCostlyError
+        return tree
 
     def matches(self, node: Node) -> list[tuple[int, dict[str, list[Node]]]]:
         """Every match of the query below `node`, as pattern index and captures."""
@@ -88,6 +103,27 @@ def _parse_in_time(parser: Parser, source: bytes) -> Tree:
     if late:
         raise ParseTimeoutError
     return tree
+
+
+def query_steps(root: Node) -> int:
+    """Return about how many siblings a query over a tree looks at.
+
+    At each node, tree-sitter looks for a later sibling that is named. In a run of tokens without any,
+    such as thousands of open brackets, it looks at all the rest of the run: quadratic time.
+    """
+    steps = 0
+    pending = [root]
+    while pending:
+        node = pending.pop()
+        if node.descendant_count <= WIDE_NODES:
+            continue
+        run = 0
+        for child in node.children:
+            run = 0 if child.is_named else run + 1
+            steps += run
+            if child.child_count:
+                pending.append(child)
+    return steps
 
 
 @cache

@@ -5,7 +5,7 @@ Kept apart from the worker, so that the indexing process never loads a parser.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
@@ -17,6 +17,9 @@ from findspot.store.records import FileRecord
 
 READY = b"findspot worker ready\n"
 """The line after which a worker's output is nothing but pickled outcomes."""
+
+TIME_IS_UP = 27
+"""The number of SIGPROF, by which a worker ends that spent too much processor time on one file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +44,8 @@ class Job:
     known_keys: frozenset[bytes] = frozenset()
     sparing: bool = False
     """Memory ran out at it once: a few chunks are embedded at a time."""
+    unparsed: bool = False
+    """Parsing this file, or several others, did not end in time: it is cut without a parser."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +74,17 @@ class Rejected:
 Outcome = Indexed | Unchanged | Rejected
 
 
+def nothing() -> None:
+    """Do nothing."""
+
+
 class Pool(Protocol):
     """Whoever reads, cuts and embeds: processes of this machine, or those of a cluster."""
 
-    def run(self, jobs: Iterable[Job], cancel: CancelToken) -> Iterator[Outcome]:
-        """The outcome of every job, in the order they finish."""
+    def run(
+        self, jobs: Iterable[Job], cancel: CancelToken, idle: Callable[[], None] = nothing
+    ) -> Iterator[Outcome]:
+        """Yield the outcome of every job, in the order they finish; call `idle` while none comes."""
 
 
 class Workers(Protocol):

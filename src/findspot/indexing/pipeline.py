@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Generator, Iterable
+from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -244,27 +244,42 @@ def _index_changed(run: Run, writer: Writer, delta: Delta, force: bool) -> None:
     done = delta.unchanged + delta.rejected
     total = done + len(delta.changed)
     run.unchanged = delta.unchanged
-    committed_at, committed_chunks = time.monotonic(), 0
-    with contextlib.closing(_outcomes(run, writer, delta, force)) as outcomes:
+    commits = _Commits(run, writer, done)
+    with contextlib.closing(_outcomes(run, writer, delta, force, commits.if_due)) as outcomes:
         try:
-            for done, outcome in enumerate(outcomes, done + 1):  # noqa: B020
+            for outcome in outcomes:
                 _store(run, writer, outcome)
-                run.progress(Progress(done, total, "indexing"))
-                waited = time.monotonic() - committed_at
-                if waited >= run.commit_s or run.chunks - committed_chunks >= _COMMIT_CHUNKS:
-                    _commit(writer, done)
-                    committed_at, committed_chunks = time.monotonic(), run.chunks
+                commits.done += 1
+                run.progress(Progress(commits.done, total, "indexing"))
+                commits.if_due()
         except CancelledError:
-            _commit(writer, done)
+            commits.commit()
             raise
 
 
-def _commit(writer: Writer, done: int) -> None:
-    writer.set_meta(done=str(done))
-    writer.commit()
+class _Commits:
+    """Commits what is done every few seconds, also while one file holds up the others."""
+
+    def __init__(self, run: Run, writer: Writer, done: int) -> None:
+        self._run, self._writer = run, writer
+        self.done = self._committed = done
+        self._at, self._chunks = time.monotonic(), 0
+
+    def if_due(self) -> None:
+        """Commit if there is something new, and much of it or long since the last commit."""
+        late = time.monotonic() - self._at >= self._run.commit_s
+        if self.done > self._committed and (late or self._run.chunks - self._chunks >= _COMMIT_CHUNKS):
+            self.commit()
+
+    def commit(self) -> None:
+        self._writer.set_meta(done=str(self.done))
+        self._writer.commit()
+        self._at, self._chunks, self._committed = time.monotonic(), self._run.chunks, self.done
 
 
-def _outcomes(run: Run, writer: Writer, delta: Delta, force: bool) -> Generator[Outcome, None, None]:
+def _outcomes(
+    run: Run, writer: Writer, delta: Delta, force: bool, idle: Callable[[], None]
+) -> Generator[Outcome, None, None]:
     if not delta.changed:
         return
     embedder = None if provider_named(run.settings.embed.provider).in_workers else _embedder(run)
@@ -278,7 +293,8 @@ def _outcomes(run: Run, writer: Writer, delta: Delta, force: bool) -> Generator[
     )
     size = worker_count(len(delta.changed), sum(file.size for file, _ in delta.changed))
     with run.workers.lend(setup, size) as pool:
-        outcomes = pool.run((_job(run, writer, f, known, force) for f, known in delta.changed), run.cancel)
+        jobs = (_job(run, writer, file, known, force) for file, known in delta.changed)
+        outcomes = pool.run(jobs, run.cancel, idle)
         yield from outcomes if embedder is None else embedded(outcomes, embedder, run.cancel)
 
 

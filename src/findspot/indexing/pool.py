@@ -6,20 +6,23 @@ import os
 import queue
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 from findspot.core.errors import FindspotError
 from findspot.core.log import get_logger
 from findspot.core.model import Skip, SkipReason
 from findspot.core.progress import CancelToken
-from findspot.indexing.messages import Job, Outcome, Rejected, Setup
+from findspot.indexing.messages import Job, Outcome, Rejected, Setup, nothing
 from findspot.indexing.process import Answers, WorkerProcess
 
 _log = get_logger("pool")
 
 FILE_TIMEOUT_S = 60.0
 """Parsing a megabyte takes well under a second; what takes a minute will not end."""
+
+MAX_TIMEOUTS = 3
+"""Files that do not end in time before the rest of a run is cut without a parser."""
 
 START_TIMEOUT_S = 60.0
 _MAX_FAILED_STARTS = 3
@@ -43,9 +46,13 @@ class WorkerPool:
         self._answers: Answers = queue.SimpleQueue()
         self.workers: list[WorkerProcess] = []
         self._failed_starts = 0
+        self._timeouts = 0
 
-    def run(self, jobs: Iterable[Job], cancel: CancelToken) -> Iterator[Outcome]:
-        """The outcome of every job, in the order they finish."""
+    def run(
+        self, jobs: Iterable[Job], cancel: CancelToken, idle: Callable[[], None] = nothing
+    ) -> Iterator[Outcome]:
+        """Yield the outcome of every job, in the order they finish; call `idle` while none comes."""
+        self._timeouts = 0
         batches = batches_of(jobs)
         retry: deque[Job] = deque()
         waiting = True
@@ -60,6 +67,7 @@ class WorkerPool:
             try:
                 worker, outcome = self._answers.get(timeout=_TICK_S)
             except queue.Empty:
+                idle()
                 continue
             waiting = True
             if outcome is not None:
@@ -92,18 +100,24 @@ class WorkerPool:
     def _bury(self, worker: WorkerProcess, retry: deque[Job]) -> Iterator[Outcome]:
         """Close a worker that died: the file it was at is lost, the others are for the next one.
 
-        If the system killed it, for want of memory as a rule, the file is tried once more with less.
+        If the system killed it, for want of memory as a rule, the file is tried once more with less; if
+        it took too much processor time, once more without a parser.
         """
         self.workers.remove(worker)
         hung = time.monotonic() - worker.since >= self._file_timeout_s
         killed = worker.was_killed_by_the_system()
         worker.close()
+        hung = hung or worker.ran_out_of_time()
         if worker.ready and worker.jobs:
             job = worker.jobs.popleft()
+            self._timeouts += hung
             if killed and not job.sparing:
                 _log.warning("the system killed a worker; going on with one and smaller batches")
                 self._size = 1
                 retry.append(replace(job, sparing=True))
+            elif worker.ran_out_of_time() and not job.unparsed:
+                _log.warning("parsing a file did not end in time; it is cut without a parser")
+                retry.append(replace(job, unparsed=True))
             else:
                 yield _lost(job, hung)
         elif not worker.ready:
@@ -127,6 +141,8 @@ class WorkerPool:
                 batch = more
             else:
                 return False
+            if self._timeouts >= MAX_TIMEOUTS:
+                batch = [replace(job, unparsed=True) for job in batch]
             self._idlest().give(batch)
 
     def _idlest(self) -> WorkerProcess:

@@ -13,7 +13,7 @@ from typing import IO
 
 from findspot.core.platforms import NO_WINDOW
 from findspot.core.programs import python_command, python_environment
-from findspot.indexing.messages import READY, Job, Outcome, Setup
+from findspot.indexing.messages import READY, TIME_IS_UP, Job, Outcome, Setup
 
 Answers = queue.SimpleQueue[tuple["WorkerProcess", Outcome | None]]
 """Each outcome with the worker it came from; None when the worker will say no more."""
@@ -72,6 +72,10 @@ class WorkerProcess:
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(_DYING_S)
         return not self._killed and self._process.returncode == -_SIGKILL
+
+    def ran_out_of_time(self) -> bool:
+        """Of a worker that is dead: whether it ended because one file took too much processor time."""
+        return self._process.returncode == -TIME_IS_UP
 
     def close(self) -> None:
         """End the process; it holds nothing that would have to be put in order first."""

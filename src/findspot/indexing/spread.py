@@ -11,7 +11,7 @@ import faulthandler
 import os
 import sys
 from collections import deque
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import replace
 from functools import lru_cache
@@ -23,7 +23,7 @@ from findspot.core.log import get_logger
 from findspot.core.model import Skip, SkipReason
 from findspot.core.progress import CancelToken
 from findspot.discover.reading import read_file
-from findspot.indexing.messages import Job, Outcome, Rejected, Setup, Unchanged
+from findspot.indexing.messages import Job, Outcome, Rejected, Setup, Unchanged, nothing
 from findspot.indexing.pool import FILE_TIMEOUT_S, batches_of
 
 if TYPE_CHECKING:
@@ -81,8 +81,10 @@ class RayPool:
         self._root, self._most_bytes = setup.root, setup.max_file_bytes
         self._cut = ray.remote(num_cpus=1, max_retries=_RETRIES)(cut_files)
 
-    def run(self, jobs: Iterable[Job], cancel: CancelToken) -> Iterator[Outcome]:
-        """The outcome of every job, in the order they finish."""
+    def run(
+        self, jobs: Iterable[Job], cancel: CancelToken, idle: Callable[[], None] = nothing
+    ) -> Iterator[Outcome]:
+        """Yield the outcome of every job, in the order they finish; call `idle` while none comes."""
         batches = batches_of(jobs)
         alone: deque[Sent] = deque()
         running: dict[Any, list[Sent]] = {}
@@ -102,6 +104,8 @@ class RayPool:
                 if not running:
                     return
                 ended, _ = self._ray.wait(list(running), timeout=_TICK_S)
+                if not ended:
+                    idle()
                 for task in ended:
                     yield from self._outcomes(task, running.pop(task), alone)
         finally:

@@ -13,7 +13,7 @@ import sys
 from dataclasses import replace
 from typing import BinaryIO
 
-from findspot.chunk.dispatch import chunk_file
+from findspot.chunk.dispatch import UNPARSED, chunk_file
 from findspot.core.facts import Facts, names_of, pack
 from findspot.core.files import content_hash
 from findspot.core.memory import memory_given_back
@@ -31,6 +31,10 @@ from findspot.text.document import keyword_text
 _NICE = 5
 """Whatever the user does at the machine meanwhile goes first."""
 
+_FILE_CPU_S = 10.0
+_FILE_CPU_S_PER_MB = 10.0
+"""Ten times what a slow machine needs. Unlike time on a clock, it does not depend on other programs."""
+
 _FEW = 4
 """Chunks embedded at a time where memory ran out before: a few kilobytes of text."""
 
@@ -47,7 +51,7 @@ def process(job: Job, setup: Setup, embedder: Embedder, content: bytes | None = 
     text = readable_text(file.path, data, setup.secret_scan)
     if isinstance(text, Skip):
         return Rejected(text, file)
-    chunked = chunk_file(file, text, setup.strategy)
+    chunked = chunk_file(file, text, UNPARSED if job.unparsed else setup.strategy)
     if not chunked.chunks:
         return Rejected(Skip(file.path, SkipReason.EMPTY), file)
     records = _records(chunked.chunks, job, embedder)
@@ -111,8 +115,19 @@ def serve(source: BinaryIO, sink: BinaryIO) -> None:
             return
         with memory_given_back():  # or each worker would keep what its largest files took
             for job in jobs:
+                _limit_time(_FILE_CPU_S + _FILE_CPU_S_PER_MB * job.file.size / 1e6)
                 pickle.dump(outcome(job, setup, embedder), sink, pickle.HIGHEST_PROTOCOL)
                 sink.flush()
+            _limit_time(0)
+
+
+def _limit_time(seconds: float) -> None:
+    """End this process after so much processor time; 0 lifts the limit.
+
+    The signal has no handler: Python would call it only after a parser or a query that does not end.
+    """
+    if hasattr(signal, "setitimer"):
+        signal.setitimer(signal.ITIMER_PROF, seconds)
 
 
 def embedder_of(setup: Setup) -> Embedder:

@@ -5,11 +5,17 @@ from __future__ import annotations
 import pytest
 
 from findspot.chunk.capsule import strip_markers
-from findspot.chunk.dispatch import chunk_file
-from findspot.chunk.grammars import READ_BYTES, ParseTimeoutError, grammar_for
+from findspot.chunk.dispatch import UNPARSED, chunk_file
+from findspot.chunk.grammars import (
+    READ_BYTES,
+    ParseTimeoutError,
+    TreeTooCostlyError,
+    grammar_for,
+    query_steps,
+)
 from findspot.chunk.lines import SourceLines
 from findspot.chunk.tags import frontmatter_tags, is_test_path
-from findspot.core.model import Chunk, ChunkType, Corpus, SourceFile
+from findspot.core.model import Chunk, ChunkType, Corpus, SkipReason, SourceFile
 
 
 def chunks(text: str, language: str = "python", path: str = "src/a.py") -> list[Chunk]:
@@ -185,6 +191,36 @@ def test_a_parser_that_stalls_is_stopped() -> None:
     assert len(text) > READ_BYTES
     with pytest.raises(ParseTimeoutError):
         grammar.parse(text.encode())
+
+
+@pytest.mark.parametrize("language", ["python", "javascript", "c", "go", "rust"])
+@pytest.mark.parametrize("token", ["(\n", "{\n", "[\n"])
+def test_a_tree_that_queries_would_take_minutes_for_is_refused(language: str, token: str) -> None:
+    grammar = grammar_for(language)
+    assert grammar is not None
+    with pytest.raises((TreeTooCostlyError, ParseTimeoutError)):
+        grammar.parse((token * 75_000).encode())
+    assert {chunk.kind for chunk in chunks(token * 75_000, language)} == {"block"}
+
+
+def test_steps_of_a_query_are_counted() -> None:
+    grammar = grammar_for("python")
+    assert grammar is not None
+    steps = [query_steps(grammar.parser.parse(b"(" * count).root_node) for count in (100, 1_000, 2_000)]
+    assert steps == [0, 500_500, 2_001_000]
+    ordinary = "\n".join(function(f"f{n}", 600) for n in range(60))
+    assert query_steps(grammar.parser.parse(ordinary.encode()).root_node) < len(ordinary)
+
+
+def test_without_a_parser_code_is_plain_and_says_so() -> None:
+    text = function("total", 600)
+    file = SourceFile("a.py", Corpus.CODE, "python", len(text), 0)
+    found = chunk_file(file, text, UNPARSED)
+    assert {chunk.symbols for chunk in found.chunks} == {()}
+    assert found.skip is not None
+    assert found.skip.reason is SkipReason.WORKER_TIMEOUT
+    prose = SourceFile("a.md", Corpus.DOCS, "markdown", len(text), 0)
+    assert chunk_file(prose, text, UNPARSED) == chunk_file(prose, text)
 
 
 def test_a_file_of_one_long_line_is_not_parsed() -> None:

@@ -201,6 +201,46 @@ def test_a_hang_with_the_pipe_full_is_noticed(root: Path, on_open: Callable[[str
     assert sorted(outcomes) == names
 
 
+def test_a_file_that_takes_too_much_time_is_cut_without_a_parser(
+    root: Path, on_open: Callable[[str], None], tmp_path: Path
+) -> None:
+    """security 13: after a few such files, the rest of the project is not parsed either."""
+    on_open(
+        f"path = {str(tmp_path)!r} + '/seen-' + name\n"
+        "        if name.startswith('bad') and not os.path.exists(path):\n"
+        "            os.close(os.open(path, os.O_CREAT)); os.kill(os.getpid(), signal.SIGPROF)"
+    )
+    names = ["bad0.py", "good0.py", "bad1.py", "bad2.py", *(f"good{n}.py" for n in range(1, 40))]
+    outcomes = run(root, jobs(root, *names))
+    assert set(outcomes) == set(names)
+    assert all(isinstance(outcome, Indexed) for outcome in outcomes.values())
+    unparsed = {path for path, item in outcomes.items() if isinstance(item, Indexed) and item.skip}
+    assert unparsed >= {"bad0.py", "bad1.py", "bad2.py", "good39.py"}
+    assert "good0.py" not in unparsed
+
+
+def test_a_worker_ends_by_itself_when_its_time_is_up(root: Path, on_open: Callable[[str], None]) -> None:
+    on_open(
+        "if name == 'b.py':\n"
+        "            signal.setitimer(signal.ITIMER_PROF, 0.05)\n"
+        "            while True: pass"
+    )
+    outcomes = run(root, jobs(root, "a.py", "b.py", "c.py"))
+    assert reasons(outcomes) == {"b.py": SkipReason.WORKER_TIMEOUT}
+
+
+def test_one_is_told_while_a_file_holds_up_the_others(root: Path, on_open: Callable[[str], None]) -> None:
+    on_open("if name == 'b.py': os.kill(os.getpid(), signal.SIGSTOP)")
+    pool = WorkerPool(setup(root), 1, file_timeout_s=1.0)
+    told: list[int] = []
+    outcomes = pool.run(iter(jobs(root, "a.py", "b.py")), CancelToken(), lambda: told.append(1))
+    assert path_of(next(outcomes)) == "a.py"
+    before = len(told)
+    assert path_of(next(outcomes)) == "b.py"
+    assert len(told) > before
+    pool.close()
+
+
 def test_cancelling_ends_a_run_at_once(root: Path, on_open: Callable[[str], None]) -> None:
     on_open("if name == 'f20.py': signal.pause()")
     cancel = CancelToken()
