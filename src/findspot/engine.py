@@ -102,7 +102,9 @@ class Engine:
         root = around[0] if around else find_root(folder) or folder
         with self._guard:
             if root not in self._catalogues:
-                self._catalogues[root] = Catalogue(root, self.settings.home, self.embedder)
+                self._catalogues[root] = Catalogue(
+                    root, self.settings.home, self.embedder, lambda: self.settings.embed.provider
+                )
             return self._catalogues[root]
 
     def folder(self, path: str | Path) -> Path:

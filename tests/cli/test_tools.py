@@ -97,7 +97,7 @@ def test_the_options_of_indexing(indexed: Run, root: Path, tmp_path: Path) -> No
         (("tools.json", "--dtype", "q3"), 2, "'dtype' must be one of fp32, fp16, q8, not 'q3'."),
         (("tools.json", "--provider", "local:none"), 2, "There is no embedding provider 'local:none'."),
         (("gone.json",), 1, "File does not exist: "),
-        (("broken.json",), 2, "broken.json is not valid JSON: "),
+        (("broken.json",), 2, "broken.json is not valid JSON at line 1."),
     ],
 )
 def test_what_indexing_refuses(run: Run, root: Path, arguments: Any, code: int, message: str) -> None:
@@ -130,7 +130,7 @@ def test_a_bad_server_is_told_of_and_the_rest_is_indexed(run: Run, root: Path) -
     program = [str(EXAMPLE_SERVER), "notes"]
     config = {"good": {"command": sys.executable, "args": program}, "bad": {"command": "no-such-program"}}
     (root / "mcp.json").write_text(json.dumps({"mcpServers": config}))
-    done = run("tools", "index", "mcp.json", "--timeout", "30")
+    done = run("tools", "index", "mcp.json", "--timeout", "30", "--yes")
     assert done.code == 0
     assert "failed       0  bad" in done.out
     assert "warning: bad: " in done.err

@@ -16,7 +16,7 @@ from mcp.shared.exceptions import MCPError
 from e2e.conftest import Connect
 from e2e.harness import PATIENCE_S, Connection, text_of
 from findspot.catalogue.build import BuildOptions
-from findspot.catalogue.catalogue import Catalogue
+from findspot.catalogue.catalogue import Catalogue, agree_to_all
 from findspot.embed.registry import open_embedder
 
 EXAMPLE_SERVER = Path(__file__).parents[1] / "unit" / "catalogue" / "example_server.py"
@@ -41,7 +41,9 @@ def make(
     user: Path,
     tools: Any = TOOLS,
     name: str = "tools.json",
+    *,
     provider: str | None = "local:static",
+    follow: bool = False,
 ) -> Path:
     """An indexed project; returns its root."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -51,7 +53,14 @@ def make(
     os.environ["HOME"] = str(user)
     try:
         catalogue = Catalogue(folder, user / "findspot", open_embedder)
-        catalogue.index([folder / name], BuildOptions(), provider=provider)
+        catalogue.index(
+            [folder / name],
+            BuildOptions(),
+            provider=provider,
+            agree=agree_to_all,
+            follow=follow,
+            replace_sources=True,
+        )
     finally:
         os.environ["HOME"] = before or ""
     return folder
@@ -273,7 +282,7 @@ def test_changes_of_a_server_are_followed_while_serving(connect: Connect, tmp_pa
     fifo = tmp_path / "more-tools"
     os.mkfifo(fifo)
     program = {"command": sys.executable, "args": [str(EXAMPLE_SERVER), "changing", str(fifo)]}
-    root = make(tmp_path / "project", tmp_path, {"mcpServers": {"c": program}}, "mcp.json")
+    root = make(tmp_path / "project", tmp_path, {"mcpServers": {"c": program}}, "mcp.json", follow=True)
     settings = {"FINDSPOT_TOOLSETS": "catalogue", "HOME": str(tmp_path)}
     with connect(root, home=tmp_path / "findspot", env=settings) as connection:
         assert found(connection, "note") == ["c__read_note"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ import numpy as np
 
 from findspot.catalogue.indexfile import DECIMALS, DEFAULT_DTYPE, IndexFile, ServerState, now
 from findspot.catalogue.model import IndexedTool, ToolDefinition
-from findspot.catalogue.sources import Sources, matches
+from findspot.catalogue.sources import START_TIMEOUT_S, ServerSpec, Sources, matches
 from findspot.catalogue.vectors import embed_tools, fingerprint
 from findspot.catalogue.words import fields, searchable_text, token_counts
 from findspot.core.errors import InvalidArgumentError
@@ -20,8 +21,8 @@ from findspot.embed.protocol import Embedder
 if TYPE_CHECKING:
     from findspot.catalogue.connect import Answered
 
-DEFAULT_TIMEOUT_S = 30.0
-"""For a server to start and list its tools; some download themselves first."""
+MAX_AGE = timedelta(days=1)
+"""After which a server is asked again that may change without a file of this machine telling."""
 
 MAX_DESCRIPTION_CHARS = 20_000
 """A longer description is cut: it is sent to assistants, whose context it would fill."""
@@ -36,6 +37,8 @@ class Outcome(StrEnum):
     UNCHANGED = "unchanged"
     FAILED = "failed"
     REMOVED = "removed"
+    NOT_AGREED = "not agreed"
+    """It is new or changed, and was not started."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +58,20 @@ class BuildOptions:
     exclude: tuple[str, ...] = ()
     force: bool = False
     dtype: str | None = None
-    timeout_s: float = DEFAULT_TIMEOUT_S
+    timeout_s: float = START_TIMEOUT_S
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """What is known of the last run beside the index file."""
+
+    agreed: Callable[[ServerSpec], bool]
+    """Whether a server may be started."""
+    changed: Callable[[ServerSpec], bool] = lambda _spec: False
+    """Whether a server is given other values than when it was last asked."""
+    exclude: tuple[str, ...] = ()
+    unread: frozenset[str] = frozenset()
+    """Servers of files that cannot be read now: their tools stay."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +82,12 @@ class Built:
     servers: tuple[ServerReport, ...]
     embedded: int
     notes: tuple[str, ...]
+    written: bool = True
+    """False where nothing that was asked for could be indexed: the file is as it was."""
+
+    def named(self, *outcomes: Outcome) -> list[str]:
+        """Return the servers with one of these outcomes."""
+        return [server.name for server in self.servers if server.outcome in outcomes]
 
 
 def build(
@@ -73,18 +95,18 @@ def build(
     previous: IndexFile | None,
     embedder: Embedder | None,
     options: BuildOptions,
+    *,
+    earlier: Earlier,
     said: Said = lambda _line: None,
 ) -> Built:
-    """A whole index from these sources; without an embedder it holds no vectors."""
+    """Make a whole index from these sources; without an embedder it holds no vectors."""
     dtype = _checked_dtype(options.dtype)
     old = previous or IndexFile()
     wanted = sources.without(options.exclude)
-    tools, states, reports = _gather(wanted, old, options, said)
-    gone = sorted({tool.server_name for tool in old.tools} - states.keys() - {r.name for r in reports})
-    reports += [ServerReport(name, Outcome.REMOVED, 0) for name in gone]
+    gathered = _gather(wanted, old, options, earlier, said)
     notes = [*sources.notes]
-    kept = [_cut(tool, notes) for tool in tools if not matches(tool.name, options.exclude)]
-    indexed, embedded = index_tools(kept, old, embedder, dtype, force=options.force)
+    tools = [_cut(tool, notes) for tool in gathered.tools]
+    indexed, embedded = index_tools(tools, old, embedder, dtype, force=options.force)
     index = IndexFile(
         tools=tuple(indexed),
         provider=embedder.id if embedder else None,
@@ -93,9 +115,9 @@ def build(
         dtype=dtype,
         created_at=old.created_at or now(),
         updated_at=now(),
-        servers=states,
+        servers=gathered.states,
     )
-    return Built(index, tuple(reports), embedded, tuple(notes))
+    return Built(index, tuple(gathered.reports), embedded, tuple(notes))
 
 
 def _checked_dtype(dtype: str | None) -> str:
@@ -104,46 +126,95 @@ def _checked_dtype(dtype: str | None) -> str:
     return dtype or DEFAULT_DTYPE
 
 
+class _Gathered:
+    """The tools of every server, with the state and the report of each."""
+
+    def __init__(self, old: IndexFile, exclude: Sequence[str]) -> None:
+        self.tools: list[ToolDefinition] = []
+        self.states: dict[str, ServerState] = {}
+        self.reports: list[ServerReport] = []
+        self._old, self._exclude = old, exclude
+        self.before: dict[str, list[ToolDefinition]] = {}
+        for tool in old.tools:
+            self.before.setdefault(tool.server_name, []).append(tool.tool)
+
+    def take(self, name: str, mark: str, tools: Sequence[ToolDefinition], outcome: Outcome) -> None:
+        """Take the tools that a server listed now."""
+        shown = [tool for tool in tools if not matches(tool.name, self._exclude)]
+        self.states[name] = ServerState(mark, len(tools), now())
+        self._add(name, shown, outcome)
+
+    def keep(self, name: str, outcome: Outcome, error: str | None = None) -> None:
+        """Keep the tools that the index has of a server."""
+        shown = [tool for tool in self.before.get(name, []) if not matches(tool.name, self._exclude)]
+        if name in self._old.servers:
+            state = self._old.servers[name]
+            # Without a fingerprint a server is asked again.
+            self.states[name] = state if error is None else replace(state, fingerprint="")
+        self._add(name, shown, outcome, error)
+
+    def _add(
+        self, name: str, tools: Sequence[ToolDefinition], outcome: Outcome, error: str | None = None
+    ) -> None:
+        self.tools.extend(tools)
+        self.reports.append(ServerReport(name, outcome, len(tools), error))
+
+
 def _gather(
-    sources: Sources, old: IndexFile, options: BuildOptions, said: Said
-) -> tuple[list[ToolDefinition], dict[str, ServerState], list[ServerReport]]:
-    """The tools of every server: of an unchanged one as they were, of a failed one too."""
-    before: dict[str, list[ToolDefinition]] = {}
-    for tool in old.tools:
-        before.setdefault(tool.server_name, []).append(tool.tool)
-    changed = [s for s in sources.servers if options.force or _is_new(s.name, s.fingerprint, old)]
-    asked: Mapping[str, Answered] = {}
-    if changed:
-        from findspot.catalogue.connect import ask_servers
-
-        said(f"asking {len(changed)} of {len(sources.servers)} servers")
-        asked = ask_servers(changed, options.timeout_s, lambda name, answer: said(_line(name, answer)))
-    tools: list[ToolDefinition] = []
-    states: dict[str, ServerState] = {}
-    reports: list[ServerReport] = []
-
-    def keep(name: str, mark: str, found: Sequence[ToolDefinition], since: str) -> None:
-        tools.extend(found)
-        states[name] = ServerState(mark, len(found), since)
-
+    sources: Sources, old: IndexFile, options: BuildOptions, earlier: Earlier, said: Said
+) -> _Gathered:
+    """Ask the servers that must be asked; of the others, and of those that fail, keep what is known."""
+    gathered = _Gathered(old, options.exclude)
+    agreed = [spec for spec in sources.servers if earlier.agreed(spec)]
+    asked = _ask([spec for spec in agreed if _must_ask(spec, gathered, old, options, earlier)], options, said)
     for listed in sources.lists:
-        outcome = (
-            Outcome.INDEXED if _is_new(listed.server_name, listed.fingerprint, old) else Outcome.UNCHANGED
-        )
-        keep(listed.server_name, listed.fingerprint, listed.tools, now())
-        reports.append(ServerReport(listed.server_name, outcome, len(listed.tools)))
+        known = _is_new(listed.server_name, listed.fingerprint, old)
+        outcome = Outcome.INDEXED if known else Outcome.UNCHANGED
+        gathered.take(listed.server_name, listed.fingerprint, listed.tools, outcome)
     for spec in sources.servers:
-        answer, earlier = asked.get(spec.name), before.get(spec.name, [])
-        if answer is None:
-            keep(spec.name, spec.fingerprint, earlier, old.servers[spec.name].updated_at)
-            reports.append(ServerReport(spec.name, Outcome.UNCHANGED, len(earlier)))
+        answer = asked.get(spec.name)
+        if spec not in agreed:
+            gathered.keep(spec.name, Outcome.NOT_AGREED)
+        elif answer is None:
+            gathered.keep(spec.name, Outcome.UNCHANGED)
         elif answer.error is not None:
-            keep(spec.name, "", earlier, now())  # without a fingerprint, so that it is asked again
-            reports.append(ServerReport(spec.name, Outcome.FAILED, len(earlier), answer.error))
+            gathered.keep(spec.name, Outcome.FAILED, answer.error)
         else:
-            keep(spec.name, spec.fingerprint, answer.tools, now())
-            reports.append(ServerReport(spec.name, Outcome.INDEXED, len(answer.tools)))
-    return tools, states, reports
+            gathered.take(spec.name, spec.fingerprint, answer.tools, Outcome.INDEXED)
+    for name in sorted(earlier.unread & gathered.before.keys() - sources.names):
+        gathered.keep(name, Outcome.UNCHANGED)
+    gone = gathered.before.keys() - {report.name for report in gathered.reports}
+    gathered.reports += [ServerReport(name, Outcome.REMOVED, 0) for name in sorted(gone)]
+    return gathered
+
+
+def _ask(specs: Sequence[ServerSpec], options: BuildOptions, said: Said) -> Mapping[str, Answered]:
+    if not specs:
+        return {}
+    from findspot.catalogue.connect import ask_servers
+
+    said(f"asking {len(specs)} servers")
+    return ask_servers(specs, options.timeout_s, lambda name, answer: said(_line(name, answer)))
+
+
+def _must_ask(
+    spec: ServerSpec, gathered: _Gathered, old: IndexFile, options: BuildOptions, earlier: Earlier
+) -> bool:
+    """Whether the tools that the index has of a server may be others by now."""
+    if options.force or _is_new(spec.name, spec.fingerprint, old) or earlier.changed(spec):
+        return True
+    state = old.servers[spec.name]
+    left_out = state.tools > len(gathered.before.get(spec.name, []))
+    if left_out and set(earlier.exclude) - set(options.exclude):
+        return True
+    return spec.changes_unseen and _is_older(state.updated_at, MAX_AGE)
+
+
+def _is_older(moment: str, age: timedelta) -> bool:
+    try:
+        return datetime.now(UTC) - datetime.fromisoformat(moment) > age
+    except (ValueError, TypeError):
+        return True
 
 
 def _is_new(name: str, mark: str, old: IndexFile) -> bool:

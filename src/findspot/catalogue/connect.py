@@ -6,21 +6,26 @@ With `serve/mcp` the only user of the MCP SDK, which is imported when a server i
 from __future__ import annotations
 
 import contextlib
+import logging
+import math
 import os
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import anyio
 
 from findspot.catalogue.indexfile import read_definition
 from findspot.catalogue.model import ToolDefinition
-from findspot.catalogue.sources import MissingVariableError, ServerSpec, named_tool
+from findspot.catalogue.sources import START_TIMEOUT_S, MissingVariableError, ServerSpec, named_tool
 from findspot.core.log import get_logger
+from findspot.core.programs import resolved
 
 if TYPE_CHECKING:
     from mcp import Client
+    from mcp.client.stdio import StdioServerParameters
 
 _log = get_logger("catalogue")
 
@@ -103,11 +108,18 @@ async def _follow(
                 told.send_nowait(None)
 
     try:
-        with open(os.devnull, "w", encoding="utf-8") as nowhere:  # noqa: PTH123
+        with (
+            open(os.devnull, "w", encoding="utf-8") as nowhere,  # noqa: PTH123
+            anyio.fail_after(START_TIMEOUT_S) as limit,
+        ):
             async with _connected(spec, nowhere, on_message) as client:
-                await changed(spec.name, await _all_tools(client, spec.name))
+                tools = await _all_tools(client, spec.name)
+                limit.deadline = math.inf  # only one that never answers is ended
+                await changed(spec.name, tools)
                 async for _ in listening:
                     await changed(spec.name, await _all_tools(client, spec.name))
+    except TimeoutError:
+        _log.warning("the server %s did not answer within %g s and was ended", spec.name, START_TIMEOUT_S)
     except Exception as error:  # noqa: BLE001 - one that leaves is no longer heard, the others are
         _log.warning("the server %s is no longer followed: %s", spec.name, _first(error))
 
@@ -115,29 +127,36 @@ async def _follow(
 @contextlib.asynccontextmanager
 async def _connected(spec: ServerSpec, errors: Any, on_message: Any = None) -> AsyncIterator[Client]:
     from mcp import Client
-    from mcp.client.stdio import StdioServerParameters, stdio_client
+    from mcp.client.stdio import stdio_client
     from mcp.client.streamable_http import streamable_http_client
     from mcp.shared._httpx_utils import create_mcp_http_client
 
+    # The SDK logs a traceback for each line of a server's output that is no message, such as a greeting.
+    logging.getLogger("mcp.client").setLevel(logging.CRITICAL)
     spec = spec.expanded()
     async with contextlib.AsyncExitStack() as stack:
         if spec.url is not None:
             web = await stack.enter_async_context(create_mcp_http_client(headers=dict(spec.headers)))
             transport: Any = streamable_http_client(spec.url, http_client=web)
         else:
-            program = StdioServerParameters(
-                command=spec.command or "",
-                args=list(spec.args),
-                env=_environment(spec.env),
-                cwd=spec.folder / spec.cwd if spec.cwd else None,
-            )
-            transport = stdio_client(program, errlog=errors)
+            transport = stdio_client(_program(spec), errlog=errors)
         yield await stack.enter_async_context(Client(transport, mode="legacy", message_handler=on_message))
 
 
-def _environment(own: Mapping[str, str]) -> dict[str, str]:
-    """What clients give to a server: the environment they run in, and the entry's own variables."""
-    return {**os.environ, **own, NESTED_VARIABLE: "1"}
+def _program(spec: ServerSpec) -> StdioServerParameters:
+    """Return how a server is started: by an absolute path, in its own folder, with a small environment.
+
+    The environment is the SDK's short list (home, PATH, user and the like) with the entry's own variables:
+    keys and tokens of this process are not for every server.
+    """
+    from mcp.client.stdio import StdioServerParameters, get_default_environment
+
+    own = {**spec.env, NESTED_VARIABLE: "1"}
+    command = spec.command or ""
+    if Path(command).name != command:
+        command = str(spec.working_folder / Path(command).expanduser())
+    program, *arguments = resolved([command, *spec.args], (get_default_environment() | own).get("PATH", ""))
+    return StdioServerParameters(command=program, args=arguments, env=own, cwd=spec.working_folder)
 
 
 async def _all_tools(client: Client, server: str) -> tuple[ToolDefinition, ...]:

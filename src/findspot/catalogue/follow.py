@@ -10,6 +10,7 @@ from pathlib import Path
 import anyio
 
 from findspot.catalogue.connect import NESTED_VARIABLE, follow_servers
+from findspot.catalogue.consent import Agreements
 from findspot.catalogue.memory import recall
 from findspot.catalogue.model import ToolDefinition
 from findspot.catalogue.sources import ServerSpec, read_sources
@@ -24,10 +25,10 @@ Changed = Callable[[Path, str, Sequence[ToolDefinition]], None]
 
 
 class Follower:
-    """A thread with a connection to every server that this user indexed on this machine."""
+    """A thread with a connection to every server that this user agreed to start and to follow."""
 
     def __init__(self, home: Path, paths: Sequence[Path], changed: Changed) -> None:
-        self._specs = _followed(home, paths)
+        self._specs = agreed_to_follow(home, paths)
         self._changed = changed
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="follow-servers", daemon=True)
@@ -67,21 +68,27 @@ class Follower:
             _log.warning("the new tools of %s could not be indexed: %s", server, error)
 
 
-def _followed(
+def agreed_to_follow(
     home: Path, paths: Sequence[Path], environ: Mapping[str, str] = os.environ
 ) -> dict[Path, list[ServerSpec]]:
-    """The servers of each index file that are to be listened to; none for a Findspot that one started."""
+    """Return the servers of each index file to listen to: those agreed to that answered when last asked.
+
+    There are none for a Findspot that another one started.
+    """
     if NESTED_VARIABLE in environ:
         return {}
+    agreements = Agreements(home)
     followed = {}
     for path in paths:
         about = recall(home, path)
-        if about.follow and path.exists():
-            try:
-                specs = read_sources(about.sources).without(about.exclude).servers
-            except FindspotError as error:
-                _log.warning("the servers of %s are not followed: %s", path, error)
-                continue
-            if specs:
-                followed[path] = list(specs)
+        if not about.follow or not path.exists():
+            continue
+        try:
+            specs = read_sources(list(about.files)).without(about.exclude).servers
+        except FindspotError as error:
+            _log.warning("the servers of %s are not followed: %s", path, error)
+            continue
+        specs = tuple(spec for spec in specs if spec.name in about.digests and agreements.holds(spec))
+        if specs:
+            followed[path] = list(specs)
     return followed

@@ -15,7 +15,17 @@ from typing import Any
 
 from findspot.catalogue.model import CatalogueCorruptError, IndexedTool, ToolDefinition
 from findspot.catalogue.words import fields, searchable_text, token_counts
-from findspot.core.files import make_private_dir, translated_os_errors, write_atomic
+from findspot.core.files import (
+    make_private_dir,
+    parse_json,
+    read_below,
+    read_named,
+    reason,
+    translated_os_errors,
+    write_atomic,
+    write_below,
+)
+from findspot.core.folder import LinkError, NotRegularError, TooLargeError
 
 FORMAT_VERSION = "1.0.0"
 INDEX_PATH = Path(".please", "mcp", "index.json")
@@ -62,11 +72,23 @@ def now() -> str:
 
 
 def write_index(path: Path, index: IndexFile) -> bytes:
-    """Replace the file; returns what was written."""
+    """Replace the file; return what was written."""
     data = "".join(_lines(index)).encode("utf-8", "replace")
-    make_private_dir(path.parent)
-    write_atomic(path, data)
+    if _is_users(path):
+        make_private_dir(path.parent)
+        write_atomic(path, data)
+    else:  # a repository may hold a link in the place of `.please`
+        write_below(_base(path), INDEX_PATH, data)
     return data
+
+
+def _base(path: Path) -> Path:
+    """Return the folder that an index file belongs to."""
+    return path.parents[len(INDEX_PATH.parts) - 1]
+
+
+def _is_users(path: Path) -> bool:
+    return _base(path) == Path.home()
 
 
 def _lines(index: IndexFile) -> Iterator[str]:
@@ -120,23 +142,25 @@ def definition_object(tool: ToolDefinition) -> dict[str, Any]:
 
 
 def read_bytes(path: Path) -> bytes | None:
-    """The file's content, or None where there is none."""
+    """Return the file's content, or None where there is none; in a project no link is followed."""
     with translated_os_errors(path):
         try:
-            with path.open("rb") as source:
-                data = source.read(MAX_INDEX_BYTES + 1)
+            if _is_users(path):
+                return read_named(path, MAX_INDEX_BYTES)
+            return read_below(_base(path), INDEX_PATH, MAX_INDEX_BYTES)
         except (FileNotFoundError, NotADirectoryError):
             return None
-    if len(data) > MAX_INDEX_BYTES:
-        raise CatalogueCorruptError(str(path), f"it is larger than {MAX_INDEX_BYTES >> 20} MB")
-    return data
+        except TooLargeError:
+            raise CatalogueCorruptError(str(path), f"it is larger than {MAX_INDEX_BYTES >> 20} MB") from None
+        except (LinkError, NotRegularError) as error:
+            raise CatalogueCorruptError(str(path), reason(error)) from error
 
 
 def parse_index(path: Path, data: bytes) -> IndexFile:
-    """What a file says; `CatalogueCorruptError`, saying what is wrong with it, otherwise."""
+    """Return what a file says; `CatalogueCorruptError`, saying what is wrong with it, otherwise."""
     try:
-        return _parsed(json.loads(data))
-    except (ValueError, RecursionError) as error:
+        return _parsed(parse_json(data))
+    except ValueError as error:
         raise CatalogueCorruptError(str(path), str(error)) from error
 
 
@@ -145,7 +169,7 @@ def _parsed(value: Any) -> IndexFile:
         raise ValueError("it is not an object with a list of 'tools'")
     version = str(value.get("version", FORMAT_VERSION))
     if version.partition(".")[0] != FORMAT_VERSION.partition(".")[0]:
-        raise ValueError(f"its version {version} is not {FORMAT_VERSION}; a newer Findspot wrote it")
+        raise ValueError(f"its version {version[:20]} is not {FORMAT_VERSION}; a newer Findspot wrote it")
     dimensions = value.get("embeddingDimensions") or 0
     tools = tuple(_read_tool(place, tool, dimensions) for place, tool in enumerate(value["tools"]))
     return IndexFile(
@@ -165,10 +189,16 @@ def _read_servers(value: Any) -> dict[str, ServerState]:
     if not isinstance(value, dict):
         return {}
     return {
-        name: ServerState(str(about.get("fingerprint", "")), 0, str(about.get("updatedAt", "")))
+        name: ServerState(
+            str(about.get("fingerprint", "")), _count(about.get("tools")), str(about.get("updatedAt", ""))
+        )
         for name, about in value.items()
         if isinstance(about, dict)
     }
+
+
+def _count(value: Any) -> int:
+    return value if isinstance(value, int) else 0
 
 
 def _read_tool(place: int, value: Any, dimensions: int) -> IndexedTool:

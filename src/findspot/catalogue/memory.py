@@ -6,47 +6,65 @@ the programs that it names.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-from findspot.core.files import make_private_dir, write_json
+from findspot.core.files import make_private_dir, read_json, write_json
 
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """The files that were named, and whether their servers are listened to while serving."""
+    """How an index was last made."""
 
-    sources: tuple[Path, ...] = ()
+    files: Mapping[Path, tuple[str, ...]] = field(default_factory=dict)
+    """Each file that was named, with the servers that it named."""
     exclude: tuple[str, ...] = ()
     follow: bool = False
+    """Whether the servers are listened to while serving."""
+    provider: str | None = None
+    """The embedding provider that the user chose for it."""
+    digests: Mapping[str, str] = field(default_factory=dict)
+    """For each server a hash of what it was given when it was last asked."""
+
+
+def memory_file(home: Path) -> Path:
+    return home / "catalogues" / "sources.json"
 
 
 def recall(home: Path, index: Path) -> Remembered:
     try:
-        about = json.loads(_file(home).read_text("utf-8"))[str(index)]
-        sources = tuple(Path(path) for path in about["sources"])
-        return Remembered(sources, tuple(map(str, about["exclude"])), bool(about["follow"]))
-    except (OSError, ValueError, KeyError, TypeError):
+        about = _stored(home)[str(index)]
+        if "sources" in about:  # of version 0.1.0, which followed servers without being asked to
+            return Remembered({Path(path): () for path in about["sources"]}, tuple(about["exclude"]))
+        return Remembered(
+            files={Path(path): tuple(map(str, names)) for path, names in about["files"].items()},
+            exclude=tuple(map(str, about["exclude"])),
+            follow=about["following"] is True,
+            provider=about["provider"],
+            digests=dict(about["digests"]),
+        )
+    except (KeyError, TypeError, ValueError, AttributeError):
         return Remembered()
 
 
-def remember(home: Path, index: Path, sources: Sequence[Path], exclude: Sequence[str], follow: bool) -> None:
-    path = _file(home)
-    try:
-        known = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError):
-        known = {}
-    known = known if isinstance(known, dict) else {}
-    known[str(index)] = {
-        "sources": [str(source) for source in sources],
-        "exclude": list(exclude),
-        "follow": follow,
+def remember(home: Path, index: Path, remembered: Remembered) -> None:
+    path = memory_file(home)
+    about = {
+        "files": {str(source): list(names) for source, names in remembered.files.items()},
+        "exclude": list(remembered.exclude),
+        "following": remembered.follow,
+        "provider": remembered.provider,
+        "digests": dict(remembered.digests),
     }
     make_private_dir(path.parent)
-    write_json(path, known)
+    write_json(path, _stored(home) | {str(index): about})
 
 
-def _file(home: Path) -> Path:
-    return home / "catalogues" / "sources.json"
+def _stored(home: Path) -> dict[str, Any]:
+    try:
+        stored = read_json(memory_file(home))
+    except (OSError, ValueError):
+        return {}
+    return stored if isinstance(stored, dict) else {}

@@ -14,12 +14,18 @@ from typing import Any
 from findspot.catalogue.indexfile import read_definition
 from findspot.catalogue.model import SEPARATOR, ToolDefinition
 from findspot.core.errors import InvalidArgumentError, PathNotFoundError
-from findspot.core.files import content_hash
+from findspot.core.files import ContentError, content_hash, open_below, parse_json, read_named, reason
+from findspot.core.folder import NotRegularError, TooLargeError
 
 MAX_SOURCE_BYTES = 256 * 1024 * 1024
 
+START_TIMEOUT_S = 30.0
+"""For a server to start and list its tools; some download themselves first."""
+
 CLIENT_FILES = (".please/mcp.json", ".mcp.json", ".cursor/mcp.json", ".vscode/mcp.json")
 """Where clients keep the servers of a project."""
+
+_CLIENT_FOLDERS = frozenset(Path(name).parent.name for name in CLIENT_FILES) - {""}
 
 _VARIABLE = re.compile(r"\$\{(?:env:)?(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<default>[^}]*))?\}")
 
@@ -39,15 +45,39 @@ class ServerSpec:
     cwd: str | None = None
     url: str | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
-    folder: Path = Path()
-    """Of the configuration, from which relative paths are meant."""
+    source: Path = Path()
+    """The configuration that names it."""
+
+    @property
+    def base(self) -> Path:
+        """The folder that relative paths start from: the configuration's, or the one above a client's own."""
+        folder = self.source.parent
+        return folder.parent if folder.name in _CLIENT_FOLDERS else folder
+
+    @property
+    def working_folder(self) -> Path:
+        """Where the server is started."""
+        return self.base / self.cwd if self.cwd else self.base
 
     @property
     def fingerprint(self) -> str:
         """Changes with what is started or called; values of variables and headers are not part of it."""
-        programs = [_state_of(self.folder / part) for part in (self.command, *self.args) if part]
-        said = [self.command, self.args, sorted(self.env), self.cwd, self.url, sorted(self.headers), programs]
-        return content_hash(json.dumps(said).encode())[:32]
+        said = [self.command, self.args, sorted(self.env), self.cwd, self.url, sorted(self.headers)]
+        return content_hash(json.dumps([*said, self._programs()]).encode())[:32]
+
+    @property
+    def launch(self) -> str:
+        """Everything that decides what is started or called, values included: not to be stored as it is."""
+        env, headers = sorted(self.env.items()), sorted(self.headers.items())
+        return json.dumps([self.command, self.args, str(self.working_folder), env, self.url, headers])
+
+    @property
+    def changes_unseen(self) -> bool:
+        """Whether the server may change without a file of this machine telling: `npx`, an address."""
+        return not any(self._programs())
+
+    def _programs(self) -> list[list[int]]:
+        return [_state_of(self.base / part) for part in (self.command, *self.args) if part]
 
     def expanded(self, environ: Mapping[str, str] = os.environ) -> ServerSpec:
         """With the values of variables; `MissingVariableError` names one that is not set."""
@@ -63,7 +93,7 @@ class ServerSpec:
             cwd=self.cwd and value(self.cwd),
             url=self.url and value(self.url),
             headers={name: value(text) for name, text in self.headers.items()},
-            folder=self.folder,
+            source=self.source,
         )
 
 
@@ -83,6 +113,12 @@ class Sources:
     servers: tuple[ServerSpec, ...] = ()
     lists: tuple[ToolList, ...] = ()
     notes: tuple[str, ...] = ()
+    files: Mapping[Path, tuple[str, ...]] = field(default_factory=dict)
+    """Each file with the names of the servers that it names or whose tools it lists."""
+
+    @property
+    def names(self) -> set[str]:
+        return {spec.name for spec in self.servers} | {listed.server_name for listed in self.lists}
 
     def without(self, patterns: Sequence[str]) -> Sources:
         """Less the servers that match a pattern; single tools are left out later."""
@@ -90,6 +126,17 @@ class Sources:
             tuple(spec for spec in self.servers if not matches(spec.name, patterns)),
             tuple(listed for listed in self.lists if not matches(listed.server_name, patterns)),
             self.notes,
+            self.files,
+        )
+
+    def and_then(self, later: Sources) -> Sources:
+        """With those of later files; a server that both name is taken from the first."""
+        known = self.names
+        return Sources(
+            (*self.servers, *(spec for spec in later.servers if spec.name not in known)),
+            (*self.lists, *(listed for listed in later.lists if listed.server_name not in known)),
+            (*self.notes, *later.notes),
+            {**later.files, **self.files},
         )
 
 
@@ -97,39 +144,36 @@ def matches(name: str, patterns: Iterable[str]) -> bool:
     return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
-def read_sources(paths: Sequence[Path]) -> Sources:
-    """The files together; a server that a later file names again is taken from the first."""
-    servers: dict[str, ServerSpec] = {}
-    lists: dict[str, ToolList] = {}
-    notes: list[str] = []
+def read_sources(paths: Sequence[Path], max_bytes: int = MAX_SOURCE_BYTES) -> Sources:
+    """Read the files together; a server that a later file names again is taken from the first."""
+    read = Sources()
     for path in paths:
-        value, fingerprint = _read(path)
-        named = _server_entries(value)
-        if named is not None:
-            for name, entry in named.items():
-                spec = _spec(path, name, entry, notes)
-                if spec is not None:
-                    servers.setdefault(name, spec)
-        else:
-            for listed in _tool_lists(path, value, fingerprint):
-                lists.setdefault(listed.server_name, listed)
-    return Sources(tuple(servers.values()), tuple(lists.values()), tuple(notes))
+        read = read.and_then(_read_source(path, max_bytes))
+    return read
 
 
-def _read(path: Path) -> tuple[Any, str]:
+def _read_source(path: Path, max_bytes: int) -> Sources:
+    value, fingerprint = _read(path, max_bytes)
+    notes: list[str] = []
+    entries = _server_entries(value)
+    if entries is None:
+        lists = {listed.server_name: listed for listed in _tool_lists(path, value, fingerprint)}
+        return Sources(lists=tuple(lists.values()), files={path: tuple(lists)})
+    specs = [_spec(path, name, entry, notes) for name, entry in entries.items()]
+    servers = tuple(spec for spec in specs if spec is not None)
+    return Sources(servers, notes=tuple(notes), files={path: tuple(spec.name for spec in servers)})
+
+
+def _read(path: Path, max_bytes: int) -> tuple[Any, str]:
     try:
-        with path.open("rb") as source:
-            data = source.read(MAX_SOURCE_BYTES + 1)
-    except IsADirectoryError:
-        raise InvalidArgumentError(f"{path} is a folder, not a JSON file.") from None
+        data = read_named(path, max_bytes)
+        return parse_json(data), content_hash(data)[:32]
+    except TooLargeError:
+        raise InvalidArgumentError(f"{path} is larger than {max_bytes >> 20} MB.") from None
+    except (ContentError, NotRegularError) as error:
+        raise InvalidArgumentError(f"{path} is {reason(error)}.") from error
     except OSError as error:
-        raise InvalidArgumentError(f"{path} cannot be read: {error.strerror}.") from error
-    if len(data) > MAX_SOURCE_BYTES:
-        raise InvalidArgumentError(f"{path} is larger than {MAX_SOURCE_BYTES >> 20} MB.")
-    try:
-        return json.loads(data), content_hash(data)[:32]
-    except (ValueError, RecursionError) as error:
-        raise InvalidArgumentError(f"{path} is not valid JSON: {error}.") from error
+        raise InvalidArgumentError(f"{path} cannot be read: {reason(error)}.") from error
 
 
 def _server_entries(value: Any) -> dict[str, Any] | None:
@@ -156,7 +200,7 @@ def _spec(path: Path, name: str, entry: Any, notes: list[str]) -> ServerSpec | N
         cwd=str(entry["cwd"]) if entry.get("cwd") else None,
         url=str(url) if url else None,
         headers={str(key): str(text) for key, text in (entry.get("headers") or {}).items()},
-        folder=path.parent,
+        source=path,
     )
 
 
@@ -197,10 +241,16 @@ def named_tool(tool: ToolDefinition, server: str) -> ToolDefinition:
 
 
 def client_files(root: Path | None) -> list[Path]:
-    """The configurations of clients that a project holds."""
-    if root is None:
-        return []
-    return [root / name for name in CLIENT_FILES if (root / name).is_file()]
+    """Return the configurations of clients that a project holds; one that is a link is left out."""
+    return [] if root is None else [root / name for name in CLIENT_FILES if _is_file_below(root, name)]
+
+
+def _is_file_below(root: Path, name: str) -> bool:
+    try:
+        with open_below(root, name):
+            return True
+    except OSError:
+        return False
 
 
 def existing(paths: Iterable[str]) -> list[Path]:

@@ -15,10 +15,12 @@ from findspot.core.errors import IndexNotFoundError, ModelMismatchError
 from findspot.core.settings import Settings
 from findspot.embed.protocol import Embedder, EmbedMode, model_name
 from findspot.embed.providers.http import HttpEmbedder
-from findspot.embed.registry import IN_THE_BOX, PROVIDERS, two_speeds
+from findspot.embed.registry import PROVIDERS, require_chosen, two_speeds
 from findspot.store.protocol import Store
 
 DEFAULT_ENDPOINT = "http://localhost:8121"
+
+_OTHER_MODEL = "Run `findspot chunks export` again, or configure the model that the files were made with."
 
 
 class ProjectChunks:
@@ -111,9 +113,7 @@ class ProjectChunks:
         provider = model.partition("@")[0]
         if provider not in PROVIDERS or "@" not in model:
             return HttpEmbedder(settings.cortex.endpoint or DEFAULT_ENDPOINT, dimensions)
-        # A file in a repository must not choose a provider that sends questions elsewhere.
-        if provider not in (IN_THE_BOX, settings.embed.provider):
-            raise _mismatch(model, settings.embed.provider)
+        require_chosen(model, settings.embed.provider, _OTHER_MODEL)
         embedder = self._embedder(provider)
         if model_name(embedder) != model:
             raise _mismatch(model, model_name(embedder))
@@ -122,7 +122,7 @@ class ProjectChunks:
 
 def _mismatch(model: str, ours: str) -> ModelMismatchError:
     error = ModelMismatchError(model, ours)
-    error.hint = "Run `findspot chunks export` again, or configure the model that the files were made with."
+    error.hint = _OTHER_MODEL
     return error
 
 

@@ -36,7 +36,7 @@ def resolved(command: Sequence[str], path: str | None = None) -> list[str]:
     """Return a command with the absolute path of its program; `FileNotFoundError` where there is none."""
     program = find_program(command[0], path) if command else None
     if program is None:
-        raise FileNotFoundError(f"no program '{command[0] if command else ''}' on the PATH")
+        raise FileNotFoundError(f"there is no program '{command[0] if command else ''}'")
     return [program, *command[1:]]
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from findspot.core.config import home_folder, hub_settings, secret
-from findspot.core.errors import InvalidArgumentError
+from findspot.core.errors import InvalidArgumentError, ModelMismatchError
 from findspot.core.log import get_logger
 from findspot.core.settings import EmbedSettings
 from findspot.embed.protocol import Embedder
@@ -101,6 +101,17 @@ def provider_named(name: str) -> Provider:
             hint=f"Choose one of: {', '.join(sorted(PROVIDERS))}.",
         )
     return PROVIDERS[name]
+
+
+def require_chosen(model: str, chosen: str, hint: str) -> None:
+    """Refuse a model whose provider a file names and the user has not chosen.
+
+    A catalogue or a chunk file may be anybody's: it must not decide where questions are sent.
+    """
+    if model.partition("@")[0] not in (IN_THE_BOX, chosen):
+        error = ModelMismatchError(model, chosen)
+        error.hint = hint
+        raise error
 
 
 def two_speeds(settings: EmbedSettings) -> tuple[EmbedSettings, EmbedSettings | None]:

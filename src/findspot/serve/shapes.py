@@ -119,17 +119,18 @@ def found_tools_object(found: ToolResults) -> dict[str, Any]:
     return answer | ({"warning": found.warning} if found.warning else {})
 
 
-def tool_object(tool: ToolDefinition) -> dict[str, Any]:
+def tool_object(tool: ToolDefinition, warning: str | None = None) -> dict[str, Any]:
     """`get_tool`."""
     from findspot.catalogue.indexfile import definition_object
 
-    return {"tool": definition_object(tool), "serverName": tool.server_name}
+    answer: dict[str, Any] = {"tool": definition_object(tool), "serverName": tool.server_name}
+    return answer | ({"warning": warning} if warning else {})
 
 
 def catalogue_object(path: str, built: Built) -> dict[str, Any]:
     """What indexing a catalogue did."""
     return {
-        "status": "success",
+        "status": "success" if built.written else "failed",
         "path": path,
         "totalTools": len(built.index.tools),
         "hasEmbeddings": built.index.has_embeddings,

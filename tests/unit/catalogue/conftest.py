@@ -13,11 +13,12 @@ from typing import Any
 import pytest
 
 from findspot.catalogue.build import BuildOptions, Built
-from findspot.catalogue.catalogue import Catalogue
+from findspot.catalogue.catalogue import Catalogue, agree_to_all
 from findspot.embed.registry import open_embedder
 
 SERVER = Path(__file__).with_name("example_server.py")
 PATIENCE_S = 60
+OWN_OPTIONS = {"provider", "agree", "user_wide", "follow", "replace_sources"}
 
 TOOLS: list[dict[str, Any]] = [
     {
@@ -105,10 +106,11 @@ def catalogue(open_catalogue: Callable[[], Catalogue], write: Write) -> Catalogu
     return made
 
 
-def index(catalogue: Catalogue, *sources: Path, user_wide: bool = False, **options: Any) -> Built:
-    provider = options.pop("provider", "local:static")
-    wanted = BuildOptions(**options)
-    return catalogue.index(sources, wanted, provider=provider, user_wide=user_wide)[1]
+def index(catalogue: Catalogue, *sources: Path, **options: Any) -> Built:
+    """Index with the agreement to every server; options of the catalogue and of the build together."""
+    own = {"provider": "local:static", "agree": agree_to_all}
+    own |= {name: options.pop(name) for name in OWN_OPTIONS & options.keys()}
+    return catalogue.index(sources, BuildOptions(**options), **own)[1]
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -182,7 +183,7 @@ def test_tools_without_a_server_have_the_name_of_their_file(write: Write) -> Non
         ('{"a": 1}', "is neither a client's configuration nor a list of tools"),
         ("[1]", r"tools\[0\] is not an object"),
         ('[{"title": "x"}]', r"tools\[0\] has no name"),
-        ("[" * 100_000, "is not valid JSON"),
+        ("[" * 100_000, "is nested too deeply"),
     ],
 )
 def test_a_source_that_cannot_be_used_is_named(write: Write, content: str, message: str) -> None:
@@ -195,7 +196,7 @@ def test_a_source_that_cannot_be_used_is_named(write: Write, content: str, messa
 def test_a_source_that_is_missing_is_named(tmp_path: Path) -> None:
     with pytest.raises(PathNotFoundError, match=r"^File does not exist: .*gone\.json$"):
         existing([str(tmp_path / "gone.json")])
-    with pytest.raises(InvalidArgumentError, match="is a folder"):
+    with pytest.raises(InvalidArgumentError, match="is not a regular file"):
         read_sources([tmp_path])
 
 
@@ -230,6 +231,14 @@ def test_a_fingerprint_knows_no_values_of_variables() -> None:
     one = ServerSpec("a", url="https://x", headers={"Authorization": "one"}, env={"K": "1"})
     two = ServerSpec("a", url="https://x", headers={"Authorization": "two"}, env={"K": "2"})
     assert one.fingerprint == two.fingerprint != ServerSpec("a", url="https://y").fingerprint
+    assert one.launch != two.launch
+
+
+def test_a_server_starts_in_the_folder_of_its_configuration(tmp_path: Path) -> None:
+    for name in (".mcp.json", ".cursor/mcp.json", ".vscode/mcp.json", ".please/mcp.json"):
+        spec = ServerSpec("a", command="x", source=tmp_path / name)
+        assert spec.working_folder == tmp_path, name
+        assert replace(spec, cwd="sub").working_folder == tmp_path / "sub"
 
 
 @pytest.mark.parametrize(

@@ -5,18 +5,23 @@ from __future__ import annotations
 import json
 import os
 import queue
+import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 
+from findspot.catalogue import connect
 from findspot.catalogue.build import Built, Outcome
 from findspot.catalogue.catalogue import Catalogue
 from findspot.catalogue.connect import NESTED_VARIABLE
-from findspot.catalogue.follow import Follower
+from findspot.catalogue.follow import Follower, agreed_to_follow
 from findspot.catalogue.memory import recall
 from findspot.catalogue.model import SearchMode, SearchOptions
+from findspot.catalogue.sources import ServerSpec
 
 from .conftest import PATIENCE_S, TOOLS, Write, entry, index
 
@@ -130,7 +135,7 @@ def test_a_server_that_fails_later_keeps_its_tools(open_catalogue: Open, write: 
     assert outcomes(failed) == {"a": ("failed", 3)}
     assert names(opened) == {"a__read_note", "a__write_note", "a__weather"}
     mended = index(opened, write("mcp.json", {"mcpServers": {"a": entry("notes")}}))
-    assert outcomes(mended) == {"a": ("indexed", 3)}
+    assert outcomes(mended) == {"a": ("unchanged", 3)}, "the failed run changed nothing"
 
 
 def test_a_list_that_is_unchanged_is_not_embedded_again(open_catalogue: Open, write: Write) -> None:
@@ -145,18 +150,27 @@ def test_servers_and_tools_can_be_left_out(open_catalogue: Open, write: Write) -
     opened = open_catalogue()
     config = {"mcpServers": {"a": entry("notes"), "b1": entry("dying"), "b2": entry("dying")}}
     built = index(opened, write("mcp.json", config), exclude=("b*", "*__weather"))
-    assert outcomes(built) == {"a": ("indexed", 3)}
+    assert outcomes(built) == {"a": ("indexed", 2)}
     assert names(opened) == {"a__read_note", "a__write_note"}
+    same = index(opened, exclude=("b*", "*__weather"))
+    assert outcomes(same) == {"a": ("unchanged", 2)}
+    undone = index(opened, exclude=("b*",))
+    assert outcomes(undone) == {"a": ("indexed", 3)}, "a later run without the pattern brings the tool back"
 
 
 def test_what_was_indexed_is_remembered_at_home(open_catalogue: Open, write: Write, tmp_path: Path) -> None:
     opened = open_catalogue()
     path = write("mcp.json", {"mcpServers": {"a": entry("notes")}})
-    index(opened, path, exclude=("z",))
+    index(opened, path, exclude=("z",), follow=True)
     assert opened.remembered() == (path,)
     assert opened.project_index is not None
     about = recall(tmp_path / "findspot", opened.project_index)
-    assert (about.sources, about.exclude, about.follow) == ((path,), ("z",), True)
+    assert (about.files, about.exclude, about.follow) == ({path: ("a",)}, ("z",), True)
+    assert about.provider == "local:static"
+    index(opened)
+    assert recall(tmp_path / "findspot", opened.project_index).follow, "as before, unless said otherwise"
+    index(opened, follow=False)
+    assert not recall(tmp_path / "findspot", opened.project_index).follow
     assert str(path) not in opened.project_index.read_text("utf-8")
     assert open_catalogue().remembered(user_wide=True) == ()
 
@@ -167,7 +181,8 @@ def changing(open_catalogue: Open, write: Write, tmp_path: Path) -> tuple[Catalo
     fifo = tmp_path / "more-tools"
     os.mkfifo(fifo)
     opened = open_catalogue()
-    index(opened, write("mcp.json", {"mcpServers": {"c": entry("changing", str(fifo)), "d": entry("notes")}}))
+    config = {"mcpServers": {"c": entry("changing", str(fifo)), "d": entry("notes")}}
+    index(opened, write("mcp.json", config), follow=True)
     return opened, fifo
 
 
@@ -201,6 +216,37 @@ def test_nothing_is_started_for_a_findspot_that_findspot_started(
     follower = Follower(tmp_path / "findspot", changing[0].paths, lambda *_: pytest.fail("asked"))
     follower.start()
     follower.stop()
+
+
+def test_a_followed_server_that_never_answers_is_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """documents C: it stayed for as long as Findspot ran, and after it."""
+    pid_file = tmp_path / "pid"
+    os.mkfifo(pid_file)
+    code = f"import os; open({str(pid_file)!r}, 'w').write(str(os.getpid())); import signal; signal.pause()"
+    spec = ServerSpec("hanging", command=sys.executable, args=("-c", code), source=tmp_path / "mcp.json")
+    monkeypatch.setattr(connect, "START_TIMEOUT_S", 1.0)
+
+    async def changed(*_: object) -> None:
+        pytest.fail("it never answers")
+
+    pids: queue.Queue[int] = queue.Queue()
+    threading.Thread(target=lambda: pids.put(int(pid_file.read_text())), daemon=True).start()
+    anyio.run(connect.follow_servers, [spec], changed)
+    with pytest.raises(ProcessLookupError):
+        os.kill(pids.get(timeout=PATIENCE_S), 0)
+
+
+def test_only_agreed_servers_that_answered_are_followed(
+    open_catalogue: Open, write: Write, tmp_path: Path
+) -> None:
+    opened = open_catalogue()
+    good, failing = entry("notes"), {"command": "no-such-program-anywhere"}
+    index(opened, write("mcp.json", {"mcpServers": {"a": good, "b": good, "x": failing}}), follow=True)
+    write("mcp.json", {"mcpServers": {"a": good, "b": entry("notes", "more"), "c": good, "x": failing}})
+    followed = agreed_to_follow(tmp_path / "findspot", opened.paths, {})
+    assert [spec.name for specs in followed.values() for spec in specs] == ["a"]
 
 
 def test_tools_that_are_the_same_leave_the_file_alone(catalogue: Catalogue) -> None:

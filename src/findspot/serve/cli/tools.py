@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,16 +13,22 @@ import click
 from findspot.catalogue.model import DEFAULT_MODE, DEFAULT_TOP_K, MAX_TOP_K, SearchMode, SearchOptions
 from findspot.core.errors import InvalidArgumentError
 from findspot.serve.cli import output
-from findspot.serve.cli.ask import confirm
+from findspot.serve.cli.ask import can_ask, confirm
 from findspot.serve.cli.choose import open_engine
+from findspot.serve.cli.failure import ConfirmationRequiredError
 from findspot.serve.cli.options import Manner, common, project_option, yes_option
 
 if TYPE_CHECKING:
     from findspot.catalogue.build import Built
     from findspot.catalogue.catalogue import Catalogue
     from findspot.catalogue.model import ToolReference
+    from findspot.catalogue.sources import ServerSpec
 
 _SHOWN_CHARS = 100
+_COMMAND_CHARS = 400
+
+_BY_MEANING = (SearchMode.EMBEDDING, SearchMode.HYBRID)
+"""Modes that share one judgement on whether any tool fits: another of them finds no more."""
 
 
 @click.group()
@@ -46,7 +53,12 @@ def tools() -> None:
 @click.option(
     "--timeout", type=click.FloatRange(min=0.1), metavar="S", help="Wait for a server. Default: 30."
 )
-@click.option("--follow/--no-follow", default=True, help="Keep its tools current while serving.")
+@click.option(
+    "--follow/--no-follow",
+    default=None,
+    help="While serving, keep its servers running to hear of changes. Default: as before, at first no.",
+)
+@click.option("--replace", is_flag=True, help="Forget the files of earlier runs.")
 @project_option
 @yes_option
 @common
@@ -62,30 +74,40 @@ def index(
     exclude: Sequence[str],
     force: bool,
     timeout: float | None,
-    follow: bool,
+    follow: bool | None,
+    replace: bool,
     yes: bool,
 ) -> None:
     """Ask the MCP servers of a client's configuration for their tools, or read JSON files of tools.
 
     FILE is a configuration (mcpServers), a tools/list result, an array of tools, or another
-    index.json. Without one, it is what the index was made from before, else the configurations
-    that the project holds: their servers are started, so you are asked first.
+    index.json; it is added to those of earlier runs. Without one, those are read again, else the
+    configurations that the project holds. You are asked before a server is started that is new or
+    changed, and see its command.
     """
-    from findspot.catalogue.build import DEFAULT_TIMEOUT_S, BuildOptions
+    from findspot.catalogue.build import BuildOptions
+    from findspot.catalogue.sources import START_TIMEOUT_S
 
     with open_engine() as engine:
         catalogue = engine.catalogue(project or ".")
-        files = _sources(catalogue, sources, user, yes, manner)
+        files = _sources(catalogue, sources, user)
         options = BuildOptions(
             exclude=tuple(part for given in exclude for part in given.split(",") if part),
             force=force,
             dtype=dtype or engine.settings.embed.dtype,
-            timeout_s=timeout or DEFAULT_TIMEOUT_S,
+            timeout_s=timeout or START_TIMEOUT_S,
         )
         chosen = None if no_embeddings else provider or engine.settings.embed.provider
         say = output.note if manner.verbose else (lambda _line: None)
         path, built = catalogue.index(
-            files, options, provider=chosen, user_wide=user, follow=follow, said=say
+            files,
+            options,
+            provider=chosen,
+            agree=lambda servers: _agreement(servers, yes, manner),
+            user_wide=user,
+            follow=follow,
+            replace_sources=replace,
+            said=say,
         )
     _report(manner, path, built)
 
@@ -129,7 +151,8 @@ def search(
     for tool in found.tools:
         _show_line(tool)
     if not found.tools:
-        output.note("No tool fits. Try other words, or --mode hybrid.")
+        others = "" if mode in _BY_MEANING else ", or --mode hybrid"
+        output.note(f"No tool fits. Try other words{others}.")
     else:
         shown = f"{len(found.tools)} of {output.count(found.total, 'match')}"
         output.note(f"{shown} in {found.elapsed_ms:.0f} ms; {found.total_indexed:,} tools indexed", dim=True)
@@ -144,11 +167,14 @@ def show(manner: Manner, name: str, project: str | None) -> None:
     from findspot.serve.shapes import tool_object
 
     with open_engine() as engine:
-        tool = engine.catalogue(project or ".").get(name)
-    value = tool_object(tool)
+        catalogue = engine.catalogue(project or ".")
+        tool, warning = catalogue.get(name), catalogue.warning()
+    value = tool_object(tool, warning)
     if manner.json:
         output.emit(value)
         return
+    if warning:
+        output.warn(warning)
     output.line(tool.name, bold=True)
     output.fields([("server", tool.server_name), ("title", tool.title or "")])
     for line in tool.description.split("\n"):
@@ -160,44 +186,82 @@ def show(manner: Manner, name: str, project: str | None) -> None:
                 output.line(f"  {line}")
 
 
-def _sources(
-    catalogue: Catalogue, given: Sequence[str], user_wide: bool, yes: bool, manner: Manner
-) -> list[Path]:
-    """The files to read: those named, else those of the last time, else those found, if agreed to."""
+def _sources(catalogue: Catalogue, given: Sequence[str], user_wide: bool) -> list[Path]:
+    """Return the files to read: those named; none for those of the last time; else those that are found."""
     from findspot.catalogue.sources import client_files, existing
 
     if given:
         return existing(given)
-    known = existing(map(str, catalogue.remembered(user_wide=user_wide)))
-    if known:
-        return known
+    if catalogue.remembered(user_wide=user_wide):
+        return []
     found = [] if user_wide else client_files(catalogue.root)
     if not found:
         raise InvalidArgumentError(
             "There is nothing to index: name a client's configuration or a JSON file of tools.",
             hint="For example: findspot tools index .mcp.json",
         )
-    confirm("Start the servers of these configurations and index their tools?", yes, manner,
-            about="\n".join(map(str, found)))  # fmt: skip
     return found
 
 
+def _agreement(servers: Sequence[ServerSpec], yes: bool, manner: Manner) -> Sequence[ServerSpec]:
+    """Ask whether to start servers, showing what each runs; with nobody to ask, none is started."""
+    if not yes and not can_ask():
+        return ()
+    confirm(_question(len(servers)), yes, manner, about="\n".join(map(_shown, servers)))
+    return servers
+
+
+def _question(servers: int) -> str:
+    return f"Start {output.count(servers, 'server')} that you have not agreed to before?"
+
+
+def _shown(spec: ServerSpec) -> str:
+    """Say what a server runs or calls; of variables and headers only the names."""
+    from findspot.discover.secrets import masked
+
+    if spec.url is not None:
+        what, given = spec.url, sorted(spec.headers)
+    else:
+        what, given = shlex.join([spec.command or "", *spec.args]), sorted(spec.env)
+        what += f"  (in {spec.working_folder})"
+    what = masked(what)
+    shown = what if len(what) <= _COMMAND_CHARS else what[:_COMMAND_CHARS] + "…"
+    return f"{spec.name}: {shown}" + (f"  (with {', '.join(given)})" if given else "")
+
+
 def _report(manner: Manner, path: Path, built: Built) -> None:
+    from findspot.catalogue.build import Outcome
     from findspot.serve.shapes import catalogue_object
 
+    waiting = built.named(Outcome.NOT_AGREED)
+    if not built.written and len(waiting) == len(built.servers):
+        raise ConfirmationRequiredError(f"{_question(len(waiting))} {', '.join(waiting)}.")
     if manner.json:
         output.emit(catalogue_object(str(path), built))
     else:
-        output.line(f"{output.count(len(built.index.tools), 'tool')} in {path}", bold=True)
-        rows = [(str(s.outcome), f"{s.tools:,}", s.name) for s in built.servers]
-        if rows:
-            output.table(rows, ("status", "tools", "server"), numbers=(1,))
+        _show_built(path, built)
     for server in built.servers:
         if server.error:
             kept = f"; its {server.tools} earlier tools were kept" if server.tools else ""
             output.warn(f"{server.name}: {server.error}{kept}")
+    if waiting:
+        output.warn(
+            f"Not started, since you have not agreed to them as they are now: {', '.join(waiting)}. "
+            "Run this on a terminal to see what they run, or pass --yes."
+        )
     for text in built.notes:
         output.note(f"note: {text}")
+    if not built.written:
+        output.warn(f"No server answered; {path} was not changed.")
+        raise click.exceptions.Exit(1)
+
+
+def _show_built(path: Path, built: Built) -> None:
+    if built.written:
+        output.line(f"{output.count(len(built.index.tools), 'tool')} in {path}", bold=True)
+    rows = [(str(s.outcome), f"{s.tools:,}", s.name) for s in built.servers]
+    if rows:
+        output.table(rows, ("status", "tools", "server"), numbers=(1,))
 
 
 def _show_line(tool: ToolReference) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from findspot.catalogue.model import (
     DEFAULT_MODE,
@@ -46,9 +46,12 @@ async def _search_tools(call: Call, arguments: Arguments) -> Answer:
 
 async def _get_tool(call: Call, arguments: Arguments) -> Answer:
     folder = await _folder(call)
-    return Answer(
-        tool_object(await call.quick(lambda engine: _opened(engine, folder).get(arguments["name"])))
-    )
+
+    def shown(engine: Engine) -> dict[str, Any]:
+        catalogue = _opened(engine, folder)
+        return tool_object(catalogue.get(arguments["name"]), catalogue.warning())
+
+    return Answer(await call.quick(shown))
 
 
 async def _folder(call: Call) -> Path:
@@ -58,7 +61,7 @@ async def _folder(call: Call) -> Path:
 
 
 def _opened(engine: Engine, folder: Path) -> Catalogue:
-    """The catalogue of a folder; from its first use on it is kept warm and current."""
+    """The catalogue of a folder; from its first use on it is kept warm, and current where the user asked."""
     catalogue = engine.catalogue(folder)
     catalogue.warm()
     catalogue.follow()
