@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
-import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 import numpy as np
 
 from findspot.chunkfiles.described import Describer
 from findspot.chunkfiles.model import FILE_NAMES, FILE_VERSION
 from findspot.core.files import translated_os_errors
+from findspot.core.folder import Folder
 from findspot.core.model import ChunkType
 from findspot.store.records import StoredChunk
 from findspot.store.snapshot import Snapshot
+
+_MODE = 0o666
+"""As the user's umask says: the files are for other programs."""
 
 DIGITS = 6
 """A stored vector's steps are a thousand times larger: reading it back gives the same int8 row."""
@@ -39,14 +41,18 @@ class ExportReport:
         return sum(self.counts.values())
 
 
-def export_chunks(snapshot: Snapshot, folder: Path, skip_under: str | None = None) -> ExportReport:
-    """Write the four files; each appears whole, and only after all of them are written."""
-    with translated_os_errors(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-        _keep_out_of_repository(folder)
+def export_chunks(
+    snapshot: Snapshot, folder: Path, skip_under: str | None = None, base: Path | None = None
+) -> ExportReport:
+    """Write the four files; each appears whole, and only after all of them are written.
+
+    With `base`, no link below it is followed: a repository may hold one in the place of the folder.
+    """
+    with translated_os_errors(folder), _opened(folder, base) as target:
+        _keep_out_of_repository(target)
         with contextlib.ExitStack() as stack:
             head = _head(snapshot)
-            writers = {kind: stack.enter_context(_Writer(folder, kind, head)) for kind in FILE_NAMES}
+            writers = {kind: stack.enter_context(_Writer(target, kind, head)) for kind in FILE_NAMES}
             describer = Describer(snapshot.files.files)
             for chunk in _chunks(snapshot, skip_under):
                 row, scale = snapshot.vector(chunk.number)
@@ -79,43 +85,50 @@ def _head(snapshot: Snapshot) -> Callable[[ChunkType], dict[str, Any]]:
     }
 
 
-def _keep_out_of_repository(folder: Path) -> None:
+@contextlib.contextmanager
+def _opened(folder: Path, base: Path | None) -> Iterator[Folder]:
+    """Open the folder, made where it is missing."""
+    if base is None:
+        folder.mkdir(parents=True, exist_ok=True)
+        base = folder
+    with Folder.open(base) as top, top.holding(folder.relative_to(base).parts, make_mode=0o777) as target:
+        yield target
+
+
+def _keep_out_of_repository(folder: Folder) -> None:
     """What is generated is neither committed nor indexed, unless its owner decides so."""
-    note = folder / ".gitignore"
-    if not note.exists():
-        note.write_text("*\n", encoding="utf-8")
+    try:
+        folder.lstat(".gitignore")
+    except FileNotFoundError:
+        with folder.replacing(".gitignore", _MODE) as note:
+            note.write(b"*\n")
 
 
 class _Writer:
-    """One chunk file on its way: written aside, then put in place."""
+    """One chunk file on its way."""
 
-    def __init__(self, folder: Path, kind: ChunkType, head: Callable[[ChunkType], dict[str, Any]]) -> None:
-        self._target = folder / FILE_NAMES[kind]
-        self._head = head(kind)
+    def __init__(self, folder: Folder, kind: ChunkType, head: Callable[[ChunkType], dict[str, Any]]) -> None:
+        self._new = folder.new_file(FILE_NAMES[kind], _MODE)
         self.count = 0
+        self._write('{"_metadata":' + json.dumps(head(kind)) + ',"chunks":[')
 
     def __enter__(self) -> _Writer:
-        handle, self._aside = tempfile.mkstemp(dir=self._target.parent, prefix=f".{self._target.name}.")
-        self._file: TextIO = os.fdopen(handle, "w", encoding="utf-8", errors="replace")
-        self._file.write('{"_metadata":' + json.dumps(self._head) + ',"chunks":[')
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self._file.close()
-        with contextlib.suppress(FileNotFoundError):
-            Path(self._aside).unlink()
+    def __exit__(self, *error: object) -> None:
+        self._new.__exit__(*error)
 
     def add(self, chunk: dict[str, Any], vector: list[float]) -> None:
-        self._file.write(",\n" if self.count else "\n")
-        json.dump(chunk | {"embedding": vector}, self._file, ensure_ascii=False)
+        line = json.dumps(chunk | {"embedding": vector}, ensure_ascii=False)
+        self._write((",\n" if self.count else "\n") + line)
         self.count += 1
 
     def end(self) -> None:
-        self._file.write("\n]}\n")
-        self._file.flush()
-        os.fsync(self._file.fileno())
-        self._file.close()
+        self._write("\n]}\n")
+        self._new.finish()
 
     def publish(self) -> None:
-        os.chmod(self._aside, 0o644)  # noqa: PTH101 - made for its owner alone, like any temporary file
-        Path(self._aside).replace(self._target)
+        self._new.publish()
+
+    def _write(self, text: str) -> None:
+        self._new.file.write(text.encode("utf-8", "replace"))

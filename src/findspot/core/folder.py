@@ -135,37 +135,34 @@ class Folder:
         """Open a regular file for reading in parts; the caller bounds what it reads."""
         return os.fdopen(self._open_file(name), "rb")
 
-    @contextlib.contextmanager
-    def replacing(self, name: str, mode: int) -> Iterator[IO[bytes]]:
-        """Write a file that takes its place when all is written; a link there is replaced, not followed."""
+    def new_file(self, name: str, mode: int) -> NewFile:
+        """Begin a file that takes its place when it is published; a link there is replaced, not followed."""
         if self._handle is None:
             self._check_by_path(self._path)
+        self._at(name)
         temporary = f".{name}.{secrets.token_hex(8)}"
-        handle = os.open(self._at(temporary), _NEW_FILE_FLAGS, mode, dir_fd=self._handle)
         try:
-            with os.fdopen(handle, "wb") as out:
-                yield out
-                out.flush()
-                os.fsync(out.fileno())
-            self._replace(temporary, name)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                os.unlink(self._at(temporary), dir_fd=self._handle)
+            handle = os.open(self._at(temporary), _NEW_FILE_FLAGS, mode, dir_fd=self._handle)
+        except OSError as error:
+            error.filename = None  # the name of a temporary file helps nobody
             raise
+        return NewFile(self, temporary, name, os.fdopen(handle, "wb"))
 
-    def _replace(self, temporary: str, name: str) -> None:
-        """Windows refuses while another process has the file open, which readers have for a moment."""
-        for wait_s in (*_REPLACE_WAITS_S, None):
-            try:
-                os.replace(
-                    self._at(temporary), self._at(name), src_dir_fd=self._handle, dst_dir_fd=self._handle
-                )
-            except PermissionError:
-                if wait_s is None:
-                    raise
-                time.sleep(wait_s)
-            else:
-                return
+    @contextlib.contextmanager
+    def replacing(self, name: str, mode: int) -> Iterator[IO[bytes]]:
+        """Write a file that takes its place when all is written."""
+        with self.new_file(name, mode) as new:
+            yield new.file
+            new.finish()
+            new.publish()
+
+    def replace(self, source: str, target: str) -> None:
+        """Rename one of its files over another."""
+        os.replace(self._at(source), self._at(target), src_dir_fd=self._handle, dst_dir_fd=self._handle)
+
+    def remove(self, name: str) -> None:
+        """Delete one of its files."""
+        os.unlink(self._at(name), dir_fd=self._handle)
 
     def _open_file(self, name: str) -> int:
         at = self._at(name)
@@ -202,6 +199,42 @@ class Folder:
             raise LinkError(path)
         if not stat.S_ISDIR(info.st_mode):
             raise NotADirectoryError(errno.ENOTDIR, "not a folder")
+
+
+class NewFile:
+    """A file on its way: written under another name, finished, then published; dropped unless it is."""
+
+    def __init__(self, folder: Folder, temporary: str, name: str, file: BinaryIO) -> None:
+        self.file = file
+        self._folder = folder
+        self._temporary = temporary
+        self._name = name
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with contextlib.suppress(OSError):  # what could not be written was told when it was
+            self.file.close()
+        with contextlib.suppress(OSError):  # published
+            self._folder.remove(self._temporary)
+
+    def finish(self) -> None:
+        """Bring all of it to the disk."""
+        self.file.flush()
+        os.fsync(self.file.fileno())
+        self.file.close()
+
+    def publish(self) -> None:
+        """Put it in its place; Windows refuses while another process has the old file open for a moment."""
+        for wait_s in _REPLACE_WAITS_S:
+            try:
+                self._folder.replace(self._temporary, self._name)
+            except PermissionError:
+                time.sleep(wait_s)
+            else:
+                return
+        self._folder.replace(self._temporary, self._name)
 
 
 def is_strangers(info: os.stat_result, owner: int) -> bool:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import os
 import shutil
 import zipfile
 from collections.abc import Iterable, Iterator
@@ -20,7 +19,7 @@ from typing import IO, Any
 
 from findspot.core import sqlite
 from findspot.core.errors import IndexCorruptError, IndexFormatError, InvalidArgumentError
-from findspot.core.files import disk_full, translated_os_errors
+from findspot.core.files import disk_full, replacing, translated_os_errors
 from findspot.core.sqlite import Connection, remove_database
 from findspot.store import database as rows
 from findspot.store.protocol import Store
@@ -60,17 +59,16 @@ def pack(store: Store, target: Path, project: str) -> Manifest:
             "The index is not finished, so it cannot be exported.", hint="Run `findspot index` first."
         )
     path = store.folder / _WORKING
-    unfinished = target.with_name(f".{target.name}.unfinished")
     try:
         store.copy_to(path)
         manifest = _describe(path, project, meta, counts.values())
-        with translated_os_errors(target):
-            with zipfile.ZipFile(unfinished, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
-                archive.writestr(MANIFEST, json.dumps(asdict(manifest), indent=2))
-                archive.write(path, rows.FILE_NAME)
-            os.replace(unfinished, target)  # noqa: PTH105
+        with (
+            replacing(target) as out,
+            zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive,
+        ):
+            archive.writestr(MANIFEST, json.dumps(asdict(manifest), indent=2))
+            archive.write(path, rows.FILE_NAME)
     finally:
-        unfinished.unlink(missing_ok=True)
         remove_database(path)
     return manifest
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from findspot.core.keys import COMMITTED_FILES, CORTEX_FILE
 from findspot.core.model import ChunkType
 from findspot.serve.cli import output
 from findspot.serve.cli.choose import open_engine, open_project
@@ -38,7 +39,7 @@ def export(manner: Manner, project: str | None, folder: str | None, watch: bool,
     The index is brought up to date first, or made. Servers that read the files notice the change.
     """
     with open_project(project, exact=True) as opened, stoppable() as cancel:
-        target = Path(folder).expanduser().absolute() if folder else _default_folder(opened)
+        target = _Target(Path(folder).expanduser().absolute()) if folder else _configured(opened)
         if not no_update:
             _update(opened, manner, cancel)
         report = _export(opened, target)
@@ -79,10 +80,20 @@ def search(manner: Manner, words: tuple[str, ...], project: str | None, tags: st
     output.note(output.count(len(results), "result"), dim=True)
 
 
-def _default_folder(project: Project) -> Path:
+class _Target(NamedTuple):
+    """Where files are written: with `base`, to a folder below it that no link may lead out of."""
+
+    folder: Path
+    base: Path | None = None
+
+
+def _configured(project: Project) -> _Target:
     from findspot.chunkfiles.searcher import chunks_folder
 
-    return chunks_folder(project.root, project.settings)
+    settings = project.settings
+    folder = chunks_folder(project.root, settings)
+    chosen_by_user = settings.sources.get("cortex.chunksDir", CORTEX_FILE) not in COMMITTED_FILES
+    return _Target(folder, None if chosen_by_user else project.root)
 
 
 def _update(project: Project, manner: Manner, cancel: CancelToken) -> None:
@@ -90,12 +101,13 @@ def _update(project: Project, manner: Manner, cancel: CancelToken) -> None:
         project.update(progress=progress, cancel=cancel)
 
 
-def _export(project: Project, folder: Path) -> ExportReport:
+def _export(project: Project, target: _Target) -> ExportReport:
     from findspot.chunkfiles import export_chunks
 
-    inside = folder.relative_to(project.root).as_posix() if folder.is_relative_to(project.root) else None
+    folder, root = target.folder, project.root
+    inside = folder.relative_to(root).as_posix() if folder.is_relative_to(root) else None
     with project.store.snapshot() as snapshot:
-        return export_chunks(snapshot, folder, skip_under=inside)
+        return export_chunks(snapshot, folder, skip_under=inside, base=target.base)
 
 
 def _show(report: ExportReport, manner: Manner) -> None:
@@ -109,7 +121,7 @@ def _show(report: ExportReport, manner: Manner) -> None:
 
 
 def _follow(
-    project: Project, folder: Path, report: ExportReport, manner: Manner, cancel: CancelToken
+    project: Project, target: _Target, report: ExportReport, manner: Manner, cancel: CancelToken
 ) -> None:
     """Export again after each change of the index, until a signal comes."""
     from findspot.chunkfiles.watching import watch_tree
@@ -123,8 +135,8 @@ def _follow(
         with project.store.snapshot() as snapshot:
             current = snapshot.generation
         if current != generation:
-            written = _export(project, folder)
+            written = _export(project, target)
             generation = written.generation
             _show(written, manner)
 
-    watch_tree(project.root, (folder, project.store.folder), lambda: cancel.cancelled, changed)
+    watch_tree(project.root, (target.folder, project.store.folder), lambda: cancel.cancelled, changed)

@@ -15,6 +15,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from findspot.core.files import replacing
 from findspot.core.keys import KEYS
 from findspot.core.settings import Settings
 from findspot.discover.secrets import find_secrets
@@ -112,7 +113,7 @@ def write_bundle(
         "indexes.json": _json(scrub.values([_index(identity, status) for identity, status in indexes])),
         "findspot.log": "\n".join(scrub.log(log[-_MOST_LINES:])) + "\n",
     }
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as bundle:
+    with replacing(path) as out, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as bundle:
         for name, text in parts.items():
             bundle.writestr(name, text)
     return list(parts)

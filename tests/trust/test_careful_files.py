@@ -1,0 +1,90 @@
+"""Nothing outside is read or written through a link, and nothing is waited for."""
+
+from __future__ import annotations
+
+import os
+import stat
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from program import Program
+from trust.conftest import MakeFolder, Serve
+
+CREDENTIALS = "[default]\naws_access_key_id = AKIACANARY\naws_secret_access_key = wJalrXUtCANARY\n"
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows needs a right for links and has no FIFOs")
+
+
+def test_settings_are_not_read_through_links(findspot: Program, make: MakeFolder, serve: Serve) -> None:
+    """`security 7`: the text of a linked file reached the assistant in a warning."""
+    make({"credentials": CREDENTIALS, "any.json": '{"auths.registry.corp": 1, "maxFiles": 1}'}, "elsewhere")
+    project = make({"a.py": "x = 1\n", ".cortex/notes": ""})
+    (project / ".cortex/config.yml").symlink_to("../../elsewhere/credentials")
+    (project / ".findspot.json").symlink_to("../elsewhere/any.json")
+    pipe = serve(project)
+    answers = [pipe.call("index_codebase", path=str(project)), pipe.call("get_index_status")]
+    command = findspot("index", project)
+    assert command.code == 0
+    for answer in [*map(str, answers), command.err]:
+        assert ".cortex/config.yml: cannot be read (symbolic link)" in answer
+        assert ".findspot.json: cannot be read (symbolic link)" in answer
+        for text in ("CANARY", "aws_", "registry", "auths"):
+            assert text not in answer
+
+
+@pytest.mark.parametrize("name", [".findspot.json", ".cortex/config.yml"])
+def test_a_fifo_or_device_in_the_place_of_settings_hangs_nothing(
+    findspot: Program, make: MakeFolder, name: str
+) -> None:
+    """`security 7` and 19: every command waited for a FIFO or for standard input."""
+    project = make({"pyproject.toml": "", ".cortex/notes": ""})
+    os.mkfifo(project / name)
+    with_fifo = findspot("config", cwd=project)
+    assert (with_fifo.code, f"{name}: cannot be read (not a regular file)" in with_fifo.err) == (0, True)
+    (project / name).unlink()
+    (project / name).symlink_to("/proc/self/fd/0")
+    read, write = os.pipe()
+    try:
+        through_link = findspot("config", cwd=project, stdin=read)
+    finally:
+        os.close(read)
+        os.close(write)
+    assert (through_link.code, f"{name}: cannot be read (symbolic link)" in through_link.err) == (0, True)
+
+
+def test_a_yaml_bomb_harms_no_other_project(findspot: Program, make: MakeFolder) -> None:
+    """`security 6`: 350 bytes stopped `projects`, `doctor` and `delete` in every folder."""
+    bomb = "a0: &a0 [x]\n" + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 10))
+    hostile = make({"a.py": "x = 1\n"}, "hostile")
+    assert findspot("index", hostile).code == 0
+    (hostile / ".cortex").mkdir()
+    (hostile / ".cortex/config.yml").write_text(f"{bomb}embedding:\n  endpoint: *a9\n")
+    elsewhere = make({"b.py": "y = 1\n"}, "elsewhere")
+    listed = findspot("projects", cwd=elsewhere)
+    assert (listed.code, str(hostile) in listed.out) == (0, True)
+    status = findspot("status", cwd=hostile)
+    assert (status.code, "an alias at line 2" in status.err) == (0, True)
+    assert findspot("delete", hostile, "--yes").code == 0
+
+
+def test_export_does_not_write_through_links(findspot: Program, make: MakeFolder, tmp_path: Path) -> None:
+    """`security 15`: a predictable temporary name and committed folders led outside."""
+    project = make({"a.py": "def f():\n    return 1\n", ".cortex/notes": ""})
+    assert findspot("index", project).code == 0
+    outside = make({"precious.txt": "precious"}, "outside")
+    share = make({}, "share")
+    (share / ".x.zip.unfinished").symlink_to(outside / "precious.txt")
+    (share / "x.zip").symlink_to(outside / "precious.txt")
+    assert findspot("export", share / "x.zip", cwd=project).code == 0
+    assert (outside / "precious.txt").read_text() == "precious"
+    assert not (share / "x.zip").is_symlink()
+    assert zipfile.is_zipfile(share / "x.zip")
+    assert stat.S_IMODE((share / "x.zip").stat().st_mode) == 0o600
+
+    (project / ".cortex/chunks").symlink_to(outside)
+    refused = findspot("chunks", "export", cwd=project)
+    assert (refused.code, "Symbolic links are not allowed" in refused.err) == (1, True)
+    assert [entry.name for entry in outside.iterdir()] == ["precious.txt"]
+    assert findspot("chunks", "export", "--output", outside, cwd=project).code == 0

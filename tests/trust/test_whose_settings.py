@@ -1,0 +1,127 @@
+"""A committed file makes things stricter; the user's own configuration wins; a wrong value stops nothing."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+from program import Program
+from trust.conftest import MakeFolder, Serve
+
+TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+GENERATED_BY_0_1_0 = Path(__file__).parents[1] / "backcompat" / "config-0.1.0" / "config.json"
+
+
+def test_a_repository_cannot_switch_off_a_guard(findspot: Program, make: MakeFolder, serve: Serve) -> None:
+    """`security 8`, `search-mcp B5`: a clone indexed its reader's ignored files, and the inside of `.git`."""
+    committed = {
+        "secretScan": "off",
+        "respectGitignore": False,
+        "maxFileSize": "999999999999MB",
+        "maxFiles": 1_000_000,
+        "maxTokens": 1_000_000,
+        "watch": False,
+        "roots": [".git", "node_modules", "src"],
+        "embedding": {"provider": "http", "command": "touch started"},
+        "cortex": {"endpoint": "http://localhost:9"},
+    }
+    project = make(
+        {
+            "src/a.py": "def find_the_token():\n    return 1\n",
+            "node_modules/dep/b.js": "// canary\n",
+            ".gitignore": "local_settings.py\n",
+            "local_settings.py": "NAME = 'canary'\n",
+            "keys.py": f"GITHUB = '{TOKEN}'\n",
+            ".findspot.json": json.dumps(committed),
+        },
+        git=True,
+    )
+    pipe = serve(project)
+    warning = pipe.values("index_codebase", path=str(project))["warning"]
+    for name in (*(key for key in committed if "." not in key), "embedding.provider", "cortex.endpoint"):
+        assert name in ("embedding", "cortex") or f".findspot.json: '{name}'" in warning
+    status = pipe.values("get_index_status")
+    assert status["warning"] == warning
+    assert not (project / "started").exists()
+    listed = pipe.values("search_by_path", pattern="**")["matches"]
+    assert "src/a.py" in listed
+    for hidden in ("local_settings.py", "keys.py", "b.js", ".git"):
+        assert not [path for path in listed if path.endswith(hidden) or path.startswith(f"{hidden}/")]
+    assert TOKEN not in json.dumps(pipe.values("search_code", query="github token"))
+
+
+def test_a_committed_file_may_describe_the_project(findspot: Program, make: MakeFolder) -> None:
+    """The written list of issue 15 is taken: include, exclude, chunkingStrategy and the like."""
+    committed = {"exclude": ["*.js"], "maxFileSize": "2MB", "toolsets": ["project"], "secretScan": "skip"}
+    project = make({"pyproject.toml": "", "b.js": "y = 1\n", ".findspot.json": json.dumps(committed)})
+    shown = findspot("config", "--json", cwd=project).json
+    assert shown["warnings"] == []
+    for name, value in committed.items():
+        assert shown["values"][name] == {"value": value, "source": ".findspot.json"}
+
+
+def test_the_index_wins_over_the_repository(findspot: Program, make: MakeFolder) -> None:
+    """`search-mcp B4`: a default value that the user set back counted for nothing."""
+    project = make({"a.py": "x = 1\n", ".findspot.json": '{"maxFileSize": "2MB", "indexingStrategy": "git"}'})
+    assert findspot("index", project).code == 0
+    own = Path(findspot("config", "path", "--json", cwd=project).json["index"])
+    assert [name for name in json.loads(own.read_text()) if not name.startswith("_")] == []
+    for name, value in (("maxFileSize", "1MB"), ("indexingStrategy", "realtime")):
+        done = findspot("config", "set", name, value, cwd=project)
+        assert (done.code, done.err) == (0, "")
+        assert findspot("config", "get", name, cwd=project).out == f"{value}\n"
+
+    shutil.copy(GENERATED_BY_0_1_0, own)
+    assert findspot("config", "get", "indexingStrategy", cwd=project).out == "git\n", "nobody set it"
+    assert findspot("index", project).code == 0
+    assert [name for name in json.loads(own.read_text()) if not name.startswith("_")] == []
+
+
+def test_a_bad_glob_stops_nothing(findspot: Program, make: MakeFolder, serve: Serve) -> None:
+    """`search-mcp B3`, A8: one bad glob disabled indexing, status, watching and the doctor."""
+    committed = {
+        "exclude": ["src/[a-"],
+        "docPatterns": ["["],
+        "include": "src/**",
+        "respectGitignore": "yes",
+        "indexDocs": "no",
+    }
+    project = make({"src/auth.py": "def log_in():\n    return 1\n", ".findspot.json": json.dumps(committed)})
+    done = findspot("index", project)
+    assert done.code == 0
+    for name in committed:
+        assert f"warning: .findspot.json: '{name}' must be " in done.err
+    assert findspot("status", cwd=project).code == 0
+
+    refused = findspot("config", "set", "exclude", "[", cwd=project)
+    assert (refused.code, "'exclude' must be an array of valid glob patterns" in refused.err) == (2, True)
+    own = Path(findspot("config", "path", "--json", cwd=project).json["index"])
+    own.write_text('{"exclude": ["["], "embedding": {"provider": "local:unknown"}}')
+    pipe = serve(project, FINDSPOT_WATCH="true")
+    status = pipe.values("get_index_status")
+    for name in ("exclude", "embedding.provider"):
+        assert f"{own}: '{name}' must be " in status["warning"]
+    assert status["status"] == "ready"
+    assert pipe.values("search_code", query="log in")["results"]
+    checked = findspot("doctor", "--json", cwd=project)
+    assert "'exclude' must be" in checked.out
+    assert "INVALID_PATTERN" not in checked.out
+
+
+def test_setting_outside_a_project_says_how(findspot: Program, tmp_path: Path, make: MakeFolder) -> None:
+    """`documents A12`: the hint named only indexing, and the page showed the command that failed."""
+    for folder in (make({}, "plain"), make({"pyproject.toml": ""}, "marked")):
+        done = findspot("config", "set", "embedding.endpoint", "http://127.0.0.1:1/v1", cwd=folder)
+        assert done.code != 0
+        assert "--global" in done.err
+    done = findspot(
+        "config", "set", "--global", "embedding.endpoint", "http://me:pass@127.0.0.1:1", cwd=folder
+    )
+    assert done.code == 0
+    token = findspot("config", "set", "--global", "http.token", "canary-token", cwd=folder)
+    shown = findspot("config", cwd=folder)
+    assert "http://***@127.0.0.1:1" in shown.out
+    for output in (done.out, token.out, shown.out, findspot("config", "--json", cwd=folder).out):
+        assert "pass@" not in output, "security 19"
+        assert "canary-token" not in output
