@@ -118,7 +118,7 @@ class TestFilters:
     def test_a_folder_with_nothing_to_find_says_so(self, server: Connection, shop: Path) -> None:
         answer = server.values("search_code", query="user", path=str(shop / "docs"))
         assert answer["results"] == []
-        assert "Searched only below 'docs'" in answer["warning"]
+        assert "searches look only below 'docs'" in answer["warning"]
 
 
 class TestModes:

@@ -155,3 +155,41 @@ def test_generated_folders_and_lists_of_names_are_no_code(findspot: Program, mak
     assert status["languages"] == {"go": 1, "gomod": 1, "ignore": 1, "text": 1}
     assert status["totalDocs"] == 1
     assert status["skipped"] == {"denied": 2}
+
+
+def test_an_answer_about_a_part_of_a_project_says_so(
+    findspot: Program, serve: Serve, make: MakeFolder
+) -> None:
+    """search-mcp B9 and M4, first-impression A10: one rule on the command line and over MCP."""
+    root = make(
+        {
+            "top.py": "def top():\n    pass\n",
+            "pkg/pyproject.toml": "",
+            "pkg/src/a.py": "def inner():\n    pass\n",
+        },
+        git=True,
+    )
+    package = root / "pkg"
+    findspot("index", cwd=root)
+    pipe = serve(package)
+    said = f"searches look only below 'pkg', and paths are relative to {root}"
+
+    answer = pipe.call("search_code", query="inner")
+    assert [hit["path"] for hit in answer["structuredContent"]["results"]] == ["pkg/src/a.py"]
+    assert said in answer["structuredContent"]["warning"]
+    assert any(said in part.get("text", "") for part in answer["content"])
+    assert said in pipe.values("search_code", query="top")["warning"]
+    assert said in pipe.values("get_index_status")["warning"]
+    assert said in pipe.values("code_research", query="what calls inner")["warning"]
+    by_path = pipe.values("search_by_path", pattern="top.py")
+    assert (by_path["matches"], said in by_path["warning"]) == ([], True)
+    assert "'pkg/src/**' matches 1 file" in pipe.values("search_by_path", pattern="pkg/src")["warning"]
+    whole = pipe.values("search_code", query="top", path=str(root))
+    assert (whole["results"][0]["path"], whole.get("warning")) == ("top.py", None)
+
+    found = findspot("search", "top", "--json", cwd=package).json
+    assert "top.py" not in [hit["path"] for hit in found["results"]]
+    assert said in found["warning"]
+    assert said in findspot("files", "**", cwd=package / "src").err
+    whole = findspot("search", "top", "--json", "--project", root, cwd=package).json
+    assert (whole["results"][0]["path"], whole.get("warning")) == ("top.py", None)

@@ -84,8 +84,19 @@ def _choose_folder() -> str:
 
 
 def folder_inside(project: Project, given: str | None) -> str | None:
-    """The folder that was named, when an index around it answers."""
+    """Return the folder that a command is about, where the index of a larger project answers.
+
+    It is the folder that was named, else the package that the working directory belongs to.
+    """
+    from findspot.serve.scope import folder_in, package_around
+
     if given is None:
-        return None
-    folder = Path(given).expanduser().resolve()
-    return None if folder == project.root else folder.relative_to(project.root).as_posix()
+        return package_around(project, Path.cwd())
+    return folder_in(project, Path(given).expanduser().resolve())
+
+
+def folder_note(project: Project, under: str | None) -> str | None:
+    """Return what says that a command is about one folder only, where it is."""
+    from findspot.serve.scope import limit_note
+
+    return limit_note(project, under, f"Use --project {project.root}") if under else None

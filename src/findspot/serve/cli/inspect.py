@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import click
 
 from findspot.core.model import IndexState, IndexStatus, Skip, SkipReason
 from findspot.serve import shapes
 from findspot.serve.cli import output
-from findspot.serve.cli.choose import open_engine, open_project
+from findspot.serve.cli.choose import folder_inside, folder_note, open_engine, open_project
 from findspot.serve.cli.failure import NO_INDEX
 from findspot.serve.cli.indexing import offer_index
 from findspot.serve.cli.options import Manner, common, path_or_project, project_option
+from findspot.serve.scope import files_in, pattern_hint
 from findspot.serve.shapes import project_object, skip_object, status_object
 
 _EVERY_REASON = "all"
@@ -35,6 +38,8 @@ def status(manner: Manner, project: str | None, skipped: str | None) -> None:
     """
     with open_project(project) as opened:
         found = opened.status()
+        if note := folder_note(opened, folder_inside(opened, project)):
+            found = replace(found, notes=(*found.notes, note))
         missing = found.state is IndexState.NOT_FOUND
         skips = None
         if skipped and not missing:
@@ -62,16 +67,23 @@ def files(manner: Manner, pattern: str, project: str | None, limit: int | None) 
     """
     with open_project(project) as opened:
         offer_index(opened, manner)
-        found, total = opened.files(pattern) if limit is None else opened.files(pattern, limit)
+        under = folder_inside(opened, project)
+        matching = files_in(opened, under, pattern)
+        hint = None if matching else pattern_hint(opened, under, pattern)
+        warning = " ".join(filter(None, (hint, folder_note(opened, under))))
+    found = matching[:limit]
     if manner.json:
-        output.emit({"matches": found, "totalMatches": total})
+        warned = {"warning": warning} if warning else {}
+        output.emit({"matches": found, "totalMatches": len(matching)} | warned)
         return
+    if warning:
+        output.warn(warning)
     for path in found:
         output.line(path)
     if not found:
         output.note(f"No indexed file matches '{pattern}'.")
-    elif total > len(found):
-        output.note(f"{len(found):,} of {output.count(total, 'match')}")
+    elif len(matching) > len(found):
+        output.note(f"{len(found):,} of {output.count(len(matching), 'match')}")
 
 
 @click.command()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -10,7 +11,7 @@ import click
 from findspot.research.findings import DEFAULT_DEPTH, MAX_DEPTH, MIN_DEPTH, Aim, Findings, Focus, Inquiry
 from findspot.serve.answers import MIN_TOKENS
 from findspot.serve.cli import output
-from findspot.serve.cli.choose import folder_inside, open_project
+from findspot.serve.cli.choose import folder_inside, folder_note, open_project
 from findspot.serve.cli.indexing import offer_index
 from findspot.serve.cli.options import Command, Manner, common, project_option
 from findspot.serve.cli.progress import stoppable
@@ -86,9 +87,11 @@ importers = _verb(
 def _ask(manner: Manner, given: str | None, question: str, **how: Any) -> Findings:
     with open_project(given) as project:
         offer_index(project, manner)
-        inquiry = Inquiry(question, under=folder_inside(project, given), **how)
+        under = folder_inside(project, given)
         with stoppable() as cancel:
-            found = project.researcher.ask(inquiry, cancel=cancel)
+            found = project.researcher.ask(Inquiry(question, under=under, **how), cancel=cancel)
+        said = (found.warning, folder_note(project, under))
+        found = replace(found, warning=" ".join(filter(None, said)) or None)
     if found.warning:
         output.warn(found.warning)
     return found

@@ -6,6 +6,7 @@ import json
 import re
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from findspot.core.model import Corpus, IncludeTests, Mode, Query
 from findspot.serve import usage
 from findspot.serve.answers import FORMATS, MIN_TOKENS, fitted_text, fitted_values
 from findspot.serve.cli import output
-from findspot.serve.cli.choose import folder_inside, open_project
+from findspot.serve.cli.choose import folder_inside, folder_note, open_project
 from findspot.serve.cli.editor import open_in_editor
 from findspot.serve.cli.indexing import offer_index
 from findspot.serve.cli.listing import show_results
@@ -124,14 +125,17 @@ def _answer(manner: Manner, corpus: Corpus, text: str, given: str | None, option
     wanted = Assistance(options.pop("expand_query"), options.pop("synthesize"))
     with open_project(given) as project:
         offer_index(project, manner)
+        under = folder_inside(project, given)
         query = Query(
             text=text,
             corpus=corpus,
             limit=limit or top_k or DEFAULT_LIMIT,
-            under=folder_inside(project, given),
+            under=under,
             **_query_values(options),
         )
         results = project.researcher.assist(query, wanted) if wanted else project.search(query)
+        said = (results.warning, folder_note(project, under))
+        results = replace(results, warning=" ".join(filter(None, said)) or None)
         form = form or project.settings.serve.default_format
         root = project.root
     usage.note("command line", root, results, sum(len(hit.text) for hit in results.hits))

@@ -12,7 +12,7 @@ from findspot.core.files import write_atomic
 from findspot.core.roots import Roots
 from findspot.research.module_map import ModuleMap
 from findspot.serve.cli import output
-from findspot.serve.cli.choose import folder_inside, open_project
+from findspot.serve.cli.choose import folder_inside, folder_note, open_project
 from findspot.serve.cli.indexing import offer_index
 from findspot.serve.cli.options import Manner, common, project_option
 from findspot.serve.cli.research import depth_option
@@ -80,7 +80,11 @@ def map_(manner: Manner, depth: int, svg: Path | None, project: str | None) -> N
     """Show the modules of a project in layers, and what depends on what."""
     with open_project(project) as opened:
         offer_index(opened, manner)
-        modules = opened.researcher.modules(depth, folder_inside(opened, project))
+        under = folder_inside(opened, project)
+        modules = opened.researcher.modules(depth, under)
+        note = folder_note(opened, under)
+    if note:
+        output.warn(note)
     if svg is not None:
         write_atomic(svg, draw(modules).encode())
         output.note(f"Drawn into {svg}.")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from findspot.core.errors import PathNotFoundError, ProjectNotDetectedError
 from findspot.serve.mcp.call import Call
+from findspot.serve.scope import folder_in, limit_note, package_around
 
 if TYPE_CHECKING:
     from findspot.engine import Engine
@@ -60,12 +61,21 @@ async def in_project(call: Call, given: str | None, work: Callable[[Target], T],
     """
     locate = await _locator(call, None if given == "." else given, exact)
     try:
-        return await call.quick(lambda engine: work(locate(engine)))
+        return await call.quick(lambda engine: work(_noted(call, locate(engine))))
     except ProjectNotDetectedError:
         if given not in (None, "."):
             raise
         folder = await _chosen(call)
-        return await call.quick(lambda engine: work(_named(engine, folder, Path(folder), exact)))
+        return await call.quick(
+            lambda engine: work(_noted(call, _named(engine, folder, Path(folder), exact)))
+        )
+
+
+def _noted(call: Call, target: Target) -> Target:
+    """The target of a call, whose answer says so where that is a part of a project only."""
+    if target.under:
+        call.warnings.append(limit_note(target.project, target.under, f"Name {target.project.root}"))
+    return target
 
 
 async def _locator(call: Call, given: str | None, exact: bool) -> Callable[[Engine], Target]:
@@ -99,7 +109,7 @@ def _named(engine: Engine, given: str, path: Path, exact: bool) -> Target:
 def _around(engine: Engine, folder: Path, named: str) -> Target:
     """The index that covers a folder, filtered to it; a folder that none covers is its own project."""
     project = engine.project(engine.indexed_root(folder) or folder)
-    return Target(project, named, _inside(project, folder))
+    return Target(project, named, folder_in(project, folder))
 
 
 def _of_roots(engine: Engine, roots: list[Path]) -> Target:
@@ -111,20 +121,10 @@ def _of_roots(engine: Engine, roots: list[Path]) -> Target:
 
 def _detected(engine: Engine, exact: bool) -> Target:
     """The project around the working directory; one nested in an index is a folder of that index."""
-    from findspot.discover.root import find_root
-
     here = working_folder()
     project = engine.detect(here)
-    nested = None if exact or here == project.root else find_root(here)
-    under = _inside(project, nested) if nested else None
-    return Target(project, str(nested if under else project.root), under)
-
-
-def _inside(project: Project, folder: Path) -> str | None:
-    """A folder as the index spells it, or None for the root itself and what is not inside."""
-    if folder == project.root or not folder.is_relative_to(project.root):
-        return None
-    return project.roots.spelled(folder) or folder.relative_to(project.root).as_posix()
+    under = None if exact or here == project.root else package_around(project, here)
+    return Target(project, str(project.roots / under if under else project.root), under)
 
 
 async def _chosen(call: Call) -> str:

@@ -24,6 +24,7 @@ from findspot.serve.mcp.schemas import (
     takes,
 )
 from findspot.serve.mcp.tools.indexing import warned
+from findspot.serve.scope import files_in, pattern_hint
 from findspot.serve.shapes import project_object, status_object
 
 STATES = status_of("not_found", "indexing", "ready", "incomplete", "failed")
@@ -31,15 +32,15 @@ STATES = status_of("not_found", "indexing", "ready", "incomplete", "failed")
 
 async def _search_by_path(call: Call, arguments: Arguments) -> Answer:
     pattern, limit = arguments["pattern"], arguments["limit"]
-    found, total = await from_index(call, arguments["project"], lambda target: _files(target, pattern, limit))
-    return Answer(warned({"matches": found, "totalMatches": total}, *arguments.warnings))
+    found, hint = await from_index(call, arguments["project"], lambda target: _files(target, pattern))
+    values = {"matches": found[:limit], "totalMatches": len(found)}
+    return Answer(warned(values, *arguments.warnings, *filter(None, [hint])))
 
 
-def _files(target: Target, pattern: str, limit: int) -> tuple[list[str], int]:
-    if target.under is None:
-        return target.project.files(pattern, limit)
-    inside = [path for path in target.project.files(pattern)[0] if path.startswith(f"{target.under}/")]
-    return inside[:limit], len(inside)
+def _files(target: Target, pattern: str) -> tuple[list[str], str | None]:
+    """The paths that match, or what to ask for instead."""
+    found = files_in(target.project, target.under, pattern)
+    return found, None if found else pattern_hint(target.project, target.under, pattern)
 
 
 async def _get_index_status(call: Call, arguments: Arguments) -> Answer:

@@ -162,7 +162,7 @@ async def _search(call: Call, arguments: Arguments, corpus: Corpus) -> Answer:
 
     def answer(target: Target) -> Answer:
         results = target.project.researcher.assist(_query(arguments, corpus, target), wanted, client)
-        return _rendered(target.project, _warned(results, arguments, target), arguments, corpus)
+        return _rendered(target.project, _warned(results, arguments), arguments, corpus)
 
     if not wanted:
         return await from_index(call, arguments["path"], answer, by_path=True)
@@ -197,11 +197,9 @@ def _words(text: str) -> list[str]:
     return [word for word in re.split(r"[,\s]+", text) if word.strip("*.")]
 
 
-def _warned(results: Results, arguments: Arguments, target: Target) -> Results:
+def _warned(results: Results, arguments: Arguments) -> Results:
     """The results with everything a reader should know about them."""
     said = [*arguments.warnings, results.warning]
-    if target.under and not results.total:
-        said.append(f"Searched only below '{target.under}' of {target.project.root}.")
     return replace(results, warning=" ".join(filter(None, said)) or None)
 
 

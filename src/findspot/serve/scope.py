@@ -1,0 +1,55 @@
+"""Which part of an index a question is about: all of it, or one folder. The same on every way in."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from findspot.core.errors import InvalidPatternError
+from findspot.discover.root import find_root
+
+if TYPE_CHECKING:
+    from findspot.project import Project
+
+
+def folder_in(project: Project, folder: Path) -> str | None:
+    """Return a folder as the index spells it; None for the root itself and for what is not inside."""
+    if folder == project.root or not folder.is_relative_to(project.root):
+        return None
+    return project.roots.spelled(folder) or folder.relative_to(project.root).as_posix()
+
+
+def package_around(project: Project, here: Path) -> str | None:
+    """Return the package of a project that a folder belongs to: the nearest one with a marker of its own."""
+    nearest = find_root(here)
+    return folder_in(project, nearest) if nearest else None
+
+
+def limit_note(project: Project, under: str, way_out: str) -> str:
+    """Say that a question is about one folder, and how to ask about all of the project."""
+    root = project.root
+    return (
+        f"This folder is part of the index of {root}: searches look only below '{under}', "
+        f"and paths are relative to {root}. {way_out} to search all of it."
+    )
+
+
+def files_in(project: Project, under: str | None, pattern: str) -> list[str]:
+    """Return the indexed paths below a folder that match a glob, in order."""
+    found, _ = project.files(pattern)
+    return found if under is None else [path for path in found if path.startswith(f"{under}/")]
+
+
+def pattern_hint(project: Project, under: str | None, pattern: str) -> str | None:
+    """Say which glob to use where one that matches nothing names a folder, or leaves out what is above."""
+    bare = pattern.removeprefix("./").strip("/")
+    for other, why in (
+        (f"{bare}/**", f"'{pattern}' is a folder"),
+        (f"**/{bare}/**", f"'{pattern}' is a folder"),
+        (f"**/{bare}", "A pattern with a slash begins at the project's root"),
+    ):
+        with contextlib.suppress(InvalidPatternError):  # it is too long with what is added
+            if count := len(files_in(project, under, other)):
+                return f"{why}: '{other}' matches {count:,} {'file' if count == 1 else 'files'}."
+    return None
