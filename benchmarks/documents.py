@@ -1,4 +1,4 @@
-"""Named full-text indexes at 100,000 documents: adding, searching, reopening, memory.
+"""Named full-text indexes at 100,000 documents: adding, searching, reopening, memory; and one of 10 MB.
 
 `python -m benchmarks.documents [--documents N]` prints the figures as JSON. Words are drawn by
 Zipf's law, so that queries hold frequent and rare ones; the time of a search is the library's,
@@ -21,6 +21,7 @@ from pathlib import Path
 
 from benchmarks.memory import pss_mb
 from findspot.documents import Document, NamedIndexes
+from findspot.documents.model import MAX_CONTENT_CHARS
 
 WORDS = 50_000
 WORDS_A_DOCUMENT = 120
@@ -67,6 +68,7 @@ def measure(count: int) -> dict[str, float]:
             }
         found["disk_mb"] = sum(path.stat().st_size for path in Path(folder).iterdir()) / 1e6
         found |= one_by_one(indexes)
+        found |= large_document(indexes, text)
         indexes.close()
         found |= reopening(folder)
     return found
@@ -97,6 +99,23 @@ def one_by_one(indexes: NamedIndexes) -> dict[str, float]:
         indexes.add([Document(f"late-{number}", "a document that comes late")], "disk")
         seconds.append(time.perf_counter() - started)
     return {"disk_add_one_ms": 1000 * statistics.median(seconds)}
+
+
+def large_document(indexes: NamedIndexes, text: Text) -> dict[str, float]:
+    """Searches in one document of ten million characters whose words stand at its end."""
+    words = " ".join(text.some(MAX_CONTENT_CHARS // 5))[: MAX_CONTENT_CHARS - 100]
+    document = Document("large", f"{words} an ending that comes last")
+    found: dict[str, float] = {}
+    for backend in ("memory", "disk"):
+        name = f"large_{backend}"
+        indexes.create(name, backend)
+        indexes.add([document], name)
+        timed(indexes, name, "sorts")
+        queries = ("ending", "ending comes", '"comes last"', '+"an ending" -absent', "absent")
+        taken = [timed(indexes, name, query) for query in queries * 5]
+        found |= {f"{name}_p50_ms": statistics.median(taken), f"{name}_max_ms": max(taken)}
+        indexes.drop(name)
+    return found
 
 
 _REOPEN = """

@@ -58,3 +58,24 @@ def test_files_made_to_stall_a_parser_do_not_hold_up_the_others(make: MakeFolder
     assert report["filesIndexed"] == len(hostile) + 1
     found = findspot("search", "find_me", "--json", cwd=project).json
     assert found["results"][0]["path"] == "src/good.py"
+
+
+def test_operators_of_named_indexes_hold_for_short_words(make: MakeFolder, serve: Serve) -> None:
+    """documents A8, C: short words were dropped from operators and phrases without a word."""
+    pipe = serve(make({".git/HEAD": ""}))
+    for doc_id, content in {"a": "plan a trip", "b": "plan b trip", "r": "R and C++ are languages"}.items():
+        pipe.values("search_add_document", doc_id=doc_id, content=content)
+
+    def found(query: str) -> list[str]:
+        return [result["doc_id"] for result in pipe.values("search_index", query=query)["results"]]
+
+    assert found("+b trip") == ["b"]
+    assert found("trip -b") == ["a"]
+    assert found('"plan a trip"') == ["a"]
+    assert found('"C"') == found("+R") == ["r"]
+    answer = pipe.values("search_index", query="R languages")
+    assert answer["results"][0]["doc_id"] == "r"
+    assert "ignored: r" in answer["warning"]
+    pipe.values("search_add_document", doc_id="tea", content="green paint. " * 20 + "Green tea leaves.")
+    (tea,) = pipe.values("search_index", query='"green tea"')["results"]
+    assert tea["highlights"] == ["...nt. green paint. green paint. Green tea leaves."]

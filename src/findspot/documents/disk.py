@@ -21,7 +21,7 @@ from findspot.core.sqlite import MAX_PARAMETERS, Connection, remove_database, tr
 from findspot.documents.errors import DamagedIndexError, IndexExistsError, UnknownIndexError
 from findspot.documents.highlights import highlights
 from findspot.documents.model import Added, Document, Found, IndexInfo, SearchAnswer
-from findspot.documents.postings import Postings
+from findspot.documents.postings import Postings, Vocabulary
 from findspot.documents.query import ParsedQuery, parse
 from findspot.documents.ranking import rank
 from findspot.documents.schema import FORMAT_VERSION, TABLES
@@ -30,6 +30,7 @@ from findspot.documents.tokenizer import Tokenizer
 _log = get_logger("documents")
 
 _READ_ROWS = 10_000
+_MIGRATED_ROWS = 100
 
 
 class _State:
@@ -116,15 +117,15 @@ class DiskIndex:
             Found(
                 doc_id,
                 score,
-                highlights(stored[doc_id][0], query.scored, self.tokenizer),
+                highlights(stored[doc_id][0], query.shown, self.tokenizer),
                 json.loads(stored[doc_id][1]),
             )
             for doc_id, score in ranked
         )
 
     def _add(self, state: _State, document: Document) -> Added:
-        places = self.tokenizer.places(document.content)
-        encoded, fresh = state.postings.vocabulary.encode(places)
+        words = self.tokenizer.words(document.content)
+        encoded, fresh = state.postings.vocabulary.encode(words)
         state.db.executemany("INSERT INTO terms VALUES (?, ?)", fresh)
         row = (document.doc_id, document.content, document.metadata_json, encoded.tobytes())
         cursor = state.db.execute(
@@ -132,7 +133,7 @@ class DiskIndex:
         )
         state.last_document = int(cursor.lastrowid or 0)
         replaced = state.postings.add(document.doc_id, encoded)
-        return Added(document.doc_id, sum(map(bool, places)), replaced)
+        return Added(document.doc_id, self.tokenizer.count(words), replaced)
 
     def _catch_up(self, state: _State) -> None:
         """Read what was committed since; within a transaction, so that it fits together."""
@@ -208,7 +209,29 @@ class DiskIndex:
             if version > FORMAT_VERSION:
                 raise IndexFormatError(version, FORMAT_VERSION)
             config = db.execute("SELECT value FROM meta WHERE key = 'tokenizer'").fetchone()[0]
-        return Tokenizer.from_config(json.loads(config))
+            tokenizer = Tokenizer.from_config(json.loads(config))
+            if version < FORMAT_VERSION and not sqlite.is_immutable(self._path):
+                _migrate(db, tokenizer)
+        return tokenizer
+
+
+def _migrate(db: Connection, tokenizer: Tokenizer) -> None:
+    """Encode the documents of format 1 again: it left out the words that are too short to be tokens."""
+    with sqlite.transaction(db):
+        if version_of(db) >= FORMAT_VERSION:  # another process was first
+            return
+        vocabulary, last = Vocabulary(), 0
+        db.execute("DELETE FROM terms")
+        while rows := db.execute(
+            "SELECT number, content FROM documents WHERE number > ? ORDER BY number LIMIT ?",
+            (last, _MIGRATED_ROWS),
+        ).fetchall():
+            for number, content in rows:
+                encoded, fresh = vocabulary.encode(tokenizer.words(content))
+                db.executemany("INSERT INTO terms VALUES (?, ?)", fresh)
+                db.execute("UPDATE documents SET encoded = ? WHERE number = ?", (encoded.tobytes(), number))
+            last = rows[-1][0]
+        db.execute(f"PRAGMA user_version = {FORMAT_VERSION}")
 
 
 def name_in(path: Path) -> str | None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import sys
 import threading
 from collections.abc import Callable, Iterable
 
 from findspot.documents.highlights import highlights
 from findspot.documents.model import Added, Document, Found, IndexInfo, SearchAnswer
-from findspot.documents.postings import SLOT_BYTES, Postings
+from findspot.documents.postings import DOCUMENT_BYTES, SLOT_BYTES, TERM_BYTES, Postings
 from findspot.documents.query import parse
 from findspot.documents.ranking import rank
 from findspot.documents.tokenizer import Tokenizer
@@ -53,7 +54,7 @@ class MemoryIndex:
             ranked, total = rank(self._postings, parsed, k)
             stored = [self._stored[doc_id] for doc_id, _ in ranked]
         found = tuple(
-            Found(doc_id, score, highlights(content, parsed.scored, self.tokenizer), json.loads(metadata))
+            Found(doc_id, score, highlights(content, parsed.shown, self.tokenizer), json.loads(metadata))
             for (doc_id, score), (content, metadata) in zip(ranked, stored, strict=True)
         )
         return SearchAnswer(found, total, parsed)
@@ -62,17 +63,18 @@ class MemoryIndex:
         """Nothing to close."""
 
     def _add(self, document: Document) -> Added:
-        places = self.tokenizer.places(document.content)
+        words = self.tokenizer.words(document.content)
         entry = (document.content, document.metadata_json)
         size = _size(entry)
         with self._lock:
-            self._reserve(size + len(places) * SLOT_BYTES)
+            new = len(set(words).difference(self._postings.vocabulary.numbers))
+            self._reserve(size + len(words) * SLOT_BYTES + new * TERM_BYTES + DOCUMENT_BYTES)
             self._forget(document.doc_id)
-            encoded, _ = self._postings.vocabulary.encode(places)
+            encoded, _ = self._postings.vocabulary.encode(words)
             replaced = self._postings.add(document.doc_id, encoded)
             self._stored[document.doc_id] = entry
             self._stored_bytes += size
-        return Added(document.doc_id, sum(map(bool, places)), replaced)
+        return Added(document.doc_id, self.tokenizer.count(words), replaced)
 
     def _forget(self, doc_id: str) -> None:
         if doc_id in self._stored:
@@ -80,4 +82,4 @@ class MemoryIndex:
 
 
 def _size(entry: tuple[str, str]) -> int:
-    return sum(len(text.encode()) for text in entry)
+    return sum(map(sys.getsizeof, entry))

@@ -136,6 +136,6 @@ class NamedIndexes:
         held = sum(index.memory_bytes for index in list(self._memory.values()))
         if held + more_bytes > self._max_memory_bytes:
             raise LimitReachedError(
-                f"Memory limit reached: the indexes in memory hold {held / 1e6:.0f} of at most "
-                f"{self._max_memory_bytes / 1e6:.0f} MB. Use the backend 'disk', or set documents.maxMemory."
+                f"Memory limit reached: the indexes in memory hold {held >> 20} of at most "
+                f"{self._max_memory_bytes >> 20} MB. Use the backend 'disk', or set documents.maxMemory."
             )

@@ -18,7 +18,7 @@ Slots = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
 NO_TOKEN = 0
-"""The number of what is not indexed: words too short, and the gap behind each document."""
+"""The number of no word: the gap behind each document."""
 
 MIN_UNSORTED = 200_000
 """Slots that are rather scanned (0.1 ms a token) than sorted."""
@@ -27,10 +27,11 @@ MAX_DEAD_SHARE = 0.5
 MIN_DEAD = 100_000
 """Removed documents are dropped from the log when they make up this much of it."""
 
-SLOT_BYTES = 12
+ORDER_BYTES = 8
+SLOT_BYTES = 16
 TERM_BYTES = 160
 DOCUMENT_BYTES = 300
-"""About what a slot, a token of the vocabulary and a document take in memory."""
+"""About what a slot (its place in the order, and with it), a word and a document take in memory."""
 
 
 class Growing:
@@ -44,10 +45,14 @@ class Growing:
     def values(self) -> NDArray[np.uint32]:
         return self._buffer[: self.size]
 
+    @property
+    def memory_bytes(self) -> int:
+        return self._buffer.nbytes
+
     def extend(self, values: NDArray[np.uint32]) -> None:
         needed = self.size + values.size
         if needed > self._buffer.size:
-            larger = np.empty(max(needed, 2 * self._buffer.size), np.uint32)
+            larger = np.empty(max(needed, self._buffer.size * 5 // 4), np.uint32)
             larger[: self.size] = self.values
             self._buffer = larger
         self._buffer[self.size : needed] = values
@@ -96,7 +101,9 @@ class Postings:
     @property
     def memory_bytes(self) -> int:
         return (
-            self._log.size * SLOT_BYTES
+            self._log.memory_bytes
+            + self._documents.memory_bytes
+            + self._log.size * ORDER_BYTES
             + len(self.vocabulary.numbers) * TERM_BYTES
             + len(self.ids) * DOCUMENT_BYTES
         )
@@ -146,19 +153,16 @@ class Postings:
         return [self._holding(phrase) for phrase in phrases]
 
     def _holding(self, phrase: Phrase) -> Mask:
-        """Begin with the rarest token, and look beside it for the others."""
-        slots = [self._slots(token) for token in phrase.tokens]
+        """Begin with the rarest word, and look beside it for the others."""
+        slots = [self._slots(word) for word in phrase.words]
         rarest = min(range(len(slots)), key=lambda place: slots[place].size)
-        first = slots[rarest] - phrase.offsets[rarest]
-        log, last = self._log.values, self._log.size - 1 - phrase.offsets[-1]
-        first = first[(first >= 0) & (first <= last)]
-        for token, offset in zip(phrase.tokens, phrase.offsets, strict=True):
-            first = first[log[first + offset] == self.vocabulary.numbers[token]] if first.size else first
-        documents = self._documents.values
-        if phrase.offsets[-1]:  # words left out for being too short look like the gap behind a document
-            first = first[documents[first] == documents[first + phrase.offsets[-1]]]
+        first = slots[rarest] - rarest
+        log = self._log.values
+        first = first[(first >= 0) & (first <= self._log.size - len(slots))]
+        for place, word in enumerate(phrase.words):  # a gap between documents is none of these words
+            first = first[log[first + place] == self.vocabulary.numbers[word]] if first.size else first
         mask = np.zeros(len(self.ids), np.bool_)
-        mask[documents[first]] = True
+        mask[self._documents.values[first]] = True
         return mask & self.alive
 
     def _slots(self, token: str) -> Slots:

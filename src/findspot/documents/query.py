@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import chain, filterfalse
 
-from findspot.documents.tokenizer import TOO_SHORT, Tokenizer
+from findspot.documents.tokenizer import Tokenizer
 
 MAX_QUERY_CHARS = 10_000
 
@@ -19,13 +19,12 @@ _OPERATED = re.compile(r"([+-])(?=\w)(.*)", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """Tokens that stand in a row, each at its distance from the first; one token is a plain term."""
+    """Words that stand in a row, short ones too; often it is one word."""
 
-    tokens: tuple[str, ...]
-    offsets: tuple[int, ...]
+    words: tuple[str, ...]
 
     def __str__(self) -> str:
-        return " ".join(self.tokens)
+        return " ".join(self.words)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,15 +35,30 @@ class ParsedQuery:
     must: tuple[Phrase, ...] = ()
     must_not: tuple[Phrase, ...] = ()
     phrases: tuple[Phrase, ...] = ()
+    ignored: tuple[str, ...] = ()
+    """Plain terms that are too short to be tokens."""
+    scored: tuple[str, ...] = ()
+    """Every token that adds to a score; one that is asked for twice counts twice."""
 
     @property
     def required(self) -> tuple[Phrase, ...]:
         return self.must + self.phrases
 
     @property
-    def scored(self) -> list[str]:
-        """Every token that adds to a score; one that is asked for twice counts twice."""
-        return [*self.terms, *_tokens(self.must), *_tokens(self.phrases)]
+    def shown(self) -> list[tuple[str, ...]]:
+        """What highlights show: words, and phrases as a whole."""
+        return [*((term,) for term in self.terms), *(phrase.words for phrase in self.required)]
+
+    @property
+    def warning(self) -> str | None:
+        """What the query asks for in vain."""
+        if not self.ignored:
+            return None
+        words = ", ".join(dict.fromkeys(self.ignored))
+        return (
+            f"Too short to be searched for by themselves, so ignored: {words}. "
+            'Require them as +word or "word".'
+        )
 
     def as_lists(self) -> dict[str, list[str]]:
         return {
@@ -56,30 +70,26 @@ class ParsedQuery:
 
 
 def parse(query: str, tokenizer: Tokenizer) -> ParsedQuery:
-    """Read a query; a word that holds several tokens is a phrase where an operator precedes it.
+    """Read a query; where an operator precedes a word that holds several words, they are a phrase.
 
-    Tokens that the index does not keep, being too short, are left out of queries as well.
+    Words that are too short to be tokens hold in operators and phrases, and score nothing.
     """
     terms: list[str] = []
     operated: dict[str, list[Phrase]] = {"+": [], "-": [], "": []}
     for quoted_sign, quoted, word in _PART.findall(query[:MAX_QUERY_CHARS]):
         found = _OPERATED.fullmatch(word) if word else None
         if word and not found:
-            terms.extend(tokenizer.tokens(word))
+            terms.extend(tokenizer.words(word))
             continue
         sign, text = found.groups() if found else (quoted_sign, quoted)
-        if phrase := _phrase(text, tokenizer):
-            operated[sign].append(phrase)
-    return ParsedQuery(tuple(terms), tuple(operated["+"]), tuple(operated["-"]), tuple(operated[""]))
-
-
-def _phrase(text: str, tokenizer: Tokenizer) -> Phrase | None:
-    kept = [(place, token) for place, token in enumerate(tokenizer.places(text)) if token != TOO_SHORT]
-    if not kept:
-        return None
-    first = kept[0][0]
-    return Phrase(tuple(token for _, token in kept), tuple(place - first for place, _ in kept))
-
-
-def _tokens(phrases: Iterable[Phrase]) -> list[str]:
-    return [token for phrase in phrases for token in phrase.tokens]
+        if words := tokenizer.words(text):
+            operated[sign].append(Phrase(tuple(words)))
+    required = chain.from_iterable(phrase.words for phrase in (*operated["+"], *operated[""]))
+    return ParsedQuery(
+        tuple(filter(tokenizer.is_token, terms)),
+        tuple(operated["+"]),
+        tuple(operated["-"]),
+        tuple(operated[""]),
+        ignored=tuple(filterfalse(tokenizer.is_token, terms)),
+        scored=tuple(filter(tokenizer.is_token, (*terms, *required))),
+    )

@@ -12,17 +12,26 @@ from numpy.typing import NDArray
 from findspot.documents.postings import Mask, Postings
 from findspot.documents.query import ParsedQuery
 
+_SCORE_DECIMALS = 9
+"""Sums of floats in another order differ in their last bits, which must not decide a tie."""
+
 
 def rank(postings: Postings, query: ParsedQuery, k: int) -> tuple[list[tuple[str, float]], int]:
-    """The best `k` documents with their scores, ties by id, and how many match in all."""
+    """The best `k` documents with their scores, ties by id, and how many match in all.
+
+    Where words or phrases are required, holding them is enough: short words score nothing.
+    """
     scores = np.zeros(len(postings.ids), np.float64)
-    if not len(postings) or not query.scored:
+    if not len(postings) or not (query.scored or query.required):
         return [], 0
     for token, times in sorted(Counter(query.scored).items()):
         counts = postings.counts(token)
         holding = int(np.count_nonzero(counts))
         scores += counts * (times * (math.log(len(postings) / (holding + 1)) + 1))
-    matching = (scores > 0) & _admitted(postings, query)
+    scores = scores.round(_SCORE_DECIMALS)
+    matching = _admitted(postings, query)
+    if not query.required:
+        matching &= scores > 0
     return _best(postings.ids, scores, matching, k), int(np.count_nonzero(matching))
 
 

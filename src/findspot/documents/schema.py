@@ -2,11 +2,12 @@
 
 FORMAT_VERSION
     1   0.1.0   meta, terms, documents with their encoded words, removals
+    2   0.2.0   short words are encoded too, so that operators and phrases hold for them
 """
 
 from __future__ import annotations
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 
 TABLES = """
 CREATE TABLE meta (

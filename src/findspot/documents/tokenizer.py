@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from findspot.core.errors import InvalidArgumentError
 
 _WORD = re.compile(r"\w+")
-
-TOO_SHORT = ""
-"""Stands for a word below `min_length`: not indexed, but a phrase counts its place."""
 
 MAX_MIN_LENGTH = 100
 
@@ -42,21 +39,21 @@ class Tokenizer:
     def config(self) -> dict[str, Any]:
         return asdict(self)
 
-    def places(self, text: str) -> list[str]:
-        """Each word of a text in its place, as its token or as `TOO_SHORT`."""
-        words = _WORD.findall(text.lower() if self.lowercase else text)
-        least = self.min_length
-        return words if least <= 1 else [word if len(word) >= least else TOO_SHORT for word in words]
+    def words(self, text: str) -> list[str]:
+        """Return every word of a text in order, also those that are too short to be tokens."""
+        return _WORD.findall(text.lower() if self.lowercase else text)
 
-    def tokens(self, text: str) -> list[str]:
-        return [token for token in self.places(text) if token]
+    def is_token(self, word: str) -> bool:
+        """Return whether a word counts and scores; shorter ones are only looked for by operators."""
+        return len(word) >= self.min_length
 
-    def spans(self, text: str) -> Iterator[tuple[str, int, int]]:
-        """Each token with where it stands in the text."""
-        for word in _WORD.finditer(text):
-            token = word[0].lower() if self.lowercase else word[0]
-            if len(token) >= self.min_length:
-                yield token, word.start(), word.end()
+    def count(self, words: Iterable[str]) -> int:
+        """Return how many of these words are tokens."""
+        return sum(map(self.is_token, words))
+
+    def folded(self, text: str) -> str:
+        """Return a text in which words can be found, each character in its place."""
+        return text.replace("İ", "I").lower() if self.lowercase else text  # it alone becomes two
 
 
 def _length(value: object) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import sqlite3
@@ -9,6 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from findspot.core.errors import FindspotError, IndexFormatError
@@ -130,3 +132,23 @@ def test_an_index_of_a_newer_format_is_refused(folder: Path) -> None:
         db.execute("PRAGMA user_version = 99")
     with pytest.raises(IndexFormatError):
         NamedIndexes(folder, LIMIT).search("tea", index_name="shelf")
+
+
+def test_an_index_of_format_1_is_encoded_again(folder: Path) -> None:
+    """Format 1 left out short words: each was a zero in the encoded document."""
+    first = NamedIndexes(folder, LIMIT)
+    first.add([Document.checked("a", "plan a trip"), Document.checked("b", "plan b trip")], "shelf")
+    first.close()
+    with contextlib.closing(sqlite3.connect(folder / "docs-shelf.sqlite")) as db, db:
+        (short,) = db.execute("SELECT group_concat(number) FROM terms WHERE length(term) < 3").fetchone()
+        zero = [int(number) for number in short.split(",")]
+        for number, encoded in db.execute("SELECT number, encoded FROM documents").fetchall():
+            words = np.frombuffer(encoded, np.uint32)
+            old = np.where(np.isin(words, zero), 0, words).astype(np.uint32).tobytes()
+            db.execute("UPDATE documents SET encoded = ? WHERE number = ?", (old, number))
+        db.execute("PRAGMA user_version = 1")
+    again = NamedIndexes(folder, LIMIT)
+    assert [found.doc_id for found in again.search('"plan a trip"', index_name="shelf").results] == ["a"]
+    assert [found.doc_id for found in again.search("trip -b", index_name="shelf").results] == ["a"]
+    again.add([Document.checked("c", "trip b again")], "shelf")
+    assert again.search("+b", index_name="shelf").total_matches == 2

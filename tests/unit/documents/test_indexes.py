@@ -13,7 +13,7 @@ import pytest
 from findspot.core.errors import FindspotError, InvalidArgumentError
 from findspot.documents import Document, NamedIndexes, SearchAnswer, Tokenizer
 from findspot.documents import postings as postings_module
-from findspot.documents.query import parse
+from findspot.documents.query import Phrase, parse
 
 Put = Callable[..., None]
 
@@ -63,8 +63,43 @@ def test_operators_filter(shelf: NamedIndexes, put: Put, query: str, found: list
 def test_a_phrase_does_not_reach_into_the_next_document(shelf: NamedIndexes, put: Put) -> None:
     put(a="ends green", b="tea begins", c="one, a two")
     assert ids(shelf.search('"green tea"', index_name="shelf")) == []
-    assert ids(shelf.search('"one x two"', index_name="shelf")) == ["c"]
+    assert ids(shelf.search('"one a two"', index_name="shelf")) == ["c"]
+    assert ids(shelf.search('"one x two"', index_name="shelf")) == []
     assert ids(shelf.search('"one two"', index_name="shelf")) == []
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("+b trip", ["b"]),
+        ("trip -b", ["a", "long"]),
+        ('"plan a trip"', ["a"]),
+        ('"R and"', ["r"]),
+        ("+C++", ["r"]),
+        ('"c"', ["r"]),
+        ("-b", []),
+        ("R", []),
+    ],
+)
+def test_operators_and_phrases_hold_for_short_words(
+    shelf: NamedIndexes, put: Put, query: str, found: list[str]
+) -> None:
+    """documents A8"""
+    put(a="plan a trip", b="plan b trip", long="plan long trip", r="R and C++", x="this and that")
+    answer = shelf.search(query, index_name="shelf")
+    assert ids(answer) == found
+    assert answer.total_matches == len(found)
+    assert (answer.query.warning is None) == (query != "R")
+
+
+def test_a_tie_is_not_decided_by_the_last_bit_of_a_float(shelf: NamedIndexes, put: Put) -> None:
+    """documents A12: sums of the same parts in another order differ by 1e-16."""
+    words = ["ab", "cd", "ef", "gh"]
+    put(**{f"n{n}": " ".join([words[n % 4]] * 3 + words * (n % 3)) for n in range(24)})
+    found = shelf.search("ab cd ef gh", 24, "shelf").results
+    assert [f.doc_id for f in found] == [
+        f.doc_id for f in sorted(found, key=lambda f: (-round(f.score, 6), f.doc_id))
+    ]
 
 
 def test_adding_again_replaces(shelf: NamedIndexes) -> None:
@@ -135,6 +170,14 @@ def test_wrong_tokenizer_settings_are_named(indexes: NamedIndexes, config: dict[
         indexes.create("x", tokenizer_config=config)
 
 
+def test_the_memory_limit_is_told_as_it_was_set(tmp_path: Path) -> None:
+    """documents A12: "706 of at most 537 MB" for a limit of 512 MB."""
+    small = NamedIndexes(tmp_path, 5 << 20)
+    many = (Document.checked(str(n), " ".join(f"w{n}x{i}" for i in range(400))) for n in range(1_000))
+    with pytest.raises(InvalidArgumentError, match=r" hold [34] of at most 5 MB\."):
+        small.add(many)
+
+
 def test_memory_has_a_limit_with_a_clear_error(tmp_path: Path) -> None:
     small = NamedIndexes(tmp_path, 100_000)
     many = (Document.checked(str(number), f"word{number} " * 500) for number in range(100))
@@ -170,7 +213,9 @@ def test_answers_equal_a_plain_computation(shelf: NamedIndexes, monkeypatch: pyt
         else:
             held[doc_id] = " ".join(chance.choices(words, k=chance.randrange(1, 9)))
             shelf.add([Document.checked(doc_id, held[doc_id])], "shelf")
-        query = chance.choice(["ab cd", "+ab ef", "ab -cd", '"ab cd"', '"ab x cd" gh', "ab ab"])
+        query = chance.choice(
+            ["ab cd", "+ab ef", "ab -cd", '"ab cd"', '"ab x cd" gh', "ab ab", "+x", "ab -x"]
+        )
         answer = shelf.search(query, 1_000, "shelf")
         assert {f.doc_id: pytest.approx(f.score) for f in answer.results} == _plain(held, query)
 
@@ -178,14 +223,10 @@ def test_answers_equal_a_plain_computation(shelf: NamedIndexes, monkeypatch: pyt
 def _plain(held: dict[str, str], query: str) -> dict[str, float]:
     tokenizer = Tokenizer()
     parsed = parse(query, tokenizer)
-    texts = {doc_id: tokenizer.places(content) for doc_id, content in held.items()}
+    texts = {doc_id: tokenizer.words(content) for doc_id, content in held.items()}
 
-    def holds(places: list[str], phrase: object) -> bool:
-        pairs = list(zip(phrase.offsets, phrase.tokens, strict=True))  # type: ignore[attr-defined]
-        return any(
-            all(start + offset < len(places) and places[start + offset] == token for offset, token in pairs)
-            for start in range(len(places))
-        )
+    def holds(places: list[str], phrase: Phrase) -> bool:
+        return f" {phrase} " in f" {' '.join(places)} "
 
     scores = {}
     for doc_id, places in texts.items():
@@ -194,6 +235,10 @@ def _plain(held: dict[str, str], query: str) -> dict[str, float]:
             df = sum(token in other for other in texts.values())
             score += times * places.count(token) * (math.log(len(texts) / (df + 1)) + 1)
         wanted = all(holds(places, phrase) for phrase in parsed.required)
-        if score > 0 and wanted and not any(holds(places, phrase) for phrase in parsed.must_not):
+        if (
+            (score > 0 or parsed.required)
+            and wanted
+            and not any(holds(places, phrase) for phrase in parsed.must_not)
+        ):
             scores[doc_id] = score
     return scores

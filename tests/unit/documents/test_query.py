@@ -26,7 +26,7 @@ def lists(query: str, tokenizer: Tokenizer | None = None) -> dict[str, list[str]
         ("--force -- + - C++", {"terms": ["force"]}),
         ('open "quote', {"terms": ["open", "quote"]}),
         ('"" + -', {}),
-        ("a +b -c", {}),
+        ("a +b -c", {"must": ["b"], "must_not": ["c"]}),
         ("   ", {}),
     ],
 )
@@ -38,10 +38,18 @@ def test_the_tokenizer_of_the_index_reads_the_query() -> None:
     assert lists("Tea to GO", Tokenizer(lowercase=False, min_length=3))["terms"] == ["Tea"]
 
 
-def test_a_phrase_counts_the_places_of_words_too_short_to_index() -> None:
-    (phrase,) = parse('"state of the art"', Tokenizer(min_length=3)).phrases
-    assert (phrase.tokens, phrase.offsets) == (("state", "the", "art"), (0, 2, 3))
+def test_a_phrase_holds_short_words_and_they_do_not_score() -> None:
+    parsed = parse('"state of the art"', Tokenizer(min_length=3))
+    assert parsed.phrases[0].words == ("state", "of", "the", "art")
+    assert parsed.scored == ("state", "the", "art")
+
+
+def test_plain_terms_that_are_too_short_are_named_in_a_warning() -> None:
+    assert parse("C++ or R", Tokenizer()).warning == (
+        'Too short to be searched for by themselves, so ignored: c, r. Require them as +word or "word".'
+    )
+    assert parse("tea +b", Tokenizer()).warning is None
 
 
 def test_every_positive_token_scores_and_no_excluded_one() -> None:
-    assert parse('tea +green "black leaf" -coffee', Tokenizer()).scored == ["tea", "green", "black", "leaf"]
+    assert parse('tea +green "black leaf" -coffee', Tokenizer()).scored == ("tea", "green", "black", "leaf")

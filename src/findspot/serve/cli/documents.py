@@ -100,6 +100,8 @@ def search(manner: Manner, words: tuple[str, ...], index_name: str, k: int) -> N
     if manner.json:
         output.emit(_answer_object(answer))
         return
+    if answer.query.warning:
+        output.warn(answer.query.warning)
     for found in answer.results:
         output.line(f"{found.doc_id}  {found.score:.2f}", bold=True)
         for excerpt in found.highlights:
@@ -217,4 +219,5 @@ def _answer_object(answer: SearchAnswer) -> dict[str, Any]:
         ],
         "total_matches": answer.total_matches,
         "query_parsed": answer.query.as_lists(),
+        **({"warning": answer.query.warning} if answer.query.warning else {}),
     }

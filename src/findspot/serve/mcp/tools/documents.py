@@ -51,7 +51,7 @@ async def _search_index(call: Call, arguments: Arguments) -> Answer:
     }
     if query.strip():
         values["query_parsed"] = answer.query.as_lists()
-    return Answer(warned(values, *arguments.warnings))
+    return Answer(warned(values, *arguments.warnings, answer.query.warning))
 
 
 async def _add_document(call: Call, arguments: Arguments) -> Answer:

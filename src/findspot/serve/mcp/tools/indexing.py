@@ -41,9 +41,9 @@ COUNTS: dict[str, Schema] = {
 }
 
 
-def warned(values: dict[str, Any], *warnings: str) -> dict[str, Any]:
+def warned(values: dict[str, Any], *warnings: str | None) -> dict[str, Any]:
     """The values with everything a reader should know beside them."""
-    said = " ".join(warnings)
+    said = " ".join(filter(None, warnings))
     return values | {"warning": said} if said else values
 
 
