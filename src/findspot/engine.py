@@ -98,7 +98,7 @@ class Engine:
         from findspot.catalogue.indexfile import INDEX_PATH
 
         folder = project_root(start)
-        around = [f for f in (folder, *folder.parents) if f != Path.home() and (f / INDEX_PATH).is_file()]
+        around = [f for f in folders_around(folder) if f != Path.home() and (f / INDEX_PATH).is_file()]
         root = around[0] if around else find_root(folder) or folder
         with self._guard:
             if root not in self._catalogues:

@@ -18,7 +18,7 @@ def find_root(start: Path) -> Path | None:
     """Return the nearest folder, from `start` upwards, that holds a marker of a project."""
     here = start.resolve()
     for folder in (here, *here.parents):
-        if any(os.path.exists(folder / marker) for marker in MARKERS):  # noqa: PTH110 - never raises
+        if any(os.path.lexists(folder / marker) for marker in MARKERS):
             return folder
     return None
 

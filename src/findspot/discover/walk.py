@@ -169,8 +169,11 @@ class _Walker:
         """The rules that hold in a folder: those from above, and its own; a Skip if it is no part of this."""
         if folder.holds_roots:
             return ignores
-        if prefix not in self._roots and self._is_checkout(names):
-            return Skip(prefix, SkipReason.REPOSITORY, "it has its own .git, and is a project of its own")
+        if prefix not in self._roots:
+            if self._is_checkout(names):
+                return Skip(prefix, SkipReason.REPOSITORY, "it has its own .git, and is a project of its own")
+            if "HEAD" in names and "objects" in names and "refs" in names:
+                return Skip(prefix, SkipReason.DENIED, "it holds the data of a git repository")
         try:
             if prefix in self._roots:
                 ignores = self._rules_above(prefix)

@@ -178,6 +178,14 @@ def test_submodules_are_projects_of_their_own(tmp_path: Path) -> None:
     assert walk(project, Policy()).notes == ["Submodule third/lib is not checked out."]
 
 
+def test_the_data_of_a_bare_repository_is_no_source(tmp_path: Path) -> None:
+    git(tmp_path, "init", "-q", "--bare", ".bare")
+    write(tmp_path, {".git": "gitdir: ./.bare\n", "a.py": "", "other/HEAD": "", "other/b.py": ""})
+    found = walk(tmp_path, Policy())
+    assert admitted(found) == ["a.py", "other/HEAD", "other/b.py"]
+    assert reasons(found)[".bare/"] is SkipReason.DENIED
+
+
 @pytest.mark.parametrize("kind", ["file", "folder", "link"])
 def test_any_entry_named_git_makes_a_project(tmp_path: Path, kind: str) -> None:
     write(tmp_path, {"a.py": "", "inner/b.py": "", "inner/deep/c.py": ""})
