@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import product
-
 # fmt: off
 _DENIED_FOLDERS = frozenset({
     "node_modules", "jspm_packages", "bower_components", "vendor", ".venv", "venv",  # dependencies
@@ -18,23 +16,73 @@ _DENIED_NAMES = frozenset({
     ".git",  # in a submodule or worktree it is a file that points to the repository
 })
 # fmt: on
-_SECRET_ENDINGS = (".pem", ".key", ".p12", ".pfx")
-_DENIED_ENDINGS = frozenset(
-    {".log", ".lock", ".swp", ".swo"}
-    | {"".join(chars) for end in _SECRET_ENDINGS for chars in product(*zip(end, end.upper(), strict=True))}
-)
-"""With the secrets in every mixture of cases, so that one lookup tells."""
+_DENIED_ENDINGS = frozenset({".log", ".lock", ".swp", ".swo"})
 _DENIED_NAMES_LOWER = frozenset(name.lower() for name in _DENIED_NAMES)
 
+# Secret files, in small letters: they are denied in any case.
+# fmt: off
+_SECRET_NAMES = frozenset({
+    ".env", ".envrc", ".env~", ".flaskenv",
+    "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "id_ecdsa_sk", "id_ed25519_sk",
+    ".netrc", "_netrc", ".git-credentials", ".pgpass", "pgpass.conf", ".my.cnf", ".mylogin.cnf", ".htpasswd",
+    ".htdigest", ".dockercfg", ".dockerconfigjson", "kubeconfig", ".pypirc", ".s3cfg", ".boto", "rclone.conf",
+    ".terraformrc", "terraform.rc", "credentials.tfrc.json",
+    "secrets.yml", "secrets.yaml", "secrets.json", "secrets.toml",
+    "credentials", "credentials.json", "credentials.yml", "credentials.yaml", "credentials.xml",
+    "credentials.csv", "client_secret.json", "client_secrets.json", "application_default_credentials.json",
+    "accesstokens.json", "msal_token_cache.json", ".vault-token", ".vault_pass", ".vault-password",
+    "vault_pass.txt",
+    ".bash_history", ".zsh_history", ".sh_history", ".psql_history", ".mysql_history", ".rediscli_history",
+})
+_SECRET_STARTS = {
+    ".env.": ".env.", ".env-": ".env-", ".env_": ".env_",
+    "terra": "terraform.tfstate", "clien": "client_secret_",
+}
+"""First five characters → the whole beginning: one lookup instead of five comparisons per file."""
+_SECRET_ENDINGS = frozenset({
+    ".env", ".pem", ".key", ".p12", ".pfx", ".p8", ".ppk", ".jks", ".keystore", ".keytab", ".kdbx",
+    ".kubeconfig", ".tfstate", ".tfvars",
+})
+_SECRET_DOUBLE_ENDINGS = {
+    ".backup": ".tfstate.backup", ".json": ".tfvars.json", ".yml": ".secrets.yml", ".yaml": ".secrets.yaml",
+}
+"""Last ending → both."""
+_SECRET_IN_FOLDER = {
+    "config.json": ".docker", "config": ".kube", "credentials.toml": ".cargo", "hosts.yml": "gh",
+    "settings.xml": ".m2",
+}
+"""Name of a file → the folder in which it holds credentials."""
+_SECRET_FOLDERS = frozenset({".ssh", ".gnupg", ".env"})
+_SECRET_FOLDER_ENDINGS = frozenset({".pem", ".key", ".p12", ".pfx"})
+# fmt: on
 
-def is_denied(name: str, folder: bool, ignore_case: bool = False) -> bool:
-    """Whether the hard deny list holds a cleaned name; secrets are denied in any case."""
+
+def is_denied(name: str, folder: bool, ignore_case: bool = False, prefix: str = "") -> bool:
+    """Tell whether the hard deny list holds a cleaned name; secrets are denied in any case.
+
+    `prefix` is the path of the folder that the name is in, with a slash at its end: some names are secret
+    only in a certain folder.
+    """
+    lower = name.lower()
+    ending = lower[lower.rfind(".") :]
+    if _is_secret_folder(lower, ending) if folder else _is_secret_file(lower, ending, prefix):
+        return True
     if ignore_case:
-        name = name.lower()
-    if name[name.rfind(".") :] in _DENIED_ENDINGS:
-        return True
-    if name.startswith(".") and (name.lower() == ".env" or name.lower().startswith(".env.")):
-        return True
-    if name in (_DENIED_NAMES_LOWER if ignore_case else _DENIED_NAMES):
-        return True
-    return folder and name in _DENIED_FOLDERS
+        names = _DENIED_NAMES_LOWER
+    else:
+        lower, ending, names = name, name[name.rfind(".") :], _DENIED_NAMES
+    return ending in _DENIED_ENDINGS or lower in names or (folder and lower in _DENIED_FOLDERS)
+
+
+def _is_secret_file(lower: str, ending: str, prefix: str) -> bool:
+    return (
+        ending in _SECRET_ENDINGS
+        or lower in _SECRET_NAMES
+        or (lower[:5] in _SECRET_STARTS and lower.startswith(_SECRET_STARTS[lower[:5]]))
+        or (ending in _SECRET_DOUBLE_ENDINGS and lower.endswith(_SECRET_DOUBLE_ENDINGS[ending]))
+        or (lower in _SECRET_IN_FOLDER and f"/{prefix}".lower().endswith(f"/{_SECRET_IN_FOLDER[lower]}/"))
+    )
+
+
+def _is_secret_folder(lower: str, ending: str) -> bool:
+    return ending in _SECRET_FOLDER_ENDINGS or lower in _SECRET_FOLDERS or lower.startswith(".env.")

@@ -125,7 +125,7 @@ def readable_text(path: str, data: bytes, secret_scan: str) -> str | Skip:
     if secret_scan == "mask":
         return masked(text)
     found = find_secrets(text)
-    return Skip(path, SkipReason.SECRET, f"it holds a {found[0].kind}") if found else text
+    return Skip(path, SkipReason.SECRET, f"it holds {found[0].kind}") if found else text
 
 
 def _is_binary(data: bytes) -> bool:

@@ -38,7 +38,7 @@ class Judge:
             name = nfc(name)
         path = prefix + name
         shown = path + "/" if folder else path
-        if is_denied(name, folder, self._ignore_case):
+        if is_denied(name, folder, self._ignore_case, prefix):
             return Skip(shown, SkipReason.DENIED)
         if self._exclude and self._exclude.matches(shown):
             return Skip(shown, SkipReason.EXCLUDED)
@@ -51,7 +51,7 @@ class Judge:
         if not is_unsafe(name):
             return None
         shown = prefix + spelled_out(name) + ("/" if folder else "")
-        if is_denied(cleaned(name), folder, self._ignore_case):
+        if is_denied(cleaned(name), folder, self._ignore_case, prefix):
             return Skip(shown, SkipReason.DENIED)
         return Skip(shown, SkipReason.UNSAFE_NAME, "the name holds characters that cannot be seen")
 

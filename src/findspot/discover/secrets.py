@@ -1,54 +1,30 @@
-"""Secrets in the text of files: private keys and tokens that services issue.
+"""Find secrets in the text of files: private keys, tokens of services, passwords in addresses.
 
-Only what a service marks as its own (a prefix, a length, an alphabet) counts, so that a match is
-a secret and not a hash or an identifier. Placeholders are told apart by how little varies in them.
+The rules are data, in `secret_rules.toml`. Most of them describe tokens, and every token contains a long
+run of mixed characters. So the text is first reduced to what stands around such runs, which is little of an
+ordinary file; then plain searches for the rules' keywords decide which patterns are tried at all.
 """
 
 from __future__ import annotations
 
 import re
+import string
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-_TOKENS: tuple[tuple[str, tuple[str, ...], str], ...] = (
-    ("AWS access key", ("AKIA", "ASIA", "ABIA", "ACCA"), r"[A-Z2-7]{16}\b"),
-    ("GitHub token", ("ghp_", "gho_", "ghu_", "ghs_", "ghr_"), r"[A-Za-z0-9]{36,251}\b"),
-    ("GitHub token", ("github_pat_",), r"[A-Za-z0-9]{22}_[A-Za-z0-9]{59}\b"),
-    ("GitLab token", ("glpat-",), r"[\w-]{20,64}(?![\w-])"),
-    ("Slack token", ("xoxa-", "xoxb-", "xoxp-", "xoxr-", "xoxs-"), r"(?:\d{8,14}-){1,3}[A-Za-z0-9]{18,40}\b"),
-    ("Slack webhook", ("hooks.slack.com/services/",), r"T[A-Z0-9]{8,12}/B[A-Z0-9]{8,12}/[A-Za-z0-9]{24}\b"),
-    ("Google API key", ("AIza",), r"[\w-]{35}(?![\w-])"),
-    ("Google OAuth secret", ("GOCSPX-",), r"[\w-]{28}(?![\w-])"),
-    ("Stripe key", ("sk_live_", "rk_live_"), r"[A-Za-z0-9]{24,110}\b"),
-    ("OpenAI key", ("sk-",), r"(?:[a-z]+-)?[\w-]{20,90}T3BlbkFJ[\w-]{20,90}(?![\w-])"),
-    ("Anthropic key", ("sk-ant-",), r"[a-z]+\d\d-[\w-]{80,110}(?![\w-])"),
-    ("npm token", ("npm_",), r"[A-Za-z0-9]{36}\b"),
-    ("PyPI token", ("pypi-AgEIcHlwaS5vcmc",), r"[\w-]{50,250}(?![\w-])"),
-    ("SendGrid key", ("SG.",), r"[\w-]{22}\.[\w-]{43}(?![\w-])"),
-    ("DigitalOcean token", ("dop_v1_", "doo_v1_", "dor_v1_"), r"[0-9a-f]{64}\b"),
-    ("Hugging Face token", ("hf_",), r"[A-Za-z]{34}\b"),
-    ("Databricks token", ("dapi",), r"[0-9a-f]{32}(?:-\d)?\b"),
-    ("Azure storage key", ("AccountKey=",), r"[A-Za-z0-9+/]{86}=="),
-    ("Shopify token", ("shpat_", "shpca_", "shppa_", "shpss_"), r"[0-9a-fA-F]{32}\b"),
-)
-"""Kind, what the token begins with, and what follows that."""
+from findspot.discover.privatekeys import private_keys
+from findspot.discover.secretchecks import CHECKS, WORDS
+from findspot.discover.secrettable import Rule, rules
 
-_AFTER = tuple((kind, starts, re.compile(rest)) for kind, starts, rest in _TOKENS)
+MIN_RUN = 20
+"""Characters in a run: an AWS access key is the shortest token that is recognised by its run."""
 
-_KEY_MARK = "PRIVATE KEY"
-_KEY = re.compile(
-    r"-----BEGIN (?:[A-Z]+ ){0,2}PRIVATE KEY(?: BLOCK)?-----"
-    r"(?P<body>(?:(?!-----)[\s\S]){64,20000})"
-    r"-----END (?:[A-Z]+ ){0,2}PRIVATE KEY(?: BLOCK)?-----"
-)
-_KEY_LINE = re.compile(r"[A-Za-z0-9+/]{32,}")
-"""A key is base64 between its two marks; code that only speaks of the marks is none."""
+_BEFORE, _AFTER = 80, 48
+"""How much of the text around a run the rules see: a name and a prefix before it, a suffix after it."""
 
-_PLACEHOLDER = re.compile(
-    r"example|sample|placeholder|dummy|redacted|your[_-]|changeme|x{6}|\*{4}|\.{3}", re.I
-)
-_MIN_DISTINCT = 9
-"""Fewer different characters than this are no random token: `ghp_aaaa…`, `AKIA0000…`."""
+_RUN_CHARS = (string.ascii_letters + string.digits + "_-+/~").encode()
+_RUN_TABLE = bytes(ord("x") if byte in _RUN_CHARS else ord(" ") for byte in range(256))
+_RUN = b"x" * MIN_RUN
 
 MASK = "*"
 _VISIBLE = re.compile(r"[^\r\n]")
@@ -56,7 +32,7 @@ _VISIBLE = re.compile(r"[^\r\n]")
 
 @dataclass(frozen=True, slots=True)
 class Secret:
-    """Where a secret stands in a text, and what it is."""
+    """Where a secret stands in a text, and what it is, with its article: `an AWS access key`."""
 
     start: int
     end: int
@@ -64,38 +40,19 @@ class Secret:
 
 
 def find_secrets(text: str) -> list[Secret]:
-    """The secrets of a text, in order and apart from each other."""
-    found = [*_keys(text), *_tokens(text)]
-    found.sort(key=lambda secret: (secret.start, -secret.end))
+    """Return the secrets of a text, in order and apart from each other."""
+    hits = [Secret(start, end, "a private key") for start, end in private_keys(text)]
+    hits += _matches(text)
+    hits.sort(key=lambda secret: (secret.start, -secret.end))
     apart: list[Secret] = []
-    for secret in found:
+    for secret in hits:
         if not apart or secret.start >= apart[-1].end:
             apart.append(secret)
     return apart
 
 
-def _keys(text: str) -> Iterator[Secret]:
-    if _KEY_MARK in text:
-        for match in _KEY.finditer(text):
-            if _KEY_LINE.search(match["body"]) and not _is_placeholder(match["body"]):
-                yield Secret(match.start(), match.end(), "private key")
-
-
-def _tokens(text: str) -> Iterator[Secret]:
-    """Found by their beginnings: a plain search is far faster than one pattern for all."""
-    for kind, starts, after in _AFTER:
-        for start in starts:
-            at = text.find(start)
-            while at >= 0:
-                match = after.match(text, at + len(start))
-                inside_word = at > 0 and (text[at - 1].isalnum() or text[at - 1] == "_")
-                if match and not inside_word and not _is_placeholder(match[0]):
-                    yield Secret(at, match.end(), kind)
-                at = text.find(start, at + 1)
-
-
 def masked(text: str) -> str:
-    """The text with its secrets struck out; no line is lost, so that places stay what they are."""
+    """Return the text with its secrets struck out; line and column numbers stay the same."""
     parts: list[str] = []
     last = 0
     for secret in find_secrets(text):
@@ -104,5 +61,62 @@ def masked(text: str) -> str:
     return "".join((*parts, text[last:]))
 
 
-def _is_placeholder(secret: str) -> bool:
-    return len(set(secret)) < _MIN_DISTINCT or _PLACEHOLDER.search(secret) is not None
+def _matches(text: str) -> Iterator[Secret]:
+    """Yield what the rules of the table find."""
+    windows = _windows(text)
+    near = "\n".join([text[start:end] for start, end in windows]).lower()
+    whole = [(0, len(text))]
+    fired: set[str] = set()
+    for rule in rules():
+        searched, parts = (text, whole) if rule.anywhere else (near, windows)
+        if not any(keyword in searched for keyword in rule.keywords):
+            continue
+        if rule.beside and rule.beside not in fired:
+            continue
+        for start, end in parts:
+            for secret in _matches_of(rule, text, start, end):
+                fired.add(rule.id)
+                yield secret
+
+
+def _matches_of(rule: Rule, text: str, start: int, end: int) -> Iterator[Secret]:
+    for match in rule.pattern.finditer(text, start, end):
+        if not rule.joined and _inside_word(text, match.start()):
+            continue
+        value = match[rule.group]
+        if CHECKS[rule.check](value):
+            yield Secret(match.start(rule.group), match.end(rule.group), rule.kind)
+
+
+def _windows(text: str) -> list[tuple[int, int]]:
+    """Return the parts of a text around long runs of mixed characters, apart from each other."""
+    runs = text.encode("latin-1", "replace").translate(_RUN_TABLE)
+    windows: list[tuple[int, int]] = []
+    at = runs.find(_RUN)
+    while at >= 0:
+        end = runs.find(b" ", at + MIN_RUN)
+        if end < 0:
+            end = len(text)
+        run = text[at:end]
+        if not WORDS.fullmatch(run):
+            start = max(0, at - _BEFORE)
+            if windows and start <= windows[-1][1]:
+                windows[-1] = (windows[-1][0], end + _AFTER)
+            else:
+                windows.append((start, end + _AFTER))
+        at = runs.find(_RUN, end)
+    return windows
+
+
+def _inside_word(text: str, at: int) -> bool:
+    """Tell whether a match is the tail of a longer word; `\\n` and `%3D` before it are not its head."""
+    before = text[max(0, at - 3) : at]
+    if not before or not (_is_word(before[-1]) and _is_word(text[at])):
+        return False
+    escaped = before[-2:-1] == "\\" and before[-1] in "nrtu"
+    encoded = len(before) == 3 and before[0] == "%"
+    return not (escaped or encoded)
+
+
+def _is_word(char: str) -> bool:
+    return char.isalnum() or char == "_"

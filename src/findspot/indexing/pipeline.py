@@ -18,6 +18,7 @@ from findspot.core.roots import Roots
 from findspot.core.settings import Settings
 from findspot.discover.notes import left_out_notes
 from findspot.discover.policy import Policy
+from findspot.discover.secrettable import table_revision
 from findspot.discover.walk import Discovery, look, walk
 from findspot.embed.batch import POOLING_REVISION
 from findspot.embed.protocol import Embedder
@@ -214,7 +215,8 @@ def _change_model(run: Run, writer: Writer) -> None:
 
 def _pipeline(run: Run) -> str:
     settings = run.settings
-    return f"{PIPELINE_REVISION}:{POOLING_REVISION}:{settings.chunk.strategy}:{settings.discover.secret_scan}"
+    scan = f"{settings.discover.secret_scan}-{table_revision()}"
+    return f"{PIPELINE_REVISION}:{POOLING_REVISION}:{settings.chunk.strategy}:{scan}"
 
 
 def _indexed_at(writer: Writer) -> int:

@@ -38,7 +38,9 @@ def changed_path(root: Path | Roots, reported: str) -> str | None:
     above = [nfc(top), *folders] if top else folders  # no rule is about the name of a root
     if name == GIT and folders:
         return "/".join(above)  # the folder became a project of its own, or part of this one
-    if is_denied(name, False) or (is_denied(name, True) and os.path.isdir(reported)):  # noqa: PTH112
+    if is_denied(name, False, prefix="/".join((*folders, ""))):
+        return None
+    if is_denied(name, True) and os.path.isdir(reported):  # noqa: PTH112
         return None
     if name in _RULES:
         return "/".join(above)  # the rules of a folder hold below it

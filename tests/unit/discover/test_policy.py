@@ -65,6 +65,79 @@ def test_secrets_are_denied_in_any_case(name: str) -> None:
         assert is_denied(spelling, folder=True)
 
 
+@pytest.mark.parametrize(
+    "path",
+    [
+        ".netrc",
+        "_netrc",
+        "home/.git-credentials",
+        ".pgpass",
+        ".my.cnf",
+        ".htpasswd",
+        ".dockercfg",
+        ".docker/config.json",
+        "x/.kube/config",
+        "kubeconfig",
+        "terraform.tfstate",
+        "terraform.tfstate.backup",
+        "prod.tfvars",
+        "a.auto.tfvars.json",
+        ".envrc",
+        "prod.env",
+        ".env-prod",
+        ".env_local",
+        ".env~",
+        ".flaskenv",
+        "deploy.ppk",
+        "config/secrets.yml",
+        "secrets.yaml",
+        "credentials.json",
+        ".aws/credentials",
+        ".pypirc",
+        "id_ed25519",
+    ],
+)
+def test_credential_files_are_denied_in_any_case(path: str) -> None:
+    """security 9, first-impression B6, documents A3: none of these was on the list."""
+    folder, _, name = path.rpartition("/")
+    prefix = f"{folder}/" if folder else ""
+    assert is_denied(name, folder=False, prefix=prefix)
+    assert is_denied(name.upper(), folder=False, prefix=prefix.upper())
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "secrets.py",
+        "secrets.md",
+        "credentials.py",
+        "docs/credentials.md",
+        "config.json",
+        "app/config",
+        "prod.tfvars.example",
+        "id_rsa.pub",
+        "env.py",
+        "docker/config.json",
+        "netrc.py",
+        "environment.yml",
+        ".npmrc",
+    ],
+)
+def test_files_about_credentials_are_not_denied(path: str) -> None:
+    folder, _, name = path.rpartition("/")
+    assert not is_denied(name, folder=False, prefix=f"{folder}/" if folder else "")
+
+
+@pytest.mark.parametrize("name", [".ssh", ".gnupg"])
+def test_folders_of_keys_are_denied(name: str) -> None:
+    assert is_denied(name, folder=True)
+
+
+@pytest.mark.parametrize("name", ["credentials", "kubeconfig", "secrets", "x.env"])
+def test_folders_named_like_secret_files_are_not_denied(name: str) -> None:
+    assert not is_denied(name, folder=True)
+
+
 @pytest.mark.parametrize("name", FILES)
 def test_denied_files(name: str) -> None:
     assert is_denied(name, folder=False)
@@ -78,7 +151,7 @@ def test_case_counts_where_the_file_system_says_so(name: str) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["environment.py", ".envrc", "env", "keys.py", "key", "log", "lock.py", "building", "x.keys", "a", ""],
+    ["environment.py", "env", "keys.py", "key", "log", "lock.py", "building", "x.keys", "a", ""],
 )
 def test_lookalikes_are_not_denied(name: str) -> None:
     assert not is_denied(name, folder=False)
