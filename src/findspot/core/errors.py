@@ -45,6 +45,13 @@ class FindspotError(Exception):
         self.hint = hint
         super().__init__(user_message)
 
+    def with_hint(self) -> str:
+        """Return the message and the hint as sentences of one text."""
+        if not self.hint:
+            return self.user_message
+        ended = self.user_message.endswith((".", "!", "?", ":"))
+        return f"{self.user_message}{'' if ended else '.'} {self.hint}"
+
 
 class InvalidArgumentError(FindspotError):
     code = "INVALID_ARGUMENT"

@@ -40,6 +40,7 @@ class EmbedSettings:
     endpoint: str | None = None
     model: str | None = None
     command: str | None = None
+    sha256: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

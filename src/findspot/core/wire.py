@@ -6,8 +6,9 @@ Neither proxies nor redirects: text goes where the configuration says and nowher
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from urllib.parse import urlsplit
 
@@ -58,8 +59,12 @@ class Address:
         *,
         timeout_s: float,
         max_bytes: int = MAX_ANSWER_BYTES,
+        sink: Callable[[bytes], object] | None = None,
     ) -> Answer:
-        """The answer to one request, read whole; `WireError` when there is none in time."""
+        """Return the answer to one request; `WireError` when there is none in time, or it is too large.
+
+        With a `sink`, the body of an answer with status 200 goes there piece by piece.
+        """
         deadline = time.monotonic() + timeout_s
         make = HTTPSConnection if self._secure else HTTPConnection
         connection = make(self.host, self._port, timeout=timeout_s)
@@ -67,12 +72,15 @@ class Address:
             connection.request(method, self.path + path, body, dict(headers or {}))
             response = connection.getresponse()
             data = bytearray()
+            take = sink if sink is not None and response.status == HTTPStatus.OK else data.extend
+            taken = 0
             while piece := response.read1(_READ_BYTES):
-                data += piece
+                taken += len(piece)
                 if time.monotonic() > deadline:
                     raise TimeoutError
-                if len(data) > max_bytes:
+                if taken > max_bytes:
                     raise WireError("its answer is too large")
+                take(piece)
             missing = response.length or 0
         except TimeoutError as error:
             raise WireError(f"no answer within {timeout_s:g} seconds") from error

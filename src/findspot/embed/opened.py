@@ -6,7 +6,7 @@ import threading
 
 from findspot.core.settings import EmbedSettings
 from findspot.embed.protocol import Embedder
-from findspot.embed.registry import open_embedder
+from findspot.embed.registry import open_embedder, settings_of
 
 
 class OpenModels:
@@ -17,8 +17,8 @@ class OpenModels:
         self._models: dict[EmbedSettings, Embedder] = {}
 
     def __call__(self, provider: str, settings: EmbedSettings | None = None) -> Embedder:
-        """The open model of a provider; what `settings` say of another one is not for it."""
-        key = settings if settings and settings.provider == provider else EmbedSettings(provider)
+        """Return the open model of a provider, which need not be the one that `settings` choose."""
+        key = settings_of(provider, settings)
         with self._guard:
             if key not in self._models:
                 self._models[key] = open_embedder(provider, key)

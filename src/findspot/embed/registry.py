@@ -49,13 +49,17 @@ def _static(_settings: EmbedSettings) -> Embedder:
 def _minilm(settings: EmbedSettings) -> Embedder:
     from findspot.embed.providers.transformer import MINILM, TransformerEmbedder
 
-    return TransformerEmbedder(MINILM, settings.dtype, home_folder(), hub_settings(), _log.warning)
+    return TransformerEmbedder(
+        MINILM, settings.dtype, home_folder(), hub_settings(), _log.warning, sha256=settings.sha256
+    )
 
 
 def _mdbr_leaf(settings: EmbedSettings) -> Embedder:
     from findspot.embed.providers.transformer import MDBR_LEAF, TransformerEmbedder
 
-    return TransformerEmbedder(MDBR_LEAF, settings.dtype, home_folder(), hub_settings(), _log.warning)
+    return TransformerEmbedder(
+        MDBR_LEAF, settings.dtype, home_folder(), hub_settings(), _log.warning, sha256=settings.sha256
+    )
 
 
 def _http(settings: EmbedSettings) -> Embedder:
@@ -121,11 +125,34 @@ def two_speeds(settings: EmbedSettings) -> tuple[EmbedSettings, EmbedSettings | 
     return settings, None
 
 
-def open_embedder(provider: str, settings: EmbedSettings | None = None) -> Embedder:
-    """The provider of that name, ready to embed; what `settings` say of another provider is not for it."""
+def settings_of(provider: str, settings: EmbedSettings | None) -> EmbedSettings:
+    """Return the settings with which a provider is opened that need not be the chosen one.
+
+    A configured endpoint is used or the provider is refused: texts never go to a hosted service while the
+    user has named another address. It belongs to the chosen provider, or, where that one is local and has
+    no use for an address, to whichever service is opened.
+    """
     row = provider_named(provider)
-    if settings is None or settings.provider != provider:
-        settings = EmbedSettings(provider)
+    if settings is None or settings.provider == provider:
+        return settings or EmbedSettings(provider)
+    chosen = provider_named(settings.provider)
+    if row.follows and not chosen.follows:
+        return EmbedSettings(provider, sha256=settings.sha256)
+    if not row.remote or settings.endpoint is None:
+        return EmbedSettings(provider)
+    if chosen.remote:
+        raise InvalidArgumentError(
+            f"`embedding.endpoint` is the address of {settings.provider}, so {provider} has none.",
+            hint=f"Set `embedding.provider` to {provider} with its own endpoint, or unset the endpoint.",
+        )
+    command = settings.command if provider == "http" else None
+    return EmbedSettings(provider, endpoint=settings.endpoint, model=settings.model, command=command)
+
+
+def open_embedder(provider: str, settings: EmbedSettings | None = None) -> Embedder:
+    """Return the provider of that name, ready to embed."""
+    row = provider_named(provider)
+    settings = settings_of(provider, settings)
     if settings.dtype is not None and settings.dtype not in row.dtypes:
         known = f"Choose one of: {', '.join(row.dtypes)}." if row.dtypes else "Leave `embedding.dtype` unset."
         raise InvalidArgumentError(f"'{settings.dtype}' is no dtype of {provider}.", hint=known)

@@ -12,7 +12,7 @@ from findspot.core.errors import FindspotError
 from findspot.core.files import folder_bytes
 from findspot.core.settings import EmbedSettings
 from findspot.embed.protocol import Embedder, EmbedMode
-from findspot.embed.registry import HTTP_ENDPOINT, PROVIDERS, open_embedder
+from findspot.embed.registry import HTTP_ENDPOINT, PROVIDERS, open_embedder, settings_of
 
 MEASURED_S = 0.3
 _TEXT_CHARS = 1_000
@@ -48,7 +48,10 @@ def survey(settings: EmbedSettings, *, measure: bool = True) -> list[Standing]:
 
 def _standing(name: str, settings: EmbedSettings, measure: bool) -> Standing:
     chosen = settings.provider == name
-    own = settings if chosen else EmbedSettings(name)
+    try:
+        own = settings_of(name, settings)
+    except FindspotError as error:
+        return Standing(name, chosen, False, error.user_message, None)
     installed, detail, size = _find(name, own)
     sends_to = _destination(name, own)
     if not (installed and measure and (sends_to is None or is_loopback(sends_to))):
@@ -71,24 +74,30 @@ def _find(name: str, settings: EmbedSettings) -> tuple[bool, str, int | None]:
 
         return True, "in the package", folder_bytes(MODEL_FOLDER)
     if name.startswith("local:"):
-        return _find_transformer(name)
+        return _find_transformer(name, settings.sha256)
     if name == "http":
         return _find_service(settings.endpoint or HTTP_ENDPOINT)
     return _find_key(name, settings.endpoint)
 
 
-def _find_transformer(name: str) -> tuple[bool, str, int | None]:
+def _find_transformer(name: str, sha256: str | None) -> tuple[bool, str, int | None]:
     from findspot.embed.providers.transformer import MDBR_LEAF, MINILM, runtime_there
     from findspot.embed.providers.weights import find_weights
 
     files = next(model.files for model in (MINILM, MDBR_LEAF) if model.id == name)
+    try:
+        files = files.expecting(sha256)
+    except FindspotError as error:
+        return False, error.user_message, None
     weights = find_weights(files, hub_settings())
-    size = (weights / files.files[0]).stat().st_size if weights else None
+    size = (weights.folder / files.weights[0]).stat().st_size if weights else None
     if not runtime_there():
         return False, "pip install 'findspot[minilm]'", size
+    if weights is None and len(files.sha256) < len(files.weights):
+        return False, "`embedding.sha256` must say how its weights are verified", None
     if weights is None:
         return False, f"{files.repository} is fetched when it is first used (~{files.about_mb}MB)", None
-    return True, str(weights), size
+    return True, str(weights.folder), size
 
 
 def _find_service(endpoint: str) -> tuple[bool, str, int | None]:

@@ -73,9 +73,12 @@ def test_a_service_that_never_answers(service: EmbeddingService) -> None:
     ],
 )
 def test_wrong_answers_are_told(service: EmbeddingService, answer: Any, reason: str) -> None:
+    """documents A12: a service that answers need not be started."""
     service.answer = answer
-    with pytest.raises(ProviderError, match=reason):
+    with pytest.raises(ProviderError, match=reason) as caught:
         HttpEmbedder(service.url, DIMENSIONS).embed(["a"], EmbedMode.QUERY)
+    assert "Start the embedding service" not in caught.value.hint
+    assert f"{caught.value.user_message}. The service runs" in caught.value.with_hint()
 
 
 @pytest.mark.parametrize("endpoint", ["ftp://x", "http://", "file:///etc/passwd"])

@@ -38,6 +38,7 @@ CASES: dict[str, tuple[Any, Any, list[Any]]] = {
     "embedding.endpoint": TEXT,
     "embedding.model": TEXT,
     "embedding.command": TEXT,
+    "embedding.sha256": TEXT,
     "llm.provider": ("openai", "openai", ["oracle", 5]),
     "llm.endpoint": TEXT,
     "llm.model": TEXT,

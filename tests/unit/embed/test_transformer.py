@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -10,16 +11,17 @@ import numpy as np
 import pytest
 
 from bert_files import HIDDEN, LAYERS, WORDS, reference, tensors, write_model, write_safetensors
+from findspot.core.config import hub_settings
 from findspot.core.errors import InvalidArgumentError, ModelUnavailableError, ProviderError
+from findspot.core.files import content_hash
 from findspot.core.settings import HubSettings
 from findspot.embed import EmbedMode
 from findspot.embed.providers.transformer import (
     MINILM,
     Transformer,
     TransformerEmbedder,
-    is_installed,
 )
-from findspot.embed.providers.weights import ModelFiles, find_weights, get_weights
+from findspot.embed.providers.weights import ModelFiles, find_weights
 
 pytestmark = pytest.mark.skipif(
     any(find_spec(name) is None for name in ("onnx", "onnxruntime", "tokenizers")),
@@ -42,7 +44,9 @@ def tell(_message: str) -> None:
 def opened(
     tmp_path: Path, hub: HubSettings, model: Transformer = TINY, dtype: str = "fp32"
 ) -> TransformerEmbedder:
-    return TransformerEmbedder(model, dtype, tmp_path / "home", hub, tell)
+    path = hub.cache / SNAPSHOT / "model.safetensors"
+    sha256 = content_hash(path.read_bytes() if path.is_file() else b"")
+    return TransformerEmbedder(model, dtype, tmp_path / "home", hub, tell, sha256=sha256)
 
 
 @pytest.mark.parametrize(("dtype", "at_least"), [("fp32", 0.99999), ("q8", 0.99)])
@@ -113,15 +117,14 @@ def test_missing_weights_and_a_dtype_that_is_none(tmp_path: Path, hub: HubSettin
         opened(tmp_path, hub)
     assert caught.value.code == "MODEL_DOWNLOAD_FAILED"
     assert "local:static" in caught.value.hint
-    assert not is_installed(TINY, hub)
     with pytest.raises(InvalidArgumentError, match="int4"):
         opened(tmp_path, hub, dtype="int4")
 
 
-def test_minilm_from_its_installed_package(tmp_path: Path, hub: HubSettings) -> None:
+def test_minilm_where_its_weights_are(tmp_path: Path) -> None:
+    hub = replace(hub_settings(), offline=True)
     if find_weights(MINILM.files, hub) is None:
-        pytest.skip("no package with the weights is installed")
-    assert "site-packages" in str(get_weights(MINILM.files, hub, tell))
+        pytest.skip("the weights of all-MiniLM-L6-v2 are not on this machine")
     embedder = TransformerEmbedder(MINILM, None, tmp_path, hub, tell)
     code = "def read_json(path):\n    return json.load(open(path))"
     question, near, far = embedder.embed(

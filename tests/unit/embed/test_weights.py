@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from findspot.core.config import hub_settings
-from findspot.core.errors import ModelUnavailableError
+from findspot.core.errors import InvalidArgumentError, ModelUnavailableError
 from findspot.core.settings import HubSettings
+from findspot.embed.providers import weights
+from findspot.embed.providers.transformer import MDBR_LEAF
 from findspot.embed.providers.weights import ModelFiles, find_weights, get_weights
 from loopback import Loopback, Reply, Request
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
-MODEL = ModelFiles("some/model", ("weights.bin", "sub/extra.json"), ("optional.json",))
-FILES = {"weights.bin": b"w" * 100_000, "sub/extra.json": b"{}"}
+NAME = "model.safetensors"
+FILES = {NAME: b"w" * 100_000, "sub/extra.json": b"{}"}
+SHA256 = hashlib.sha256(FILES[NAME]).hexdigest()
+MODEL = ModelFiles("some/model", (NAME, "sub/extra.json"), ("optional.json",), {NAME: SHA256})
 
 
 def hub_answer(request: Request) -> Reply:
@@ -38,7 +44,9 @@ def test_a_download_is_told_and_made_once(hub: Loopback, tmp_path: Path) -> None
     settings = HubSettings(tmp_path / "hub", hub.url, offline=False)
     said: list[str] = []
     assert find_weights(MODEL, settings) is None
-    folder = get_weights(MODEL, settings, said.append)
+    first = get_weights(MODEL, settings, said.append)
+    folder = first.folder
+    assert first.sha256 == SHA256
     assert said == [
         "Downloading embedding model... (one-time, ~90MB)",
         "Done! Model cached for future use.",
@@ -48,7 +56,8 @@ def test_a_download_is_told_and_made_once(hub: Loopback, tmp_path: Path) -> None
     assert (folder.parents[1] / "refs" / "main").read_text() == COMMIT
     asked = len(hub.requests)
     assert f"/some/model/resolve/{COMMIT}/sub/extra.json" in [request.path for request in hub.requests]
-    assert get_weights(MODEL, settings, said.append) == folder
+    assert get_weights(MODEL, settings, said.append) == first
+    assert not list((tmp_path / "hub").rglob(".part-*"))
     assert (len(hub.requests), len(said)) == (asked, 2)
 
 
@@ -63,7 +72,45 @@ def test_a_download_that_breaks_off_leaves_nothing_that_counts(hub: Loopback, tm
         assert "check your internet connection" in caught.value.user_message
         assert find_weights(MODEL, settings) is None
     hub.answer = hub_answer
-    assert get_weights(MODEL, settings, lambda _: None).is_dir()
+    assert get_weights(MODEL, settings, lambda _: None).folder.is_dir()
+
+
+def test_weights_are_taken_only_with_the_expected_hash(hub: Loopback, tmp_path: Path) -> None:
+    """code-review B3: whatever was called `model.safetensors` was used, unchecked."""
+    settings = HubSettings(tmp_path / "hub", hub.url, offline=False)
+    other = replace(MODEL, sha256={NAME: "0" * 64})
+    with pytest.raises(ModelUnavailableError) as caught:
+        get_weights(other, settings, lambda _: None)
+    assert f"has the SHA-256 {SHA256}, not {'0' * 64}" in caught.value.developer_message
+    assert not [path for path in (tmp_path / "hub").rglob("*") if path.is_file()], "it was not kept"
+    folder = get_weights(MODEL, settings, lambda _: None).folder
+    assert find_weights(other, settings) is None
+    (folder / NAME).write_bytes(b"exchanged")
+    assert find_weights(MODEL, settings) is None
+    assert get_weights(MODEL, settings, lambda _: None).sha256 == SHA256, "fetched again"
+
+
+def test_weights_with_an_unknown_hash_need_the_users(hub: Loopback, tmp_path: Path) -> None:
+    settings = HubSettings(tmp_path / "hub", hub.url, offline=False)
+    unknown = replace(MODEL, sha256={})
+    with pytest.raises(ModelUnavailableError, match="Couldn't set up") as caught:
+        get_weights(unknown, settings, lambda _: None)
+    assert "embedding.sha256" in caught.value.hint
+    assert not hub.requests, "nothing is fetched that could not be used"
+    assert get_weights(unknown.expecting(SHA256.upper()), settings, lambda _: None).sha256 == SHA256
+    for wrong in ("abc", f"{SHA256},{SHA256}", "z" * 64):
+        with pytest.raises(InvalidArgumentError, match=r"embedding\.sha256"):
+            unknown.expecting(wrong)
+    assert MDBR_LEAF.files.weights == ("model.safetensors", "2_Dense/model.safetensors")
+    assert not MDBR_LEAF.files.sha256
+
+
+def test_a_download_is_bounded(hub: Loopback, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(weights, "MAX_FILE_BYTES", 99_999)
+    with pytest.raises(ModelUnavailableError) as caught:
+        get_weights(MODEL, HubSettings(tmp_path / "hub", hub.url, offline=False), lambda _: None)
+    assert "too large" in caught.value.developer_message
+    assert not [path for path in (tmp_path / "hub").rglob("*") if path.is_file()]
 
 
 def test_without_a_network_the_error_says_what_to_do(tmp_path: Path) -> None:

@@ -77,7 +77,7 @@ def _matching_lines(pattern: str, tools: ToolSet) -> NDArray[np.int64]:
         if not tools.texts.exists():
             raise FileNotFoundError(tools.texts)
         error = refusal(pattern, complaint)
-        error.user_message = " ".join(filter(None, (error.user_message, error.hint)))
+        error.user_message = error.with_hint()
         error.hint = ""
         error.args = (error.user_message,)
         raise error

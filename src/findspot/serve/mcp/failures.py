@@ -72,8 +72,7 @@ async def with_known_errors(ctx: ServerRequestContext[Any, Any], call_next: Call
     except (MCPError, ValidationError):
         raise
     except FindspotError as error:
-        message = " ".join(filter(None, (error.user_message, error.hint)))
-        raise MCPError(types.INVALID_PARAMS, message, {"code": error.code}) from error
+        raise MCPError(types.INVALID_PARAMS, error.with_hint(), {"code": error.code}) from error
     except Exception as error:
         _log.exception("%s failed unexpectedly", ctx.method)
         raise MCPError(types.INTERNAL_ERROR, _UNEXPECTED) from error

@@ -167,7 +167,7 @@ def _told(error: FindspotError) -> Answer:
     if isinstance(error, IndexNotFoundError | ProjectNotDetectedError):
         return failed(error)
     _log.error("cortex_search failed: %s", error.developer_message)
-    raise MCPError(types.INTERNAL_ERROR, f"{error.user_message} {error.hint}".strip()) from error
+    raise MCPError(types.INTERNAL_ERROR, error.with_hint()) from error
 
 
 class _CortexTool(Tool):
