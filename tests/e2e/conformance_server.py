@@ -188,7 +188,7 @@ async def input_capabilities(call: Call, _arguments: Arguments) -> Answer:
 async def asked_model(call: Call, text: str) -> str:
     if call.client.sampler() is None:
         raise IntendedError("the client offers no model")
-    return await sample(call.client, Question("", text, 100))
+    return (await sample(call.client, Question("", text, 100))).text
 
 
 @tool("test_streaming_elicitation")

@@ -139,9 +139,9 @@ class TestTheClientsModel:
     def test_it_is_asked_where_offered(self, sampling: Connection, sampler: Sampler) -> None:
         answer = sampling.values("search_code", query="check the password", **BOTH)
         assert answer["expandedQuery"] == "check the password credentials sign_in login"
-        assert answer["expandedBy"] == "client"
+        assert answer["expandedBy"] == "client:theirs"
         told = answer["synthesis"]
-        assert told["madeBy"] == "client"
+        assert told["madeBy"] == "client:theirs"
         assert told["summary"] == TOLD["summary"]
         assert told["confidence"] == 0.8
         assert [place["path"] for place in told["codeReferences"]] == ["src/auth/login.py"]
@@ -188,7 +188,7 @@ class TestTheClientsModel:
         sampler = Sampler()
         with connect(shop, mode="auto", sampling_callback=sampler) as modern:
             answer = modern.values("search_code", query="check the password", **BOTH)
-        assert (answer["expandedBy"], answer["synthesis"]["madeBy"]) == ("client", "client")
+        assert (answer["expandedBy"], answer["synthesis"]["madeBy"]) == ("client:theirs", "client:theirs")
         assert len(sampler.asked) == 2
 
 

@@ -333,7 +333,7 @@ class TestWithAModel:
         plain = asked.values("code_research", query="what calls authenticate()")
         with connect(project, sampling_callback=sample) as connection:
             answer = connection.values("code_research", query="what calls authenticate()")
-        assert (answer["summary"], answer["madeBy"]) == (TOLD["summary"], "client")
+        assert (answer["summary"], answer["madeBy"]) == (TOLD["summary"], "client:theirs")
         told = {"summary", "madeBy"}
         assert {k: v for k, v in answer.items() if k not in told} == {
             k: v for k, v in plain.items() if k not in told
@@ -361,4 +361,4 @@ class TestWithAModel:
             result = {"role": "assistant", "model": "theirs", "content": said}
             pipe.send({"jsonrpc": "2.0", "id": pipe.last_id, "result": result})
             values = pipe.answer(waiting)["result"]["structuredContent"]
-        assert (values["summary"], values["madeBy"]) == (TOLD["summary"], "client")
+        assert (values["summary"], values["madeBy"]) == (TOLD["summary"], "client:theirs")

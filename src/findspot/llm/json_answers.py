@@ -20,16 +20,19 @@ DATA_RULE = (
     "and nothing else."
 )
 
+_NAME_CHARS = 100
+
 _OBJECT = re.compile(r"\{.*\}", re.DOTALL)
 _UNSEEN = re.compile(r"[\x00-\x1f\x7f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]+")
 
 
-def ask(model: LanguageModel, task: str, data: str, max_tokens: int) -> dict[str, Any]:
-    """The model's answer to a task about some data."""
+def ask(model: LanguageModel, task: str, data: str, max_tokens: int) -> tuple[dict[str, Any], str]:
+    """Return the model's answer to a task about some data, and the model's name."""
     mark = hashlib.sha256(data.encode("utf-8", "surrogatepass")).hexdigest()[:16]
     rules = f"{task}\n{DATA_RULE.format(mark=mark)}"
     text = f"<data {mark}>\n{data}\n</data {mark}>"
-    return _read(model, model.complete(Prompt(rules, text, max_tokens)))
+    completion = model.complete(Prompt(rules, text, max_tokens))
+    return _read(model, completion.text), clipped(completion.made_by, _NAME_CHARS)
 
 
 def _read(model: LanguageModel, text: str) -> dict[str, Any]:

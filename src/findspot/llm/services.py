@@ -6,16 +6,15 @@ The key goes into one header of the request and nowhere else.
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable
+from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any
 
 from findspot.core.errors import LanguageModelError, ProviderError
 from findspot.core.wire import Address, Answer, WireError
-from findspot.llm.protocol import Prompt
-
-TIMEOUT_S = 30.0
-"""Somebody waits for the answer, and there is one without the model."""
+from findspot.llm.protocol import Completion, Prompt
 
 MAX_ANSWER_BYTES = 4 << 20
 
@@ -90,27 +89,25 @@ class ServiceModel:
         key: str | None,
         endpoint: str | None = None,
         model: str | None = None,
-        *,
-        timeout_s: float = TIMEOUT_S,
     ) -> None:
         self._dialect = dialect
         self._key = key
         self._endpoint = (endpoint or dialect.base).rstrip("/").removesuffix(dialect.path)
         self._needs_key = endpoint is None  # a server of one's own may want none
         self._model = model or dialect.model
-        self._timeout_s = timeout_s
 
     @property
     def name(self) -> str:
         return f"{self._dialect.id}:{self._model}"
 
-    def complete(self, prompt: Prompt) -> str:
+    def complete(self, prompt: Prompt) -> Completion:
         """One request, not made again: the answer without a model is better than a long wait."""
         if self._needs_key and not self._key:
             raise self._failure(
                 "it needs a key", f"Set the environment variable {self._dialect.key_variable}."
             )
-        answer = self._ask(json.dumps(self._dialect.body(self._model, prompt)).encode())
+        body = json.dumps(self._dialect.body(self._model, prompt)).encode()
+        answer = self._in_time(lambda: self._ask(body, prompt.timeout_s), prompt.timeout_s)
         if answer.status != 200:
             raise self._refused(answer.status)
         try:
@@ -119,9 +116,25 @@ class ServiceModel:
             raise self._failure("its answer holds no text") from error
         if not isinstance(text, str) or not text.strip():
             raise self._failure("its answer holds no text")
-        return text
+        return Completion(text, self.name)
 
-    def _ask(self, body: bytes) -> Answer:
+    def _in_time(self, work: Callable[[], Answer], timeout_s: float) -> Answer:
+        """Bound the whole request: looking up a name, and a head that comes in drops, have no time limit."""
+        outcome: Future[Answer] = Future()
+
+        def run() -> None:
+            try:
+                outcome.set_result(work())
+            except Exception as error:  # noqa: BLE001 - raised again by whoever waits
+                outcome.set_exception(error)
+
+        threading.Thread(target=run, name="language model", daemon=True).start()
+        try:
+            return outcome.result(timeout_s)
+        except TimeoutError:
+            raise self._failure(f"no answer within {timeout_s:.0f} seconds") from None
+
+    def _ask(self, body: bytes, timeout_s: float) -> Answer:
         headers = {"Content-Type": "application/json", **self._dialect.headers(self._key)}
         try:
             address = Address(self._endpoint)
@@ -130,7 +143,7 @@ class ServiceModel:
                 self._dialect.path,
                 body,
                 headers,
-                timeout_s=self._timeout_s,
+                timeout_s=timeout_s,
                 max_bytes=MAX_ANSWER_BYTES,
             )
         except ProviderError as error:

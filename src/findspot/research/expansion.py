@@ -43,13 +43,12 @@ _TASK = (
 
 def expand_by_model(model: LanguageModel, query: Query) -> Expansion:
     """What a language model adds; raises `LanguageModelError`."""
-    found = clipped_list(
-        ask(model, _TASK, query.text[:_QUERY_CHARS], _ANSWER_TOKENS).get("terms"), 99, _MAX_CHARS
-    )
+    answer, made_by = ask(model, _TASK, query.text[:_QUERY_CHARS], _ANSWER_TOKENS)
+    found = clipped_list(answer.get("terms"), 99, _MAX_CHARS)
     new = [term for term in found if not _stems(term) <= _stems(query.text)]
     if not new:
         raise LanguageModelError(f"{model.name}: its answer adds no words")
-    return Expansion(tuple(new[:MOST_TERMS]), model.name)
+    return Expansion(tuple(new[:MOST_TERMS]), made_by)
 
 
 def expand_from_index(

@@ -43,7 +43,7 @@ def synthesize_by_model(model: LanguageModel, query: str, hits: Sequence[Hit]) -
         f"[{number}] {hit.path}:{hit.span.start}-{hit.span.end}\n{_excerpt(hit)}"
         for number, hit in enumerate(read, 1)
     )
-    answer = ask(model, _TASK, f"Question: {query[:_QUERY_CHARS]}\n\n{passages}", _ANSWER_TOKENS)
+    answer, made_by = ask(model, _TASK, f"Question: {query[:_QUERY_CHARS]}\n\n{passages}", _ANSWER_TOKENS)
     summary = clipped(answer.get("summary"), _SUMMARY_CHARS)
     if not summary:
         raise LanguageModelError(f"{model.name}: its answer has no summary")
@@ -53,7 +53,7 @@ def synthesize_by_model(model: LanguageModel, query: str, hits: Sequence[Hit]) -
         tuple(reference_to(hit) for hit in _named(answer.get("references"), read)),
         _share(answer.get("confidence")),
         clipped_list(answer.get("followUps"), MOST_FOLLOW_UPS, _LINE_CHARS),
-        model.name,
+        made_by,
     )
 
 
@@ -151,12 +151,11 @@ def summarised(found: Findings, model: LanguageModel | None) -> Findings:
     if model is None or not found.nodes:
         return found
     try:
-        summary = clipped(
-            ask(model, _FINDINGS_TASK, _data(found), _FINDINGS_TOKENS).get("summary"), _FINDINGS_CHARS
-        )
+        answer, made_by = ask(model, _FINDINGS_TASK, _data(found), _FINDINGS_TOKENS)
+        summary = clipped(answer.get("summary"), _FINDINGS_CHARS)
         if not summary:
             raise LanguageModelError(f"{model.name}: its answer has no summary")
-        return replace(found, summary=summary, made_by=model.name)
+        return replace(found, summary=summary, made_by=made_by)
     except LanguageModelError as error:
         said = f"{error.user_message}. The summary is told from the graph instead."
         return replace(found, warning=" ".join(filter(None, (found.warning, said))))

@@ -6,13 +6,15 @@ import logging
 import threading
 import traceback
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from findspot.core.errors import LanguageModelError
 from findspot.core.settings import LlmSettings
-from findspot.llm import Prompt, choose_model
+from findspot.llm import Completion, Prompt, choose_model
+from findspot.llm.protocol import PATIENCE_S, Bounded
 from findspot.llm.services import ANTHROPIC, OPENAI, ServiceModel
 from loopback import Loopback, Reply, Request
 
@@ -38,7 +40,7 @@ def service() -> Iterator[Loopback]:
 @pytest.mark.parametrize("end", ["/v1", "/v1/", "/v1/chat/completions"])
 def test_openai_is_asked_as_it_expects(service: Loopback, end: str) -> None:
     model = ServiceModel(OPENAI, KEY, service.url + end, "small")
-    assert model.complete(PROMPT) == "A spade."
+    assert model.complete(PROMPT).text == "A spade."
     (asked,) = service.requests
     assert (asked.method, asked.path) == ("POST", "/v1/chat/completions")
     assert asked.headers["authorization"] == f"Bearer {KEY}"
@@ -53,7 +55,7 @@ def test_openai_is_asked_as_it_expects(service: Loopback, end: str) -> None:
 
 def test_anthropic_is_asked_as_it_expects(service: Loopback) -> None:
     model = ServiceModel(ANTHROPIC, KEY, f"{service.url}/v1", "small")
-    assert model.complete(PROMPT) == "A spade."
+    assert model.complete(PROMPT).text == "A spade."
     (asked,) = service.requests
     assert asked.path == "/v1/messages"
     assert asked.headers["x-api-key"] == KEY
@@ -100,8 +102,8 @@ def test_a_service_that_does_not_answer_is_not_waited_for(service: Loopback) -> 
         return Reply(200, {})
 
     service.answer = never
-    with pytest.raises(LanguageModelError, match=r"no answer within 0.2 seconds"):
-        ServiceModel(OPENAI, KEY, service.url, timeout_s=0.2).complete(PROMPT)
+    with pytest.raises(LanguageModelError, match=r"no answer within"):
+        ServiceModel(OPENAI, KEY, service.url).complete(replace(PROMPT, timeout_s=0.2))
     ended.set()
 
 
@@ -117,27 +119,50 @@ def test_a_key_that_cannot_be_sent_is_not_shown() -> None:
     assert KEY not in "".join(traceback.format_exception(caught.value))
 
 
+def test_the_prompts_of_one_answer_share_one_patience() -> None:
+    """protocol B9: two prompts do not wait twice."""
+    now = [0.0]
+    given: list[float] = []
+
+    class Slow:
+        name = "slow"
+
+        def complete(self, prompt: Prompt) -> Completion:
+            given.append(prompt.timeout_s)
+            now[0] += 6
+            return Completion("late", self.name)
+
+    model = Bounded(Slow(), clock=lambda: now[0])
+    model.complete(PROMPT)
+    model.complete(PROMPT)
+    assert given == [PATIENCE_S, PATIENCE_S - 6]
+    with pytest.raises(LanguageModelError, match="took all the time"):
+        model.complete(PROMPT)
+
+
 class TestChoice:
     def settings(self, provider: str, **more: Any) -> LlmSettings:
         return LlmSettings(provider, more.get("endpoint"), more.get("model"))
 
     def test_the_client_comes_first(self) -> None:
         for provider in ("client", "openai", "anthropic"):
-            model = choose_model(self.settings(provider), lambda prompt: f"heard {prompt.text}")
+            model = choose_model(
+                self.settings(provider), lambda prompt: Completion(f"heard {prompt.text}", "client:theirs")
+            )
             assert model is not None
             assert model.name == "client"
-            assert model.complete(PROMPT) == "heard What is it?"
+            assert model.complete(PROMPT) == Completion("heard What is it?", "client:theirs")
 
     def test_then_a_service(self, service: Loopback, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("OPENAI_API_KEY", KEY)
         model = choose_model(self.settings("openai", endpoint=service.url, model="m"))
         assert model is not None
-        assert (model.name, model.complete(PROMPT)) == ("openai:m", "A spade.")
+        assert model.complete(PROMPT) == Completion("A spade.", "openai:m")
         assert service.requests[0].headers["authorization"] == f"Bearer {KEY}"
 
     def test_then_none(self) -> None:
         assert choose_model(self.settings("client")) is None
-        assert choose_model(self.settings("none"), lambda _: "never asked") is None
+        assert choose_model(self.settings("none"), lambda _: Completion("never asked", "")) is None
 
     @pytest.mark.parametrize("provider", ["openai", "anthropic"])
     def test_without_a_key_nothing_is_sent(self, provider: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ from findspot import Project, Query
 from findspot.core.assistance import Assistance
 from findspot.core.errors import LanguageModelError
 from findspot.core.model import Corpus, Hit, Mode, Span
-from findspot.llm import Prompt
+from findspot.llm import Completion, Prompt
 from findspot.llm.json_answers import ask
 from findspot.research.expansion import expand_by_model
 from findspot.research.synthesis import synthesize_by_model, synthesize_from_hits
@@ -30,9 +30,9 @@ class Scripted:
         self.text = text
         self.asked: list[Prompt] = []
 
-    def complete(self, prompt: Prompt) -> str:
+    def complete(self, prompt: Prompt) -> Completion:
         self.asked.append(prompt)
-        return self.text
+        return Completion(self.text, self.name)
 
 
 @pytest.fixture

@@ -26,7 +26,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from findspot.core.errors import LanguageModelError
 from findspot.core.log import get_logger
-from findspot.llm.protocol import Prompt, Sample
+from findspot.llm.protocol import Completion, Prompt, Sample
 from findspot.serve.mcp.access import IN_SCOPE, Grant
 from findspot.serve.mcp.tasks import RELATED_TASK, Task
 
@@ -36,9 +36,6 @@ Result = TypeVar("Result", bound=BaseModel)
 
 _ROOTS_TIMEOUT_S = 5.0
 """A client that does not say its roots in this time is served as if it had none."""
-
-_SAMPLING_TIMEOUT_S = 120.0
-"""A person may have to agree first."""
 
 _ROOTS, _ROOTS_AGE = "findspot.roots", "findspot.roots_age"
 _NO_FIELDS: dict[str, Any] = {"type": "object", "properties": {}}
@@ -233,8 +230,8 @@ class Client:
         raise InputNeededError(asked)
 
 
-async def sample(client: Client, prompt: Prompt) -> str:
-    """What the client's language model answers, if its user lets it."""
+async def sample(client: Client, prompt: Prompt) -> Completion:
+    """What the client's language model answers, if its user lets it and within the prompt's time."""
     said = types.SamplingMessage(role="user", content=types.TextContent(text=prompt.text))
     asked = types.CreateMessageRequest(
         params=types.CreateMessageRequestParams(
@@ -242,15 +239,15 @@ async def sample(client: Client, prompt: Prompt) -> str:
         )
     )
     try:
-        with anyio.fail_after(_SAMPLING_TIMEOUT_S):
+        with anyio.fail_after(prompt.timeout_s):
             answer = await client.request(key_of(prompt.text), asked, types.CreateMessageResult)
     except (MCPError, ValidationError) as error:
         raise LanguageModelError(f"client: {error}") from error
     except TimeoutError as error:
-        raise LanguageModelError(f"client: no answer within {_SAMPLING_TIMEOUT_S:g} seconds") from error
+        raise LanguageModelError(f"client: no answer within {prompt.timeout_s:.0f} seconds") from error
     if answer is None or not isinstance(answer.content, types.TextContent):
         raise LanguageModelError("client: its answer holds no text")
-    return answer.content.text
+    return Completion(answer.content.text, f"client:{answer.model}" if answer.model else "client")
 
 
 def grant_of(context: ServerRequestContext[Any, Any]) -> Grant | None:

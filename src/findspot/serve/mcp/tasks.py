@@ -104,9 +104,20 @@ class Task:
     async def ask(self, key: str, method: str, params: dict[str, Any]) -> Any:
         """Wait for the client's answer to a question."""
         question = self.questions[key] = Question(method, params)
-        await self._become(Status.INPUT_REQUIRED, "Waiting for an answer")
-        await question.answered.wait()
+        try:
+            await self._become(Status.INPUT_REQUIRED, "Waiting for an answer")
+            await question.answered.wait()
+        finally:
+            self._withdraw(key, question)
         return question.answer
+
+    def _withdraw(self, key: str, question: Question) -> None:
+        """Take back a question that nobody waits for any more; the client reads so when it next asks."""
+        if self.questions.get(key) is question:
+            del self.questions[key]
+            if not self.questions and self.status is Status.INPUT_REQUIRED:
+                self.status, self.message, self.updated = Status.WORKING, "Working", datetime.now(UTC)
+                self.announce()
 
     async def answer(self, key: str, answer: Any) -> None:
         """Pass an answer on to the work; one that nobody waits for is ignored."""
