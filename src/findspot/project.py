@@ -151,7 +151,7 @@ class Project:
         try:
             report = self._apply(run)
         except FindspotError as error:
-            _log.info("indexing stopped: %s", error.developer_message)
+            _log.info("%s: indexing stopped: %s", self.root, error.developer_message)
             self._note_failure(error)
             raise
         write_starter(self.store.folder)

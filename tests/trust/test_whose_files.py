@@ -3,23 +3,13 @@
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Callable
 
 from contents import write_files
-from e2e.harness import PATIENCE_S, Pipe
+from e2e.harness import Pipe
 from program import Program
-from trust.conftest import MakeFolder, Serve, run_git
+from trust.conftest import MakeFolder, Serve, run_git, until
 
 WATCHED = {"FINDSPOT_WATCH": "true"}
-
-
-def until(holds: Callable[[], bool]) -> None:
-    """Wait for what a watcher does by itself."""
-    deadline = time.monotonic() + PATIENCE_S
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
 
 
 def indexed(pipe: Pipe, **arguments: str) -> list[str]:

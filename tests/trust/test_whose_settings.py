@@ -51,16 +51,6 @@ def test_a_repository_cannot_switch_off_a_guard(findspot: Program, make: MakeFol
     assert TOKEN not in json.dumps(pipe.values("search_code", query="github token"))
 
 
-def test_a_committed_file_may_describe_the_project(findspot: Program, make: MakeFolder) -> None:
-    """The written list of issue 15 is taken: include, exclude, chunkingStrategy and the like."""
-    committed = {"exclude": ["*.js"], "maxFileSize": "2MB", "toolsets": ["project"], "secretScan": "skip"}
-    project = make({"pyproject.toml": "", "b.js": "y = 1\n", ".findspot.json": json.dumps(committed)})
-    shown = findspot("config", "--json", cwd=project).json
-    assert shown["warnings"] == []
-    for name, value in committed.items():
-        assert shown["values"][name] == {"value": value, "source": ".findspot.json"}
-
-
 def test_the_index_wins_over_the_repository(findspot: Program, make: MakeFolder) -> None:
     """`search-mcp B4`: a default value that the user set back counted for nothing."""
     project = make({"a.py": "x = 1\n", ".findspot.json": '{"maxFileSize": "2MB", "indexingStrategy": "git"}'})

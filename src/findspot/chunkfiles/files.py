@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 import time
 from collections.abc import Mapping
@@ -16,7 +15,6 @@ from findspot.core.errors import FindspotError
 from findspot.core.log import get_logger
 
 _log = get_logger("chunkfiles")
-_log.setLevel(logging.INFO)  # a reload is rare, and whoever wrote the files wants to know of it
 
 
 class ServedFiles:

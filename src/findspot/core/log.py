@@ -5,14 +5,23 @@ Logs carry counts, durations and paths; never source text.
 
 from __future__ import annotations
 
+import contextlib
+import io
 import logging
 import logging.handlers
+import os
 import sys
 from pathlib import Path
 
+from findspot.core.errors import FindspotError
+from findspot.core.files import PRIVATE_FILE_MODE, make_private_dir, stat_of
+
 LOGGER_NAME = "findspot"
+LOG_FILE = "findspot.log"
 _MAX_BYTES = 1_000_000
 _BACKUPS = 3
+_FORMAT = "%(asctime)s %(levelname)s %(name)s [%(process)d] %(message)s"
+_APPEND = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
 def get_logger(part: str) -> logging.Logger:
@@ -20,21 +29,60 @@ def get_logger(part: str) -> logging.Logger:
 
 
 def configure(level: str = "WARNING") -> None:
-    """Send warnings to standard error; called once by a program, never by the library."""
+    """Send records of a level to standard error; called once by a program, never by the library."""
     logger = logging.getLogger(LOGGER_NAME)
-    logger.setLevel(level)
-    if not any(isinstance(h, logging.StreamHandler) for h in logger.handlers):
-        handler = logging.StreamHandler(sys.stderr)
-        handler.setFormatter(logging.Formatter("findspot: %(levelname)s: %(message)s"))
+    terminal = next((h for h in logger.handlers if type(h) is logging.StreamHandler), None)
+    if terminal is None:
+        terminal = logging.StreamHandler(sys.stderr)
+        terminal.setFormatter(logging.Formatter("findspot: %(levelname)s: %(message)s"))
+        logger.addHandler(terminal)
+    terminal.setLevel(level)
+    logger.setLevel(min(handler.level for handler in logger.handlers))
+
+
+def keep_log(folder: Path, level: str) -> None:
+    """Log to standard error, and from `level` on to a file in `folder`, where one can be written."""
+    configure()
+    with contextlib.suppress(OSError, FindspotError):
+        make_private_dir(folder)
+        handler = _SharedLog(folder / LOG_FILE)
+        handler.setLevel(level.upper())
+        logger = logging.getLogger(LOGGER_NAME)
         logger.addHandler(handler)
+        logger.setLevel(min(logger.level, handler.level))
 
 
-def log_to(folder: Path) -> logging.Handler:
-    """Also write to `folder/findspot.log`, rotated; returns the handler for removal."""
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    handler = logging.handlers.RotatingFileHandler(
-        folder / "findspot.log", maxBytes=_MAX_BYTES, backupCount=_BACKUPS, encoding="utf-8", delay=True
-    )
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
-    logging.getLogger(LOGGER_NAME).addHandler(handler)
-    return handler
+class _SharedLog(logging.handlers.RotatingFileHandler):
+    """A log that several processes write: readable by its owner only, and left by all when one rotates it."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, maxBytes=_MAX_BYTES, backupCount=_BACKUPS, encoding="utf-8", delay=True)
+        self.setFormatter(_OneLine(_FORMAT))
+
+    def _open(self) -> io.TextIOWrapper:
+        handle = os.open(self.baseFilename, _APPEND, PRIVATE_FILE_MODE)
+        return os.fdopen(handle, "a", encoding=self.encoding, errors="backslashreplace")
+
+    def shouldRollover(self, record: logging.LogRecord) -> bool:  # noqa: N802 - the library's name
+        """Whether the file is full; one that another process has put aside is left first."""
+        current = stat_of(self.baseFilename)
+        if self.stream is not None and (
+            current is None or not os.path.samestat(current, os.fstat(self.stream.fileno()))
+        ):
+            self.stream.close()
+            self.stream = None
+        return current is not None and current.st_size + len(self.format(record)) > _MAX_BYTES
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - the library's name
+        """Go on without the record: a full disk must not fill standard error as well."""
+
+
+class _OneLine(logging.Formatter):
+    """Records whose message cannot begin a line of its own, whatever a file's name holds."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - the library's name
+        record.message = "".join(
+            char if char.isprintable() else char.encode("unicode_escape", "surrogatepass").decode("ascii")
+            for char in record.message
+        )
+        return super().formatMessage(record)

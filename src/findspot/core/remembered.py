@@ -6,13 +6,17 @@ import os
 import threading
 import time
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from findspot.core.config import load_settings, settings_files
 from findspot.core.files import stat_of
 from findspot.core.keys import KEYS
+from findspot.core.log import get_logger
 from findspot.core.settings import Settings
+
+_log = get_logger("config")
 
 _SETTLED_NS = 2_000_000_000
 """A file written less than this ago may be written again without a new time: it is read each time."""
@@ -40,11 +44,18 @@ class RememberedSettings:
             if self._kept is not None and self._kept[0] == (environment, stamps):
                 return self._kept[1]
         settings = load_settings(self._root, self._index, self._flags)
+        for warning in settings.warnings:
+            _log_once(self._root, warning)
         settled_before = time.time_ns() - _SETTLED_NS
         with self._guard:
             if all(stamp is None or stamp[0] < settled_before for stamp in stamps):
                 self._kept = (environment, stamps), settings
         return settings
+
+
+@lru_cache(maxsize=1_000)
+def _log_once(root: Path, warning: str) -> None:
+    _log.warning("%s: %s", root, warning)
 
 
 def _stamp(path: Path) -> _Stamp:

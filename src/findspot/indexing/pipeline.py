@@ -28,6 +28,7 @@ from findspot.indexing.delta import Delta, compare, outermost
 from findspot.indexing.embedding import embedded, renew_vectors
 from findspot.indexing.messages import Indexed, Job, Outcome, Setup, Unchanged, Workers
 from findspot.indexing.pool import worker_count
+from findspot.indexing.runlog import log_run
 from findspot.indexing.spare import SparePool
 from findspot.store.index import IndexStore
 from findspot.store.protocol import Store
@@ -147,7 +148,7 @@ def _apply_found(run: Run, writer: Writer, found: Discovery, places: tuple[str, 
     if gone or left_out or written or run.indexed or run.skips:
         writer.set_meta(updated_at=_now(), last_error="")
         writer.commit()
-        _log.info("%d files indexed, %d unchanged, %d removed", run.indexed, run.unchanged, len(gone))
+        log_run(run.root, run.indexed, run.unchanged, len(gone), [*found.skips, *run.skips])
 
 
 def discover(run: Run) -> Discovery:
@@ -343,7 +344,7 @@ def _finish(run: Run, writer: Writer, found: Discovery, delta: Delta, *, full: b
     if changed:
         writer.set_meta(updated_at=now)
     writer.commit()
-    _log.info("%d files indexed, %d unchanged, %d removed", run.indexed, run.unchanged, len(delta.removed))
+    log_run(run.root, run.indexed, run.unchanged, len(delta.removed), [*found.skips, *run.skips])
 
 
 def _report(run: Run, writer: Writer, found: Discovery, delta: Delta) -> IndexReport:

@@ -176,6 +176,7 @@ class Supervisor:
         watcher = Watcher(roots, self._policy, self._stop, polling=self._polling)
         looked = time.monotonic()
         above = state_above(roots)
+        _log.info("%s: watching, strategy %s", self._watched.root, strategy.name)
         try:
             with contextlib.closing(watcher.batches()) as batches:
                 for paths in batches:
@@ -192,6 +193,7 @@ class Supervisor:
         finally:
             strategy.stop()
             self._strategy = None
+            _log.info("%s: no longer watched", self._watched.root)
 
     def _work(self, strategy: Strategy, settings: Settings) -> None:
         """Whatever is due, unless the user's own update runs or trouble was a moment ago."""
@@ -236,6 +238,7 @@ class Supervisor:
         ):
             strategy.stop()
             self._strategy = strategy = self._make(settings.sync, strategy)
+            _log.info("%s: watching, strategy %s", self._watched.root, strategy.name)
         if settings.discover != before.discover or settings.chunk != before.chunk:
             strategy.on_event({EVERYTHING})
         return settings, strategy

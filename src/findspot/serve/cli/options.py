@@ -81,3 +81,9 @@ def _log_to_terminal(level: str) -> None:
     configure(level)
     for handler in logging.getLogger(LOGGER_NAME).handlers:
         handler.setFormatter(_CleanFormatter("findspot: %(levelname)s: %(message)s"))
+        handler.addFilter(_not_shown_yet)
+
+
+def _not_shown_yet(record: logging.LogRecord) -> bool:
+    """Commands print the warnings about settings themselves."""
+    return not record.name.endswith(".config")

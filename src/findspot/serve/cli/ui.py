@@ -23,10 +23,12 @@ def ui(path: str | None, port: int | None, no_open: bool) -> None:
 
     It is served on this machine only, to whoever has the address that is printed, until stopped.
     """
-    from findspot.core.log import configure
+    from findspot.core.config import load_settings
+    from findspot.core.log import keep_log
     from findspot.serve.web.server import run
 
-    configure()
+    settings = load_settings()
+    keep_log(settings.home / "logs", settings.log.level)
     start = project_root(path or Path.cwd())
 
     def opened(address: str) -> None:

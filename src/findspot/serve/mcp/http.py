@@ -7,7 +7,6 @@ token is required.
 
 from __future__ import annotations
 
-import contextlib
 import socket
 import sys
 from pathlib import Path
@@ -19,7 +18,7 @@ from starlette.types import ASGIApp
 
 from findspot.core.config import home_folder, is_loopback
 from findspot.core.errors import InvalidArgumentError
-from findspot.core.log import configure, log_to
+from findspot.core.log import keep_log
 from findspot.core.settings import HttpSettings
 from findspot.serve.listening import listen
 from findspot.serve.mcp.access import Grants, Terms, granted_all
@@ -46,9 +45,7 @@ def run(
     address: str, token: str | None = None, tokens: str | None = None, *, read_only: bool = False
 ) -> None:
     """Serve until a signal comes; the address goes to standard error once it is bound."""
-    configure()
-    with contextlib.suppress(OSError):  # standard error has to do where no file can be written
-        log_to(home_folder() / "logs")
+    keep_log(home_folder() / "logs", settings_here().log.level)
     settings = settings_here().http
     host, port = parse_address(address)
     grants = _grants(settings, token, tokens)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import mcp_types as types
@@ -15,6 +16,7 @@ from mcp.shared.exceptions import MCPError
 from findspot import __version__
 from findspot.core.config import home_folder, load_settings
 from findspot.core.errors import ProjectNotDetectedError
+from findspot.core.log import get_logger
 from findspot.core.paths import index_folder
 from findspot.core.settings import Settings
 from findspot.discover.root import find_root, folders_around
@@ -33,8 +35,11 @@ from findspot.serve.mcp.projects import working_folder
 from findspot.serve.mcp.prompts import PROMPTS
 from findspot.serve.mcp.registry import Registry, Tool
 from findspot.serve.mcp.resources import PLACES
+from findspot.serve.mcp.sessions import log_requests
 from findspot.serve.mcp.tasks import Tasks
 from findspot.serve.mcp.taskwire import TaskMethods
+
+_log = get_logger("mcp")
 
 NAME = "findspot"
 PROJECT_TOOLSET = "project"
@@ -84,8 +89,12 @@ def make_server(
 
     @asynccontextmanager
     async def lifetime(_: Server[Any]) -> AsyncIterator[None]:
-        async with tasks.running():
-            yield
+        _log.info("server started: version %s in %s", __version__, Path.cwd())
+        try:
+            async with tasks.running():
+                yield
+        finally:
+            _log.info("server stopped")
 
     server: Server[Any] = Server(
         NAME,
@@ -96,6 +105,7 @@ def make_server(
         on_list_tools=list_tools,
         on_call_tool=call_tool,
     )
+    server.middleware.append(log_requests)
     server.middleware.append(with_known_errors)
     changed = "notifications/roots/list_changed"
     server.add_notification_handler(changed, types.NotificationParams, roots_changed)

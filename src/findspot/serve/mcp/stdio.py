@@ -6,7 +6,6 @@ code 0. Closed input ends it the same way, once the running calls are answered.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
 import threading
@@ -15,7 +14,7 @@ from types import FrameType
 import anyio
 
 from findspot.core.config import home_folder
-from findspot.core.log import configure, log_to
+from findspot.core.log import keep_log
 from findspot.serve.mcp.call import Library
 from findspot.serve.mcp.pipes import Lines, Writer
 from findspot.serve.mcp.server import make_server, settings_here
@@ -29,9 +28,7 @@ _STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 def run() -> None:
     """Serve until the input ends or a signal comes."""
-    configure()
-    with contextlib.suppress(OSError):  # standard error has to do where no file can be written
-        log_to(home_folder() / "logs")
+    keep_log(home_folder() / "logs", settings_here().log.level)
     lines, writer = Lines(_take_stdin()), Writer(_take_stdout())
     _end_on_signal(lines)
     library = Library()

@@ -1,0 +1,75 @@
+"""The log that servers keep: one line per record, rotated, shared, for its owner only."""
+
+from __future__ import annotations
+
+import logging
+import stat
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from findspot.core import log
+
+
+@pytest.fixture
+def logger(tmp_path: Path) -> Iterator[logging.Logger]:
+    """The program's logger, as a server leaves it, with a log of its own."""
+    logger = logging.getLogger(log.LOGGER_NAME)
+    before, level = list(logger.handlers), logger.level
+    log.keep_log(tmp_path / "logs", "info")
+    yield logger
+    for handler in [handler for handler in logger.handlers if handler not in before]:
+        logger.removeHandler(handler)
+        handler.close()
+    logger.setLevel(level)
+
+
+def lines(tmp_path: Path, name: str = log.LOG_FILE) -> list[str]:
+    return (tmp_path / "logs" / name).read_text("utf-8").splitlines()
+
+
+def test_the_level_decides_what_is_kept(tmp_path: Path, logger: logging.Logger) -> None:
+    log.get_logger("part").debug("detail")
+    log.get_logger("part").info("event")
+    (line,) = lines(tmp_path)
+    assert " INFO findspot.part [" in line
+    assert line.endswith("] event")
+
+
+def test_no_name_begins_a_line_of_its_own(tmp_path: Path, logger: logging.Logger) -> None:
+    log.get_logger("part").info("left out: %s", "a\n2026-01-01 00:00:00,000 ERROR findspot \x1b[31m\udcff")
+    (line,) = lines(tmp_path)
+    assert line.endswith(r"left out: a\n2026-01-01 00:00:00,000 ERROR findspot \x1b[31m\udcff")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has other rights")
+def test_only_its_owner_can_read_it(tmp_path: Path, logger: logging.Logger) -> None:
+    log.get_logger("part").info("event")
+    assert stat.S_IMODE((tmp_path / "logs").stat().st_mode) == 0o700
+    assert stat.S_IMODE((tmp_path / "logs" / log.LOG_FILE).stat().st_mode) == 0o600
+
+
+def test_it_is_rotated(tmp_path: Path, logger: logging.Logger) -> None:
+    for number in range(60):
+        log.get_logger("part").info("%d %s", number, "x" * 100_000)
+    names = sorted(path.name for path in (tmp_path / "logs").iterdir())
+    assert names == ["findspot.log", "findspot.log.1", "findspot.log.2", "findspot.log.3"]
+    assert all((tmp_path / "logs" / name).stat().st_size <= 1_000_000 for name in names)
+    assert " 59 xxx" in lines(tmp_path)[-1]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="an open file cannot be renamed")
+def test_a_log_that_another_process_put_aside_is_left(tmp_path: Path, logger: logging.Logger) -> None:
+    log.get_logger("part").info("before")
+    (tmp_path / "logs" / log.LOG_FILE).rename(tmp_path / "logs" / "findspot.log.1")
+    log.get_logger("part").info("after")
+    assert [line.rpartition(" ")[2] for line in lines(tmp_path)] == ["after"]
+    assert [line.rpartition(" ")[2] for line in lines(tmp_path, "findspot.log.1")] == ["before"]
+
+
+def test_a_folder_that_cannot_be_made_stops_nothing(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    log.keep_log(tmp_path / "file" / "logs", "info")
+    log.get_logger("part").info("event")
