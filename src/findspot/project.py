@@ -305,10 +305,10 @@ class Project:
     def _fresh(self, snapshot: Snapshot, models: Models, query: Query, settings: Settings) -> Results:
         """Results whose files are as the results say; a page that loses some is filled up."""
         disk = Disk(self.roots, settings.discover.max_file_bytes, settings.discover.secret_scan)
-        results = self._ask(snapshot, models, query)
+        results = self._ask(snapshot, models, query, disk)
         checked = check(results.hits, snapshot.file, disk)
         if checked.dropped and results.total > query.offset + len(results.hits):
-            more = self._ask(snapshot, models, replace(query, limit=max(_MOST_ASKED, query.limit)))
+            more = self._ask(snapshot, models, replace(query, limit=max(_MOST_ASKED, query.limit)), disk)
             checked = check(more.hits, snapshot.file, disk)
         if checked.stale and self._supervisor:
             self._supervisor.note(checked.stale)
@@ -323,9 +323,9 @@ class Project:
         disk = Disk(self.roots, settings.discover.max_file_bytes, settings.discover.secret_scan)
         return changed_since_indexed(filter(None, map(snapshot.file, paths)), disk)
 
-    def _ask(self, snapshot: Snapshot, models: Models, query: Query) -> Results:
+    def _ask(self, snapshot: Snapshot, models: Models, query: Query, disk: Disk) -> Results:
         if query.mode is Mode.REGEX:
-            return search_regex(snapshot, self.roots, query)
+            return search_regex(snapshot, disk, query)
         return search(snapshot, models.first, query, models.second)
 
     def _catch_up(self) -> None:

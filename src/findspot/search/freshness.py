@@ -42,9 +42,14 @@ class Disk:
     """The files of one project as they may be shown, each looked at once a search."""
 
     def __init__(self, root: Path | Roots, max_bytes: int, secret_scan: str) -> None:
-        self._root = Roots.of(root)
+        self.roots = Roots.of(root)
         self._max_bytes = max_bytes
         self._secret_scan = secret_scan
+
+    @property
+    def masks(self) -> bool:
+        """Whether secrets are struck out rather than their files left out."""
+        return self._secret_scan == "mask"
 
     def lines_if_changed(self, file: StoredFile) -> list[str] | Skip | None:
         """None for a file that is as indexed; else its lines, or why it has none."""
@@ -55,16 +60,14 @@ class Disk:
             return data
         return None if content_hash(data) == file.sha256 else self._lines(file, data)
 
-    def masked_lines(self, file: StoredFile) -> list[str] | Skip | None:
-        """The lines of a file whose secrets are struck out, where they are."""
-        if self._secret_scan != "mask":
-            return None
+    def lines(self, file: StoredFile) -> list[str] | Skip:
+        """Return a file's lines as they may be shown now, read without following a link."""
         data = self._read(file)
         return data if isinstance(data, Skip) else self._lines(file, data)
 
     def _read(self, file: StoredFile) -> bytes | Skip:
         wanted = SourceFile(file.path, Corpus(file.corpus), file.language, file.size, file.mtime_ns)
-        return read_file(self._root, wanted, self._max_bytes)
+        return read_file(self.roots, wanted, self._max_bytes)
 
     def _lines(self, file: StoredFile, data: bytes) -> list[str] | Skip:
         text = readable_text(file.path, data, self._secret_scan)
@@ -72,7 +75,7 @@ class Disk:
 
     def _looks_the_same(self, file: StoredFile) -> bool:
         try:
-            info = os.lstat(self._root / file.path)
+            info = os.lstat(self.roots / file.path)
         except (OSError, ValueError):
             return False
         return stat.S_ISREG(info.st_mode) and (info.st_size, info.st_mtime_ns) == (file.size, file.mtime_ns)
@@ -88,10 +91,7 @@ def check(hits: Iterable[Hit], find: Callable[[str], StoredFile | None], disk: D
         if file and hit.path not in now:
             now[hit.path] = disk.lines_if_changed(file)
         lines = now.get(hit.path)
-        if file and lines is None and hit.kind == "line":  # read from the disk, secrets and all
-            current = _at_its_place(hit, disk.masked_lines(file))
-        else:
-            current = hit if lines is None else None if isinstance(lines, Skip) else located(hit, lines)
+        current = hit if lines is None else None if isinstance(lines, Skip) else located(hit, lines)
         if current is None:
             dropped += 1
         else:
@@ -126,14 +126,6 @@ def located(hit: Hit, lines: list[str]) -> Hit | None:
         return None
     at = min(near, key=lambda at: abs(at - offset - first))
     return _moved(hit, max(0, at - offset), lines, size)
-
-
-def _at_its_place(hit: Hit, lines: list[str] | Skip | None) -> Hit | None:
-    if lines is None:
-        return hit
-    if isinstance(lines, Skip) or hit.span.start > len(lines):
-        return None
-    return replace(hit, text=lines[hit.span.start - 1])
 
 
 def _places(lines: list[str], line: str) -> list[int]:

@@ -6,22 +6,25 @@ a time limit guards against sheer size.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 import subprocess
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby, islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 from findspot.core.errors import InvalidArgumentError
-from findspot.core.model import Hit, Query, Results, Span
+from findspot.core.model import Hit, Query, Results, Skip, Span
 from findspot.core.platforms import NO_WINDOW
 from findspot.core.roots import Roots
 from findspot.search.filters import allowed_files, nothing_to_search
-from findspot.store.records import StoredChunk
+from findspot.search.freshness import Disk
+from findspot.store.records import StoredChunk, StoredFile
 from findspot.store.snapshot import Snapshot
 from findspot.text.ripgrep import SIZE_LIMITS, check_pattern, refusal, ripgrep_binary
 
@@ -49,21 +52,25 @@ class Line(NamedTuple):
     column: int
 
 
-def search_regex(snapshot: Snapshot, root: Path | Roots, query: Query) -> Results:
-    """Chunks that hold a matching line, in order of path and line."""
+def search_regex(snapshot: Snapshot, disk: Disk, query: Query) -> Results:
+    """Return the chunks that hold a matching line, in order of path and line.
+
+    ripgrep follows links, and a link may be made at any moment. So what it prints is only a hint: an answer
+    shows text of the index, or a line that was read again in the careful way. Where secrets are masked,
+    ripgrep sees the masked text alone; otherwise patterns could guess a secret character by character.
+    """
     started = time.perf_counter()
-    root = Roots.of(root)
     check_pattern(query.text)
-    paths = [file.path for file in allowed_files(snapshot, query).files]
-    warning = None if paths else nothing_to_search(snapshot, query)
-    found = list(islice(_matching_lines(root, query.text, _regular(root, paths)), MAX_MATCHING_LINES + 1))
+    files = allowed_files(snapshot, query).files
+    warning = None if files else nothing_to_search(snapshot, query)
+    matching = _masked_lines if disk.masks else _matching_lines
+    found = list(islice(matching(disk, query.text, files), MAX_MATCHING_LINES + 1))
     if len(found) > MAX_MATCHING_LINES:
         found.pop()
         warning = f"Stopped after {MAX_MATCHING_LINES:,} matching lines."
     hits: list[Hit] = []
     for path, lines in groupby(found, key=lambda line: line[0]):
-        if _is_inside(root, path):
-            hits.extend(_hits(snapshot, path, list(lines)))
+        hits.extend(_hits(snapshot, disk, path, list(lines)))
     return Results(
         query=query.text,
         mode=query.mode,
@@ -74,27 +81,64 @@ def search_regex(snapshot: Snapshot, root: Path | Roots, query: Query) -> Result
     )
 
 
-def _matching_lines(roots: Roots, pattern: str, paths: Sequence[str]) -> Iterator[Line]:
-    """The matching lines of all files, in order of path and line."""
+def _matching_lines(disk: Disk, pattern: str, files: Sequence[StoredFile]) -> Iterator[Line]:
+    """Yield the matching lines that ripgrep sees at the files' paths, in order of path and line."""
     deadline = time.monotonic() + TIMEOUT_S
-    for folder, held in groupby(paths, key=lambda path: roots.holding(path)[0]):
+    roots = disk.roots
+    for folder, held in groupby(_regular(roots, files), key=lambda path: roots.holding(path)[0]):
         listed = list(held)
         prefix = listed[0].removesuffix(roots.holding(listed[0])[1])
         for first in range(0, len(listed), _PATHS_A_RUN):
             part = [f"./{path.removeprefix(prefix)}" for path in listed[first : first + _PATHS_A_RUN]]
-            for output in _ripgrep(folder, [f"--regexp={pattern}", "--", *part], deadline, pattern):
+            for output in _ripgrep(["--", *part], deadline, pattern, folder=folder):
                 path, _, rest = output.partition(b"\0")
-                number, column, text = rest.split(b":", 2)
                 inside = os.fsdecode(path).removeprefix("./")
-                yield _line(prefix + inside, int(number), text.rstrip(b"\r\n"), int(column) - 1)
+                yield _line(prefix + inside, *_numbers(rest))
 
 
-def _ripgrep(root: Path, arguments: Sequence[str], deadline: float, pattern: str) -> Iterator[bytes]:
-    """What one run prints, line by line; it is stopped when nobody reads on, or when time is up."""
+def _masked_lines(disk: Disk, pattern: str, files: Sequence[StoredFile]) -> Iterator[Line]:
+    """Yield the matching lines of the files' masked texts, which are fed to ripgrep as one text."""
+    firsts: list[int] = []
+    """The number of the first line of each file in that text."""
+    paths: list[str] = []
+
+    def feed(target: IO[bytes]) -> None:
+        number = 1
+        for file in files:
+            lines = disk.lines(file)
+            if isinstance(lines, Skip):
+                continue
+            paths.append(file.path)
+            firsts.append(number)
+            number += len(lines)
+            target.write(("\n".join(lines) + "\n").encode("utf-8", "replace"))
+
+    deadline = time.monotonic() + TIMEOUT_S
+    for output in _ripgrep(["-"], deadline, pattern, feed=feed):
+        number, text, column = _numbers(output.partition(b"\0")[2])
+        at = bisect_right(firsts, number) - 1
+        yield _line(paths[at], number - firsts[at] + 1, text, column)
+
+
+def _numbers(output: bytes) -> tuple[int, bytes, int]:
+    """Take apart the number of a line, the column of its match and its text."""
+    number, column, text = output.split(b":", 2)
+    return int(number), text.rstrip(b"\r\n"), int(column) - 1
+
+
+def _ripgrep(
+    sources: Sequence[str],
+    deadline: float,
+    pattern: str,
+    *,
+    folder: Path | None = None,
+    feed: Callable[[IO[bytes]], None] | None = None,
+) -> Iterator[bytes]:
+    """Yield what one run prints, line by line; stop it when nobody reads on, or when time is up."""
     with subprocess.Popen(
-        [ripgrep_binary(), *_OPTIONS, *arguments],
-        cwd=root,
-        stdin=subprocess.DEVNULL,
+        [ripgrep_binary(), *_OPTIONS, f"--regexp={pattern}", *sources],
+        cwd=folder,
+        stdin=subprocess.PIPE if feed else subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         creationflags=NO_WINDOW,
@@ -109,6 +153,8 @@ def _ripgrep(root: Path, arguments: Sequence[str], deadline: float, pattern: str
 
         timer = threading.Timer(max(0.1, deadline - time.monotonic()), stop)
         timer.start()
+        feeder = threading.Thread(target=_fed, args=(process.stdin, feed), daemon=True)
+        feeder.start()
         try:
             yield from process.stdout
             complaint = process.stderr.read()
@@ -116,6 +162,7 @@ def _ripgrep(root: Path, arguments: Sequence[str], deadline: float, pattern: str
         finally:
             timer.cancel()
             process.kill()
+            feeder.join()
     if late.is_set():
         raise InvalidArgumentError(
             f"The pattern took longer than {TIMEOUT_S:.0f} s.",
@@ -125,25 +172,32 @@ def _ripgrep(root: Path, arguments: Sequence[str], deadline: float, pattern: str
         raise refusal(pattern, complaint.decode("utf-8", "replace"))
 
 
+def _fed(target: IO[bytes] | None, feed: Callable[[IO[bytes]], None] | None) -> None:
+    """Write a run's input, in a thread of its own; a run that was stopped reads no more."""
+    if target and feed:
+        with contextlib.suppress(OSError), target:
+            feed(target)
+
+
 def _line(path: str, number: int, line: bytes, at: int) -> Line:
-    """A line decoded as the indexed text was read: UTF-8, else Latin-1; `at` is a byte of it."""
+    """Return a line decoded as the indexed text was read: UTF-8, else Latin-1; `at` is a byte of it."""
     try:
         return Line(path, number, line.decode("utf-8"), len(line[:at].decode("utf-8")))
     except UnicodeDecodeError:
         return Line(path, number, line.decode("latin-1"), at)
 
 
-def _regular(root: Roots, paths: Sequence[str]) -> list[str]:
-    """Those that are files still: ripgrep would follow a link, and wait for a pipe."""
+def _regular(roots: Roots, files: Sequence[StoredFile]) -> list[str]:
+    """Return the paths that are files still: ripgrep would follow a link, and wait for a pipe."""
     inside: dict[str, bool] = {}
-    kept = []
-    for path in paths:
-        folder = path.rpartition("/")[0]
+    regular = []
+    for file in files:
+        folder = file.path.rpartition("/")[0]
         if folder not in inside:
-            inside[folder] = _is_inside(root, folder)
-        if inside[folder] and _is_file(root / path):
-            kept.append(path)
-    return kept
+            inside[folder] = _is_inside(roots, folder)
+        if inside[folder] and _is_file(roots / file.path):
+            regular.append(file.path)
+    return regular
 
 
 def _is_file(path: Path) -> bool:
@@ -154,21 +208,35 @@ def _is_file(path: Path) -> bool:
 
 
 def _is_inside(roots: Roots, path: str) -> bool:
-    """Whether no link has come, since the file was indexed, to lead elsewhere."""
+    """Tell whether no link has come, since the file was indexed, to lead elsewhere."""
     folder, inside = roots.holding(path)
-    real = os.path.realpath(folder)
-    return os.path.realpath(folder / inside) == (os.path.join(real, inside) if inside else real)  # noqa: PTH118
+    try:
+        real = os.path.realpath(folder)
+        return os.path.realpath(folder / inside) == (os.path.join(real, inside) if inside else real)  # noqa: PTH118
+    except OSError:  # a link that became a file between two looks
+        return False
 
 
-def _hits(snapshot: Snapshot, path: str, lines: Sequence[Line]) -> list[Hit]:
-    """The chunks around the matching lines; a line that the index does not know stands alone."""
+def _hits(snapshot: Snapshot, disk: Disk, path: str, lines: Sequence[Line]) -> list[Hit]:
+    """Return the chunks around the matching lines; a line that the index does not know stands alone."""
     chunks = [chunk for chunk in snapshot.chunks_of(path) if chunk.kind != "outline"]
     hits: dict[int, Hit] = {}
+    unknown: list[Line] = []
     for line in lines:
-        held = _holding(chunks, line)
-        number, hit = (held[0].number, _chunk_hit(*held, line.number)) if held else (-line.number, None)
-        hits.setdefault(number, hit or _line_hit(line))
-    return list(hits.values())
+        if held := _holding(chunks, line):
+            hits.setdefault(held[0].number, _chunk_hit(*held, line.number))
+        else:
+            unknown.append(line)
+    alone = [_line_hit(line) for line in _on_disk(snapshot.file(path), disk, unknown)]
+    return sorted([*hits.values(), *alone], key=lambda hit: (hit.span.start, hit.span.end))
+
+
+def _on_disk(file: StoredFile | None, disk: Disk, lines: Sequence[Line]) -> list[Line]:
+    """Return the lines that the project's file holds at their places, read without following a link."""
+    now = disk.lines(file) if file and lines else []
+    if isinstance(now, Skip):
+        return []
+    return [line for line in lines if now[line.number - 1 : line.number] in ([line.text], [line.text + "\r"])]
 
 
 def _holding(chunks: Sequence[StoredChunk], line: Line) -> tuple[StoredChunk, int] | None:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import threading
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +15,7 @@ from findspot import Engine, Project, Query
 from findspot.core.errors import InvalidArgumentError, InvalidPatternError
 from findspot.core.model import Corpus, Mode, Results, Span
 from findspot.search import regex
+from findspot.text.ripgrep import ripgrep_binary
 from shop_project import hits, paths
 
 MakeProject = Callable[..., Project]
@@ -185,3 +189,89 @@ def test_pages_go_on_where_the_last_one_ended(odd: Project) -> None:
 def test_no_match_is_an_empty_answer_without_a_warning(odd: Project) -> None:
     results = look(odd, "nowhere_to_be_found")
     assert (results.hits, results.total, results.warning) == ((), 0, None)
+
+
+def _swapping_ripgrep(folder: Path, file: Path, outside: Path) -> str:
+    """Write a ripgrep that finds a link in the place of a file, which is back before anybody looks."""
+    script = folder / "rg"
+    lines = [
+        "#!/bin/sh",
+        f"mv '{file}' '{file}.aside'",
+        f"ln -s '{outside}' '{file}'",
+        f"'{ripgrep_binary()}' \"$@\"",
+        f"rm '{file}'",
+        f"mv '{file}.aside' '{file}'",
+    ]
+    script.write_text("\n".join(lines) + "\n")
+    script.chmod(0o755)
+    return str(script)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs links and a shell")
+def test_no_line_of_a_file_outside_is_answered_whatever_the_moment(
+    make_project: MakeProject, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """security 5: a link made while ripgrep ran led outside, and both checks saw the file."""
+    project = make_project({"a.py": "password = inside\n"})
+    project.update()
+    outside = tmp_path / "outside.txt"
+    outside.write_text("password = canary\nsecond canary\n")
+    script = _swapping_ripgrep(tmp_path, project.root / "a.py", outside)
+    monkeypatch.setattr(regex, "ripgrep_binary", lambda: script)
+    for pattern in ("canary", "password"):
+        results = look(project, pattern)
+        assert not any("canary" in hit.text for hit in results.hits)
+        assert results.total == 0
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs links")
+def test_searches_while_a_file_and_a_link_change_places(make_project: MakeProject, tmp_path: Path) -> None:
+    """security 5: 239 of 14,189 searches answered with a line from outside, and three failed."""
+    project = make_project({"sub/a.py": "password = inside\n"})
+    project.update()
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "a.py").write_text("password = canary\n")
+    file, folder, done = project.root / "sub" / "a.py", project.root / "sub", threading.Event()
+
+    def swap() -> None:
+        while not done.is_set():
+            for path, target in ((file, outside / "a.py"), (folder, outside)):
+                aside = path.with_name("aside")
+                path.rename(aside)
+                path.symlink_to(target)
+                path.unlink()
+                aside.rename(path)
+
+    thread = threading.Thread(target=swap)
+    thread.start()
+    try:
+        for _ in range(60):
+            assert not any("canary" in hit.text for hit in look(project, "password").hits)
+    finally:
+        done.set()
+        thread.join()
+
+
+def test_a_pattern_does_not_see_what_is_masked(make_project: MakeProject) -> None:
+    """security 9, search-mcp B5: patterns found out a masked token character by character."""
+    token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" * 2
+    files = {"login.py": f"token = '{token}'\nuser = 'me'\n", "other.py": "token = 1\n"}
+    project = make_project(files, secretScan="mask")
+    project.update()
+    for guess in ("ghp_", "ghp_a1", r"token = '(ghp_a.*|\*+)' never", "J0'"):
+        assert look(project, guess).total == 0, guess
+    assert places(project, "^token") == [("login.py", 1, 2), ("other.py", 1, 1)]
+    assert places(project, r"'\*{44}'") == [("login.py", 1, 2)]
+    (project.root / "other.py").write_text(f"x = 1\ntoken = '{token}'\n")
+    (hit,) = look(project, r"token = '\*", path_filter="other.py").hits
+    assert hit.span == Span(2, 2)
+    assert token not in hit.text
+
+
+def test_a_file_that_came_to_hold_a_secret_is_not_answered(make_project: MakeProject) -> None:
+    project = make_project({"login.py": "token = 1\n"})
+    project.update()
+    token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" * 2
+    (project.root / "login.py").write_text(f"token = '{token}'\n")
+    assert look(project, "ghp_|token").total == 0
