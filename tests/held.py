@@ -28,12 +28,16 @@ class Gate:
     def __init__(self, root: Path, folder: Path) -> None:
         """Hold the indexing of the project `root`; `folder` is for the gate's own files."""
         root.mkdir(parents=True, exist_ok=True)
-        (root / HELD).write_text("def held():\n    return 1\n")
+        self.file = root / HELD
+        self.file.write_text("def held():\n    return 1\n")
         folder.mkdir(parents=True, exist_ok=True)
         self._gate = folder / "shut"
-        self._gate.touch()
+        self.shut()
         (folder / "sitecustomize.py").write_text(_HOOK.format(name=HELD, gate=str(self._gate)))
         self.path = os.pathsep.join(filter(None, (str(folder), os.environ.get("PYTHONPATH"))))
+
+    def shut(self) -> None:
+        self._gate.touch()
 
     def open(self) -> None:
         self._gate.unlink(missing_ok=True)

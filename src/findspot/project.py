@@ -35,7 +35,6 @@ from findspot.core.model import (
     Progress,
     Query,
     Results,
-    SecondStatus,
     Skip,
     SkipReason,
 )
@@ -43,7 +42,7 @@ from findspot.core.paths import index_folder, project_root
 from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
 from findspot.core.remembered import RememberedSettings
 from findspot.core.roots import Roots, configured_roots
-from findspot.core.settings import EmbedSettings, Settings, StoreSettings
+from findspot.core.settings import Settings, StoreSettings
 from findspot.discover.judge import not_indexable
 from findspot.discover.walk import classify
 from findspot.embed.opened import OpenModels
@@ -59,18 +58,18 @@ from findspot.search.freshness import Disk, changed_since_indexed, check
 from findspot.search.hybrid import search
 from findspot.search.questions import asks_model
 from findspot.search.regex import search_regex
-from findspot.search.second import Models, SecondReader
+from findspot.search.second import Models
+from findspot.store.build import COMPLETE, unfinished, was_stopped
 from findspot.store.choice import check_kind, open_store
 from findspot.store.metadata import write_metadata
 from findspot.store.prebuilt import Manifest, pack, read_manifest, unpack
 from findspot.store.records import DerivedDamagedError
-from findspot.store.second import standing
 from findspot.store.snapshot import Snapshot
 from findspot.store.transfer import convert
 from findspot.sync.dirty import read_dirty
 from findspot.sync.lazy import Lazy
 from findspot.sync.notes import status_notes, strategy_note
-from findspot.sync.second import SecondReading
+from findspot.sync.second import SecondModel, SecondReading, second_status
 from findspot.sync.supervisor import LOCK_NAME, MANY, Standing, Supervisor
 
 if TYPE_CHECKING:
@@ -104,7 +103,7 @@ class Project:
         self._embedder = embedder or self._models
         self._workers = SparePool()
         self._supervisor: Supervisor | None = None
-        self._second: tuple[EmbedSettings, SecondReading] | None = None
+        self._second = SecondModel(self._embedder)
         self._guard = threading.Lock()
         home = load_settings(flags=self._flags).home
         folder = index_folder(home, self.root)
@@ -135,16 +134,20 @@ class Project:
         `force` does every file anew. `allow_large` agrees to a project of more than `maxFiles`.
         """
         self.second_reading()  # a model that cannot be opened is told before anything is done
+        check_kind(self.store, self._flags.get("store"))
+        run = self._run(
+            asked=True,
+            force=force,
+            allow_large=allow_large,
+            progress=progress,
+            cancel=cancel or CancelToken(),
+        )
         with self._alone():
-            report = self._update(force, allow_large, progress, cancel or CancelToken())
+            report = self._update(run)
         self._go_on_reading()
         return report
 
-    def _update(
-        self, force: bool, allow_large: bool, progress: ProgressSink, cancel: CancelToken
-    ) -> IndexReport:
-        check_kind(self.store, self._flags.get("store"))
-        run = self._run(force=force, allow_large=allow_large, progress=progress, cancel=cancel)
+    def _update(self, run: pipeline.Run) -> IndexReport:
         run.other_reader = self._other_reader()
         if run.settings.chunk.workers:  # a cluster is for whole projects: saved files are cut here
             run.workers = RayWorkers(run.settings.chunk.workers)
@@ -184,17 +187,29 @@ class Project:
         if not self.store.folder.exists():
             return False
         with self._alone():
+            self._second.close()
             self.store.delete()
         return True
 
+    @property
+    def wanted(self) -> bool:
+        """Whether there is an index to keep fresh: one that exists, and whose building nobody stopped."""
+        if not self.store.exists:
+            return False
+        try:
+            return not was_stopped(self.store.meta())
+        except FindspotError:  # a damaged one is wanted: the update rebuilds it
+            return True
+
     def refresh(self, paths: frozenset[str] | None, cancel: CancelToken) -> None:
-        """What a watcher does: bring paths, or everything, up to date; nobody is asked."""
+        """Bring paths, or everything, up to date without being asked, as a watcher does.
+
+        Like all background work it creates no index, and continues none that was stopped.
+        """
         if paths is not None and self._refresh_paths(paths, cancel):
             self._go_on_reading()
             return
-        limit = self.settings.discover.max_files
-        held = sum(files for files, _ in self.store.figures()[1].values()) if self.store.exists else 0
-        self._update(False, held > limit, ignore_progress, cancel)
+        self._update(self._run(cancel=cancel))
         self._go_on_reading()
 
     def watch(self) -> Supervisor:
@@ -237,13 +252,10 @@ class Project:
             embedder, by_words = fitting(embedder, meta.get("model"), query)
             if query.corpus is Corpus.DOCS and Corpus.DOCS not in snapshot.counts():
                 raise DocsIndexNotFoundError(str(self.root), str(self.store.folder))
-            second, warning = self._second_reader() if embedder else (None, None)
+            second, warning = self._second.reader(self.store, settings.embed) if embedder else (None, None)
             results = self._fresh(snapshot, Models(embedder, second), query, settings)
             results = _told(results, results.warning, warning, by_words, self.store.behind)
-        if meta.get("build") != "complete":
-            building = f"The index is still being built: {meta.get('done')} of {meta.get('total')} files."
-            return _told(results, building, results.warning)
-        return results
+        return _told(results, unfinished(meta, being_written=self.store.being_written), results.warning)
 
     def research(self, question: str, depth: int = DEFAULT_DEPTH, focus: Focus | None = None) -> Findings:
         """Follow the code from a question: its symbols and relations, or what search finds for it."""
@@ -297,7 +309,7 @@ class Project:
     def close(self) -> None:
         """Close files and end workers; the project can still be used and opens them again."""
         self.unwatch()
-        self._second_closed()
+        self._second.close()
         self._workers.close()
         self.store.close()
         self._models.close()
@@ -391,35 +403,12 @@ class Project:
 
     def second_reading(self) -> SecondReading | None:
         """The slower model that reads after the first, where one is chosen; it is opened here."""
-        _, slow = two_speeds(self.settings.embed)
-        with self._guard:
-            if self._second and self._second[0] == slow:
-                return self._second[1]
-        self._second_closed()
-        if slow is None:
-            return None
-        reading = SecondReading(self.store, self._embedder(slow.provider, slow))
-        with self._guard:
-            self._second = (slow, reading)
-        return reading
-
-    def _second_reader(self) -> tuple[SecondReader | None, str | None]:
-        """What the slower model has read, or why it has no say."""
-        try:
-            reading = self.second_reading()
-        except FindspotError as error:
-            return None, f"Without the model that was chosen: {error.developer_message}."
-        return reading.reader if reading else None, None
+        return self._second.reading(self.store, self.settings.embed)
 
     def _go_on_reading(self) -> None:
         """In a process that stays, the slower model reads in the background."""
-        if self._supervisor is None:
-            return
-        try:
-            if reading := self.second_reading():
-                reading.go_on()
-        except FindspotError as error:  # answers come without it, and say so
-            _log.warning("no second reading: %s", error.developer_message)
+        if self._supervisor is not None:
+            self._second.read_on(self.store, self.settings.embed)
 
     def _other_reader(self) -> bool:
         """Whether this run is given another slower model than the index has, beside the same first one."""
@@ -427,27 +416,21 @@ class Project:
         same_first = two_speeds(kept)[0].provider == two_speeds(given)[0].provider
         return same_first and kept.provider != given.provider
 
-    def _second_closed(self) -> None:
-        with self._guard:
-            before, self._second = self._second, None
-        if before:
-            before[1].close()
-
     def _require_index(self) -> None:
         if not self.store.exists:
             raise IndexNotFoundError(str(self.root), str(self.store.folder))
 
     def _forget(self, relative: str, skip: Skip) -> None:
-        with self.store.writer() as writer:
+        with self.store.writer(create=False) as writer:
             if writer.remove(relative) and skip.reason is not SkipReason.VANISHED:
                 writer.add_skips([skip])
             writer.commit()
 
     def _note_failure(self, error: FindspotError) -> None:
         """Keep the reason for the status, where there is an index to keep it in."""
-        if isinstance(error, _NO_FAILURE) or not self.store.exists:
+        if isinstance(error, _NO_FAILURE):
             return
-        with contextlib.suppress(FindspotError), self.store.writer() as writer:
+        with contextlib.suppress(FindspotError), self.store.writer(create=False) as writer:
             writer.set_meta(last_error=f"{error.user_message} ({error.developer_message})")
             writer.commit()
 
@@ -455,9 +438,10 @@ class Project:
         meta, settings, counts = snapshot.meta(), self.settings, snapshot.counts()
         files, chunks = counts.get(Corpus.CODE, (0, 0))
         docs, doc_chunks = counts.get(Corpus.DOCS, (0, 0))
-        complete, writing = meta.get("build") == "complete", self.store.being_written
+        complete, writing = meta.get("build") == COMPLETE, self.store.being_written
         state = IndexState.INDEXING if writing else IndexState.READY if complete else IndexState.INCOMPLETE
         done, total = int(meta.get("done", "0")), int(meta.get("total", "0"))
+        stopped = unfinished(meta, being_written=writing) if was_stopped(meta) else None
         return IndexStatus(
             state=state,
             project_path=str(self.root),
@@ -475,21 +459,13 @@ class Project:
             progress=None if complete and not writing else Progress(done, total, "indexing"),
             last_error=meta.get("last_error") or self._standing.last_error or None,
             model=meta.get("model"),
-            second=self._second_status(),
+            second=second_status(self.store, settings.embed),
             store=self.store.kind,
             strategy=settings.sync.strategy,
             languages=snapshot.languages(),
             skipped=snapshot.skip_counts(),
-            notes=status_notes(snapshot, settings, self.roots, self.store.behind),
+            notes=status_notes(snapshot, settings, self.roots, self.store.behind, stopped),
         )
-
-    def _second_status(self) -> SecondStatus | None:
-        """How far the slower model is, without opening it."""
-        _, slow = two_speeds(self.settings.embed)
-        if slow is None:
-            return None
-        model, done, total = standing(self.store.folder) or (slow.provider, 0, 0)
-        return SecondStatus(model, done, total)
 
     @property
     def _standing(self) -> Standing:

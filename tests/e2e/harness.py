@@ -8,6 +8,7 @@ import os
 import queue
 import subprocess
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass, field
@@ -30,8 +31,7 @@ PATIENCE_S = 60
 
 def environment(home: Path, **settings: str) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("FINDSPOT_")}
-    # Whatever a test changes on disk would reach the index by itself; test_freshness wants that.
-    return kept | {"FINDSPOT_HOME": str(home), "FINDSPOT_WATCH": "false"} | settings
+    return kept | {"FINDSPOT_HOME": str(home)} | settings
 
 
 def parameters(home: Path, cwd: Path, **settings: str) -> StdioServerParameters:
@@ -285,6 +285,15 @@ class Pipe:
     def _read_errors(self) -> None:
         assert self.process.stderr is not None
         self.errors.extend(line.decode("utf-8", "replace") for line in self.process.stderr)
+
+
+def until(true: Callable[[], Any]) -> Any:
+    """Wait for something that must come true; returns what it is then."""
+    deadline = time.monotonic() + PATIENCE_S
+    while not (value := true()):
+        assert time.monotonic() < deadline, "it did not come"
+        time.sleep(0.02)
+    return value
 
 
 def is_running(pid: int) -> bool:

@@ -2,25 +2,14 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 from e2e.conftest import Connect
-from e2e.harness import PATIENCE_S
-
-WATCHING = {"FINDSPOT_WATCH": "true"}
-
-
-def until(true: Callable[[], object]) -> None:
-    deadline = time.monotonic() + PATIENCE_S
-    while not true():
-        assert time.monotonic() < deadline, "it did not come"
-        time.sleep(0.02)
+from e2e.harness import until
 
 
 def test_a_saved_file_is_found_and_a_deleted_one_is_not(connect: Connect, fresh: Path) -> None:
-    with connect(fresh, env=WATCHING) as server:
+    with connect(fresh) as server:
         server.values("create_index", confirm=True)
         until(lambda: server.values("get_index_status")["watcherActive"])
         (fresh / "zebra.py").write_text("def stripes_of_a_zebra():\n    return 'black and white'\n")
@@ -39,9 +28,8 @@ def test_a_saved_file_is_found_and_a_deleted_one_is_not(connect: Connect, fresh:
 def test_a_server_that_starts_watches_the_indexed_project_it_is_in(connect: Connect, fresh: Path) -> None:
     with connect(fresh) as server:
         server.values("create_index", confirm=True)
-        assert not server.values("get_index_status")["watcherActive"]
     (fresh / "meanwhile.py").write_text("def written_meanwhile():\n    return 1\n")
-    with connect(fresh, env=WATCHING) as first, connect(fresh, env=WATCHING) as second:
+    with connect(fresh) as first, connect(fresh) as second:
         until(lambda: second.values("search_by_path", pattern="meanwhile.py")["totalMatches"])
         assert first.values("get_index_status")["watcherActive"]
         assert second.values("get_index_status")["pendingChanges"] == 0

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from e2e.conftest import Connect
-from e2e.harness import PATIENCE_S, Connection, Pipe, is_running
+from e2e.harness import PATIENCE_S, Connection, Pipe, is_running, until
 from e2e.sample import FILES, make_large
 from findspot import Project
 from held import Gate
@@ -50,8 +50,9 @@ class TestIndexCodebase:
         (fresh / "src/auth/login.py").write_text("def changed():\n    return 'another thing entirely'\n")
         (fresh / "README.md").unlink()
         second = server.values("index_codebase", path=str(fresh), force="false")
-        assert (second["filesIndexed"], second["filesRemoved"]) == (1, 1)
-        assert second["filesUnchanged"] == len(FILES) - 2
+        # The watcher may have been first; what counts is what the index holds afterwards.
+        assert second["filesIndexed"] <= 1
+        assert second["filesIndexed"] + second["filesUnchanged"] == second["totalFiles"] == len(FILES) - 1
 
         forced = server.values("index_codebase", path=str(fresh), force=True)
         assert forced["forced"] is True
@@ -124,21 +125,27 @@ class TestOthers:
         assert missing["queryReady"] is False
         (fresh / "picture.png").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(50))
         server.values("index_codebase", path=str(fresh))
-        status = server.values("get_index_status", project=str(fresh))
-        assert status["status"] == "ready"
+        status = until(lambda: self._settled(server, fresh))
         assert status["projectPath"] == str(fresh)
         assert status["totalFiles"] == len(FILES)
         assert status["totalDocs"] == 2
         assert status["totalChunks"] >= status["totalDocChunks"] > 0
         assert re.fullmatch(r"\d+(\.\d)?(B|KB|MB)", status["storageSize"])
         assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", status["lastUpdated"])
-        assert status["watcherActive"] is False
         assert status["queryReady"] is True
         assert status["pendingChanges"] == 0
         assert status["skipped"]["binary"] == 1
         assert {"model", "store", "strategy"} <= set(status)
         (fresh / "new.py").write_text("x = 1\n")
-        assert server.values("get_index_status", project=str(fresh))["pendingChanges"] == 1
+        changed = until(lambda: self._settled(server, fresh, len(FILES) + 1))
+        assert changed["pendingChanges"] == 0
+
+    @staticmethod
+    def _settled(server: Connection, project: Path, files: int = len(FILES)) -> dict[str, Any] | None:
+        """The status once the project is watched, with so many files in its index and nobody writing."""
+        now = server.values("get_index_status", project=str(project))
+        ready = now["status"] == "ready" and now["watcherActive"] and now["totalFiles"] == files
+        return now if ready else None
 
     def test_list_projects(self, server: Connection, shop: Path, fresh: Path) -> None:
         server.values("index_codebase", path=str(fresh))
@@ -239,7 +246,7 @@ def test_progress_cancellation_and_searches_meanwhile(
     assert left["status"] == "incomplete"
     if left["queryReady"]:
         answer = server.values("search_code", query="step_3", path=str(large))
-        assert "still being built" in answer["warning"]
+        assert "Indexing was stopped" in answer["warning"]
 
     # Progress went forwards only, with files done of files in all.
     done = [progress for progress, _, _ in watcher.seen]

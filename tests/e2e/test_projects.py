@@ -71,15 +71,18 @@ def test_deleting_takes_a_folder_for_what_it_is(server: Connection, shop: Path) 
     assert server.values("get_index_status", project=str(shop / "src"))["projectPath"] == str(shop)
 
 
-def test_the_nearest_marker_is_the_detected_root(connect: Connect, server: Connection, shop: Path) -> None:
-    nested = shop / "src" / "billing"
+def test_the_nearest_marker_is_the_detected_root(connect: Connect, fresh: Path) -> None:
+    nested = fresh / "src" / "billing"
     (nested / "package.json").write_text("{}")
-    try:
-        with connect(nested) as inside:
-            found = inside.values("search_code", query="user", limit=50)["results"]
-            assert {hit["path"] for hit in found} == {"src/billing/invoice.ts", "src/billing/retry.go"}
-    finally:
-        (nested / "package.json").unlink()
+    with connect(fresh) as whole:
+        whole.values("create_index")
+    with connect(nested) as inside:
+        found = inside.values("search_code", query="user", limit=50)["results"]
+        assert {hit["path"] for hit in found} == {
+            "src/billing/invoice.ts",
+            "src/billing/package.json",
+            "src/billing/retry.go",
+        }
 
 
 def test_a_folder_without_a_marker_is_part_of_its_project(

@@ -24,6 +24,7 @@
     │   ├── LanguageModelError    PROVIDER_ERROR         … or a language model did
     │   └── StoreUnavailableError  PROVIDER_ERROR        … or an object store is away
     └── CancelledError            CANCELLED              stopped on request
+        └── IndexStoppedError     CANCELLED              … and not continued unless somebody asks
 
 Each carries a message for the user, one for a developer, and where it helps a hint: what to
 do next. Errors of libraries are translated in the module that owns the library.
@@ -274,5 +275,12 @@ class StoreUnavailableError(ProviderError):
 class CancelledError(FindspotError):
     code = "CANCELLED"
 
+    def __init__(self, message: str = "Cancelled. What was finished before is kept.") -> None:
+        super().__init__(message)
+
+
+class IndexStoppedError(CancelledError):
+    """Work that nobody asked for met an index whose building was stopped on request."""
+
     def __init__(self) -> None:
-        super().__init__("Cancelled. What was finished before is kept.")
+        super().__init__("Building this index was stopped on request.")

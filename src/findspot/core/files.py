@@ -21,6 +21,7 @@ import hashlib
 import json
 import os
 import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path, PurePath
 from typing import IO, Any, BinaryIO
@@ -37,6 +38,9 @@ from findspot.core.folder import Folder, LinkError, TooLargeError, open_regular,
 PRIVATE_DIR_MODE = 0o700
 PRIVATE_FILE_MODE = 0o600
 MAX_JSON_BYTES = 10 * 1024 * 1024
+
+_REMOVE_TRIES = 5
+"""Each try removes what was there when it began; another process adds a file or two at most."""
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """A full disk, a quota that is used up, and a limit on the size of files."""
@@ -69,6 +73,16 @@ def make_private_dir(path: Path) -> None:
         if not path.parent.exists():
             make_private_dir(path.parent)
         path.mkdir(mode=PRIVATE_DIR_MODE, exist_ok=True)
+
+
+def remove_folder(path: Path) -> None:
+    """Remove a folder with everything in it, also what another process is adding this moment."""
+    for _ in range(_REMOVE_TRIES):
+        shutil.rmtree(path, ignore_errors=True)
+        if not path.exists():
+            return
+    # Windows keeps a file that somebody has open; it holds nothing that counts.
+    shutil.rmtree(path, ignore_errors=sys.platform == "win32")
 
 
 def read_below(base: Path, path: str | PurePath, max_bytes: int) -> bytes:

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
-from findspot.core.errors import FindspotError, IndexBusyError
+from findspot.core.errors import FindspotError, IndexBusyError, IndexNotFoundError
 from findspot.core.files import make_private_dir, translated_os_errors
 
 if sys.platform == "win32":  # pragma: no cover - exercised on Windows only
@@ -47,12 +47,16 @@ _HELD_BY_ANOTHER = frozenset({errno.EAGAIN, errno.EWOULDBLOCK, errno.EACCES, err
 
 
 @contextlib.contextmanager
-def writer_lock(path: Path, wait_s: float = 0.0) -> Iterator[None]:
-    """Hold the lock at `path`; `IndexBusyError`, naming the owner, if it is not free in time."""
+def writer_lock(path: Path, wait_s: float = 0.0, *, make_folder: bool = True) -> Iterator[None]:
+    """Hold the lock at `path`; `IndexBusyError`, naming the owner, if it is not free in time.
+
+    Without `make_folder`, a folder that is not there is an `IndexNotFoundError`: waiting for the lock
+    of an index must not bring back an index that is deleted meanwhile.
+    """
     deadline = time.monotonic() + wait_s
     _claim(path, deadline)
     try:
-        with translated_os_errors(path), _locked_file(path, deadline) as file:
+        with translated_os_errors(path), _locked_file(path, deadline, make_folder) as file:
             file.seek(0)
             file.truncate()
             file.write(f"{os.getpid()}\n")
@@ -63,10 +67,10 @@ def writer_lock(path: Path, wait_s: float = 0.0) -> Iterator[None]:
             _held.discard(path)
 
 
-def _locked_file(path: Path, deadline: float) -> IO[str]:
+def _locked_file(path: Path, deadline: float, make_folder: bool) -> IO[str]:
     """The file at `path`, open and locked; one that was deleted while it was waited for is no lock."""
     tries = 0
-    while (file := _try_file(path)) is None:
+    while (file := _try_file(path, make_folder)) is None:
         tries += 1
         if tries >= _MIN_TRIES and time.monotonic() >= deadline:
             raise IndexBusyError(owner(path) or "another process")
@@ -74,12 +78,15 @@ def _locked_file(path: Path, deadline: float) -> IO[str]:
     return file
 
 
-def _try_file(path: Path) -> IO[str] | None:
-    make_private_dir(path.parent)
+def _try_file(path: Path, make_folder: bool) -> IO[str] | None:
+    if make_folder:
+        make_private_dir(path.parent)
     try:
         file = path.open("a+", encoding="utf-8")
-    except FileNotFoundError:  # the folder went this moment
-        return None
+    except FileNotFoundError:  # the folder went this moment, or was never there
+        if make_folder:
+            return None
+        raise IndexNotFoundError("", str(path.parent)) from None
     try:
         locked = _try_lock(file, path) and _is_at(path, file)
     except BaseException:

@@ -21,8 +21,15 @@ class CancelToken:
 
     def __init__(self) -> None:
         self._event = threading.Event()
+        self.interrupted = False
 
     def cancel(self) -> None:
+        """Stop the work because nobody wants it any more."""
+        self._event.set()
+
+    def interrupt(self) -> None:
+        """Stop the work because its process ends: it is still wanted."""
+        self.interrupted = True
         self._event.set()
 
     def wait(self, timeout_s: float) -> bool:

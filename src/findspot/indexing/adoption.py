@@ -20,6 +20,7 @@ from findspot.core.log import get_logger
 from findspot.core.model import SourceFile
 from findspot.core.sqlite import remove_database, transaction, translated, version_of
 from findspot.store import database as rows
+from findspot.store.build import COMPLETE, INCOMPLETE
 from findspot.store.derived import KEYWORDS, VECTORS
 from findspot.store.index import LOCK_NAME, IndexStore
 from findspot.store.schema import FORMAT_VERSION
@@ -38,7 +39,7 @@ _FRESH = f"{rows.FILE_NAME}.new"
 
 _ITS_OWN = (
     "created_at", "updated_at", "checked_at", "last_full_index", "scanned_ns", "done", "total", "notes",
-    "last_error",
+    "last_error", "agreed_files",
 )  # fmt: skip
 """What an index says of its own runs. Without `scanned_ns` no time of writing proves anything."""
 
@@ -86,7 +87,7 @@ def _others(own: Path) -> Iterator[Path]:
 
 def _alike(folder: Path, made_by: dict[str, str], sample: Sequence[SourceFile]) -> int:
     path = folder / rows.FILE_NAME
-    wanted = {**made_by, "build": "complete"}
+    wanted = {**made_by, "build": COMPLETE}
     with (
         contextlib.suppress(FindspotError),
         translated(path),
@@ -112,7 +113,7 @@ def _copy(sibling: Path, own: Path, root: Path) -> str:
         source.backup(fresh)
         with transaction(fresh):
             fresh.executemany("DELETE FROM meta WHERE key = ?", ((key,) for key in _ITS_OWN))
-            rows.write_meta(fresh, {"project_path": str(root), "build": "incomplete"})
+            rows.write_meta(fresh, {"project_path": str(root), "build": INCOMPLETE})
     make_private_dir(own)
     (own / _FRESH).rename(own / rows.FILE_NAME)
     _log.info("begun from the index of %s", project)

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from findspot.core.errors import CancelledError, FileLimitError, ModelMismatchError
+from findspot.core.errors import (
+    CancelledError,
+    FileLimitError,
+    FindspotError,
+    IndexStoppedError,
+    ModelMismatchError,
+)
 from findspot.core.log import get_logger
 from findspot.core.memory import memory_given_back
 from findspot.core.model import IndexReport, Progress, Skip, SkipReason, SourceFile
@@ -30,6 +36,7 @@ from findspot.indexing.messages import Indexed, Job, Outcome, Setup, Unchanged, 
 from findspot.indexing.pool import worker_count
 from findspot.indexing.runlog import log_run
 from findspot.indexing.spare import SparePool
+from findspot.store.build import COMPLETE, INCOMPLETE, STOPPED, was_stopped
 from findspot.store.index import IndexStore
 from findspot.store.protocol import Store
 from findspot.store.records import StoredFile
@@ -43,6 +50,9 @@ PIPELINE_REVISION = "4"
 
 WAIT_S = 1.0
 """How long another writer is waited for: saved files are stored in less than that."""
+
+_GROWTH = 1.2
+"""A project that somebody agreed to have indexed may grow by so much before the question comes again."""
 
 COMMIT_S = 2.0
 _COMMIT_CHUNKS = 8_000
@@ -61,6 +71,9 @@ class Run:
     """The open model; without it, one is opened where it is needed."""
     roots: Roots | None = None
     """Where the files are, unless it is the root itself."""
+    asked: bool = False
+    """Whether somebody asked for this run. Background work creates no index, and continues none that
+    was stopped on request."""
     force: bool = False
     other_reader: bool = False
     """What is asked for is another slower model: nothing that is stored changes by that."""
@@ -90,7 +103,7 @@ def apply(run: Run) -> IndexReport:
     run.progress(Progress(0, 0, "scanning"))
     found = discover(run)
     _adopt(run, found)
-    with memory_given_back(), run.store.writer(WAIT_S) as writer:
+    with memory_given_back(), _writer(run) as writer:
         run.created = not writer.meta().get("created_at")
         force = _prepare(run, writer)
         # Permissions change without a trace in a file's time of writing: such files are tried again.
@@ -104,7 +117,7 @@ def apply(run: Run) -> IndexReport:
 
 def apply_one(run: Run, file: SourceFile) -> int:
     """Index one file anew; returns its number of chunks."""
-    with run.store.writer(WAIT_S) as writer:
+    with run.store.writer(WAIT_S, create=False) as writer:
         _prepare(run, writer)
         delta = Delta(changed=[(file, None)])
         _index_changed(run, writer, delta, force=True)
@@ -126,13 +139,22 @@ def apply_paths(run: Run, paths: Iterable[str]) -> bool:
         here = look(run.tree, place, policy)
         found.files += here.files
         found.skips += [skip for skip in here.skips if skip.reason is not SkipReason.VANISHED]
-    with run.store.writer(WAIT_S) as writer:
+    with _writer(run) as writer:
         meta = writer.meta()
-        wanted = {"build": "complete", "pipeline": _pipeline(run), "model": run.model}
+        wanted = {"build": COMPLETE, "pipeline": _pipeline(run), "model": run.model}
         if any(meta.get(name) != value for name, value in wanted.items()):
             return False
         _apply_found(run, writer, found, places)
         return True
+
+
+@contextlib.contextmanager
+def _writer(run: Run) -> Iterator[Writer]:
+    """The writer of a run. This is where work that nobody asked for ends: see `Run.asked`."""
+    with run.store.writer(WAIT_S, create=run.asked) as writer:
+        if not run.asked and was_stopped(writer.meta()):
+            raise IndexStoppedError
+        yield writer
 
 
 def _apply_found(run: Run, writer: Writer, found: Discovery, places: tuple[str, ...]) -> None:
@@ -153,16 +175,52 @@ def _apply_found(run: Run, writer: Writer, found: Discovery, places: tuple[str, 
 
 def discover(run: Run) -> Discovery:
     """Walk the project; more files than `maxFiles` must have been agreed to."""
-    found = walk(run.tree, policy_of(run.settings), run.cancel.check)
-    limit = run.settings.discover.max_files
-    if len(found.files) > limit and not run.allow_large:
-        raise FileLimitError(len(found.files), limit)
+    try:
+        found = walk(run.tree, policy_of(run.settings), run.cancel.check)
+    except CancelledError:
+        _note_stop(run)
+        raise
+    count, limit = len(found.files), run.settings.discover.max_files
+    if count > limit and not _is_agreed(run, count):
+        raise FileLimitError(count, limit)
     return found
+
+
+def _note_stop(run: Run) -> None:
+    """Remember a stop that came before there was anything to write."""
+    if run.store.exists and _is_stopping(run):
+        with contextlib.suppress(FindspotError), run.store.writer(WAIT_S, create=False) as writer:
+            _set_stopped(writer)
+            writer.commit()
+
+
+def _is_stopping(run: Run) -> bool:
+    """Whether a cancelled run was stopped by whoever asked for it."""
+    return run.asked and not run.cancel.interrupted
+
+
+def _set_stopped(writer: Writer) -> None:
+    if writer.meta().get("build") != COMPLETE:
+        writer.set_meta(build=STOPPED)
+
+
+def _is_agreed(run: Run, count: int) -> bool:
+    """Whether somebody agreed to so many files: now, or when the index was last asked for."""
+    if run.allow_large:
+        return True
+    try:
+        meta, counts = run.store.figures()
+    except FindspotError:  # there is no index, or none that can be read
+        return False
+    if count <= int(meta.get("agreed_files", "0")) * _GROWTH:
+        return True
+    held = sum(files for files, _ in counts.values())
+    return not run.asked and held > run.settings.discover.max_files
 
 
 def _adopt(run: Run, found: Discovery) -> None:
     """Begin a new index from that of another copy of the same files."""
-    if not run.force and not run.tree.named and isinstance(run.store, IndexStore):
+    if run.asked and not run.force and not run.tree.named and isinstance(run.store, IndexStore):
         whose = adopt(run.store, run.root, {"model": run.model, "pipeline": _pipeline(run)}, found.files)
         if whose:
             found.notes.append(f"Unchanged files were taken over from the index of {whose}.")
@@ -196,11 +254,11 @@ def _prepare(run: Run, writer: Writer) -> bool:
     if stored_model != run.model:
         if not run.force:
             raise ModelMismatchError(stored_model, run.model)
-        if not outdated and meta.get("build") == "complete":
+        if not outdated and meta.get("build") == COMPLETE:
             _change_model(run, writer)
             return False
         writer.clear()
-        writer.set_meta(build="incomplete", model=run.model)
+        writer.set_meta(build=INCOMPLETE, model=run.model)
     # Until the run is finished the index holds files of both revisions, and belongs to neither.
     writer.set_meta(pipeline="mixed" if outdated else pipeline)
     return (run.force and not run.other_reader) or outdated
@@ -234,11 +292,13 @@ def _begin(run: Run, writer: Writer, found: Discovery, delta: Delta) -> None:
         project_path=str(run.root),
         model=run.model,
         created_at=writer.meta().get("created_at", now),
-        build=writer.meta().get("build", "incomplete"),
+        build=COMPLETE if writer.meta().get("build") == COMPLETE else INCOMPLETE,
         total=str(len(found.files)),
         done=str(delta.unchanged),
         last_error="",
     )
+    if run.asked and run.allow_large:
+        writer.set_meta(agreed_files=str(len(found.files)))
     writer.commit()
 
 
@@ -256,6 +316,8 @@ def _index_changed(run: Run, writer: Writer, delta: Delta, force: bool) -> None:
                 run.progress(Progress(commits.done, total, "indexing"))
                 commits.if_due()
         except CancelledError:
+            if _is_stopping(run):
+                _set_stopped(writer)
             commits.commit()
             raise
 
@@ -337,7 +399,7 @@ def _finish(run: Run, writer: Writer, found: Discovery, delta: Delta, *, full: b
     run.progress(Progress(len(found.files), len(found.files), "finishing"))
     now = _now()
     changed = bool(run.indexed or delta.removed or full)
-    writer.set_meta(build="complete", pipeline=_pipeline(run), notes="\n".join(found.notes))
+    writer.set_meta(build=COMPLETE, pipeline=_pipeline(run), notes="\n".join(found.notes))
     writer.set_meta(done=str(len(found.files)), checked_at=now, scanned_ns=str(run.started_ns))
     if full:
         writer.set_meta(last_full_index=now)

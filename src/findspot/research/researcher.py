@@ -23,6 +23,7 @@ from findspot.research.outward import Nearness
 from findspot.research.synthesis import summarised, synthesize_by_model, synthesize_from_hits
 from findspot.research.trail import Trail
 from findspot.search.questions import asks_model
+from findspot.store.build import unfinished
 from findspot.store.protocol import Store
 from findspot.store.snapshot import Snapshot
 
@@ -94,10 +95,8 @@ class Researcher:
             return module_map(trail.graph, imports_between(trail.graph, paths), parts)
 
     def _warning(self, snapshot: Snapshot, settings: Settings, found: Findings) -> str | None:
-        meta = snapshot.meta()
-        building = f"The index is still being built: {meta.get('done')} of {meta.get('total')} files."
         said = (
-            building if meta.get("build") != "complete" else None,
+            unfinished(snapshot.meta(), being_written=self.store.being_written),
             self.stale(snapshot, settings, found.files),
         )
         return " ".join(filter(None, said)) or None

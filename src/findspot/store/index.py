@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import contextlib
 import shutil
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
 from findspot.core.errors import IndexBusyError, IndexNotFoundError, PermissionDeniedError
-from findspot.core.files import make_private_dir
+from findspot.core.files import remove_folder
 from findspot.core.locks import is_locked, writer_lock
 from findspot.core.sqlite import Connection, migrate, shrink_log, translated, version_of
 from findspot.store import database as rows
@@ -32,6 +31,12 @@ W = TypeVar("W", bound=Writer)
 WriterKind = Callable[[Path, Connection, set[str]], W]
 
 LOCK_NAME = "writer.lock"
+SET_ASIDE = "index.bak"
+"""Where a damaged index goes until it is rebuilt."""
+
+DELETE_WAIT_S = 1.0
+"""How long a deletion waits for a writer: saved files are stored in less than that."""
+
 _SNAPSHOT_TRIES = 20
 _REPAIR_WAIT_S = 5.0
 _MAX_IDLE = 4
@@ -89,20 +94,26 @@ class IndexStore:
             raise
         self._give_back(db, inode)
 
+    def meta(self) -> dict[str, str]:
+        """What is written about the index."""
+        with translated(self.database), contextlib.closing(rows.connect_reader(self.database)) as db:
+            return rows.read_meta(db)
+
     def figures(self) -> tuple[dict[str, str], dict[str, tuple[int, int]]]:
         """What is written about the index, and its files and chunks by corpus; nothing else is opened."""
         with translated(self.database), contextlib.closing(rows.connect_reader(self.database)) as db:
             return rows.read_meta(db), rows.counts(db)
 
-    def writer(self, wait_s: float = 0.0) -> contextlib.AbstractContextManager[Writer]:
+    def writer(
+        self, wait_s: float = 0.0, *, create: bool = True
+    ) -> contextlib.AbstractContextManager[Writer]:
         """The index's only writer; `IndexBusyError` when another process has it."""
-        return self.writer_of(Writer, wait_s)
+        return self.writer_of(Writer, wait_s, create=create)
 
     @contextlib.contextmanager
-    def writer_of(self, kind: WriterKind[W], wait_s: float) -> Iterator[W]:
+    def writer_of(self, kind: WriterKind[W], wait_s: float, *, create: bool = True) -> Iterator[W]:
         """The same of another kind, for a store that is built on this one."""
-        make_private_dir(self.folder)
-        with writer_lock(self._lock, wait_s), translated(self.database):
+        with self._locked(wait_s, create=create), translated(self.database):
             db = rows.connect_writer(self.database)
             try:
                 migrate(db, MIGRATIONS)
@@ -117,18 +128,30 @@ class IndexStore:
             finally:
                 db.close()
 
+    @contextlib.contextmanager
+    def _locked(self, wait_s: float, *, create: bool) -> Iterator[None]:
+        """Hold the writer's lock of an index that exists, or that may be created."""
+        with contextlib.ExitStack() as stack:
+            try:
+                stack.enter_context(writer_lock(self._lock, wait_s, make_folder=create))
+            except IndexNotFoundError:
+                raise self._not_found() from None
+            if not (create or self.exists or (self.folder / SET_ASIDE).is_dir()):
+                raise self._not_found()
+            yield
+
     def repair(self) -> None:
         """Check the derived parts in full, and make them anew where they are damaged."""
         self._checked.clear()
         with self._guard:
             self._derived = None
-        with self.writer(wait_s=_REPAIR_WAIT_S):
+        with self.writer(wait_s=_REPAIR_WAIT_S, create=False):
             """Opening the writer does it."""
 
     def set_aside(self) -> Path:
         """Move a damaged index to `index.bak`, so that a fresh one can be built."""
-        backup = self.folder / "index.bak"
-        with writer_lock(self._lock):
+        backup = self.folder / SET_ASIDE
+        with writer_lock(self._lock, make_folder=False):
             self.close()
             shutil.rmtree(backup, ignore_errors=True)
             backup.mkdir(parents=True)
@@ -167,13 +190,12 @@ class IndexStore:
 
     def delete(self) -> None:
         """Remove the whole index folder; the lock is held so that nobody is writing."""
-        with writer_lock(self._lock):
+        with writer_lock(self._lock, DELETE_WAIT_S):
             self.close()
             # The database first: from then on there is no index, whatever happens to the rest.
             for name in rows.FILE_NAMES:
                 (self.folder / name).unlink(missing_ok=True)
-            # Windows does not remove the lock's file while it is open: it stays, and means nothing.
-            shutil.rmtree(self.folder, ignore_errors=sys.platform == "win32")
+            remove_folder(self.folder)
 
     def close(self) -> None:
         """Close what is open and not in use; the rest is closed when its user is done."""
@@ -213,7 +235,7 @@ class IndexStore:
         db = self._open()
         if version_of(db) < FORMAT_VERSION:
             db.close()
-            with self.writer(wait_s=_REPAIR_WAIT_S):
+            with self.writer(wait_s=_REPAIR_WAIT_S, create=False):
                 """Opening the writer does it."""
             return self._open()
         return db

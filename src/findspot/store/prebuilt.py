@@ -22,6 +22,7 @@ from findspot.core.errors import IndexCorruptError, IndexFormatError, InvalidArg
 from findspot.core.files import disk_full, replacing, translated_os_errors
 from findspot.core.sqlite import Connection, remove_database
 from findspot.store import database as rows
+from findspot.store.build import COMPLETE
 from findspot.store.protocol import Store
 from findspot.store.schema import FORMAT_VERSION, MIGRATIONS
 
@@ -54,7 +55,7 @@ class Manifest:
 def pack(store: Store, target: Path, project: str) -> Manifest:
     """Write the index to one file, which is there whole or not at all."""
     meta, counts = store.figures()
-    if meta.get("build") != "complete":
+    if meta.get("build") != COMPLETE:
         raise InvalidArgumentError(
             "The index is not finished, so it cannot be exported.", hint="Run `findspot index` first."
         )

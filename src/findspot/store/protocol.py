@@ -42,8 +42,15 @@ class Store(Protocol):
     def snapshot(self) -> AbstractContextManager[Snapshot]:
         """A consistent state to read from; `IndexNotFoundError` before the first one."""
 
-    def writer(self, wait_s: float = 0.0) -> AbstractContextManager[Writer]:
-        """The only writer, whose commits are seen whole; `IndexBusyError` when another has it."""
+    def writer(self, wait_s: float = 0.0, *, create: bool = True) -> AbstractContextManager[Writer]:
+        """The only writer, whose commits are seen whole; `IndexBusyError` when another has it.
+
+        Without `create`, an index that does not exist is an `IndexNotFoundError`. One that was set aside
+        as damaged counts as existing until it is rebuilt.
+        """
+
+    def meta(self) -> dict[str, str]:
+        """What is written about an index."""
 
     def figures(self) -> Figures:
         """What can be told without opening anything for a search."""

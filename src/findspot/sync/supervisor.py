@@ -10,7 +10,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
-from findspot.core.errors import CancelledError, FindspotError, IndexBusyError
+from findspot.core.errors import (
+    CancelledError,
+    FindspotError,
+    IndexBusyError,
+    IndexNotFoundError,
+    IndexStoppedError,
+)
 from findspot.core.files import stat_of
 from findspot.core.locks import writer_lock
 from findspot.core.log import get_logger
@@ -42,6 +48,9 @@ _FIRST_PAUSE_S = 1.0
 _LONGEST_PAUSE_S = 60.0
 """After trouble, each pause is twice as long as the one before it."""
 
+_UNWANTED = (IndexNotFoundError, IndexStoppedError)
+"""The index was deleted, or its building was stopped: watching ends until somebody asks for it again."""
+
 MANY = 500
 """For more paths than this, walking the whole project is the shorter way."""
 
@@ -58,8 +67,12 @@ class Watched(Protocol):
     @property
     def roots(self) -> Roots: ...
 
+    @property
+    def wanted(self) -> bool:
+        """Whether there is an index to keep fresh."""
+
     def refresh(self, paths: frozenset[str] | None, cancel: CancelToken) -> None:
-        """Bring paths, or the whole project, up to date."""
+        """Bring paths, or the whole project, up to date; raises `_UNWANTED` where there is nothing to do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,12 +163,12 @@ class Supervisor:
     def _run(self) -> None:
         while not self._stop.is_set():
             try:
-                if self._watched.store.exists and self._watched.roots.are_there:
+                if self._watched.wanted and self._watched.roots.are_there:
                     self._integrity = Integrity()
-                    with writer_lock(self._lock):
+                    with writer_lock(self._lock, make_folder=False):
                         self._watch()
                 self._stop.wait(TAKE_OVER_S)
-            except IndexBusyError:  # another process watches
+            except (IndexBusyError, *_UNWANTED):  # another process watches, or there is nothing to watch
                 self._stop.wait(TAKE_OVER_S)
             except Exception as error:  # noqa: BLE001 - a watcher that fails is started again
                 self._note_crash(error)
@@ -210,6 +223,8 @@ class Supervisor:
                 if strategy.run_due() or self._pause_s:
                     self._set(last_error="")
                 self._pause_s = 0.0
+            except _UNWANTED:
+                raise
             except CancelledError:
                 return
             except FindspotError as error:

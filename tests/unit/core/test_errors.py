@@ -35,6 +35,7 @@ EXAMPLES: dict[type[FindspotError], FindspotError] = {
         errors.LanguageModelError("refused"),
         errors.StoreUnavailableError("refused"),
         errors.CancelledError(),
+        errors.IndexStoppedError(),
     )
 }
 

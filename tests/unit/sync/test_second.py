@@ -11,7 +11,7 @@ import pytest
 from bert_files import WORDS, tensors, write_model, write_safetensors
 from contents import MakeProject
 from findspot import Project, Query
-from findspot.core.errors import CancelledError, ModelUnavailableError, ProviderError
+from findspot.core.errors import CancelledError, IndexNotFoundError, ModelUnavailableError, ProviderError
 from findspot.core.model import Corpus, IndexState, Mode, Progress
 from findspot.core.progress import CancelToken
 from findspot.search.questions import understand
@@ -212,3 +212,15 @@ def test_searches_go_on_without_a_model_that_has_gone(
     assert found.warning
     assert found.warning.startswith("Without the model that was chosen")
     again.close()
+
+
+def test_it_brings_no_deleted_index_back(project: Project) -> None:
+    reading = reading_of(project)
+    deleting = Project(project.root, SLOW)
+    deleting.delete()
+    with pytest.raises(IndexNotFoundError):
+        reading.read()
+    reading.go_on()
+    assert reading.wait(30)  # there is nothing to read
+    assert not project.store.folder.exists()
+    deleting.close()

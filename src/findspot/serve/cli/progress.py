@@ -23,7 +23,10 @@ _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 @contextlib.contextmanager
 def stoppable() -> Iterator[CancelToken]:
-    """Ctrl-C and SIGTERM ask the work to stop at a safe point; a second one does not wait."""
+    """Ctrl-C and SIGTERM ask the work to stop at a safe point; a second one does not wait.
+
+    Ctrl-C is the user's wish to stop. SIGTERM ends the process, and the work is still wanted.
+    """
     token = CancelToken()
     received: list[int] = []
 
@@ -31,7 +34,10 @@ def stoppable() -> Iterator[CancelToken]:
         if received:
             raise KeyboardInterrupt
         received.append(number)
-        token.cancel()
+        if number == signal.SIGINT:
+            token.cancel()
+        else:
+            token.interrupt()
 
     previous = {number: signal.signal(number, stop) for number in _STOP_SIGNALS}
     try:

@@ -27,6 +27,8 @@ class Library:
     def __init__(self) -> None:
         self._engine: Engine | None = None
         self._guard = threading.Lock()
+        self.ending = threading.Event()
+        """Set once the server is about to end: work that stops from then on is interrupted, not cancelled."""
 
     def open(self) -> Engine:
         with self._guard:
@@ -97,7 +99,7 @@ class Call:
     async def long(self, work: Callable[[Reporter, CancelToken], T], *, told: bool = True) -> T:
         """Run what takes long, with progress for the client; stopped when the call is cancelled."""
         self.go_on_as_task()
-        return await in_long_thread(work, self._threads.long, self.client, told=told)
+        return await in_long_thread(work, self._threads.long, self.client, self._library.ending, told=told)
 
     def _engine(self) -> Engine:
         """The engine, or as much of it as the client's token is for."""

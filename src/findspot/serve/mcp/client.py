@@ -28,7 +28,7 @@ from findspot.core.errors import LanguageModelError
 from findspot.core.log import get_logger
 from findspot.llm.protocol import Completion, Prompt, Sample
 from findspot.serve.mcp.access import IN_SCOPE, Grant
-from findspot.serve.mcp.tasks import RELATED_TASK, Task
+from findspot.serve.mcp.tasks import RELATED_TASK, Status, Task
 
 _log = get_logger("mcp")
 
@@ -87,6 +87,14 @@ class Client:
     def memory(self) -> dict[str, Any]:
         """What is remembered for as long as the client stays connected."""
         return self._connection.state
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether the client cancelled the call, or the task that it became."""
+        if self.task is not None and self.task.status is Status.CANCELLED:
+            return True
+        requested = getattr(self._session._request_outbound, "cancel_requested", None)
+        return requested is not None and requested.is_set()
 
     @property
     def modern(self) -> bool:

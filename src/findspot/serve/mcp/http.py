@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import socket
 import sys
+import threading
 from pathlib import Path
+from types import FrameType
 
 import uvicorn
 from anyio import to_thread
@@ -64,7 +66,7 @@ def run(
             shown = host if ":" not in host else f"[{host}]"
             sys.stderr.write(f"Findspot serves at http://{shown}:{listener.getsockname()[1]}{PATH}\n")
             sys.stderr.flush()
-            _serve(app, listener)
+            _serve(app, listener, library)
     finally:
         library.close()
 
@@ -144,7 +146,19 @@ def _listening(host: str, port: int) -> socket.socket:
         raise InvalidArgumentError(f"Cannot listen on {host}:{port}: {error.strerror or error}.") from None
 
 
-def _serve(app: ASGIApp, listener: socket.socket) -> None:
+class _Server(uvicorn.Server):
+    """A server that says so before it ends."""
+
+    def __init__(self, config: uvicorn.Config, ending: threading.Event) -> None:
+        super().__init__(config)
+        self._ending = ending
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        self._ending.set()
+        super().handle_exit(sig, frame)
+
+
+def _serve(app: ASGIApp, listener: socket.socket, library: Library) -> None:
     config = uvicorn.Config(
         app,
         log_config=None,
@@ -154,4 +168,4 @@ def _serve(app: ASGIApp, listener: socket.socket) -> None:
         timeout_graceful_shutdown=_SHUTDOWN_S,
         lifespan="on",
     )
-    uvicorn.Server(config).run(sockets=[listener])
+    _Server(config, library.ending).run(sockets=[listener])

@@ -54,7 +54,7 @@ async def _serve(lines: Lines, writer: Writer, library: Library) -> None:
     server = make_server(all_tools(), library)
     options = server.create_initialization_options()
     outgoing = Outgoing(writer, lines)
-    await server.run(Incoming(lines, outgoing), outgoing, options)
+    await server.run(Incoming(lines, outgoing, library.ending.set), outgoing, options)
 
 
 def _take_stdin() -> int:

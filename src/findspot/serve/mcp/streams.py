@@ -7,7 +7,7 @@ without an answer, and cancels running calls as soon as the input ends.
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import Self
 
@@ -80,9 +80,11 @@ class Batch:
 class Incoming(_Stream):
     """What the client sends; a line that is not a message is answered here."""
 
-    def __init__(self, lines: Lines, outgoing: Outgoing) -> None:
+    def __init__(self, lines: Lines, outgoing: Outgoing, at_end: Callable[[], None]) -> None:
+        """`at_end` is called when the input is over, before running calls are stopped."""
         super().__init__()
         self._lines = lines
+        self._at_end = at_end
         self._outgoing = outgoing
         self._waiting: deque[SessionMessage] = deque()
         self._batches = False
@@ -97,6 +99,7 @@ class Incoming(_Stream):
                 return self._waiting.popleft()
             line = await self._lines.next()
             if line is None:
+                self._at_end()
                 return await self._after_the_end()
             frame = read_frame(line, batches=self._batches)
             for error in frame.errors:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -42,17 +43,19 @@ async def in_long_thread(
     work: Callable[[Reporter, CancelToken], T],
     limiter: anyio.CapacityLimiter,
     client: Client,
+    ending: threading.Event,
     *,
     told: bool = True,
 ) -> T:
     """Work that reports itself; when its caller is cancelled it is asked to stop, and awaited.
 
+    What stops because the server is `ending` is still wanted, unless the client cancelled it first.
     Work that tells the client of each of its few steps is not `told` about here.
     """
     token, reporter = CancelToken(), Reporter(client)
     failure: Exception | None = None
     async with anyio.create_task_group() as watch:
-        watch.start_soon(_stop_with_caller, token)
+        watch.start_soon(_stop_with_caller, token, client, ending)
         if told and client.wants_progress:
             watch.start_soon(reporter.keep_reporting)
         try:
@@ -67,11 +70,14 @@ async def in_long_thread(
     return result
 
 
-async def _stop_with_caller(token: CancelToken) -> None:
+async def _stop_with_caller(token: CancelToken, client: Client, ending: threading.Event) -> None:
     try:
         await anyio.sleep_forever()
     finally:
-        token.cancel()
+        if ending.is_set() and not client.cancelled:
+            token.interrupt()
+        else:
+            token.cancel()
 
 
 class Reporter:

@@ -58,11 +58,11 @@ class Runs:
             run.cancel.cancel()
 
     def close(self) -> None:
-        """Stop what is running, and wait for it: what is committed stays."""
+        """Interrupt what is running, and wait for it: what is committed stays."""
         with self._guard:
             runs = list(self._runs.values())
         for run in runs:
-            run.cancel.cancel()
+            run.cancel.interrupt()
         for run in runs:
             if run.thread is not None:
                 run.thread.join()

@@ -13,6 +13,7 @@ from pathlib import Path
 from findspot.core.sqlite import Connection
 from findspot.store import database as rows
 from findspot.store import revisions
+from findspot.store.build import INCOMPLETE
 from findspot.store.lance.head import Head
 from findspot.store.lance.truth import Truth
 from findspot.store.records import StoredFile
@@ -88,7 +89,7 @@ class CacheWriter(Writer):
             self.put(record, number)
             waiting += len(record.chunks)
             if many and waiting >= _AT_ONCE:
-                unfinished = {"build": "incomplete", "done": str(added), "total": str(len(files))}
+                unfinished = {"build": INCOMPLETE, "done": str(added), "total": str(len(files))}
                 self.set_meta(**{**head.meta, **unfinished, EPOCH: head.epoch})
                 self.commit()
                 waiting = 0

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from findspot.core.languages import language_of
 from findspot.core.model import Chunk, ChunkType, Corpus, SourceFile, Span
+from findspot.store.build import COMPLETE
 from findspot.store.lance.head import Head, first_head
 from findspot.store.lance.layout import CHUNK_TABLES
 from findspot.store.lance.rows import vectors_of
@@ -41,7 +42,7 @@ def foreign_head(tables: Tables) -> Head | None:
     if not versions:
         return None
     name = "-".join(f"{table}.{version}" for table, version in versions.items())
-    meta = {"model": f"{UNNAMED_MODEL}/{dimensions}", "build": "complete", "pipeline": UNNAMED_MODEL}
+    meta = {"model": f"{UNNAMED_MODEL}/{dimensions}", "build": COMPLETE, "pipeline": UNNAMED_MODEL}
     return replace(first_head(versions, foreign=True), commit=name, epoch=name, meta=meta)
 
 

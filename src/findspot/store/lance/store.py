@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import shutil
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -20,11 +19,11 @@ from findspot.core.errors import (
     StoreRefusedError,
     StoreUnavailableError,
 )
-from findspot.core.files import make_private_dir, write_json
+from findspot.core.files import remove_folder, write_json
 from findspot.core.locks import is_locked, writer_lock
 from findspot.core.log import get_logger
 from findspot.core.model import Corpus
-from findspot.store.index import LOCK_NAME, IndexStore, WriterKind
+from findspot.store.index import DELETE_WAIT_S, LOCK_NAME, SET_ASIDE, IndexStore, WriterKind
 from findspot.store.lance.cache import EPOCH, ORIGIN, STAMP, CacheWriter
 from findspot.store.lance.foreign import Foreign, foreign_head
 from findspot.store.lance.head import Head, first_head
@@ -152,10 +151,14 @@ class LanceStore:
         self._refresh()
         return self._cache.figures()
 
+    def meta(self) -> dict[str, str]:
+        self._refresh()
+        return self._cache.meta()
+
     @contextlib.contextmanager
-    def writer(self, wait_s: float = 0.0) -> Iterator[LanceWriter]:
+    def writer(self, wait_s: float = 0.0, *, create: bool = True) -> Iterator[LanceWriter]:
         """The only writer of this machine; of several machines, the first to commit goes on."""
-        with self._publisher(wait_s) as (writer, head):
+        with self._publisher(wait_s, create=create) as (writer, head):
             writer.follow(head, self._truth(head), self._tables.stamp())
             yield writer
 
@@ -165,9 +168,14 @@ class LanceStore:
             writer.publish_all()
 
     @contextlib.contextmanager
-    def _publisher(self, wait_s: float) -> Iterator[tuple[LanceWriter, Head]]:
-        make_private_dir(self.folder)
-        with writer_lock(self._lock, wait_s), contextlib.ExitStack() as stack:
+    def _publisher(self, wait_s: float, *, create: bool = True) -> Iterator[tuple[LanceWriter, Head]]:
+        with contextlib.ExitStack() as stack:
+            try:
+                stack.enter_context(writer_lock(self._lock, wait_s, make_folder=create))
+            except IndexNotFoundError:
+                raise self._not_found() from None
+            if not (create or self.exists or (self.folder / SET_ASIDE).is_dir()):
+                raise self._not_found()
             head = self._tables.head() or self._begin()
             kind = partial(LanceWriter, tables=self._tables, head=head)
             writer = self._open_cache(stack, kind, max(wait_s, _FILL_WAIT_S))
@@ -186,8 +194,8 @@ class LanceStore:
 
     def set_aside(self) -> Path:
         """Move the tables to `index.bak`; those of an object store, which cannot be moved, are dropped."""
-        backup = self.folder / "index.bak"
-        with writer_lock(self._lock):
+        backup = self.folder / SET_ASIDE
+        with writer_lock(self._lock, make_folder=False):
             self._cache.delete()
             shutil.rmtree(backup, ignore_errors=True)
             backup.mkdir(parents=True)
@@ -210,14 +218,14 @@ class LanceStore:
 
     def delete(self) -> None:
         """Remove the tables, then the folder; the lock is held so that nobody here is writing."""
-        with writer_lock(self._lock):
+        with writer_lock(self._lock, DELETE_WAIT_S):
             if self._tables.remote:
                 self._tables.drop()
             else:  # the code table first: from then on there is no index, whatever happens to the rest
                 for name in (CODE_DATABASE, DOCS_DATABASE):
                     shutil.rmtree(self.folder / name, ignore_errors=True)
             self._cache.delete()
-            shutil.rmtree(self.folder, ignore_errors=sys.platform == "win32")
+            remove_folder(self.folder)
         self.close()
 
     def close(self) -> None:
@@ -311,8 +319,11 @@ class LanceStore:
         if head is None:
             if self._cache.exists:
                 self._cache.delete()
-            raise IndexNotFoundError(self._project_path, str(self._tables.place))
+            raise self._not_found()
         return head
+
+    def _not_found(self) -> IndexNotFoundError:
+        return IndexNotFoundError(self._project_path, str(self._tables.place))
 
     def _follow(self, head: Head, stamp: str | None) -> None:
         with contextlib.ExitStack() as stack:

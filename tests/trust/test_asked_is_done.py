@@ -1,0 +1,112 @@
+"""Asked is done: what was stopped stays stopped, and what was deleted stays deleted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from e2e.harness import Pipe, until
+from held import Gate
+from program import Program
+from trust.conftest import MakeFolder, Serve
+
+MANY = {f"pkg/module{n}.py": f"def function_{n}():\n    return {n}\n" for n in range(40)} | {
+    "pyproject.toml": "[project]\nname = 'many'\n"
+}
+
+
+def watched(pipe: Pipe) -> None:
+    until(lambda: pipe.values("get_index_status")["watcherActive"])
+
+
+@pytest.fixture
+def gate(tmp_path: Path) -> Gate:
+    return Gate(tmp_path / "project", tmp_path / "gate")
+
+
+def begin(pipe: Pipe, project: Path, **params: object) -> int:
+    """Start a first index, and wait until it has begun and cannot end before the gate opens."""
+    number = pipe.ask_tool("index_codebase", {"path": str(project)}, token="t", **params)
+    pipe.progress_above(0)
+    return number
+
+
+def comes_to_rest(pipe: Pipe) -> dict[str, object]:
+    """The status once nothing is being written."""
+    until(lambda: pipe.values("get_index_status")["status"] != "indexing")
+    return pipe.values("get_index_status")
+
+
+@pytest.mark.parametrize("way", ["notification", "task"])
+def test_a_cancelled_first_index_stays_stopped_until_somebody_asks(
+    make: MakeFolder, serve: Serve, findspot: Program, gate: Gate, way: str
+) -> None:
+    """protocol-and-research B1, search-mcp B2, first-impression B10."""
+    project = make(MANY)
+    pipe = serve(project, PYTHONPATH=gate.path)
+    number = begin(pipe, project, **({"task": {}} if way == "task" else {}))
+    if way == "task":
+        task = pipe.result("tasks/list", {})["tasks"][0]["taskId"]
+        assert pipe.result("tasks/cancel", {"taskId": task})["status"] == "cancelled"
+    else:
+        pipe.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": number}})
+    stopped = comes_to_rest(pipe)
+    assert stopped["status"] == "incomplete"
+    assert "Indexing was stopped" in str(stopped["notes"])
+    gate.open()
+
+    # Neither a change on disk nor another server finishes it: a watcher would hold its lock by now.
+    (project / "new.py").write_text("def brand_new():\n    return 1\n")
+    other = serve(project)
+    for server in (pipe, other, pipe, other):
+        now = server.values("get_index_status")
+        assert (now["status"], now["totalFiles"], now["watcherActive"]) == (
+            "incomplete",
+            stopped["totalFiles"],
+            False,
+        )
+    answer = other.values("search_code", query="function_3")
+    assert "Indexing was stopped" in answer["warning"]
+    assert "still being built" not in answer["warning"]
+
+    assert findspot("index", cwd=project).code == 0
+    watched(pipe)
+    done = pipe.values("get_index_status")
+    assert (done["status"], done["totalFiles"]) == ("ready", len(MANY) + 2)
+    assert "notes" not in done
+
+
+def test_a_build_that_was_cut_off_goes_on_by_itself(make: MakeFolder, serve: Serve, gate: Gate) -> None:
+    """A crash is no wish to stop (surface 3.18), nor is the end of the server."""
+    project = make(MANY)
+    killed = serve(project, PYTHONPATH=gate.path)
+    begin(killed, project)
+    killed.process.kill()
+    ended = serve(project, PYTHONPATH=gate.path)
+    until(lambda: ended.values("get_index_status")["status"] == "indexing")  # its watcher goes on
+    begin(ended, project)
+    ended.process.terminate()
+    assert ended.ended() == 0
+    gate.open()
+    last = serve(project)
+    until(lambda: last.values("get_index_status")["status"] == "ready")
+    assert last.values("get_index_status")["totalFiles"] == len(MANY) + 1
+
+
+def test_a_deleted_index_stays_deleted(make: MakeFolder, serve: Serve, gate: Gate, home: Path) -> None:
+    """protocol-and-research B2: a change was being indexed, and its file still waited."""
+    project = make(MANY)
+    gate.open()
+    pipe = serve(project, PYTHONPATH=gate.path)
+    pipe.values("create_index")
+    watched(pipe)
+    gate.shut()
+    gate.file.write_text("def held_again():\n    return 2\n")
+    until(lambda: pipe.values("get_index_status")["status"] == "indexing")
+    assert pipe.values("delete_index", confirm=True)["status"] == "success"
+    for _ in range(20):
+        assert pipe.values("get_index_status")["status"] == "not_found"
+    assert pipe.call("search_code", query="held")["structuredContent"]["code"] == "INDEX_NOT_FOUND"
+    assert list((home / "indexes").iterdir()) == []
+    gate.open()
