@@ -20,6 +20,7 @@ from findspot.core.errors import (
     IndexCorruptError,
     IndexFormatError,
     IndexNotFoundError,
+    IndexStoppedError,
     ModelMismatchError,
 )
 from findspot.core.files import folder_bytes
@@ -206,6 +207,9 @@ class Project:
 
         Like all background work it creates no index, and continues none that was stopped.
         """
+        self._require_index()
+        if not self.wanted:  # the pipeline would find out, after a look at every file
+            raise IndexStoppedError
         if paths is not None and self._refresh_paths(paths, cancel):
             self._go_on_reading()
             return

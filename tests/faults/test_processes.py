@@ -36,7 +36,7 @@ def say(progress):
     print(progress.phase, flush=True)
 settings = project.settings
 run = pipeline.Run(
-    project.root, project.store, settings, project._model(settings), progress=say, commit_s=0.0
+    project.root, project.store, settings, project._model(settings), asked=True, progress=say, commit_s=0.0
 )
 pipeline.apply(run)
 print("finished", flush=True)

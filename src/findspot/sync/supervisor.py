@@ -98,7 +98,7 @@ class Supervisor:
         self._standing = Standing(watching=False)
         self._strategy: Strategy | None = None
         self._integrity = Integrity()
-        self._working = threading.RLock()
+        self._working = threading.Lock()
         self._cancel = CancelToken()
         self._others = 0
         self._pause_s = 0.0
@@ -148,7 +148,8 @@ class Supervisor:
         self._cancel.cancel()
         try:
             with self._working:
-                yield
+                """What was begun is over. Two updates of users are for the writer's lock to tell apart."""
+            yield
         finally:
             with self._changed:
                 self._others -= 1
