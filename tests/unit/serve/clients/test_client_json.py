@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from hypothesis import given
@@ -181,6 +182,43 @@ def test_however_it_is_written_values_and_comments_stay(written: tuple[dict[str,
     rest = iter(changed)
     assert all(character in rest for character in "".join(text.split()))
     assert value(jsontext.take_out(changed, KEYS)) == {"mcpServers": {}} | content
+
+
+TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|//[^\n]*|/\*.*?\*/|[\w.+-]+|[^\s\w]', re.DOTALL)
+
+
+def comments(text: str) -> list[str]:
+    return [found[0].rstrip() for found in TOKEN.finditer(text) if found[0][:2] in ("//", "/*")]
+
+
+def bare(text: str) -> list[str]:
+    """The text without space and comments."""
+    return [found[0] for found in TOKEN.finditer(text) if found[0][:2] not in ("//", "/*")]
+
+
+@given(annotated(), st.lists(st.tuples(st.integers(0, 200), st.booleans()), max_size=6))
+def test_every_comment_of_the_user_stays(
+    written: tuple[dict[str, object], str], noted: list[tuple[int, bool]]
+) -> None:
+    """code-review B2: put, then any comments of the user, then take out leaves their edit alone."""
+    content, text = written
+    if "findspot" in content.get("mcpServers", {}) or "mcpServers" not in content:
+        return
+    edited = put(text)
+    for number, (place, own_line) in enumerate(noted):
+        starts = [found.start() for found in TOKEN.finditer(edited)]
+        at = starts[place % len(starts)]
+        edited = edited[:at] + (f"// note {number}\n" if own_line else f"/* note {number} */") + edited[at:]
+    out = jsontext.take_out(edited, KEYS)
+    assert comments(out) == comments(edited)
+    assert bare(out) == bare(text)
+    assert value(out) == content
+
+
+def test_a_remark_stays_on_its_own_line() -> None:
+    """code-review B2: a trailing remark moved onto the parent's line."""
+    text = '{\n  "mcpServers": {\n    "findspot": {} // mine\n  }\n}\n'
+    assert jsontext.take_out(text, KEYS) == '{\n  "mcpServers": {\n    // mine\n  }\n}\n'
 
 
 @given(documents, st.sampled_from([None, 1, 2, "\t"]), st.sampled_from(["\n", "\r\n"]))

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from findspot.serve.cli.clients import tomltext
 from findspot.serve.cli.clients.text import MalformedError
@@ -38,7 +41,7 @@ def test_a_table_is_appended(name: str, newline: str) -> None:
     assert tomltext.put(after, KEYS, ENTRY, newline) == after
 
 
-@pytest.mark.parametrize("name", ["settings", "another server", "a server's environment", "arrays of tables"])
+@pytest.mark.parametrize("name", FILES)
 def test_taking_it_out_leaves_the_values(name: str) -> None:
     out = tomltext.take_out(tomltext.put(FILES[name], KEYS, ENTRY, "\n"), KEYS)
     assert tomllib.loads(out) == tomllib.loads(FILES[name])
@@ -49,6 +52,38 @@ def test_the_tables_below_go_with_it() -> None:
     text = f'{TABLE}\n[mcp_servers.findspot.env]\nA = "b"\n\n[other]\nx = 1\n'
     assert tomltext.take_out(text, KEYS) == "[other]\nx = 1\n"
     assert tomltext.take_out("[other]\n", KEYS) == "[other]\n"
+
+
+def test_comments_around_the_table_stay() -> None:
+    """code-review B2: the comment above the next table went with ours."""
+    text = f'{TABLE}# profile for work, never delete: see wiki\n[profiles.work]\nmodel = "a"\n'
+    assert tomltext.take_out(text, KEYS) == text.removeprefix(TABLE)
+    inside = '[mcp_servers.findspot] # a\ncommand = "#no" # b\n  # c\nargs = [ # d\n  "#no", # e\n]\n'
+    assert tomltext.take_out(inside, KEYS) == "# a\n# b\n  # c\n# d\n# e\n"
+
+
+notes = st.lists(st.tuples(st.integers(0, 30), st.booleans()), max_size=6)
+
+
+@given(st.sampled_from(sorted(set(FILES) - {"text on many lines"})), notes, st.sampled_from(["\n", "\r\n"]))
+def test_every_comment_of_the_user_stays(name: str, noted: list[tuple[int, bool]], newline: str) -> None:
+    """code-review B2: put, then any comments of the user, then take out leaves their edit alone."""
+    before = FILES[name].replace("\n", newline)
+    lines = tomltext.put(before, KEYS, ENTRY, newline).split(newline)
+    for number, (place, own_line) in enumerate(noted):
+        at = place % len(lines)
+        if own_line:
+            lines.insert(at, f"# note {number}")
+        else:
+            lines[at] += f" # note {number}"
+    out = tomltext.take_out(newline.join(lines), KEYS)
+    assert comments(out) == comments(newline.join(lines))
+    left = re.sub("#.*", "", out).split()
+    assert left == re.sub("#.*", "", before).split()
+
+
+def comments(text: str) -> list[str]:
+    return [part.strip() for line in text.splitlines() for part in line.split("#")[1:]]
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import difflib
 import os
+import re
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,8 +21,18 @@ from findspot.core.files import (
     write_json,
 )
 from findspot.core.locks import writer_lock
+from findspot.discover.secrets import masked
 
 _CONTEXT_LINES = 2
+
+_SECRET_NAMES = "auth|bearer|cookie|credential|key|passw|pwd|secret|token"
+_NAMED_SECRET = re.compile(
+    rf"""(?P<name>["']?[\w.-]*(?:{_SECRET_NAMES})[\w.-]*["']?[ \t]*[:=][ \t]*)"""
+    r"""(?P<quote>["'])(?:\\.|(?!(?P=quote))[^\\\n])*(?P=quote)""",
+    re.IGNORECASE,
+)
+"""A value whose name says that it is a secret: headers and variables of other servers hold all kinds."""
+_MASK = "****"
 _NEW_FILE_MODE = 0o644
 
 
@@ -57,7 +68,7 @@ class Change:
         return self.before != self.after
 
     def diff(self) -> list[str]:
-        """The lines that differ, as `diff -u` shows them."""
+        """Return the lines that differ, as `diff -u` shows them, with the secrets of all lines masked."""
         name = str(self.path)
         old, new = _lines(self.before), _lines(self.after)
         return list(difflib.unified_diff(old, new, name, name, n=_CONTEXT_LINES, lineterm=""))
@@ -82,7 +93,8 @@ class Change:
 
 
 def _lines(data: bytes | None) -> list[str]:
-    return (data or b"").decode("utf-8", "replace").splitlines()
+    text = (data or b"").decode("utf-8", "replace")
+    return masked(_NAMED_SECRET.sub(rf"\g<name>\g<quote>{_MASK}\g<quote>", text)).splitlines()
 
 
 def read(path: Path) -> bytes | None:

@@ -16,6 +16,8 @@ from findspot.serve.cli.clients.text import MalformedError, line_of, merged
 _BLANK = re.compile(r"(?:[ \t\r\n]+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
 _REMARKS = re.compile(r"(?:[ \t]*(?://[^\r\n]*|/\*[^\r\n]*?\*/))*")
 """Comments that follow on the same line: they belong to what stands before them."""
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
+"""A string or a comment: what looks like a comment in a string is none."""
 _INDENT = re.compile(r'^([ \t]+)["{\[]', re.MULTILINE)
 _DEFAULT_INDENT = "  "
 _STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"')
@@ -223,29 +225,48 @@ def _indent_at(text: str, at: int) -> str:
 
 
 def take_out(text: str, keys: tuple[str, ...]) -> str:
-    """The text without the member at the end of `keys`, and without the comma that parted it."""
-    node = parse(text)
+    """Return the text without the member at the end of `keys`; every comment stays."""
+    root = node = parse(text)
     for key in keys[:-1]:
         if node is None or key not in node.members:
             return text
         node = node.members[key].node
-    if node is None or keys[-1] not in node.members:
+    if root is None or node is None or keys[-1] not in node.members:
         return text
-    member = node.members[keys[-1]]
-    after = _after_blank(text, member.node.end)
-    if text[after : after + 1] == ",":
-        return _without(text, member.start, after + 1)
-    text = _without(text, member.start, member.node.end)
+    changed = _without(text, node, node.members[keys[-1]])
+    left = parse(changed)
+    if left is None or left.value != _value_without(root.value, keys):
+        raise MalformedError("it is written in a way that cannot be changed safely")
+    return changed
+
+
+def _value_without(value: dict[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
+    inner = {keys[0]: _value_without(value[keys[0]], keys[1:])} if keys[1:] else {}
+    return {name: other for name, other in value.items() if name != keys[0]} | inner
+
+
+def _without(text: str, node: Node, member: Member) -> str:
+    """Cut a member out with the comma that parts it from its neighbours."""
+    comma = _after_blank(text, member.node.end)
+    is_last = text[comma : comma + 1] != ","
+    end = member.node.end if is_last else comma + 1
     before = max((m.node.end for m in node.members.values() if m.node.end <= member.start), default=None)
-    if before is None:
+    text = _cut(text, member.start, end)
+    if not is_last or before is None:
         return text
     comma = _after_blank(text, before)
-    return text[:comma] + text[comma + 1 :]
+    return text[:comma] + text[comma + 1 :] if text[comma : comma + 1] == "," else text
 
 
-def _without(text: str, start: int, end: int) -> str:
-    """Cut out a member with its line, where it has lines of its own."""
-    begin = len(text[:start].rstrip(" \t"))
-    if text[:begin].endswith("\n"):
-        begin -= 2 if text[:begin].endswith("\r\n") else 1
-    return text[:begin] + text[end:]
+def _cut(text: str, start: int, end: int) -> str:
+    """Remove a part of the text but its comments, which are the user's: each gets a line of its own."""
+    newline = "\r\n" if "\r\n" in text else "\n"
+    comments = [found[0].rstrip("\r") for found in _TOKEN.finditer(text[start:end]) if found[0][0] == "/"]
+    head, tail = text[:start].rstrip(" \t"), text[end:].lstrip(" \t")
+    if not head.endswith("\n"):  # it shares its line
+        return head + "".join(f" {comment}{newline}" for comment in comments) + tail
+    indent = text[len(head) : start]
+    kept = "".join(indent + comment + newline for comment in comments)
+    if tail[:1] not in ("\r", "\n", ""):
+        return head + kept + indent + tail
+    return head + kept + tail.removeprefix("\r").removeprefix("\n")

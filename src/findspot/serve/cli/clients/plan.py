@@ -56,35 +56,49 @@ def undone(record: Record, journal: Journal) -> Change:
         return Change(record.path, None, None)
     try:
         written = decode(now)
-        text = _taken_out(record.owner, written.text)
+        text = _taken_out(record.owner, written.text, journal.original(record))
     except MalformedError as error:
         raise ConfigUnreadableError(record.path, error) from None
     return Change(record.path, now, written.with_text(text).data)
 
 
-def _taken_out(owner: str, text: str) -> str:
+def _taken_out(owner: str, text: str, original: bytes | None) -> str:
+    """Take out what set-up put in: Findspot's entry, and the table of servers if it made that too."""
     if owner == INSTRUCTIONS:
         return instructions.take_out(text)
     client = BY_NAME[owner]
-    return _TAKE_OUT[client.format](text, (*client.keys, SERVER))
+    take_out = _TAKE_OUT[client.format]
+    text = take_out(text, (*client.keys, SERVER))
+    try:
+        before, now = _values(client, decode(original or b"").text), _values(client, text)
+    except MalformedError:
+        return text
+    ours = _at(before, client.keys) is None and _at(now, client.keys) == {}
+    return take_out(text, client.keys) if ours else text
 
 
 def server_in(client: Client, path: Path) -> dict[str, Any] | None:
     """What a client's configuration says about Findspot; None where it says nothing."""
     data = read(path)
     try:
-        text = decode(data or b"").text
-        there: Any = tomltext.parse(text) if client.format == "toml" else _json_value(text)
+        values = _values(client, decode(data or b"").text)
     except MalformedError as error:
         raise ConfigUnreadableError(path, error) from None
-    for key in (*client.keys, SERVER):
-        there = there.get(key) if isinstance(there, dict) else None
+    there = _at(values, (*client.keys, SERVER))
     return there if isinstance(there, dict) else None
 
 
-def _json_value(text: str) -> Any:
+def _values(client: Client, text: str) -> Any:
+    if client.format == "toml":
+        return tomltext.parse(text)
     node = jsontext.parse(text)
     return node.value if node else None
+
+
+def _at(values: Any, keys: tuple[str, ...]) -> Any:
+    for key in keys:
+        values = values.get(key) if isinstance(values, dict) else None
+    return values
 
 
 def snippet(client: Client, command: list[str]) -> str:

@@ -14,6 +14,11 @@ from typing import Any
 from findspot.serve.cli.clients.text import MalformedError, merged
 
 _HEADER = re.compile(r"^[ \t]*\[")
+_ANY_LINE = re.compile(r"[^\n]*\n|[^\n]+")
+_TOKEN = re.compile(
+    r'"""(?:[^\\]|\\.)*?"""|' + r"'''.*?'''" + r'|"(?:[^"\\\n]|\\.)*"|' + r"'[^'\n]*'|#[^\n]*", re.DOTALL
+)
+"""A string or a comment: what looks like a comment in a string is none."""
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _LINE = re.compile(r"\(at line (\d+)")
 _CANNOT = "it is written in a way that cannot be changed safely"
@@ -44,21 +49,46 @@ def put(text: str, keys: tuple[str, ...], entry: dict[str, Any], newline: str) -
 
 
 def take_out(text: str, keys: tuple[str, ...]) -> str:
-    """The text without that table and those below it."""
+    """Return the text without that table and those below it; every comment stays, on a line of its own."""
     values = parse(text)
     if _at(values, keys) is None:
         return text
-    lines = text.splitlines(keepends=True)
-    prefix = _parts(keys)
+    lines, prefix = _lines(text), _parts(keys)
     kept: list[str] = []
     inside = False
-    for line in lines:
-        if _HEADER.match(line):
-            inside = _header(line)[: len(prefix)] == prefix
-        if not inside:
-            kept.append(line)
-    _confirm("".join(kept), _without(values, keys))
-    return "".join(kept)
+    at = 0
+    while at < len(lines):
+        statement = lines[at : at + _length(lines, at)]
+        if _HEADER.match(statement[0]):
+            inside = _header(statement[0])[: len(prefix)] == prefix
+            if inside and kept and not kept[-1].strip():
+                kept.pop()  # the blank line before the table
+        at += len(statement)
+        if inside:
+            own_line = _is_blank(statement[0]) and (kept or statement[0].strip())
+            statement = statement if own_line else _comments(statement)
+        kept += statement
+    left, wanted = "".join(kept), _without(values, keys)
+    if any(_header(line) == prefix[:-1] for line in kept):  # the servers' own header, which is not ours
+        wanted = merged(wanted, keys[:-1], {})
+    _confirm(left, wanted)
+    return left
+
+
+def _lines(text: str) -> list[str]:
+    """Return the lines as TOML has them: other characters that end lines elsewhere end none here."""
+    return _ANY_LINE.findall(text)
+
+
+def _is_blank(line: str) -> bool:
+    return not line.strip() or line.lstrip().startswith("#")
+
+
+def _comments(statement: list[str]) -> list[str]:
+    """Return the comments of a statement as lines."""
+    newline = "\r\n" if statement[0].endswith("\r\n") else "\n"
+    tokens = [found[0] for found in _TOKEN.finditer("".join(statement))]
+    return [token.rstrip("\r") + newline for token in tokens if token.startswith("#")]
 
 
 def _at(values: dict[str, Any], keys: tuple[str, ...]) -> dict[str, Any] | None:
@@ -100,7 +130,7 @@ def _appended(text: str, keys: tuple[str, ...], entry: dict[str, Any], newline: 
 
 def _replaced(text: str, keys: tuple[str, ...], name: str, value: Any, newline: str) -> str:
     """One key of a table that has a header of its own."""
-    lines = text.splitlines(keepends=True)
+    lines = _lines(text)
     start = next((n for n, line in enumerate(lines) if _header(line) == _parts(keys)), None)
     if start is None:
         raise MalformedError(_CANNOT)
