@@ -138,9 +138,9 @@ def text_of(result: types.CallToolResult) -> str:
 class Pipe:
     """Bare JSON-RPC over a server's pipes; a test fails whose server writes anything else."""
 
-    def __init__(self, home: Path, cwd: Path, **settings: str) -> None:
+    def __init__(self, home: Path, cwd: Path, *options: str, **settings: str) -> None:
         self.process = subprocess.Popen(
-            COMMAND,
+            [*COMMAND, *options],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

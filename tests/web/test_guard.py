@@ -22,13 +22,22 @@ def test_without_the_token_nothing_is_given(page: Served) -> None:
 
 
 def test_the_token_in_the_address_gives_a_cookie(page: Served) -> None:
+    """security 19: the cookie is for a path that only this page has, and so for no other port."""
     response = page.request("GET", f"/?token={page.token}")
-    assert response.status == 200
+    assert response.status == 303
+    below = response.headers["Location"]
     cookie = response.headers["Set-Cookie"]
     assert "HttpOnly" in cookie
     assert "SameSite=Strict" in cookie
-    assert page.request("GET", PROJECTS, Cookie=cookie.partition(";")[0]).status == 200
-    assert page.request("GET", "/assets/app.js", Cookie=cookie.partition(";")[0]).status == 200
+    assert f"Path={below};" in cookie
+    assert len(below) > 20
+    carried = {"Cookie": cookie.partition(";")[0]}
+    assert page.request("GET", below).status == 200
+    assert page.request("GET", f"{below}assets/app.js").status == 200
+    assert page.request("GET", f"{below}api/projects", **carried).status == 200
+    assert page.request("GET", f"{below}api/projects").status == 403
+    assert page.request("GET", f"{below}x/../api/projects").status in (403, 404)
+    assert page.request("GET", "/another-path/").status == 403
 
 
 def test_the_token_in_another_address_is_none(page: Served) -> None:
@@ -65,7 +74,7 @@ def test_our_own_page_is_let_in(page: Served) -> None:
     ours = {"Origin": page.origin, "Sec_Fetch_Site": "same-origin", "Sec_Fetch_Mode": "cors"}
     assert page.request("GET", PROJECTS, **bearer, **ours).status == 200
     clicked = {"Sec_Fetch_Site": "cross-site", "Sec_Fetch_Mode": "navigate"}
-    assert page.request("GET", f"/?token={page.token}", **clicked).status == 200
+    assert page.request("GET", f"/?token={page.token}", **clicked).status == 303
 
 
 def test_only_our_own_files_may_run(page: Served) -> None:

@@ -198,9 +198,9 @@ class TestStates:
         with serving(Home(tmp_path), tmp_path / "empty") as served:
             window = visit(served.address)
             expect(window.get_by_role("heading", name="Nothing is indexed yet")).to_be_visible()
-            window.goto(f"{served.origin}/#/projects")
+            window.goto(f"{served.address}#/projects")
             expect(window.get_by_role("heading", name="Nothing is indexed yet")).to_be_visible()
-            window.goto(f"{served.origin}/#/tools")
+            window.goto(f"{served.address}#/tools")
             expect(window.locator(".state")).to_contain_text("findspot tools index")
 
     def test_from_nothing_to_an_answer_and_to_what_changed(self, visit: Visit, tmp_path: Path) -> None:
@@ -215,7 +215,7 @@ class TestStates:
             expect(window.locator(".hit").first).to_be_visible()
 
             (root / "new.py").write_text("def new():\n    return 1\n")
-            window.goto(f"{served.origin}/#/project")
+            window.goto(f"{served.address}#/project")
             expect(window.locator(".warned")).to_have_text("1 file changed since")
             window.get_by_role("button", name="Update").click()
             expect(window.locator(".notice.good")).to_contain_text("1 file indexed")
@@ -240,7 +240,7 @@ class TestStates:
         with serving(home, root) as served:
             window = visit(served.address, expect_errors=True)
             expect(window.get_by_role("heading", name="shop has a damaged index")).to_be_visible()
-            window.goto(f"{served.origin}/#/projects")
+            window.goto(f"{served.address}#/projects")
             window.get_by_role("link", name="shop").click()
             expect(window.get_by_role("alert").last).to_contain_text("The index cannot be read.")
 

@@ -1,11 +1,45 @@
-"""The socket that a server of ours listens at."""
+"""The socket that a server of ours listens at, and how many connections it takes from whom."""
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import errno
+import os
 import socket
+import time
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+import h11
+import uvicorn
+from starlette.types import ASGIApp
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from findspot.core.log import get_logger
+
+_log = get_logger("http")
 
 BACKLOG = 512
 """Connections that may wait to be taken: many clients may come at once."""
+
+HEAD_S = 10.0
+"""How long a connection may take to send the head of a request."""
+
+MAX_CONNECTIONS = 2_000
+"""Connections whose requests are answered; those beyond get 503."""
+
+_BEYOND = 64
+"""Connections beyond the limit that are told so; more are closed."""
+
+_SHARE_OF_ONE_ADDRESS = 0.75
+"""Of all connections, so that one address cannot take them all."""
+
+_OTHER_DESCRIPTORS = 256
+"""What indexes, logs and worker processes may have open beside connections."""
+
+_LOG_EVERY_S = 60.0
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -17,4 +51,144 @@ def listen(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.create_server((host, port), family=family, backlog=BACKLOG)
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    return listener
+    return _Listener(listener)
+
+
+def serve(
+    app: ASGIApp,
+    listener: socket.socket,
+    *,
+    shutdown_s: int,
+    lifespan: bool,
+    on_exit: Callable[[], None] = lambda: None,
+) -> None:
+    """Serve until a signal comes, and call `on_exit` then; silent and excess connections are closed."""
+    config = uvicorn.Config(
+        app,
+        http=Connection,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        backlog=BACKLOG,
+        limit_concurrency=connection_limit(),
+        timeout_graceful_shutdown=shutdown_s,
+        lifespan="on" if lifespan else "off",
+    )
+    _Server(config, on_exit).run(sockets=[listener])
+
+
+class _Server(uvicorn.Server):
+    """A server that says so before it ends."""
+
+    def __init__(self, config: uvicorn.Config, on_exit: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._on_exit = on_exit
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        self._on_exit()
+        super().handle_exit(sig, frame)
+
+
+def connection_limit() -> int:
+    """Raise the limit of open files as far as allowed; return how many connections it leaves room for."""
+    try:
+        import resource
+    except ImportError:  # Windows has no such limit
+        return MAX_CONNECTIONS
+    wanted = MAX_CONNECTIONS + _BEYOND + _OTHER_DESCRIPTORS
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    unlimited = resource.RLIM_INFINITY
+    if soft != unlimited and soft < wanted:
+        soft_wanted = wanted if hard == unlimited else min(wanted, hard)
+        with contextlib.suppress(OSError, ValueError):  # then the limit that there is has to do
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft_wanted, hard))
+        soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    if soft == unlimited:
+        return MAX_CONNECTIONS
+    return min(MAX_CONNECTIONS, max(soft - _BEYOND - _OTHER_DESCRIPTORS, soft // 2))
+
+
+class _Listener(socket.socket):
+    """Closes connections that come when the process has no descriptor left for them.
+
+    The event loop would try again and again, and log each time, while they keep waiting.
+    """
+
+    def __init__(self, listener: socket.socket) -> None:
+        super().__init__(listener.family, listener.type, listener.proto, fileno=listener.detach())
+        self._spare = os.open(os.devnull, os.O_RDONLY)
+        self._logged = float("-inf")
+
+    def accept(self) -> tuple[socket.socket, Any]:
+        try:
+            return super().accept()
+        except OSError as error:
+            if error.errno not in (errno.EMFILE, errno.ENFILE):
+                raise
+            self._turn_away()
+            raise BlockingIOError from None
+
+    def close(self) -> None:
+        if self._spare >= 0:
+            os.close(self._spare)
+            self._spare = -1
+        super().close()
+
+    def _turn_away(self) -> None:
+        if self._spare >= 0:
+            os.close(self._spare)
+            self._spare = -1
+            with contextlib.suppress(OSError):
+                super().accept()[0].close()
+        if time.monotonic() - self._logged > _LOG_EVERY_S:  # while one is free: a log is a file too
+            self._logged = time.monotonic()
+            _log.error("out of file descriptors, connections are turned away; raise the limit (ulimit -n)")
+        with contextlib.suppress(OSError):
+            self._spare = os.open(os.devnull, os.O_RDONLY)
+
+
+class Connection(H11Protocol):
+    """One connection of a client; closed where it sends no request, or its address has too many."""
+
+    _head_timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        if self._is_too_many():
+            transport.abort()
+        else:
+            self._watch_head()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_watching()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        self._watch_head()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        self._watch_head()
+
+    def _is_too_many(self) -> bool:
+        limit = self.config.limit_concurrency or MAX_CONNECTIONS
+        if len(self.connections) > limit + _BEYOND:
+            return True
+        if self.client is None:
+            return False
+        addresses = (getattr(other, "client", None) for other in self.connections)
+        same = sum(1 for address in addresses if address and address[0] == self.client[0])
+        return same > max(1, int(limit * _SHARE_OF_ONE_ADDRESS))
+
+    def _watch_head(self) -> None:
+        """Time the wait for a whole head, however slowly it comes; a request under way is not timed."""
+        if self.conn.their_state is not h11.IDLE:
+            self._stop_watching()
+        elif self._head_timer is None:
+            self._head_timer = self.loop.call_later(HEAD_S, self.transport.abort)
+
+    def _stop_watching(self) -> None:
+        if self._head_timer is not None:
+            self._head_timer.cancel()
+            self._head_timer = None

@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
+import contextlib
+import html
+import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
 
-from findspot.core.config import terminal_settings
+from findspot.core.config import home_folder, terminal_settings
+from findspot.core.files import make_private_dir, write_atomic
 from findspot.core.paths import project_root
 from findspot.serve.cli import output
+
+_PAGE = """\
+<!doctype html>
+<meta charset="utf-8">
+<meta name="referrer" content="no-referrer">
+<meta http-equiv="refresh" content="0; url={address}">
+<title>Findspot</title>
+<a href="{address}">Open Findspot</a>
+"""
 
 
 @click.command()
@@ -30,15 +44,32 @@ def ui(path: str | None, port: int | None, no_open: bool) -> None:
     settings = load_settings()
     keep_log(settings.home / "logs", settings.log.level)
     start = project_root(path or Path.cwd())
+    with contextlib.ExitStack() as files:
 
-    def opened(address: str) -> None:
-        output.line(f"Findspot is at {address}")
-        output.note("Stop it with Ctrl+C.")
-        sys.stdout.flush()
-        if not no_open and sys.stdout.isatty() and _has_screen():
-            click.launch(address)
+        def opened(address: str) -> None:
+            output.line(f"Findspot is at {address}")
+            output.note("Stop it with Ctrl+C.")
+            sys.stdout.flush()
+            if not no_open and sys.stdout.isatty() and _has_screen():
+                click.launch(str(files.enter_context(leading_to(address))))
 
-    run(start, port, opened)
+        run(start, port, opened)
+
+
+@contextlib.contextmanager
+def leading_to(address: str) -> Iterator[Path]:
+    """A file of one's own that leads a browser to an address with a token.
+
+    The address itself would stand on the browser's command line, which every user of the machine can read.
+    """
+    folder = home_folder() / "ui"
+    make_private_dir(folder)
+    file = folder / f"open-{os.getpid()}.html"
+    write_atomic(file, _PAGE.format(address=html.escape(address, quote=True)).encode())
+    try:
+        yield file
+    finally:
+        file.unlink(missing_ok=True)
 
 
 def _has_screen() -> bool:

@@ -95,14 +95,15 @@ class Grants:
         return found if token else None  # whatever the file says, nothing is no token
 
     def _refresh(self) -> None:
-        """Read the file again if it is another; one that cannot be read changes nothing."""
+        """Read the file again if it is another; while it cannot be read, it lets nobody in."""
         if self._file is None or (stamp := _stamp(self._file)) == self._stamp:
             return
         self._stamp = stamp
         try:
             self._listed = read_grants(self._file)
         except FindspotError as error:
-            _log.error("the tokens stay as they were: %s", error.developer_message)
+            self._listed = ()
+            _log.error("no token of the file is let in: %s", error.developer_message)
 
 
 def read_grants(file: Path) -> tuple[Grant, ...]:
@@ -156,12 +157,12 @@ def _digest(token: bytes) -> bytes:
     return hashlib.sha256(token).digest()
 
 
-def _stamp(file: Path | None) -> tuple[int, int, int] | None:
+def _stamp(file: Path | None) -> tuple[int, ...] | None:
     try:
         found = file.stat() if file else None
     except OSError:
         return None
-    return (found.st_mtime_ns, found.st_size, found.st_ino) if found else None
+    return (found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino) if found else None
 
 
 def _invalid(file: Path, what: str) -> InvalidArgumentError:

@@ -1,28 +1,28 @@
 """Serving over streamable HTTP: many clients and projects in one server.
 
 Loopback unless told otherwise. Requests must name a host that is ours (a page in a browser could
-otherwise reach us under a name of its own), and bring the token where one is set; beyond loopback a
-token is required.
+otherwise reach us under a name of its own), and bring the token: a configured one, else one that is made
+at the start. Only on loopback can it be left out.
 """
 
 from __future__ import annotations
 
+import secrets
 import socket
 import sys
-import threading
+from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
 
-import uvicorn
 from anyio import to_thread
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.types import ASGIApp
 
 from findspot.core.config import home_folder, is_loopback
 from findspot.core.errors import InvalidArgumentError
+from findspot.core.files import read_named
 from findspot.core.log import keep_log
 from findspot.core.settings import HttpSettings
-from findspot.serve.listening import listen
+from findspot.serve.listening import listen, serve
 from findspot.serve.mcp.access import Grants, Terms, granted_all
 from findspot.serve.mcp.bodies import Bodies
 from findspot.serve.mcp.call import Library
@@ -38,25 +38,39 @@ DEFAULT_ADDRESS = "127.0.0.1:8765"
 PATH = "/mcp"
 MAX_BODY_BYTES = 4 * 1024 * 1024
 MAX_SESSIONS = 1_000
-MAX_CONNECTIONS = 2_000
 _LOOPBACK_NAMES = ("127.0.0.1", "localhost", "[::1]")
 _SHUTDOWN_S = 3
+_TOKEN_BYTES = 32
+_MAX_TOKEN_BYTES = 4_096
+_NEW_TOKEN = """\
+Clients must send this header: Authorization: Bearer {token}
+The token is new for this run. To keep one, set FINDSPOT_HTTP_TOKEN or use --token-file.
+"""
 
 
-def run(
-    address: str, token: str | None = None, tokens: str | None = None, *, read_only: bool = False
-) -> None:
+@dataclass(frozen=True, slots=True)
+class TokenChoice:
+    """What the command line says about tokens; without a word, one is made."""
+
+    token: str | None = None
+    token_file: str | None = None
+    tokens_file: str | None = None
+    without: bool = False
+
+
+def run(address: str, choice: TokenChoice, *, read_only: bool = False) -> None:
     """Serve until a signal comes; the address goes to standard error once it is bound."""
     keep_log(home_folder() / "logs", settings_here().log.level)
     settings = settings_here().http
     host, port = parse_address(address)
-    grants = _grants(settings, token, tokens)
-    if not is_loopback(host) and grants is None:
+    if choice.without and not is_loopback(host):
         raise InvalidArgumentError(
             f"Serving on {host} needs a token: other machines could read your code.",
-            hint="Set FINDSPOT_HTTP_TOKEN or name a file of tokens with --tokens, or serve on 127.0.0.1.",
+            hint="Leave out --no-token, or serve on 127.0.0.1.",
         )
-    several = bool(tokens or settings.tokens_file)
+    token, is_new = _single_token(settings, choice)
+    grants = _grants(settings, token, choice)
+    several = bool(choice.tokens_file or settings.tokens_file)
     limits = Limits(settings.requests_per_second, settings.concurrent_requests) if several else None
     library = Library()
     try:
@@ -65,8 +79,10 @@ def run(
             app = make_app(all_tools(), library, hosts, grants, limits=limits, read_only=read_only)
             shown = host if ":" not in host else f"[{host}]"
             sys.stderr.write(f"Findspot serves at http://{shown}:{listener.getsockname()[1]}{PATH}\n")
+            if is_new:
+                sys.stderr.write(_NEW_TOKEN.format(token=token))
             sys.stderr.flush()
-            _serve(app, listener, library)
+            serve(app, listener, shutdown_s=_SHUTDOWN_S, lifespan=True, on_exit=library.ending.set)
     finally:
         library.close()
 
@@ -113,12 +129,38 @@ def make_app(
     return Gate(app, meter, metrics, security, grants=grants, limits=limits, sessions=sessions)
 
 
-def _grants(settings: HttpSettings, token: str | None, tokens: str | None) -> Grants | None:
+def _single_token(settings: HttpSettings, choice: TokenChoice) -> tuple[str | None, bool]:
+    """The one token for everything, if there is one, and whether it was made here."""
+    if choice.without:
+        return None, False
+    if choice.token_file:
+        return _read_token(Path(choice.token_file).expanduser()), False
+    known = choice.token or settings.token
+    if known or choice.tokens_file or settings.tokens_file:
+        return known, False
+    return secrets.token_urlsafe(_TOKEN_BYTES), True
+
+
+def _read_token(file: Path) -> str:
+    try:
+        token = read_named(file, _MAX_TOKEN_BYTES).decode("ascii").strip()
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not text"
+        raise InvalidArgumentError(f"The token file {file} cannot be read: {why}.") from None
+    if not token or not token.isprintable() or " " in token:
+        raise InvalidArgumentError(
+            f"The token file {file} does not hold a token.",
+            hint="Write one line of letters and digits into it.",
+        )
+    return token
+
+
+def _grants(settings: HttpSettings, token: str | None, choice: TokenChoice) -> Grants | None:
     """Who is let in: the one token, those of a file, or both; None where nobody has to show one."""
-    single, listed = token or settings.token, tokens or settings.tokens_file
-    if not single and not listed:
+    listed = None if choice.without else choice.tokens_file or settings.tokens_file
+    if not token and not listed:
         return None
-    fixed = [granted_all("token", single)] if single else []
+    fixed = [granted_all("token", token)] if token else []
     return Grants(fixed, Path(listed).expanduser() if listed else None)
 
 
@@ -144,28 +186,3 @@ def _listening(host: str, port: int) -> socket.socket:
         return listen(host, port)
     except OSError as error:
         raise InvalidArgumentError(f"Cannot listen on {host}:{port}: {error.strerror or error}.") from None
-
-
-class _Server(uvicorn.Server):
-    """A server that says so before it ends."""
-
-    def __init__(self, config: uvicorn.Config, ending: threading.Event) -> None:
-        super().__init__(config)
-        self._ending = ending
-
-    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        self._ending.set()
-        super().handle_exit(sig, frame)
-
-
-def _serve(app: ASGIApp, listener: socket.socket, library: Library) -> None:
-    config = uvicorn.Config(
-        app,
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        limit_concurrency=MAX_CONNECTIONS,
-        timeout_graceful_shutdown=_SHUTDOWN_S,
-        lifespan="on",
-    )
-    _Server(config, library.ending).run(sockets=[listener])

@@ -15,6 +15,7 @@ import anyio
 
 from findspot.core.config import home_folder
 from findspot.core.log import keep_log
+from findspot.serve.mcp.access import Terms
 from findspot.serve.mcp.call import Library
 from findspot.serve.mcp.pipes import Lines, Writer
 from findspot.serve.mcp.server import make_server, settings_here
@@ -26,8 +27,8 @@ _FIRST_ANSWERS_S = 0.5
 _STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
-def run() -> None:
-    """Serve until the input ends or a signal comes."""
+def run(*, read_only: bool = False) -> None:
+    """Serve until the input ends or a signal comes; `read_only` offers no tools that change anything."""
     keep_log(home_folder() / "logs", settings_here().log.level)
     lines, writer = Lines(_take_stdin()), Writer(_take_stdout())
     _end_on_signal(lines)
@@ -37,7 +38,7 @@ def run() -> None:
             require_chunks(library)
         else:
             _watch_soon(library)
-        anyio.run(_serve, lines, writer, library)
+        anyio.run(_serve, lines, writer, library, Terms(read_only))
     finally:
         writer.close()
         library.close()
@@ -50,8 +51,8 @@ def _watch_soon(library: Library) -> None:
     timer.start()
 
 
-async def _serve(lines: Lines, writer: Writer, library: Library) -> None:
-    server = make_server(all_tools(), library)
+async def _serve(lines: Lines, writer: Writer, library: Library, terms: Terms) -> None:
+    server = make_server(all_tools(), library, terms=terms)
     options = server.create_initialization_options()
     outgoing = Outgoing(writer, lines)
     await server.run(Incoming(lines, outgoing, library.ending.set), outgoing, options)

@@ -40,6 +40,7 @@ def choice(kind: type[_Choice], given: Mapping[str, str], name: str, default: _C
 
 def number(given: Mapping[str, str], name: str, default: int, least: int, most: int) -> int:
     text = given.get(name) or str(default)
-    if not text.isdecimal() or not least <= int(text[:9]) <= most:
-        raise InvalidArgumentError(f"'{name}' must be a number from {least} to {most}.", text)
-    return int(text)
+    digits = text.lstrip("0") or "0"
+    if not text or not (text.isascii() and text.isdecimal()) or not least <= int(digits[:10]) <= most:
+        raise InvalidArgumentError(f"'{name}' must be a number from {least} to {most}.", text[:50])
+    return int(digits)

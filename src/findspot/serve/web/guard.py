@@ -1,21 +1,25 @@
 """Who may ask: only a browser on this machine that was given the token, and only the page itself.
 
-The token comes once, in the address that `findspot ui` prints; from then on a cookie carries it. A
-page of someone else could reach this port too, so the names of host and origin must be ours, and the
-browser must say that our own page asks. What is sent forbids everything but our own files.
+The token comes once, in the address that `findspot ui` prints; from then on a cookie carries it. Cookies
+know no ports, so another server of this machine would be sent ours: the page is served below a path that
+nobody can guess, and the cookie is for that path alone. A page of someone else could reach this port too, so
+the names of host and origin must be ours, and the browser must say that our own page asks. What is sent
+forbids everything but our own files.
 """
 
 from __future__ import annotations
 
 import hmac
+import secrets
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.responses import PlainTextResponse
+from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 _HOSTS = ("127.0.0.1", "localhost")
+_PATH_BYTES = 16
 
 _HEADERS = {
     "Content-Security-Policy": "default-src 'self'; base-uri 'none'; form-action 'none'; "
@@ -40,27 +44,38 @@ class Guard:
     def __init__(self, app: ASGIApp, token: str, port: int) -> None:
         self._app = app
         self._token = token.encode()
-        self._cookie = f"findspot_{port}"  # cookies know no ports, and two pages may be open
+        self._cookie = f"findspot_{port}"  # two pages may be open
+        self._below = f"/{secrets.token_urlsafe(_PATH_BYTES)}"
         self._hosts = {f"{name}:{port}" for name in _HOSTS}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        headers = Headers(scope=scope)
-        brought = self._in_address(scope)
-        admitted = self._ours(headers) and (brought or self._in_headers(headers))
-        app = self._app if admitted else PlainTextResponse(_REFUSED, 403)
 
         async def send_guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
-                sent = MutableHeaders(scope=message)
-                sent.update(_HEADERS)
-                if admitted and brought:
-                    sent.append("Set-Cookie", self._set_cookie())
+                MutableHeaders(scope=message).update(_HEADERS)
             await send(message)
 
-        await app(scope, receive, send_guarded)
+        app, inner = self._admitted(scope)
+        await app(inner, receive, send_guarded)
+
+    def _admitted(self, scope: Scope) -> tuple[ASGIApp, Scope]:
+        """What answers a request, and the request as the page's routes know it."""
+        headers, path = Headers(scope=scope), scope["path"]
+        refused = PlainTextResponse(_REFUSED, 403)
+        if not self._ours(headers):
+            return refused, scope
+        if self._in_address(scope):
+            location = {"Location": f"{self._below}/", "Set-Cookie": self._set_cookie()}
+            return Response(status_code=303, headers=location), scope
+        below, _, rest = path[1:].partition("/")
+        is_below = hmac.compare_digest(f"/{below}".encode(), self._below.encode())
+        inner = {**scope, "path": f"/{rest}", "raw_path": f"/{rest}".encode()} if is_below else scope
+        # The page's own files hold no secret, and a browser that comes from elsewhere keeps the cookie back.
+        is_page = is_below and not rest.startswith("api/")
+        return (self._app if is_page or self._in_headers(headers) else refused), inner
 
     def _ours(self, headers: Headers) -> bool:
         """Whether the names are ours and, where the browser tells, the asking page too."""
@@ -88,4 +103,4 @@ class Guard:
         return held.value.encode() if held else b""
 
     def _set_cookie(self) -> str:
-        return f"{self._cookie}={self._token.decode()}; Path=/; HttpOnly; SameSite=Strict"
+        return f"{self._cookie}={self._token.decode()}; Path={self._below}/; HttpOnly; SameSite=Strict"

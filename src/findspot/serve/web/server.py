@@ -8,7 +8,6 @@ import socket
 from collections.abc import Callable
 from pathlib import Path
 
-import uvicorn
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response
@@ -18,7 +17,7 @@ from starlette.types import ASGIApp
 
 from findspot.core.errors import InvalidArgumentError
 from findspot.engine import Engine
-from findspot.serve.listening import listen
+from findspot.serve.listening import listen, serve
 from findspot.serve.web.guard import Guard
 from findspot.serve.web.routes import routes
 from findspot.serve.web.workspace import Workspace
@@ -42,7 +41,7 @@ def run(start: Path, port: int | None, opened: Callable[[str], None]) -> None:
             number = listener.getsockname()[1]
             app = make_app(workspace, token, number)
             opened(f"http://{HOST}:{number}/?token={token}")
-            _serve(app, listener)
+            serve(app, listener, shutdown_s=_SHUTDOWN_S, lifespan=False)
     finally:
         workspace.close()
 
@@ -75,15 +74,3 @@ def _listening(port: int | None) -> socket.socket:
             f"Cannot listen on port {port}: {error.strerror or error}.",
             hint="Leave --port out for a free one.",
         ) from None
-
-
-def _serve(app: ASGIApp, listener: socket.socket) -> None:
-    config = uvicorn.Config(
-        app,
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        timeout_graceful_shutdown=_SHUTDOWN_S,
-        lifespan="off",
-    )
-    uvicorn.Server(config).run(sockets=[listener])

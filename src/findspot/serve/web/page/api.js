@@ -50,7 +50,7 @@ async function ask(method, path, parameters, signal) {
   const query = new URLSearchParams(given).toString();
   let response;
   try {
-    response = await fetch(`/api/${path}${query ? `?${query}` : ""}`, {
+    response = await fetch(`api/${path}${query ? `?${query}` : ""}`, {
       method,
       signal,
       headers: { Accept: "application/json" },

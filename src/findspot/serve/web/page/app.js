@@ -154,7 +154,6 @@ onConnection((online, problem) => {
   );
 });
 
-if (new URLSearchParams(location.search).has("token")) history.replaceState(null, "", `/${location.hash}`);
 showTheme(localStorage.getItem("findspot-theme") || "auto");
 document.getElementById("theme").addEventListener("click", nextTheme);
 document.getElementById("keys-button").addEventListener("click", showKeys);
