@@ -446,6 +446,7 @@ class Project:
         state = IndexState.INDEXING if writing else IndexState.READY if complete else IndexState.INCOMPLETE
         done, total = int(meta.get("done", "0")), int(meta.get("total", "0"))
         stopped = unfinished(meta, being_written=writing) if was_stopped(meta) else None
+        roots, away = self.roots, self.roots.missing
         return IndexStatus(
             state=state,
             project_path=str(self.root),
@@ -458,17 +459,17 @@ class Project:
             last_updated=meta.get("updated_at") or meta.get("created_at"),
             created_at=meta.get("created_at"),
             query_ready=files + docs > 0,
-            pending_changes=pipeline.pending(self.roots.checked(), snapshot, settings) if check_disk else 0,
+            pending_changes=pipeline.pending(roots, snapshot, settings) if check_disk and not away else 0,
             watcher_active=is_locked(self.store.folder / LOCK_NAME),
             progress=None if complete and not writing else Progress(done, total, "indexing"),
-            last_error=meta.get("last_error") or self._standing.last_error or None,
+            last_error=away or meta.get("last_error") or self._standing.last_error or None,
             model=meta.get("model"),
             second=second_status(self.store, settings.embed),
             store=self.store.kind,
             strategy=settings.sync.strategy,
             languages=snapshot.languages(),
             skipped=snapshot.skip_counts(),
-            notes=status_notes(snapshot, settings, self.roots, self.store.behind, stopped),
+            notes=status_notes(snapshot, settings, roots, self.store.behind, stopped),
         )
 
     @property

@@ -13,7 +13,7 @@ from contents import contents, fresh_contents, write_files
 from findspot import Project, Query
 from findspot.core.config import set_value
 from findspot.core.errors import InvalidArgumentError
-from findspot.core.model import Mode
+from findspot.core.model import IndexState, Mode
 from findspot.core.roots import Roots, find_roots
 
 FILES = {
@@ -112,6 +112,9 @@ def test_a_folder_that_is_gone_does_not_empty_the_index(project: Project) -> Non
     shutil.move(project.root / "web", project.root / "away")
     with pytest.raises(InvalidArgumentError, match=r"roots: The folder '.*web' is not there"):
         project.update()
+    status = project.status()
+    assert (status.state, status.total_files) == (IndexState.READY, 4)
+    assert "web' is not there" in str(status.last_error)
     shutil.move(project.root / "away", project.root / "web")
     assert "web/page.js" in project.files()[0]
 

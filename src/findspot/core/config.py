@@ -25,7 +25,16 @@ from findspot.core.configfiles import (
     set_in_file,
 )
 from findspot.core.errors import InvalidArgumentError
-from findspot.core.keys import BY_NAME, COMMITTED_FILES, CORTEX_FILE, KEYS, PROJECT_FILE, SECTIONS, Key
+from findspot.core.keys import (
+    BY_NAME,
+    COMMITTED_FILES,
+    CORTEX_FILE,
+    KEYS,
+    PROJECT_FILE,
+    PROVIDERS_WITH_DTYPE,
+    SECTIONS,
+    Key,
+)
 from findspot.core.kinds import InvalidValueError
 from findspot.core.roots import find_roots
 from findspot.core.settings import HubSettings, Settings, TerminalSettings
@@ -71,6 +80,9 @@ def git_configuration(environ: Mapping[str, str] = os.environ) -> tuple[tuple[Pa
     return files, folder / "ignore"
 
 
+_BY_VARIABLE = {key.variable: key.name for key in KEYS}
+
+
 def settings_files(root: Path, index: Path, environ: Mapping[str, str] = os.environ) -> tuple[Path, ...]:
     """The files that a project's configuration comes from, whether they are there or not."""
     home = home_folder(environ) / INDEX_FILE
@@ -92,7 +104,7 @@ def load_settings(
         layers.add(CORTEX_FILE, read_cortex_file(root, layers.warnings))
     if index is not None and index / INDEX_FILE != own:
         layers.add(str(index / INDEX_FILE), read_own_file(index / INDEX_FILE, layers.warnings))
-    layers.add("environment", {key.name: environ[key.variable] for key in KEYS if key.variable in environ})
+    layers.add("environment", {n: environ[v] for v, n in _BY_VARIABLE.items() if v in environ})
     layers.add("flags", dict(flags or {}))
     return layers.settings()
 
@@ -120,6 +132,8 @@ class _Layers:
                 self._set_own(source, key, value)
 
     def settings(self) -> Settings:
+        """Return what is in force."""
+        self._leave_out_dtype()
         sections = {
             section: kind(**{k.attribute: self._parsed[k.name] for k in KEYS if k.section == section})
             for section, kind in SECTIONS.items()
@@ -163,6 +177,15 @@ class _Layers:
         """Warn of a value that is not taken, so that the one of the sources before it stands."""
         used = self._sources.get(key.name, "the default")
         self.warnings.append(f"{source}: '{key.name}' {why}; using {used}")
+
+    def _leave_out_dtype(self) -> None:
+        """Ignore a number format where the provider has only one."""
+        source = self._sources.get("embedding.dtype")
+        if source is not None and self._parsed["embedding.provider"] not in PROVIDERS_WITH_DTYPE:
+            del self._sources["embedding.dtype"]
+            self._values["embedding.dtype"] = self._parsed["embedding.dtype"] = None
+            providers = " and ".join(PROVIDERS_WITH_DTYPE)
+            self.warnings.append(f"{source}: 'embedding.dtype' is for {providers} only; ignored")
 
     def _set(self, source: str, key: Key, value: Any, parsed: Any) -> None:
         self._values[key.name], self._parsed[key.name], self._sources[key.name] = value, parsed, source

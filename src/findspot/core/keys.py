@@ -15,6 +15,7 @@ from pathlib import PurePosixPath, PureWindowsPath
 from typing import Any
 
 from findspot.core.kinds import (
+    InvalidValueError,
     Parse,
     boolean,
     from_text,
@@ -49,17 +50,23 @@ TOOLSETS = ("project", "cortex", "documents", "catalogue")
 STRATEGIES = ("realtime", "lazy", "git")
 LLM_PROVIDERS = ("client", "openai", "anthropic", "none")
 EMBEDDING_PROVIDERS = ("local:static", "local:minilm", "local:mdbr-leaf", "http", "api:openai", "api:voyage")
+DTYPES = ("q8", "fp32")
+PROVIDERS_WITH_DTYPE = ("local:minilm", "local:mdbr-leaf")
 LOG_LEVELS = ("debug", "info", "warning", "error")
 
 CHUNK_SERVICE = "http://localhost:8121"
 """The address that programs which write chunk files agree on for their embedding service."""
 
 
+_OBJECT_STORES = ("s3://", "s3+ddb://", "gs://", "az://", "abfs://", "abfss://", "file://")
+
+
 def _store(value: Any) -> str:
-    if isinstance(value, str) and "://" in value:
+    if isinstance(value, str) and value.startswith(_OBJECT_STORES):
         return value
-    kind: str = one_of("default", "lancedb")(value)
-    return kind
+    if value in ("default", "lancedb"):
+        return str(value)
+    raise InvalidValueError("'default', 'lancedb' or an address such as 's3://bucket/prefix'")
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +196,7 @@ KEYS: tuple[Key, ...] = (
         "Default: processes of this machine."),
     Key("embedding.provider", "embed", "provider", "local:static", one_of(*EMBEDDING_PROVIDERS),
         "The embedding provider. `local:…` providers send nothing anywhere."),
-    Key("embedding.dtype", "embed", "dtype", None, optional(text),
+    Key("embedding.dtype", "embed", "dtype", None, optional(one_of(*DTYPES)),
         "Number format of the model, where the provider has several."),
     Key("embedding.endpoint", "embed", "endpoint", None, optional(text),
         "Address of an embedding service, for the provider that is chosen and for one named by an option."),

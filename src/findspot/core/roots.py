@@ -40,7 +40,7 @@ class Roots:
 
     @property
     def are_there(self) -> bool:
-        return all(folder.is_dir() for folder in self.folders)
+        return self.missing is None
 
     def holding(self, path: str) -> tuple[Path, str]:
         """The folder that holds an indexed path, and the path inside it."""
@@ -72,14 +72,19 @@ class Roots:
             raise outside(given, self.project)
         return unicodedata.normalize("NFC", spelled)
 
+    @property
+    def missing(self) -> str | None:
+        """A sentence about the first folder that is not there; None when all are."""
+        gone = next((folder for folder in self.folders if not folder.is_dir()), None)
+        return None if gone is None else f"The folder '{gone}' is not there."
+
     def checked(self) -> Roots:
         """The same, once all folders are known to be there: an unmounted disk must not empty an index."""
-        for folder in self.folders:
-            if not folder.is_dir():
-                if not self.named:
-                    raise PathNotFoundError(str(folder))
-                raise _refused(f"The folder '{folder}' is not there.", "Mount it, or take it out of `roots`.")
-        return self
+        if (missing := self.missing) is None:
+            return self
+        if not self.named:
+            raise PathNotFoundError(str(self.project))
+        raise _refused(missing, "Mount it, or take it out of `roots`.")
 
 
 def configured_roots(project: Path, settings: Settings) -> Roots:

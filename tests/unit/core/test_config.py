@@ -10,7 +10,7 @@ import pytest
 
 from findspot.core.config import check_value, home_folder, load_settings, set_value, typed_value
 from findspot.core.configfiles import starter_config, write_starter
-from findspot.core.keys import BY_NAME, COMMITTED, EMBEDDING_PROVIDERS, KEYS
+from findspot.core.keys import BY_NAME, COMMITTED, DTYPES, EMBEDDING_PROVIDERS, KEYS, PROVIDERS_WITH_DTYPE
 from findspot.embed.registry import PROVIDERS
 
 STRINGS = (["src/**", "*.py"], ("src/**", "*.py"), [5, {"a": 1}, "src/**", [5]])
@@ -34,7 +34,7 @@ CASES: dict[str, tuple[Any, Any, list[Any]]] = {
     "toolsets": (["project"], ("project",), [["everything"], [], 5]),
     "chunkingStrategy": ("character", "character", ["words"]),
     "embedding.provider": ("http", "http", ["", "local:unknown", None, ["http"]]),
-    "embedding.dtype": TEXT,
+    "embedding.dtype": ("fp32", "fp32", ["", "fp8", 5]),
     "embedding.endpoint": TEXT,
     "embedding.model": TEXT,
     "embedding.command": TEXT,
@@ -49,7 +49,7 @@ CASES: dict[str, tuple[Any, Any, list[Any]]] = {
     "http.concurrentRequests": NUMBER,
     "workers": TEXT,
     "maxTokens": NUMBER,
-    "store": ("lancedb", "lancedb", ["postgres"]),
+    "store": ("lancedb", "lancedb", ["postgres", "ftp://host", ["default"]]),
     "storeUri": TEXT,
     "integrityIntervalHours": NUMBER,
     "secretScan": ("mask", "mask", ["sometimes"]),
@@ -108,12 +108,12 @@ def test_every_key_has_a_case() -> None:
 @pytest.mark.parametrize("name", CASES)
 def test_a_valid_value_is_taken(places: Places, name: str) -> None:
     value, meaning, _ = CASES[name]
-    places.write("global", {name: value})
+    places.write("global", {"embedding.provider": "local:minilm", name: value})
     settings = places.load()
     assert settings.warnings == ()
     assert in_force(settings, name) == meaning
     assert settings.values[name] == value
-    assert settings.sources == {name: str(places.home / "config.json")}
+    assert settings.sources[name] == str(places.home / "config.json")
 
 
 @pytest.mark.parametrize(("name", "value"), [(name, bad) for name, case in CASES.items() for bad in case[2]])
@@ -246,6 +246,8 @@ def test_the_index_wins_with_a_default_too(places: Places, name: str) -> None:
 
 def test_providers_are_those_that_there_are() -> None:
     assert set(EMBEDDING_PROVIDERS) == set(PROVIDERS)
+    with_dtype = {name: row.dtypes for name, row in PROVIDERS.items() if row.dtypes}
+    assert with_dtype == dict.fromkeys(PROVIDERS_WITH_DTYPE, DTYPES)
 
 
 @pytest.mark.parametrize(

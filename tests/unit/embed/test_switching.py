@@ -12,6 +12,8 @@ import pytest
 from findspot import Engine, Query
 from findspot.core.errors import InvalidArgumentError, ModelMismatchError, ProviderError
 from findspot.core.model import IndexState, Mode
+from findspot.core.settings import EmbedSettings
+from findspot.embed.registry import open_embedder
 from findspot.project import Project
 from loopback import DIMENSIONS, Loopback, Reply, Request, embeddings_api, vector
 
@@ -277,6 +279,10 @@ def test_a_provider_given_for_one_run_becomes_the_index_s_own(
 def test_a_dtype_that_a_provider_does_not_have(
     engine: Engine, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """In the settings it is a warning; whoever opens a model with one is refused."""
     monkeypatch.setenv("FINDSPOT_EMBEDDING_DTYPE", "fp32")
+    project = engine.project(root)
+    assert project.update().files_indexed
+    assert "'embedding.dtype' is for local:minilm and local:mdbr-leaf only" in project.settings.warnings[0]
     with pytest.raises(InvalidArgumentError, match="no dtype of local:static"):
-        engine.project(root).update()
+        open_embedder("local:static", EmbedSettings("local:static", dtype="fp32"))
