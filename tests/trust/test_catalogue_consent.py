@@ -68,6 +68,7 @@ def test_a_changed_configuration_starts_nothing(project: Project, serve: Serve, 
     refused = project.run("index", "--json")
     assert (refused.code, refused.json["status"]) == (2, "confirmation_required")
     assert "time" in refused.json["question"]
+    assert f"{SERVER} clock" in refused.err, "what would run"
     assert project.started() == [], "nobody was asked"
     assert project.index("--yes") == {"time": ("indexed", 1), "mail": ("indexed", 1)}
     assert project.started() == ["clock", "send"]
@@ -94,7 +95,7 @@ def test_a_changed_configuration_starts_nothing(project: Project, serve: Serve, 
     partly = project.run("index", "--json")
     assert "Not started, since you have not agreed to them as they are now: evil." in partly.err
     states = {server["name"]: server["status"] for server in partly.json["servers"]}
-    assert states == {"time": "unchanged", "evil": "not agreed", "mail": "removed"}
+    assert states == {"time": "unchanged", "evil": "not_agreed", "mail": "removed"}
     project.write(time=project.entry("clock", "tick"), evil=project.entry("id"))
     assert project.index("--exclude", "evil", "--yes") == {"time": ("indexed", 2)}
     assert "warning" not in pipe.values("search_tools", query="clock")

@@ -37,7 +37,7 @@ class Outcome(StrEnum):
     UNCHANGED = "unchanged"
     FAILED = "failed"
     REMOVED = "removed"
-    NOT_AGREED = "not agreed"
+    NOT_AGREED = "not_agreed"
     """It is new or changed, and was not started."""
 
 

@@ -241,9 +241,9 @@ class Catalogue:
 
     def _model(self, provider: str) -> Embedder:
         """Open the model that an index file names: one that the user chose, whoever wrote the file."""
-        chosen = {recall(self._home, path).provider for path in self.paths}
-        if provider not in chosen:
-            require_chosen(provider, self._provider(), hint=_OTHER_PROVIDER)
+        if provider != IN_THE_BOX:
+            named = {recall(self._home, path).provider for path in self.paths}
+            require_chosen(provider, provider if provider in named else self._provider(), _OTHER_PROVIDER)
         return self._embedder(provider)
 
 

@@ -205,9 +205,11 @@ def _sources(catalogue: Catalogue, given: Sequence[str], user_wide: bool) -> lis
 
 def _agreement(servers: Sequence[ServerSpec], yes: bool, manner: Manner) -> Sequence[ServerSpec]:
     """Ask whether to start servers, showing what each runs; with nobody to ask, none is started."""
+    about = "\n".join(map(_shown, servers))
     if not yes and not can_ask():
+        output.note(about)
         return ()
-    confirm(_question(len(servers)), yes, manner, about="\n".join(map(_shown, servers)))
+    confirm(_question(len(servers)), yes, manner, about=about)
     return servers
 
 
