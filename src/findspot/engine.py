@@ -88,7 +88,11 @@ class Engine:
         with self._guard:
             if project.root not in self._chunks:
                 self._chunks[project.root] = ProjectChunks(
-                    project.root, project.store, lambda: project.settings, self.embedder
+                    project.root,
+                    project.store,
+                    lambda: project.settings,
+                    lambda: project.roots,
+                    self.embedder,
                 )
             return self._chunks[project.root]
 

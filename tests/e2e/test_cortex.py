@@ -74,7 +74,9 @@ def test_the_tool_as_it_is_listed(server: Connection) -> None:
     assert (tool.annotations.read_only_hint, tool.annotations.destructive_hint) == (True, False)
     assert tool.input_schema["required"] == ["query"]
     properties = tool.input_schema["properties"]
-    assert list(properties) == ["query", "limit", "tags", "chunk_types", "min_score", "include_stats"]
+    assert list(properties) == [
+        "query", "limit", "tags", "chunk_types", "min_score", "include_stats", "max_tokens",
+    ]  # fmt: skip
     limit = properties["limit"]
     assert (limit["minimum"], limit["maximum"], limit["default"]) == (1, 100, 15)
     assert properties["min_score"]["default"] == 0.0

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 from findspot.chunk.code import chunk_code
 from findspot.chunk.cuts import MAX_CHARS
 from findspot.chunk.data import chunk_data
 from findspot.chunk.draft import Draft, Split
 from findspot.chunk.grammars import READ_BYTES, grammar_for
+from findspot.chunk.headings import FENCED, find_fences, frontmatter_end
 from findspot.chunk.lines import SourceLines, span_of
 from findspot.chunk.longlines import (
     CODE_SEPARATORS,
@@ -55,7 +57,9 @@ def chunk_file(file: SourceFile, text: str, strategy: str = SYNTAX) -> ChunkedFi
         skip = skip or Skip(file.path, SkipReason.WORKER_TIMEOUT, _UNPARSED_DETAIL)
     default = _chunk_type(file)
     shared = file_tags(file, lines)
-    chunks = (_chunk(file, draft, lines, default, shared) for draft in kept)
+    fenced = _fenced_rows(file, lines) if default is ChunkType.DOCUMENTATION else frozenset()
+    about = _About(file, lines, default, shared, fenced)
+    chunks = (_chunk(draft, about) for draft in kept)
     return ChunkedFile(tuple(chunk for chunk in chunks if chunk is not None), skip, split.facts)
 
 
@@ -121,10 +125,35 @@ def _chunk_type(file: SourceFile) -> ChunkType:
     return ChunkType.DATA if language.data else ChunkType.DEFINITIONS
 
 
-def _chunk(
-    file: SourceFile, draft: Draft, lines: SourceLines, default: ChunkType, shared: tuple[str, ...]
-) -> Chunk | None:
+def _fenced_rows(file: SourceFile, lines: SourceLines) -> frozenset[int]:
+    """The rows of a document that are code, in which `#` begins no hashtag."""
+    if "#" not in lines.text or row(file.language).name not in FENCED:
+        return frozenset()
+    fences = find_fences(lines, frontmatter_end(lines))
+    return frozenset(fenced for first, last in fences for fenced in range(first, last + 1))
+
+
+def _prose(first: int, last: int, text: str, fenced: frozenset[int]) -> str:
+    """The text of rows without fenced code; a piece of a long line is no fence."""
+    if not fenced or text.count("\n") != last - first:
+        return text
+    lines = enumerate(text.split("\n"), first)
+    return "\n".join(line for number, line in lines if number not in fenced)
+
+
+class _About(NamedTuple):
+    """What the chunks of one file share."""
+
+    file: SourceFile
+    lines: SourceLines
+    default: ChunkType
+    tags: tuple[str, ...]
+    fenced: frozenset[int]
+
+
+def _chunk(draft: Draft, about: _About) -> Chunk | None:
     """A chunk without blank edges; None for a draft of nothing but blanks."""
+    file, lines, default, shared, fenced = about
     rows = lines.trim(draft.first, draft.last)
     if rows is None:
         return None
@@ -145,6 +174,6 @@ def _chunk(
         signature=draft.signature,
         breadcrumb=draft.breadcrumb,
         doc_comment=draft.doc_comment,
-        tags=chunk_tags(shared, language, chunk_type, text, is_docs),
+        tags=chunk_tags(shared, language, chunk_type, _prose(*rows, text, fenced) if is_docs else None),
         context=draft.context,
     )

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 
 from findspot.chunk.lines import SourceLines
 
+FENCED = ("markdown", "mdx")
+"""Languages whose code stands between fences."""
+
 _ATX = re.compile(r"^ {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?\s*$")
 _SETEXT = re.compile(r"^ {0,3}(=+|-{2,})\s*$")
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})")
@@ -31,7 +34,7 @@ class Heading:
 
 def find_headings(lines: SourceLines, language: str, fences: list[tuple[int, int]]) -> list[Heading]:
     """The headings of a text in its own notation, none inside a fenced block."""
-    if language in ("markdown", "mdx"):
+    if language in FENCED:
         return _markdown(lines, fences)
     if language in _MARKED:
         return _marked(lines, _MARKED[language])

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from findspot.chunk.cuts import MAX_CHARS, Rows, pack
 from findspot.chunk.draft import Draft
-from findspot.chunk.headings import Heading, find_fences, find_headings, frontmatter_end
+from findspot.chunk.headings import FENCED, Heading, find_fences, find_headings, frontmatter_end
 from findspot.chunk.lines import SourceLines
 from findspot.chunk.plain import paragraphs
 
@@ -31,7 +31,7 @@ class _Section:
 
 def chunk_prose(lines: SourceLines, language: str) -> list[Draft]:
     """The sections of a document, each with its heading path as breadcrumb."""
-    fences = find_fences(lines, frontmatter_end(lines)) if language in ("markdown", "mdx") else []
+    fences = find_fences(lines, frontmatter_end(lines)) if language in FENCED else []
     headings = find_headings(lines, language, fences)
     drafts: list[Draft] = []
     for section in _joined(_sections(lines, headings), lines):

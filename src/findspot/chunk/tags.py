@@ -20,6 +20,13 @@ _TEST_NAME = re.compile(
     r"^(?:test_.*|conftest\.py|.*[._-](?:test|tests|spec|specs)\.[^.]+|.*(?:Test|Tests|Spec|IT)\.[^.]+)$"
 )
 _HASHTAG = re.compile(r"(?:^|(?<=\s))#([A-Za-z][\w-]{1,40})(?=[\s.,;:!?)]|$)")
+_COLOUR = re.compile(r"[0-9a-f]{3}|[0-9a-f]{4}|[0-9a-f]{6}|[0-9a-f]{8}")
+_DIRECTIVES = frozenset(
+    {"include", "define", "undef", "if", "ifdef", "ifndef", "elif", "else", "endif", "pragma", "error"}
+    | {"warning", "line", "region", "endregion", "import"}
+)
+"""Words after a `#` that a preprocessor reads."""
+
 _LIST = re.compile(r"^(?:tags|keywords|categories)\s*[:=]\s*(.*)$", re.IGNORECASE)
 _ITEM = re.compile(r"^\s*-\s+(.+)$")
 _WORD = re.compile(r"[^\s,\[\]\"'](?:[^,\[\]\"']*[^\s,\[\]\"'])?")
@@ -39,13 +46,27 @@ def file_tags(file: SourceFile, lines: SourceLines) -> tuple[str, ...]:
 
 
 def chunk_tags(
-    shared: tuple[str, ...], language: str, chunk_type: ChunkType, text: str, is_docs: bool
+    shared: tuple[str, ...], language: str, chunk_type: ChunkType, prose: str | None = None
 ) -> tuple[str, ...]:
-    """The tags of one chunk: its corpus, language and type first, each tag once."""
-    corpus = "documentation" if is_docs else "code"
-    own = _HASHTAG.findall(text) if is_docs and "#" in text else ()
-    ordered = dict.fromkeys((corpus, language, str(chunk_type), *shared, *(tag.lower() for tag in own)))
-    return tuple(ordered)[:MAX_TAGS]
+    """The tags of one chunk: its corpus, language and type first, each tag once.
+
+    `prose` is the text of a chunk of documentation without its fenced code.
+    """
+    corpus = "code" if prose is None else "documentation"
+    own = hashtags(prose) if prose and "#" in prose else ()
+    return tuple(dict.fromkeys((corpus, language, str(chunk_type), *shared, *own)))[:MAX_TAGS]
+
+
+def hashtags(text: str) -> list[str]:
+    """The hashtags of a text, lower-cased; colours and what a preprocessor reads are none."""
+    found = (tag.lower() for tag in _HASHTAG.findall(text))
+    return [tag for tag in found if tag not in _DIRECTIVES and not _is_colour(tag)]
+
+
+def _is_colour(tag: str) -> bool:
+    """Whether a word is a colour in hexadecimal digits, and not one such as `facade`."""
+    is_word = not any(character.isdigit() for character in tag) and len(tag) > 3 and len(set(tag)) > 3
+    return bool(_COLOUR.fullmatch(tag)) and not is_word
 
 
 def is_test_path(path: str) -> bool:

@@ -4,27 +4,30 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
 from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any
 
-from findspot.chunkfiles.model import ContextChunk
+from findspot.chunkfiles.model import CONSTANT, CONSTANT_KINDS, ContextChunk
 from findspot.core.model import ChunkType
-from findspot.store.records import StoredChunk, StoredFile
+from findspot.store.records import StoredChunk
 from findspot.store.schema import ORDINAL_BITS, OUTLINE_ORDINAL
+from findspot.store.snapshot import Snapshot
 
 _NO_WORD = re.compile(r"[^A-Za-z0-9]+")
 _PACKAGE = re.compile(r"^Package: (.+)$", re.MULTILINE)
 _IMPORTS = re.compile(r"^Imports: (\d+) packages?$", re.MULTILINE)
 _CUT = re.compile(r"^  … \d+ more$", re.MULTILINE)
 _MARK_CHARS = 8
+_MOST_NAMED = 3
 
 
 class Describer:
     """Describes the chunks of one snapshot, whose files decide which ids need a mark."""
 
-    def __init__(self, files: Iterable[StoredFile]) -> None:
+    def __init__(self, snapshot: Snapshot) -> None:
+        files = snapshot.files.files
+        self._constants = snapshot.chunks_defining(CONSTANT_KINDS)
         self._files = {file.id: file for file in files}
         counts = Counter(_slug(file.path) for file in self._files.values())
         self._shared = {slug for slug, count in counts.items() if count > 1}
@@ -37,11 +40,15 @@ class Describer:
             chunk_type=chunk.chunk_type,
             title=_title(chunk),
             text=chunk.text,
-            tags=chunk.tags,
+            tags=self.tags(chunk.number, chunk.tags),
             metadata=_metadata(chunk),
             created_at=written,
             updated_at=written,
         )
+
+    def tags(self, number: int, tags: tuple[str, ...]) -> tuple[str, ...]:
+        """The tags of a chunk with the one that says that it defines a constant."""
+        return (*tags, CONSTANT) if number in self._constants and CONSTANT not in tags else tags
 
     def _id(self, chunk: StoredChunk) -> str:
         """`code-symbols-src-a-go`; other chunks of a file are counted, paths that look alike are marked."""
@@ -58,9 +65,19 @@ def _slug(path: str) -> str:
 
 
 def _title(chunk: StoredChunk) -> str:
-    about = chunk.breadcrumb or ", ".join(chunk.symbols[:3])
+    about = _about(chunk)
     title = f"{chunk.path} {chunk.chunk_type}"
     return f"{title}: {about}" if about and chunk.chunk_type != ChunkType.SYMBOLS else title
+
+
+def _about(chunk: StoredChunk) -> str:
+    """What a chunk is about: its place in the file, and the other names that it defines."""
+    main = chunk.breadcrumb or ""
+    last = main.rpartition(" > ")[2]
+    others = [name for name in dict.fromkeys(chunk.symbols) if name != last]
+    named = [*filter(None, [main]), *others]
+    more = f" and {len(named) - _MOST_NAMED} more" if len(named) > _MOST_NAMED else ""
+    return ", ".join(named[:_MOST_NAMED]) + more
 
 
 def _metadata(chunk: StoredChunk) -> dict[str, Any]:

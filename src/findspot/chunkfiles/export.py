@@ -53,7 +53,7 @@ def export_chunks(
         with contextlib.ExitStack() as stack:
             head = _head(snapshot)
             writers = {kind: stack.enter_context(_Writer(target, kind, head)) for kind in FILE_NAMES}
-            describer = Describer(snapshot.files.files)
+            describer = Describer(snapshot)
             for chunk in _chunks(snapshot, skip_under):
                 row, scale = snapshot.vector(chunk.number)
                 vector = [round(float(value), DIGITS) for value in row.astype(np.float64) * scale]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable
+from collections.abc import Collection
 from functools import reduce
 
 import numpy as np
 from numpy.typing import NDArray
 
-from findspot.chunkfiles.model import SearchOptions
+from findspot.chunkfiles.model import CONSTANT, SearchOptions
+from findspot.core.model import ChunkType
 
 Rows = NDArray[np.int64]
 
@@ -22,9 +23,11 @@ class Facets:
         self._types: dict[str, array[int]] = {}
         self._tags: dict[str, array[int]] = {}
 
-    def add(self, chunk_type: str, tags: Iterable[str]) -> None:
-        """The next row."""
+    def add(self, chunk_type: str, tags: Collection[str]) -> None:
+        """The next row; constants are data too, also beside functions in one chunk."""
         self._types.setdefault(chunk_type, array("I")).append(self.count)
+        if chunk_type == ChunkType.DEFINITIONS and CONSTANT in tags:
+            self._types.setdefault(ChunkType.DATA, array("I")).append(self.count)
         for tag in {tag.lower() for tag in tags}:
             self._tags.setdefault(tag, array("I")).append(self.count)
         self.count += 1
@@ -45,7 +48,7 @@ class Facets:
         sets = [_rows(self._tags, tag.lower()) for tag in options.tags]
         if options.chunk_types:
             chosen = [_rows(self._types, name) for name in dict.fromkeys(options.chunk_types)]
-            sets.append(np.sort(np.concatenate(chosen)))
+            sets.append(np.unique(np.concatenate(chosen)))
         if not sets:
             return np.arange(self.count, dtype=np.int64)
         common = reduce(lambda one, other: np.intersect1d(one, other, assume_unique=True), sets)

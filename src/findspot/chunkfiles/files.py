@@ -28,6 +28,7 @@ class ServedFiles:
         self._collection: Collection | None = None
         self._watch: FolderWatch | None = None
         self._reloads = 0
+        self._failure: str | None = None
 
     @property
     def exist(self) -> bool:
@@ -51,11 +52,20 @@ class ServedFiles:
             fresh = self._load(skip_malformed=False)
         except FindspotError as error:
             _log.warning("chunk files not reloaded, the old state is kept: %s", error.user_message)
+            self._failure = error.user_message
             return
-        self._collection = fresh
+        self._collection, self._failure = fresh, None
         self._reloads += 1
         took_ms = (time.monotonic() - started) * 1000
         _log.info("chunk files reloaded: %d chunks in %.0f ms", fresh.segment.numbers.size, took_ms)
+
+    @property
+    def warning(self) -> str | None:
+        """What a reader should know of the files: those left out, or that newer ones could not be read."""
+        if self._failure:
+            return f"The chunk files changed, and these are the old ones: {self._failure}"
+        skipped = self._collection.skipped if self._collection else ()
+        return f"Chunk files left out: {'; '.join(skipped)}." if skipped else None
 
     def stats(self) -> Mapping[str, Any]:
         collection = self.collection()

@@ -24,12 +24,12 @@ class _Generation:
 
     def __init__(self, snapshot: Snapshot) -> None:
         self.number = snapshot.generation
-        self.describer = Describer(snapshot.files.files)
+        self.describer = Describer(snapshot)
         self.facets = Facets()
         numbers = array("q")
         for number, chunk_type, tags in snapshot.facets():
             numbers.append(number)
-            self.facets.add(chunk_type, tags)
+            self.facets.add(chunk_type, self.describer.tags(number, tags))
         self.numbers: Rows = np.array(numbers, np.int64)
 
 

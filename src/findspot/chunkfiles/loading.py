@@ -9,20 +9,21 @@ from findspot.chunkfiles.facets import Facets
 from findspot.chunkfiles.model import ChunkFilesError
 from findspot.chunkfiles.reading import ChunkFile, FileHead, MalformedError
 from findspot.chunkfiles.spool import Spool
+from findspot.core.files import reason
 from findspot.core.log import get_logger
 
 _log = get_logger("chunkfiles")
 
-Signature = tuple[tuple[str, int, int, int], ...]
+Signature = tuple[tuple[str, int, int, int, int], ...]
 
 
 def chunk_files(folder: Path) -> list[Path]:
-    """The chunk files of a folder, in order; none where it is no folder."""
+    """The chunk files of a folder, in order; none where it is no folder. Links are among them, to be told."""
     try:
         found = [path for path in folder.iterdir() if path.suffix == ".json" and path.name[0] != "."]
+        return sorted(path for path in found if path.is_symlink() or path.is_file())
     except OSError:
         return []
-    return sorted(path for path in found if path.is_file())
 
 
 def signature(folder: Path) -> Signature:
@@ -30,10 +31,10 @@ def signature(folder: Path) -> Signature:
     states = []
     for path in chunk_files(folder):
         try:
-            about = path.stat()
+            about = path.lstat()
         except OSError:
             continue  # gone this moment: the state differs already
-        states.append((path.name, about.st_ino, about.st_size, about.st_mtime_ns))
+        states.append((path.name, about.st_ino, about.st_size, about.st_mtime_ns, about.st_ctime_ns))
     return tuple(states)
 
 
@@ -49,11 +50,12 @@ def load(folder: Path, spool_folder: Path, dimensions: int | None, *, skip_malfo
             try:
                 loader.add(path)
             except (MalformedError, OSError) as error:
-                reason = f"{path.name}: {error}"
+                why = reason(error) if isinstance(error, OSError) else str(error)
                 if not skip_malformed:
-                    raise ChunkFilesError(f"The chunk file {path.name} is malformed: {error}.") from error
-                _log.warning("chunk file left out: %s", reason)
-                skipped.append(reason)
+                    raise ChunkFilesError(f"The chunk file {path.name} is malformed: {why}.") from error
+                told = f"{path.name}: {why}"
+                _log.warning("chunk file left out: %s", told)
+                skipped.append(told)
         return loader.finish(folder, dimensions, tuple(skipped))
     except BaseException:
         loader.spool.close()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
@@ -19,6 +19,11 @@ FILE_NAMES = {
     ChunkType.DATA: "code-data.json",
 }
 """Chunk type → its file."""
+
+CONSTANT = "constant"
+"""The tag of a chunk that defines a constant or an enumeration: it is data, whatever else it defines."""
+
+CONSTANT_KINDS = ("constant", "enum")
 
 FILE_VERSION = "2.0.0"
 
@@ -71,6 +76,14 @@ class SearchResult:
 
     chunk: ContextChunk
     combined_score: float
+
+
+class FoundChunks(list[SearchResult]):
+    """Results, and what a reader should know beside them."""
+
+    def __init__(self, results: Iterable[SearchResult] = (), warning: str | None = None) -> None:
+        super().__init__(results)
+        self.warning = warning
 
 
 class ContextSearcher(Protocol):

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
+import os
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,16 +15,28 @@ from typing import Any, TextIO
 import numpy as np
 
 from findspot.chunkfiles.model import ContextChunk
+from findspot.core.folder import Folder
 from findspot.embed.protocol import Vectors
 
 _READ_CHARS = 1 << 16
 MAX_CHUNK_CHARS = 32 << 20
-_BLANK = " \t\r\n"
-_DECODER = json.JSONDecoder()
+MAX_FILE_BYTES = 8 << 30
+MAX_BLANK_CHARS = 1 << 20
+MAX_DIGITS = 1_000
+_NOT_BLANK = re.compile(r"[^ \t\r\n]")
 
 
-class MalformedError(ValueError):
+class MalformedError(Exception):
     """A file that is no chunk file; the message says why."""
+
+
+def _whole_number(digits: str) -> int:
+    if len(digits) > MAX_DIGITS:
+        raise MalformedError(f"a number has more than {MAX_DIGITS:,} digits")
+    return int(digits)
+
+
+_DECODER = json.JSONDecoder(parse_int=_whole_number)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +59,20 @@ class ChunkFile:
     def chunks(self) -> Iterator[tuple[ContextChunk, Vectors]]:
         """Each chunk with its vector; `MalformedError` where anything is not as it should be."""
         try:
-            with self._path.open(encoding="utf-8") as source:
+            with self._opened() as source:
                 for place, value in enumerate(self._values(_Cursor(source))):
                     yield _chunk(place, value, self._metadata), self._vector(place, value)
         except (UnicodeDecodeError, RecursionError) as error:
             raise MalformedError(f"it is not JSON text ({type(error).__name__})") from error
+
+    def _opened(self) -> TextIO:
+        """Open the file itself: a link, which a repository may hold, is refused as a FIFO is."""
+        with Folder.open(self._path.parent) as folder:
+            source = folder.open_file(self._path.name)
+        if os.fstat(source.fileno()).st_size > MAX_FILE_BYTES:
+            source.close()
+            raise MalformedError(f"it is larger than {MAX_FILE_BYTES >> 30} GB")
+        return io.TextIOWrapper(source, encoding="utf-8")
 
     def head(self) -> FileHead:
         """The file's metadata, compared with the chunks that were read."""
@@ -91,7 +115,7 @@ class ChunkFile:
         numbers = value.get("embedding")
         try:
             vector = np.array(numbers, np.float32)
-        except (ValueError, TypeError):
+        except (ValueError, TypeError, OverflowError):
             vector = np.empty((0, 0), np.float32)
         if vector.ndim != 1 or not vector.size or not np.isfinite(vector).all():
             raise MalformedError(f"chunk {place}: its embedding is no list of numbers")
@@ -113,11 +137,16 @@ class _Cursor:
 
     def peek(self) -> str:
         """The next character that is not blank; empty at the end."""
+        blanks = 0
         while True:
-            while self._at < len(self._window):
-                if self._window[self._at] not in _BLANK:
-                    return self._window[self._at]
-                self._at += 1
+            found = _NOT_BLANK.search(self._window, self._at)
+            if found:
+                self._at = found.start()
+                return found.group()
+            blanks += len(self._window) - self._at
+            if blanks > MAX_BLANK_CHARS:
+                raise MalformedError(f"more than {MAX_BLANK_CHARS:,} blanks in a row")
+            self._at = len(self._window)
             if not self._read(_READ_CHARS):
                 return ""
 

@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from findspot.chunkfiles.files import ServedFiles
+from findspot.chunkfiles.freshness import Compared, compare
 from findspot.chunkfiles.indexed import IndexedChunks
 from findspot.chunkfiles.loading import chunk_files
-from findspot.chunkfiles.model import ChunkFilesError, SearchOptions, SearchResult
+from findspot.chunkfiles.model import ChunkFilesError, FoundChunks, SearchOptions, SearchResult
 from findspot.core.errors import IndexNotFoundError, ModelMismatchError
+from findspot.core.keys import CORTEX_FILE
+from findspot.core.roots import Roots
 from findspot.core.settings import Settings
 from findspot.embed.protocol import Embedder, EmbedMode, model_name
 from findspot.embed.providers.http import HttpEmbedder
 from findspot.embed.registry import PROVIDERS, require_chosen, two_speeds
 from findspot.store.protocol import Store
+
+SPARE_RESULTS = 20
+"""Results asked for beyond the limit, since those of deleted files are left out."""
 
 DEFAULT_ENDPOINT = "http://localhost:8121"
 
@@ -31,9 +38,11 @@ class ProjectChunks:
         root: Path,
         store: Store,
         settings: Callable[[], Settings],
+        roots: Callable[[], Roots],
         embedder: Callable[[str], Embedder],
     ) -> None:
         self.root = root
+        self._roots = roots
         self._settings = settings
         self._embedder = embedder
         self._indexed = IndexedChunks(store)
@@ -44,13 +53,23 @@ class ProjectChunks:
         """The nearest chunks, best first."""
         settings = self._settings()
         served = self._files(settings)
+        wider = replace(options, limit=options.limit + SPARE_RESULTS)
         if served is None:
-            return self._indexed.search(
-                self._embedder(two_speeds(settings.embed)[0].provider), query, options
-            )
-        collection = served.collection()
-        embedder = self._embedder_of(collection.head.model, collection.head.dimensions, settings)
-        return collection.search(embedder.embed([query], EmbedMode.QUERY)[0], options)
+            embedder = self._embedder(two_speeds(settings.embed)[0].provider)
+            compared = self._compared(self._indexed.search(embedder, query, wider), may_be_elsewhere=False)
+            told = compared.warning("The index", "It is brought up to date in a moment.")
+        else:
+            collection = served.collection()
+            embedder = self._embedder_of(collection.head.model, collection.head.dimensions, settings)
+            found = collection.search(embedder.embed([query], EmbedMode.QUERY)[0], wider)
+            ours = _made_by_us(collection.head.model)
+            compared = self._compared(found, may_be_elsewhere=True) if ours else Compared(found, (), ())
+            told = compared.warning("The export", "Run `findspot chunks export`.")
+        warnings = (*_about_cortex(settings), served.warning if served else None, told)
+        return FoundChunks(compared.results[: options.limit], " ".join(filter(None, warnings)) or None)
+
+    def _compared(self, found: Sequence[SearchResult], *, may_be_elsewhere: bool) -> Compared:
+        return compare(self._roots(), found, may_be_elsewhere=may_be_elsewhere)
 
     def stats(self) -> Mapping[str, Any]:
         served = self._files(self._settings())
@@ -91,7 +110,8 @@ class ProjectChunks:
             before.close()
         if served is not None and served.exist:
             return served
-        if "cortex.chunksDir" in settings.sources and not folder.is_dir():
+        named = settings.sources.get("cortex.chunksDir", CORTEX_FILE)
+        if named != CORTEX_FILE and not folder.is_dir():
             raise ChunkFilesError(
                 f"Chunks directory not found: {folder}",
                 hint="Run `findspot chunks export`, or correct CORTEX_CHUNKS_DIR.",
@@ -111,13 +131,23 @@ class ProjectChunks:
     def _embedder_of(self, model: str, dimensions: int, settings: Settings) -> Embedder:
         """Our own model for files that it made, else the configured service."""
         provider = model.partition("@")[0]
-        if provider not in PROVIDERS or "@" not in model:
+        if not _made_by_us(model):
             return HttpEmbedder(settings.cortex.endpoint or DEFAULT_ENDPOINT, dimensions)
         require_chosen(model, settings.embed.provider, _OTHER_MODEL)
         embedder = self._embedder(provider)
         if model_name(embedder) != model:
             raise _mismatch(model, model_name(embedder))
         return embedder
+
+
+def _made_by_us(model: str) -> bool:
+    """Whether one of our models made the vectors; it is named `provider@revision`."""
+    return "@" in model and model.partition("@")[0] in PROVIDERS
+
+
+def _about_cortex(settings: Settings) -> list[str]:
+    """What is wrong with `.cortex/config.yml`, which decides what is searched."""
+    return [f"{warning}." for warning in settings.warnings if warning.startswith(CORTEX_FILE)]
 
 
 def _mismatch(model: str, ours: str) -> ModelMismatchError:
@@ -129,7 +159,7 @@ def _mismatch(model: str, ours: str) -> ModelMismatchError:
 def chunks_folder(root: Path, settings: Settings) -> Path:
     """Where chunk files are; a project's own folder must not lead out of it by a link."""
     folder = root / Path(settings.cortex.chunks_dir).expanduser()
-    named_by_user = settings.sources.get("cortex.chunksDir", "") not in ("", ".cortex/config.yml")
+    named_by_user = settings.sources.get("cortex.chunksDir", "") not in ("", CORTEX_FILE)
     if not named_by_user and chunk_files(folder) and not folder.resolve().is_relative_to(root):
         raise ChunkFilesError(f"The chunks directory {folder} is a link that leaves the project.")
     return folder

@@ -307,6 +307,13 @@ def chunk_facets(db: Connection) -> Iterator[tuple[int, str, tuple[str, ...]]]:
         yield number, chunk_type, _lines(tags)
 
 
+def chunks_defining(db: Connection, kinds: Sequence[str]) -> set[int]:
+    """The chunks that define something of one of these kinds."""
+    return {
+        number for (number,) in _rows_in(db, "SELECT DISTINCT chunk_id FROM symbols WHERE kind IN", kinds)
+    }
+
+
 def breadcrumbs(db: Connection, numbers: Sequence[int]) -> dict[int, str]:
     found = _rows_in(db, "SELECT id, breadcrumb FROM chunks WHERE id IN", numbers)
     return {number: breadcrumb or "" for number, breadcrumb in found}

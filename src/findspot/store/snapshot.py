@@ -102,6 +102,10 @@ class Snapshot:
         """Number, type and tags of every chunk, by number."""
         return rows.chunk_facets(self._db)
 
+    def chunks_defining(self, kinds: Sequence[str]) -> set[int]:
+        """Return the numbers of the chunks that define something of one of these kinds."""
+        return rows.chunks_defining(self._db, kinds)
+
     def likeness(self, query: NDArray[np.int8], numbers: Sequence[int]) -> dict[int, float]:
         """What `nearest` would say of these chunks."""
         return vectors.score_of(self._derived.segments, query, numbers)

@@ -110,6 +110,16 @@ def test_a_fence_above_the_maximum_is_cut() -> None:
     assert max(len(chunk.text) for chunk in result) <= 8_000
 
 
+def test_hashtags_are_words_of_prose() -> None:
+    """documents A12: code in fences, directives and colours became tags."""
+    text = (
+        "# Title\n\nOn #brewing and #Facade, in #fff, #cae6f6 and #AABBCC; `#code` #include <x>\n\n"
+        "```c\n #inside\n #define X\n```\n\n#after\n"
+    )
+    (chunk,) = docs(text)
+    assert chunk.tags == ("documentation", "markdown", "docs", "brewing", "facade", "after")
+
+
 def test_large_sections_are_cut_at_paragraphs() -> None:
     paragraph = "word " * 80
     result = docs("# Guide\n\n" + "\n\n".join([paragraph] * 12))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -114,6 +115,9 @@ BAD = {
     "tags.json": file_value("data", [chunk("x", "y") | {"tags": [1]}]),
     "metadata.json": file_value("data", [chunk("x", "y", metadata=[1])]),
     "number.json": file_value("data", [5]),  # type: ignore[list-item]
+    "digits.json": '{"_metadata": {"dimensions": ' + "9" * 5_000 + '}, "chunks": []}',
+    "digits-in-chunk.json": '{"chunks": [{"id": ' + "9" * 5_000 + "}]}",
+    "blanks.json": " " * 3_000_000 + '{"chunks": []}',
 }
 
 
@@ -137,6 +141,17 @@ def test_binary_and_deeply_nested_files_are_malformed(folder: Path) -> None:
     (folder / "bytes.json").write_bytes(b'{"chunks": ["\xff"]}')
     (folder / "deep.json").write_text('{"chunks": ' + "[" * 100_000)
     assert [reason.split(":")[0] for reason in loaded(folder).skipped] == ["bytes.json", "deep.json"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows lets few accounts make links")
+def test_links_are_refused(folder: Path, tmp_path: Path) -> None:
+    """security 7: a committed link to another project's chunk file was read."""
+    write_samples(folder)
+    write_file(tmp_path / "other", "secret.json", file_value("data", [chunk("secret", "password", "data")]))
+    (folder / "link.json").symlink_to(tmp_path / "other" / "secret.json")
+    collection = loaded(folder)
+    assert "secret" not in found(collection, "password", min_score=-1.0)
+    assert collection.skipped[0].startswith("link.json: ")
 
 
 def test_nothing_usable_is_an_error_that_names_the_files(folder: Path) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,6 +17,7 @@ from e2e.cortex_files import EmbeddingService, chunk, file_value, write_file, wr
 from e2e.sample import FILES
 from findspot import Engine
 from findspot.chunkfiles import ChunkFilesError, ProjectChunks, SearchOptions, export_chunks
+from findspot.chunkfiles.model import FoundChunks
 from findspot.core.errors import IndexNotFoundError, ModelMismatchError, ProviderError
 from findspot.embed.registry import PROVIDERS
 
@@ -77,8 +80,12 @@ def test_a_bad_file_keeps_the_old_state_and_is_named(
     eventually(lambda: "the old state is kept" in caplog.text)
     assert "code-data.json" in caplog.text
     assert ids(served) == before
+    assert told(served).startswith(
+        "The chunk files changed, and these are the old ones: The chunk file code-data"
+    )
     write_file(path.parent, path.name, file_value("data", [chunk("tea", "password", "data")]))
     eventually(lambda: "tea" in ids(served))
+    assert told(served) == ""
 
 
 def test_files_that_vanish_keep_the_old_state_and_are_followed_when_they_return(
@@ -149,8 +156,84 @@ def test_config_file_names_folder_and_dimensions(
     chunks = engine.chunks(root)
     assert "login" in ids(chunks)
     config.write_text("embedding: {dimensions: 384}\nserver: {chunks_dir: missing}\n")
+    with pytest.raises(IndexNotFoundError):
+        chunks.query("password", SearchOptions())
+    engine.project(root).update()
+    assert chunks.stats()["source"] == "index"
+    monkeypatch.setenv("CORTEX_CHUNKS_DIR", str(root / "missing"))
     with pytest.raises(ChunkFilesError, match="Chunks directory not found"):
         chunks.query("password", SearchOptions())
+
+
+def told(chunks: ProjectChunks, query: str = "password", **options: Any) -> str:
+    found = chunks.query(query, SearchOptions(**options))
+    return (found.warning if isinstance(found, FoundChunks) else None) or ""
+
+
+@pytest.mark.parametrize(
+    ("config", "said"),
+    [
+        ("server: [", "cannot be read"),
+        ("server: {chunks_dir: ../elsewhere}", "chunksDir"),
+        ("embedding: {endpoint: http://example.com/embed}", "endpoint"),
+    ],
+)
+def test_a_config_file_that_is_not_obeyed_is_told(
+    served: ProjectChunks, root: Path, config: str, said: str
+) -> None:
+    """documents A12"""
+    (root / ".cortex" / "config.yml").write_text(config)
+    assert told(served).startswith(".cortex/config.yml: ")
+    assert said in told(served)
+
+
+def test_an_export_that_is_older_than_the_project_is_told(engine: Engine, root: Path) -> None:
+    """documents A9: chunks of a deleted file were returned for ever, and nothing said so."""
+    for name in ("kept", "edited", "deleted"):
+        (root / f"{name}.py").write_text(f"def password_{name}():\n    return 'password'\n")
+    engine.project(root).update()
+    with engine.project(root).store.snapshot() as snapshot:
+        export_chunks(snapshot, root / ".cortex" / "chunks")
+    chunks = engine.chunks(root)
+    assert told(chunks, min_score=-1) == ""
+    (root / "deleted.py").unlink()
+    os.utime(root / "edited.py", (1, 1))
+    found = chunks.query("password", SearchOptions(100, min_score=-1))
+    assert "deleted.py" not in {result.chunk.metadata["file_path"] for result in found}
+    assert told(chunks, min_score=-1) == (
+        "The export is older than the project (changed since then: edited.py; "
+        "gone, so left out: deleted.py). Run `findspot chunks export`."
+    )
+
+
+def test_deleted_files_are_left_out_of_answers_from_the_index(engine: Engine, root: Path) -> None:
+    """documents A9"""
+    (root / "only.py").write_text("def password():\n    return 1\n")
+    engine.project(root).update()
+    (root / "only.py").unlink()
+    found = engine.chunks(root).query("password", SearchOptions(min_score=-1))
+    assert "only.py" not in {result.chunk.metadata["file_path"] for result in found}
+    assert "gone, so left out: only.py" in told(engine.chunks(root), min_score=-1)
+
+
+def test_constants_are_data_wherever_they_stand(engine: Engine, root: Path) -> None:
+    """documents A10: a constant that shares a chunk with a function was in `definitions` only."""
+    (root / "limits.go").write_text(
+        "package limits\n\nconst MaxAttempts = 3\n\nconst MinAttempts = 1\n\n"
+        "func Retry() bool {\n\treturn true\n}\n"
+    )
+    engine.project(root).update()
+    for _ in ("index", "files"):
+        chunks = engine.chunks(root)
+        found = chunks.query("max attempts", SearchOptions(chunk_types=("data",), min_score=-1))
+        (limits,) = (item.chunk for item in found if item.chunk.metadata["file_path"] == "limits.go")
+        assert limits.chunk_type == "definitions"
+        assert limits.title == "limits.go definitions: Retry, MaxAttempts, MinAttempts"
+        assert "constant" in limits.tags
+        both = chunks.query("max attempts", SearchOptions(chunk_types=("data", "definitions"), min_score=-1))
+        assert len({item.chunk.id for item in both}) == len(both)
+        with engine.project(root).store.snapshot() as snapshot:
+            export_chunks(snapshot, root / ".cortex" / "chunks")
 
 
 def test_without_files_the_index_answers(engine: Engine, root: Path) -> None:

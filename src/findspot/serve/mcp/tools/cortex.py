@@ -22,6 +22,8 @@ from findspot.core.errors import (
 )
 from findspot.core.log import get_logger
 from findspot.core.model import ChunkType
+from findspot.serve.answers import MIN_TOKENS
+from findspot.serve.context import MAX_TOKENS, fitted
 from findspot.serve.mcp import icons
 from findspot.serve.mcp.arguments import Arguments
 from findspot.serve.mcp.call import Call, Library
@@ -30,6 +32,7 @@ from findspot.serve.mcp.flows import from_index
 from findspot.serve.mcp.projects import find_project, working_folder
 from findspot.serve.mcp.registry import Answer, Tool
 from findspot.serve.mcp.schemas import COUNT, NUMBER, READ_ONLY, TEXT, TEXTS, Schema, gives, objects, takes
+from findspot.serve.mcp.tools.indexing import warned
 
 if TYPE_CHECKING:
     from mcp.server.mcpserver import MCPServer
@@ -78,6 +81,13 @@ _ARGUMENTS: dict[str, Schema] = {
         "default": False,
         "description": "Also tell what was searched and how long it took",
     },
+    "max_tokens": {
+        "type": "integer",
+        "minimum": MIN_TOKENS,
+        "default": MAX_TOKENS,
+        "description": "Most tokens of the answer; texts are shortened to their best passage, then the last "
+        "results are left out, and the answer says so",
+    },
 }
 
 _CHUNK: Schema = {
@@ -117,7 +127,7 @@ def _with_files(engine: Engine, folders: list[Path]) -> ProjectChunks | None:
 
 def answer_from(searcher: ContextSearcher, arguments: Arguments) -> Answer:
     """Ask a searcher, and give its results their shape."""
-    from findspot.chunkfiles.model import ReportsStats, SearchOptions
+    from findspot.chunkfiles.model import FoundChunks, ReportsStats, SearchOptions
 
     options = SearchOptions(
         limit=arguments["limit"],
@@ -128,16 +138,17 @@ def answer_from(searcher: ContextSearcher, arguments: Arguments) -> Answer:
     started = time.perf_counter()
     results = _asked(searcher, arguments["query"], options)
     took_ms = (time.perf_counter() - started) * 1000
-    values: dict[str, Any] = {
-        "results": [
-            {"chunk": result.chunk.as_object(), "combined_score": result.combined_score} for result in results
-        ],
-        "total": len(results),
-    }
+    rest: dict[str, Any] = {}
     if arguments["include_stats"]:
         about = dict(searcher.stats()) if isinstance(searcher, ReportsStats) else {}
-        values["stats"] = about | {"search_time_ms": round(took_ms, 2)}
-    return Answer(values)
+        rest["stats"] = about | {"search_time_ms": round(took_ms, 2)}
+    told = results.warning if isinstance(results, FoundChunks) else None
+
+    def around(shown: list[Any], note: str | None) -> dict[str, Any]:
+        return warned({"results": shown, "total": len(results)} | rest, told, note)
+
+    shown, note = fitted(results, arguments["query"], arguments["max_tokens"], around)
+    return Answer(around(shown, note))
 
 
 def _asked(searcher: ContextSearcher, query: str, options: SearchOptions) -> Sequence[SearchResult]:
