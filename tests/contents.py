@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import shutil
+import sqlite3
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,6 +31,20 @@ MakeProject = Callable[..., Project]
 
 DIMENSIONS = 64
 MAX_TERMS = 60
+
+
+@contextlib.contextmanager
+def edited_database(folder: Path) -> Iterator[sqlite3.Connection]:
+    """Change the database of an index by hand, as another version would: without our checksums."""
+    with contextlib.closing(sqlite3.connect(folder / "index.sqlite", isolation_level=None)) as db:
+        yield db
+    (folder / "checksums.json").unlink()
+
+
+def written_by_newer_version(folder: Path, version: int = 99) -> None:
+    """Give an index a format that this version does not know."""
+    with edited_database(folder) as db:
+        db.execute(f"PRAGMA user_version = {version}")
 
 
 def write_files(root: Path, files: Mapping[str, str | bytes]) -> None:

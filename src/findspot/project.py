@@ -49,7 +49,7 @@ from findspot.discover.walk import classify
 from findspot.embed.opened import OpenModels
 from findspot.embed.protocol import Embedder, model_name
 from findspot.embed.registry import OpenEmbedder, two_speeds
-from findspot.indexing import pipeline
+from findspot.indexing import pipeline, recovery
 from findspot.indexing.spare import SparePool
 from findspot.indexing.spread import RayWorkers
 from findspot.research.findings import DEFAULT_DEPTH, Findings, Focus, Inquiry
@@ -64,7 +64,6 @@ from findspot.store.build import COMPLETE, unfinished, was_stopped
 from findspot.store.choice import check_kind, open_store
 from findspot.store.metadata import write_metadata
 from findspot.store.prebuilt import Manifest, pack, read_manifest, unpack
-from findspot.store.records import DerivedDamagedError
 from findspot.store.snapshot import Snapshot
 from findspot.store.transfer import convert
 from findspot.sync.dirty import read_dirty
@@ -153,7 +152,7 @@ class Project:
         if run.settings.chunk.workers:  # a cluster is for whole projects: saved files are cut here
             run.workers = RayWorkers(run.settings.chunk.workers)
         try:
-            report = self._apply(run)
+            report = recovery.apply(run)
         except FindspotError as error:
             _log.info("%s: indexing stopped: %s", self.root, error.developer_message)
             self._note_failure(error)
@@ -382,20 +381,6 @@ class Project:
             workers=self._workers,
             **asked,
         )
-
-    def _apply(self, run: pipeline.Run) -> IndexReport:
-        try:
-            return pipeline.apply(run)
-        except IndexFormatError:
-            if not run.force:
-                raise
-            self.store.set_aside()
-        except DerivedDamagedError:
-            self.store.repair()
-        except IndexCorruptError as error:
-            backup = self.store.set_aside()
-            _log.warning("%s; kept as %s and built anew", error.developer_message, backup.name)
-        return pipeline.apply(run.afresh())
 
     def _model(self, settings: Settings) -> str:
         """What tells the vectors of one model from another's."""

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import shutil
-import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from contents import contents, put, record
+from contents import contents, put, record, written_by_newer_version
 from findspot.core.errors import IndexBusyError, IndexCorruptError, IndexFormatError, IndexNotFoundError
 from findspot.core.model import Corpus
 from findspot.store.lance.head import LANCE_FORMAT
@@ -91,9 +90,7 @@ def test_a_newer_format_is_refused_and_left_alone(store: Store, kind: str, open_
     fill(store)
     store.close()
     if kind == "default":
-        db = sqlite3.connect(store.folder / "index.sqlite")
-        db.execute(f"PRAGMA user_version = {FORMAT_VERSION + 1}")
-        db.close()
+        written_by_newer_version(store.folder, FORMAT_VERSION + 1)
     else:
         head = Tables(store.folder).open(HEAD_TABLE)
         assert head is not None

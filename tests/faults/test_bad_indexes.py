@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from contents import contents, fresh_contents, record, write_files
+from contents import contents, fresh_contents, record, write_files, written_by_newer_version
 from findspot import Project
 from findspot.core.errors import (
     DiskFullError,
@@ -108,9 +108,7 @@ def test_a_newer_format_needs_to_be_asked_for(make_project: MakeProject) -> None
     project.update()
     before = contents(project.store)
     project.close()
-    with sqlite3.connect(project.store.database) as db:
-        db.execute("PRAGMA user_version = 99")
-    db.close()
+    written_by_newer_version(project.store.folder)
     assert project.status().state is IndexState.FAILED
     with pytest.raises(IndexFormatError):
         project.update()

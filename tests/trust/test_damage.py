@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from program import Program
-from trust.conftest import MakeFolder
+
+from .conftest import MakeFolder, Serve
 
 if sys.platform != "win32":
     import resource
@@ -46,3 +47,60 @@ def test_a_limit_of_the_system_is_not_called_damage(
         assert "INDEX_CORRUPT" not in asked.out + asked.err, most
     assert not list(findspot.home.glob("indexes/*/index.bak"))
     assert findspot("search", "function_3", cwd=project).code == 0
+
+
+SHOP = {
+    "pyproject.toml": "[project]\nname = 'shop'\n",
+    **{
+        f"shop/part{n}.py": "".join(
+            f"def handle_{n}_{k}(order):\n    return order + {k}\n\n\n" for k in range(9)
+        )
+        for n in range(40)
+    },
+}
+
+
+def damage_a_page(home: Path) -> Path:
+    """Zero a page of the one index, as a bad disk would: its time of writing stays."""
+    (database,) = home.glob("indexes/*/index.sqlite")
+    info = database.stat()
+    with database.open("r+b") as file:
+        file.seek(info.st_size // 2 // 4096 * 4096)
+        file.write(bytes(4096))
+    os.utime(database, ns=(info.st_atime_ns, info.st_mtime_ns))
+    return database.parent
+
+
+def test_a_damaged_page_is_told_and_rebuilt(findspot: Program, make: MakeFolder) -> None:
+    """security 4, search-mcp B11: "Rebuilding it now..." for ever, status `ready`, doctor `ok`."""
+    project = make(SHOP)
+    assert findspot("index", cwd=project).code == 0
+    folder = damage_a_page(findspot.home)
+    status = findspot("status", "--json", cwd=project).json
+    assert status["status"] == "failed"
+    assert "INDEX_CORRUPT" in status["lastError"]
+    assert "Rebuilding" not in status["lastError"]
+    health = findspot("doctor", "--json", cwd=project)
+    assert health.code == 1
+    (index,) = (check for check in health.json["checks"] if check["name"] == "index")
+    assert index["state"] == "error"
+    assert "findspot index" in index["remedy"]
+    indexed = findspot("index", cwd=project)
+    assert indexed.code == 0
+    assert "damaged and has been rebuilt" in indexed.out + indexed.err
+    assert (folder / "index.bak" / "index.sqlite").is_file()
+    assert findspot("status", "--json", cwd=project).json["status"] == "ready"
+    assert "handle_7_3" in findspot("search", "handle_7_3", "--json", cwd=project).out
+
+
+def test_a_server_rebuilds_a_damaged_index_by_itself(make: MakeFolder, serve: Serve, home: Path) -> None:
+    """security 4: over MCP, too, nothing was rebuilt."""
+    pipe = serve(make(SHOP))
+    pipe.values("index_codebase", path=".")
+    expected = pipe.values("search_code", query="handle_7_3")["results"]
+    folder = damage_a_page(home)
+    assert pipe.values("search_code", query="handle_7_3")["results"] == expected
+    assert (folder / "index.bak").is_dir()
+    status = pipe.values("get_index_status")
+    assert status["status"] == "ready"
+    assert "rebuilt" in str(status)

@@ -207,6 +207,7 @@ class IndexCorruptError(FindspotError):
             f"read error - {detail}",
             hint="Run `findspot index` to rebuild it.",
         )
+        self.detail = detail
 
 
 class IndexFormatError(IndexCorruptError):

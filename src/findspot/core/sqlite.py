@@ -42,6 +42,13 @@ MAX_PARAMETERS = 900
 
 _BUSY_S = 10.0
 _ALONE_S = 1.0
+_READERS_MS = 200
+"""How long the end of a writer waits for searches, each of which takes some milliseconds."""
+
+_LOG_HEADER_BYTES = 32
+_FRAME_HEADER_BYTES = 24
+_CHECKPOINT_PAGES = 1000
+"""As long as the log is shorter, SQLite does not begin it again by itself."""
 
 _FAILED_WRITES = frozenset(
     {
@@ -250,11 +257,37 @@ def transaction(db: Connection) -> Iterator[Connection]:
     db.execute("COMMIT")
 
 
-def shrink_log(db: Connection) -> None:
-    """Bring all of the write-ahead log into the database, unless a reader still needs it."""
-    with contextlib.suppress(sqlite3.Error):
-        db.execute("PRAGMA busy_timeout = 0")
-        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+def shrink_log(db: Connection) -> bool:
+    """Bring all of the write-ahead log into the database; False where a reader still needs it."""
+    try:
+        db.execute(f"PRAGMA busy_timeout = {_READERS_MS}")
+        busy, _, _ = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    except sqlite3.Error:
+        return False
+    return not busy
+
+
+def logged_pages(db: Connection, path: Path) -> set[int] | None:
+    """The numbers of all pages in the write-ahead log; None where it may have been begun again since.
+
+    See "The Write-Ahead Log" in SQLite's description of its file format.
+    """
+    if not uses_log(db):
+        return None
+    try:
+        log = path.with_name(path.name + "-wal").read_bytes()
+    except FileNotFoundError:
+        return set()
+    step = _FRAME_HEADER_BYTES + page_bytes(db)
+    frames = range(_LOG_HEADER_BYTES, len(log), step)
+    if len(frames) >= _CHECKPOINT_PAGES:
+        return None
+    return {int.from_bytes(log[at : at + 4], "big") for at in frames}
+
+
+def page_bytes(db: Connection) -> int:
+    """The size of a page."""
+    return int(db.execute("PRAGMA page_size").fetchone()[0])
 
 
 def uses_log(db: Connection) -> bool:

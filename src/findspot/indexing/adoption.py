@@ -21,6 +21,7 @@ from findspot.core.model import SourceFile
 from findspot.core.sqlite import remove_database, transaction, translated, version_of
 from findspot.store import database as rows
 from findspot.store.build import COMPLETE, INCOMPLETE
+from findspot.store.checksums import Checksums
 from findspot.store.derived import KEYWORDS, VECTORS
 from findspot.store.index import LOCK_NAME, IndexStore
 from findspot.store.schema import FORMAT_VERSION
@@ -59,6 +60,7 @@ def adopt(store: IndexStore, root: Path, made_by: dict[str, str], files: Sequenc
         with writer_lock(store.folder / LOCK_NAME), writer_lock(sibling / LOCK_NAME, _WAIT_S):
             if store.database.is_file():  # made by another process meanwhile
                 return None
+            Checksums(sibling).check()
             with translated_os_errors(store.folder), translated(sibling / rows.FILE_NAME):
                 return _copy(sibling, store.folder, root)
     except (IndexBusyError, IndexCorruptError) as error:

@@ -55,6 +55,9 @@ _GROWTH = 1.2
 """A project that somebody agreed to have indexed may grow by so much before the question comes again."""
 
 COMMIT_S = 2.0
+_BYTES_PER_BYTE = 3
+"""What an index takes on disk for a byte of source: text, structure, keywords and vectors."""
+
 _COMMIT_CHUNKS = 8_000
 """A commit at least this often: what is committed can be searched, and survives a crash."""
 
@@ -88,20 +91,25 @@ class Run:
     unchanged: int = 0
     chunks: int = 0
     skips: list[Skip] = field(default_factory=list)
+    notes: tuple[str, ...] = ()
+    """What the report and the status say beside what the walk notes."""
+    needed_bytes: int = 0
+    """About what the files to index take on disk, once they are known."""
 
     @property
     def tree(self) -> Roots:
         return self.roots or Roots(self.root)
 
-    def afresh(self) -> Run:
+    def afresh(self, *notes: str) -> Run:
         """The same run, with nothing done yet."""
-        return replace(self, created=False, indexed=0, unchanged=0, chunks=0, skips=[])
+        return replace(self, created=False, indexed=0, unchanged=0, chunks=0, skips=[], notes=notes)
 
 
 def apply(run: Run) -> IndexReport:
     """Bring the index of a project up to date with its files."""
     run.progress(Progress(0, 0, "scanning"))
     found = discover(run)
+    found.notes.extend(run.notes)
     _adopt(run, found)
     with memory_given_back(), _writer(run) as writer:
         run.created = not writer.meta().get("created_at")
@@ -109,6 +117,7 @@ def apply(run: Run) -> IndexReport:
         # Permissions change without a trace in a file's time of writing: such files are tried again.
         writer.drop_skips(SkipReason.UNREADABLE)
         delta = compare(found.files, writer.known_files(), _indexed_at(writer), force=force)
+        run.needed_bytes = _BYTES_PER_BYTE * sum(file.size for file, _ in delta.changed)
         _begin(run, writer, found, delta)
         _index_changed(run, writer, delta, force)
         _finish(run, writer, found, delta, full=force or run.created)

@@ -111,19 +111,18 @@ def ensure_derived(folder: Path, db: Connection, checked: set[str]) -> None:
     try:
         for corpus in Corpus:
             keywords.drop_files_above(folder / KEYWORDS / corpus, rows.last_file_id(db))
-        _check(folder, load_derived(folder, db, 0, checked), checked)
+        _check(load_derived(folder, db, 0, checked))
     except DerivedDamagedError as damage:
         _log.warning("making the keyword index and vectors anew: %s", damage.developer_message)
         rebuild(folder, db)
 
 
-def _check(folder: Path, derived: Derived, checked: set[str]) -> None:
+def _check(derived: Derived) -> None:
     """Whether every live chunk is in the segments, and as many in the keyword indexes."""
     files = derived.files.files
     if _count(derived.segments, derived.files.mask(files)) != sum(file.chunks for file in files):
         raise DerivedDamagedError("vector segments do not hold the chunks of the database")
     for corpus, reader in derived.keywords.items():
-        keywords.check_files(folder / KEYWORDS / corpus, checked)
         mask = derived.files.mask(file for file in files if file.corpus == corpus)
         lines = _count(derived.segments, mask, only_lines=True)
         if not lines <= reader.size <= lines * MAX_DEAD_RATIO + _DEAD_ALLOWED:

@@ -14,18 +14,38 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
-from findspot.core.errors import IndexBusyError, IndexNotFoundError, PermissionDeniedError
-from findspot.core.files import remove_folder
+from findspot.core.errors import (
+    IndexBusyError,
+    IndexCorruptError,
+    IndexFormatError,
+    IndexNotFoundError,
+    PermissionDeniedError,
+)
+from findspot.core.files import folder_bytes, remove_folder, stat_of
 from findspot.core.locks import is_locked, writer_lock
-from findspot.core.sqlite import Connection, migrate, shrink_log, translated, version_of
+from findspot.core.log import get_logger
+from findspot.core.sqlite import (
+    Connection,
+    Error,
+    logged_pages,
+    migrate,
+    page_bytes,
+    shrink_log,
+    translated,
+    version_of,
+)
+from findspot.store import checksums
 from findspot.store import database as rows
 from findspot.store.copying import copy_database, prepare_copy, put_in_place
-from findspot.store.derived import KEYWORDS, VECTORS, Derived, ensure_derived, load_derived
+from findspot.store.damage import MARK, UNEXPECTED, check_mark, find_problem, mark_damaged
+from findspot.store.derived import KEYWORDS, VECTORS, Derived, ensure_derived, load_derived, rebuild
 from findspot.store.journal import note_journal
 from findspot.store.records import DerivedDamagedError
 from findspot.store.schema import FORMAT_VERSION, MIGRATIONS
 from findspot.store.snapshot import Snapshot
 from findspot.store.writer import Writer
+
+_log = get_logger("store")
 
 W = TypeVar("W", bound=Writer)
 WriterKind = Callable[[Path, Connection, set[str]], W]
@@ -56,6 +76,7 @@ class IndexStore:
         self._idle: list[Connection] = []
         self._inode: int | None = None
         self._derived: Derived | None = None
+        self._checksums = checksums.Checksums(folder)
         self._checked: set[str] = set()
         """Names of derived files, which never change, that were compared with their checksums."""
 
@@ -66,6 +87,10 @@ class IndexStore:
     @property
     def exists(self) -> bool:
         return self.database.is_file()
+
+    @property
+    def damaged(self) -> bool:
+        return self.exists and (self.folder / MARK).exists()
 
     @property
     def being_written(self) -> bool:
@@ -82,6 +107,7 @@ class IndexStore:
     @contextlib.contextmanager
     def snapshot(self) -> Iterator[Snapshot]:
         """A consistent state to read from; what is derived and missing is rebuilt first."""
+        self._check()
         db, inode = self._take()
         try:
             with translated(self.database):
@@ -91,6 +117,8 @@ class IndexStore:
             db.close()
             if isinstance(error, DerivedDamagedError):
                 self.repair()  # found only by using it; the next snapshot is whole
+            elif isinstance(error, (IndexCorruptError, *UNEXPECTED)) and (problem := self._confirm(error)):
+                raise problem from error
             raise
         self._give_back(db, inode)
 
@@ -99,10 +127,44 @@ class IndexStore:
         with translated(self.database), contextlib.closing(rows.connect_reader(self.database)) as db:
             return rows.read_meta(db)
 
+    def _check(self) -> None:
+        """Refuse an index that is known to be damaged, or is not as it was written."""
+        if not self.exists:
+            return
+        check_mark(self.folder)
+        try:
+            self._checksums.check()
+        except DerivedDamagedError:
+            self.repair()
+        except IndexCorruptError as error:
+            mark_damaged(self.folder, error)
+            raise
+
+    def _confirm(self, error: BaseException) -> IndexCorruptError | None:
+        """The error of a damaged database, which is marked; None where it is whole, or of another format."""
+        if isinstance(error, IndexFormatError) or not self.exists:
+            return None
+        problem = find_problem(self.database)
+        if problem is None:
+            return None
+        damage = IndexCorruptError(problem)
+        mark_damaged(self.folder, damage)
+        return damage
+
     def figures(self) -> tuple[dict[str, str], dict[str, tuple[int, int]]]:
         """What is written about the index, and its files and chunks by corpus; nothing else is opened."""
         with translated(self.database), contextlib.closing(rows.connect_reader(self.database)) as db:
             return rows.read_meta(db), rows.counts(db)
+
+    def parts(self) -> dict[str, int]:
+        """The bytes of the database and of what is derived from it."""
+        files = (stat_of(self.folder / name) for name in rows.FILE_NAMES)
+        sizes = {
+            "text and structure": sum(file.st_size for file in files if file),
+            "keywords": folder_bytes(self.folder / KEYWORDS),
+            "vectors": folder_bytes(self.folder / VECTORS),
+        }
+        return {name: size for name, size in sizes.items() if size}
 
     def writer(
         self, wait_s: float = 0.0, *, create: bool = True
@@ -113,20 +175,60 @@ class IndexStore:
     @contextlib.contextmanager
     def writer_of(self, kind: WriterKind[W], wait_s: float, *, create: bool = True) -> Iterator[W]:
         """The same of another kind, for a store that is built on this one."""
-        with self._locked(wait_s, create=create), translated(self.database):
+        with self._locked(wait_s, create=create), self._writing() as db:
+            writer = kind(self.folder, db, self._checked)
+            try:
+                yield writer
+            finally:
+                writer.close()
+
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[Connection]:
+        """The database open to write, and what is derived from it whole; checksums are renewed at the end."""
+        check_mark(self.folder)
+        with translated(self.database):
+            keywords_damaged = self._begin_writing()
             db = rows.connect_writer(self.database)
+            whole = True
             try:
                 migrate(db, MIGRATIONS)
                 note_journal(db)
-                ensure_derived(self.folder, db, self._checked)
-                writer = kind(self.folder, db, self._checked)
-                try:
-                    yield writer
-                finally:
-                    writer.close()
-                    shrink_log(db)
+                if keywords_damaged:
+                    rebuild(self.folder, db)
+                else:
+                    ensure_derived(self.folder, db, self._checked)
+                yield db
+            except (IndexCorruptError, Error):
+                whole = False
+                raise
             finally:
-                db.close()
+                self._end_writing(db, whole=whole)
+
+    def _begin_writing(self) -> bool:
+        """Compare the files with their checksums, which change from now on; whether keywords are damaged."""
+        damaged = False
+        try:
+            if self.exists:
+                self._checksums.check()
+        except DerivedDamagedError as damage:
+            _log.warning("rebuilding the keyword index: %s", damage.developer_message)
+            damaged = True
+        except IndexCorruptError as error:
+            mark_damaged(self.folder, error)
+            raise
+        self._checksums.begin()
+        return damaged
+
+    def _end_writing(self, db: Connection, *, whole: bool) -> None:
+        try:
+            pages = logged_pages(db, self.database)
+            size = page_bytes(db)
+            if shrink_log(db) and whole:
+                self._checksums.finish(pages, size)
+        except Error:
+            _log.info("without checksums until the next run")
+        finally:
+            db.close()
 
     @contextlib.contextmanager
     def _locked(self, wait_s: float, *, create: bool) -> Iterator[None]:
@@ -143,6 +245,7 @@ class IndexStore:
     def repair(self) -> None:
         """Check the derived parts in full, and make them anew where they are damaged."""
         self._checked.clear()
+        self._checksums.forget()
         with self._guard:
             self._derived = None
         with self.writer(wait_s=_REPAIR_WAIT_S, create=False):
@@ -155,24 +258,21 @@ class IndexStore:
             self.close()
             shutil.rmtree(backup, ignore_errors=True)
             backup.mkdir(parents=True)
-            for name in (*rows.FILE_NAMES, KEYWORDS, VECTORS):
+            for name in (*rows.FILE_NAMES, KEYWORDS, VECTORS, checksums.NAME, MARK):
                 with contextlib.suppress(FileNotFoundError):
                     (self.folder / name).rename(backup / name)
         return backup
 
     def tidy(self) -> None:
         """Give back the room of deleted rows."""
-        with (
-            writer_lock(self._lock),
-            translated(self.database),
-            contextlib.closing(rows.connect(self.database)) as db,
-        ):
+        with writer_lock(self._lock), self._writing() as db:
             db.execute("VACUUM")
 
     def copy_to(self, path: Path) -> None:
         """Write everything that the index holds to one database file."""
         if not self.exists:
             raise self._not_found()
+        self._check()
         copy_database(self.database, path)
 
     def take(self, path: Path) -> None:
@@ -185,6 +285,8 @@ class IndexStore:
             with writer_lock(self._lock):
                 self.close()
                 put_in_place(path, prepared, self.folder)
+            with self.writer():
+                """Its end writes the checksums."""
         finally:
             shutil.rmtree(prepared, ignore_errors=True)
 

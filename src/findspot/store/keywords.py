@@ -8,9 +8,7 @@ of SQLite a reader has, every chunk of it can be found here.
 from __future__ import annotations
 
 import contextlib
-import json
 import shutil
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -187,40 +185,3 @@ def drop_files_above(folder: Path, last_id: int) -> None:
             writer.delete_documents_by_query(orphans)
             writer.commit()
             writer.wait_merging_threads()
-
-
-def check_files(folder: Path, checked: set[str]) -> None:
-    """Compare each committed file with the checksum at its end; `checked` names those already compared.
-
-    What a killed writer left half-written is not committed, and goes with the next commit.
-    """
-    try:
-        segments = json.loads((folder / "meta.json").read_bytes())["segments"]
-        names = [name for segment in segments for name in _file_names(segment)]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise DerivedDamagedError(f"keyword index: {error}") from error
-    for name in names:
-        if name not in checked:
-            _check_file(folder / name)
-            checked.add(name)
-
-
-def _file_names(segment: dict[str, Any]) -> list[str]:
-    """The files of a segment as `meta.json` describes it."""
-    stem = segment["segment_id"].replace("-", "")
-    names = [f"{stem}.{kind}" for kind in ("fast", "fieldnorm", "idx", "pos", "store", "term")]
-    deletes = segment.get("deletes")
-    return [*names, f"{stem}.{deletes['opstamp']}.del"] if deletes else names
-
-
-def _check_file(path: Path) -> None:
-    """A file ends in its description as JSON, the length of that, and a magic number."""
-    try:
-        data = path.read_bytes()
-        end = len(data) - 8
-        start = end - int.from_bytes(data[end : end + 4], "little")
-        expected = json.loads(data[max(start, 0) : end])["crc"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise DerivedDamagedError(f"keyword index: {path.name} is missing or cut short") from error
-    if zlib.crc32(memoryview(data)[:start]) != expected:
-        raise DerivedDamagedError(f"keyword index: {path.name} has been altered")

@@ -32,6 +32,10 @@ class Store(Protocol):
         """Whether the index is elsewhere than in the folder, and perhaps others' as well."""
 
     @property
+    def damaged(self) -> bool:
+        """Whether the index was found to be damaged; the next update rebuilds it."""
+
+    @property
     def being_written(self) -> bool:
         """Whether some process of this machine has the writer."""
 
@@ -54,6 +58,9 @@ class Store(Protocol):
 
     def figures(self) -> Figures:
         """What can be told without opening anything for a search."""
+
+    def parts(self) -> dict[str, int]:
+        """The bytes that the index takes on disk, by what they are for."""
 
     def repair(self) -> None:
         """Check what is derived in full, and make anew what is damaged."""

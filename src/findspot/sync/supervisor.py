@@ -200,6 +200,8 @@ class Supervisor:
                         if not self._still_ours(mark) or self._watched.roots != roots:
                             return
                         settings, strategy = self._adopt(settings, strategy)
+                        if self._watched.store.damaged:  # found by a search: the next run rebuilds it
+                            self._integrity = Integrity()
                         if above != (above := state_above(roots)):
                             strategy.on_event({EVERYTHING})
                     self._set(watching=True, polling=watcher.message)

@@ -8,7 +8,7 @@ import zlib
 from collections.abc import Callable
 from pathlib import Path
 
-from contents import contents
+from contents import contents, edited_database
 from findspot import Project
 from findspot.core.facts import Facts, NameCount, ReferenceFact, names_of, pack, unpack
 from findspot.graph import Graph
@@ -70,13 +70,12 @@ def test_an_index_made_without_them_gets_them_and_keeps_its_vectors(
     project.update()
     fresh = contents(project.store)
     project.store.close()
-    with sqlite3.connect(project.store.database) as db:  # as the first format and revision left it
+    with edited_database(project.store.folder) as db:  # as the first format and revision left it
         db.executescript("DROP TABLE facts; DROP TABLE names; PRAGMA user_version = 1;")
         pipeline = db.execute("SELECT value FROM meta WHERE key = 'pipeline'").fetchone()[0]
         older = "2:" + pipeline.partition(":")[2]
         db.execute("UPDATE meta SET value = ? WHERE key = 'pipeline'", (older,))
         db.execute("UPDATE chunks SET vector = zeroblob(length(vector)), scale = 1")
-    db.close()
     with project.store.snapshot() as snapshot:
         assert Graph(snapshot).find("helper") == []
     report = project.update()

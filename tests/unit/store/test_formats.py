@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from contents import record
+from contents import record, written_by_newer_version
 from findspot.core import sqlite
 from findspot.core.errors import (
     DiskFullError,
@@ -63,9 +63,7 @@ def test_a_newer_format_is_refused_and_left_alone(tmp_path: Path) -> None:
     with store.writer() as writer:
         writer.put(record("a.py", "alpha"))
         writer.commit()
-    with sqlite3.connect(store.database) as db:
-        db.execute(f"PRAGMA user_version = {FORMAT_VERSION + 1}")
-    db.close()
+    written_by_newer_version(store.folder, FORMAT_VERSION + 1)
     fresh = IndexStore(store.folder, "p")
     with pytest.raises(IndexFormatError, match="newer version"), fresh.snapshot():
         pass

@@ -14,7 +14,6 @@ from starlette.routing import Route
 from findspot import __version__
 from findspot.catalogue.model import MAX_TOP_K, CatalogueNotFoundError, SearchMode, SearchOptions
 from findspot.core.errors import FindspotError, InvalidArgumentError
-from findspot.core.files import folder_bytes
 from findspot.core.log import get_logger
 from findspot.core.model import IndexStatus
 from findspot.project import Project
@@ -145,22 +144,9 @@ def _project(workspace: Workspace, request: Request) -> dict[str, Any]:
         "id": request.path_params["id"],
         "createdAt": status.created_at,
         "storageBytes": status.storage_bytes,
-        "parts": _parts(project),
+        "parts": project.store.parts(),
         "run": _run_object(workspace, project.root),
     }
-
-
-def _parts(project: Project) -> dict[str, int]:
-    """What the index takes on disk, by what it is for."""
-    folder = project.store.folder
-    if not folder.is_dir():
-        return {}
-    sizes = {
-        "text and structure": sum(f.stat().st_size for f in folder.glob("index.sqlite*")),
-        "keywords": folder_bytes(folder / "keywords"),
-        "vectors": folder_bytes(folder / "vectors"),
-    }
-    return {name: size for name, size in sizes.items() if size}
 
 
 def _run_object(workspace: Workspace, root: Path) -> dict[str, Any] | None:

@@ -19,7 +19,7 @@ from findspot.core.errors import (
     StoreRefusedError,
     StoreUnavailableError,
 )
-from findspot.core.files import remove_folder, write_json
+from findspot.core.files import folder_bytes, remove_folder, write_json
 from findspot.core.locks import is_locked, writer_lock
 from findspot.core.log import get_logger
 from findspot.core.model import Corpus
@@ -122,6 +122,11 @@ class LanceStore:
         return self._tables.exists
 
     @property
+    def damaged(self) -> bool:
+        """False: a damaged local copy is filled again at once, and damaged tables raise when read."""
+        return False
+
+    @property
     def being_written(self) -> bool:
         return is_locked(self._lock)
 
@@ -154,6 +159,15 @@ class LanceStore:
     def meta(self) -> dict[str, str]:
         self._refresh()
         return self._cache.meta()
+
+    def parts(self) -> dict[str, int]:
+        """The bytes of the tables, where they are here, and of the local copy."""
+        sizes = {
+            "code tables": folder_bytes(self.folder / CODE_DATABASE),
+            "documentation tables": folder_bytes(self.folder / DOCS_DATABASE),
+            "local copy": sum(self._cache.parts().values()),
+        }
+        return {name: size for name, size in sizes.items() if size}
 
     @contextlib.contextmanager
     def writer(self, wait_s: float = 0.0, *, create: bool = True) -> Iterator[LanceWriter]:

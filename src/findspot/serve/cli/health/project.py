@@ -99,7 +99,7 @@ def _index(project: Project | None) -> Check:
     if status.state is IndexState.NOT_FOUND:
         return warning("index", f"{status.project_path} is not indexed", "Run `findspot index`.")
     if status.state is IndexState.FAILED:
-        return error("index", f"{text}; {status.last_error}", "Run `findspot reindex`.")
+        return error("index", f"{text}; {status.last_error}", "Run `findspot index` to rebuild it.")
     if status.last_error:
         return warning("index", f"{text}; {status.last_error}", "Run `findspot index` to try again.")
     if status.state is IndexState.INCOMPLETE:
@@ -118,7 +118,7 @@ def _indexes(engine: Engine) -> Check:
     failed = [status.project_path for _, status in found if status.state is IndexState.FAILED]
     text = f"{len(found)} on this machine"
     if failed:
-        return error("indexes", f"{text}, damaged: {', '.join(failed)}", "Run `findspot reindex` in each.")
+        return error("indexes", f"{text}, damaged: {', '.join(failed)}", "Run `findspot index` in each.")
     if orphans:
         return warning("indexes", f"{text}, {len(orphans)} without a project", "Run `findspot clean`.")
     return ok("indexes", text)
