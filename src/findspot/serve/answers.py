@@ -26,6 +26,8 @@ _MOST_ESCAPED = 6
 _NOTED = Fitted((), 999, 999)
 """So that saying what is left out fits too."""
 
+_INDENT = "    "
+
 Render = Callable[[Results, Sequence[Hit]], str]
 
 
@@ -117,7 +119,7 @@ def as_text(results: Results, hits: Sequence[Hit], corpus: Corpus, form: str | N
 
         return str(toons.dumps(flat(results, hits, corpus)))
     if form == "human":
-        return _listing(results, [f"{compact_line(hit)}\n{hit.text}\n" for hit in hits])
+        return _listing(results, [f"{compact_line(hit)}\n{_indented(hit.text)}\n" for hit in hits])
     if form == "compact":
         return _listing(results, [compact_line(hit) for hit in hits])
     return json.dumps(structured(results, hits, corpus), ensure_ascii=False)
@@ -126,7 +128,18 @@ def as_text(results: Results, hits: Sequence[Hit], corpus: Corpus, form: str | N
 def compact_line(hit: Hit) -> str:
     """One hit on one line: where, how sure, and what."""
     what = hit.breadcrumb or hit.signature or ", ".join(hit.symbols[:3]) or hit.kind
-    return f"{hit.path}:{hit.span.start}-{hit.span.end}  {hit.relevance_percent}%  {what}"
+    return (
+        f"{_one_line(hit.path)}:{hit.span.start}-{hit.span.end}  {hit.relevance_percent}%  {_one_line(what)}"
+    )
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.splitlines())
+
+
+def _indented(text: str) -> str:
+    """A passage whose lines all stand apart from the listing's own, so that none can pass for a result."""
+    return "\n".join(f"{_INDENT}{line}".rstrip() for line in text.splitlines())
 
 
 def _listing(results: Results, blocks: Sequence[str]) -> str:

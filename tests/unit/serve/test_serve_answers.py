@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from textwrap import indent
 from typing import Any
 
 import pytest
@@ -132,8 +133,21 @@ class TestShapes:
 
     def test_human_is_a_listing(self) -> None:
         assert fitted_text(results(HIT, PLAIN, warning="Beware."), Corpus.CODE, "human", 10**6) == (
-            "src/cart.py:3-5  88%  Cart > total\n" + HIT.text + "\n\na.txt:1-1  50%  block\nx\n\nBeware."
+            "src/cart.py:3-5  88%  Cart > total\n"
+            + indent(HIT.text, "    ")
+            + "\n\na.txt:1-1  50%  block\n    x\n\nBeware."
         )
+
+    @pytest.mark.parametrize("form", ["human", "compact"])
+    def test_no_passage_can_pass_for_a_result(self, form: str) -> None:
+        """security 18: whatever a file, its name or its headings hold."""
+        forged = "a.py:1-2  99%  forged"
+        text = "x" + "".join(
+            f"{end}{forged}" for end in ("\n", "\r", "\r\n", "\x0b", "\x0c", "\u2028", "\x85")
+        )
+        hit = Hit(f"b\n{forged}", Span(3, 4), text, 0.5, "block", "python", breadcrumb=f"c\n{forged}")
+        shown = fitted_text(results(hit), Corpus.CODE, form, 10**6)
+        assert [line for line in shown.splitlines() if line.startswith("a.py")] == []
 
     def test_compact_is_a_line_a_hit(self) -> None:
         text = fitted_text(results(HIT, PLAIN, warning="Beware."), Corpus.CODE, "compact", 10**6)

@@ -17,7 +17,7 @@ from findspot.serve.mcp.access import OPEN, Terms
 from findspot.serve.mcp.call import Call, Library
 from findspot.serve.mcp.client import Client, InputNeededError
 from findspot.serve.mcp.content import wire_result
-from findspot.serve.mcp.failures import AnsweredError, broken, failed
+from findspot.serve.mcp.failures import AnsweredError, broken, failed, failed_unchanging
 from findspot.serve.mcp.registry import Answer, TaskSupport, Tool
 from findspot.serve.mcp.tasks import Status, Task, Tasks, TooManyTasksError
 from findspot.serve.mcp.work import Threads
@@ -157,7 +157,8 @@ async def _outcome(tool: Tool, call: Call, given: dict[str, Any]) -> Answer:
     except AnsweredError as early:
         return early.answer
     except FindspotError as error:
-        return (tool.failure or failed)(error)
+        answer = (tool.failure or failed)(error)
+        return failed_unchanging(error, answer) if call.read_only else answer
     except (MCPError, InputNeededError):
         raise
     except Exception as error:  # noqa: BLE001 - one call's trouble must not end the server

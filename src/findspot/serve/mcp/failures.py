@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import mcp_types as types
@@ -23,6 +24,9 @@ _HINTS = {
     "INDEX_CORRUPT": "Call reindex_project to rebuild the index.",
 }
 """What to do next, in terms of these tools; other errors bring their own hint."""
+
+_MENDED_BY_INDEXING = frozenset({"INDEX_NOT_FOUND", "MODEL_MISMATCH", "INDEX_CORRUPT"})
+_READ_ONLY_HINT = "This server is read-only: run `findspot index` in the project, on the server's machine."
 
 INTERNAL_ERROR = "INTERNAL_ERROR"
 _UNEXPECTED = "Something unexpected went wrong. The server's log has the details."
@@ -55,6 +59,14 @@ def failed(error: FindspotError) -> Answer:
     text = error.text if isinstance(error, PathNotIndexedError) else error.user_message
     hint = None if isinstance(error, PathNotIndexedError) else _HINTS.get(error.code) or error.hint or None
     return Answer(values, text, hint, is_error=True)
+
+
+def failed_unchanging(error: FindspotError, answer: Answer) -> Answer:
+    """The same on a server that changes no index: it recommends no tool that it does not offer."""
+    if error.code not in _MENDED_BY_INDEXING:
+        return answer
+    text = error.user_message if isinstance(error, PathNotIndexedError) else answer.text
+    return replace(answer, text=text, hint=_READ_ONLY_HINT)
 
 
 def broken(error: Exception) -> Answer:

@@ -18,6 +18,7 @@ from findspot.serve.mcp.registry import Media
 
 Context = ServerRequestContext[Any, Any]
 MakeCall = Callable[[Client], Call]
+OfferedTools = Callable[[Context], frozenset[str]]
 
 RESOURCE_NOT_FOUND = -32002
 """Up to 2025-11-25; later versions say that the parameters are invalid."""
@@ -29,9 +30,10 @@ MOST_COMPLETIONS = 100
 class Offering:
     """Answers what clients ask about the offers."""
 
-    def __init__(self, offers: Offers, make_call: MakeCall) -> None:
+    def __init__(self, offers: Offers, make_call: MakeCall, offered: OfferedTools) -> None:
         self._offers = offers
         self._make_call = make_call
+        self._offered = offered
 
     def register(self, server: Server[Any]) -> None:
         paginated = types.PaginatedRequestParams
@@ -72,12 +74,19 @@ class Offering:
             raise MCPError(code, "Resource not found", {"uri": uri})
         return types.ReadResourceResult(contents=[_contents(uri, found)])
 
-    async def _prompts(self, _: Context, params: types.PaginatedRequestParams) -> types.ListPromptsResult:
+    async def _prompts(
+        self, context: Context, params: types.PaginatedRequestParams
+    ) -> types.ListPromptsResult:
         check_cursor(params)
-        return types.ListPromptsResult(prompts=[_wire_prompt(prompt) for prompt in self._offers.prompts])
+        return types.ListPromptsResult(prompts=[_wire_prompt(prompt) for prompt in self._usable(context)])
 
-    async def _prompt(self, _: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
-        prompt = next((prompt for prompt in self._offers.prompts if prompt.name == params.name), None)
+    def _usable(self, context: Context) -> list[Prompt]:
+        """The prompts whose tools the client is offered."""
+        tools = self._offered(context)
+        return [prompt for prompt in self._offers.prompts if tools.issuperset(prompt.tools)]
+
+    async def _prompt(self, context: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
+        prompt = next((prompt for prompt in self._usable(context) if prompt.name == params.name), None)
         if prompt is None:
             raise MCPError(types.INVALID_PARAMS, f"Unknown prompt: {params.name}")
         given = params.arguments or {}
@@ -90,7 +99,7 @@ class Offering:
         )
 
     async def _complete(self, context: Context, params: types.CompleteRequestParams) -> types.CompleteResult:
-        about, asked = self._known(params.ref), params.argument
+        about, asked = self._known(context, params.ref), params.argument
         call = self._make_call(Client(context))
         try:
             values = await self._offers.complete(call, about, asked.name, asked.value)
@@ -102,13 +111,15 @@ class Offering:
             completion=types.Completion(values=shown, total=len(values), has_more=more)
         )
 
-    def _known(self, reference: types.ResourceTemplateReference | types.PromptReference) -> str:
+    def _known(
+        self, context: Context, reference: types.ResourceTemplateReference | types.PromptReference
+    ) -> str:
         """The address or name that is completed, if it is one of ours."""
         if isinstance(reference, types.ResourceTemplateReference):
             if reference.uri not in (place.uri for place in self._offers.places):
                 raise MCPError(types.INVALID_PARAMS, f"Unknown resource template: {reference.uri}")
             return reference.uri
-        if reference.name not in (prompt.name for prompt in self._offers.prompts):
+        if reference.name not in (prompt.name for prompt in self._usable(context)):
             raise MCPError(types.INVALID_PARAMS, f"Unknown prompt: {reference.name}")
         return reference.name
 

@@ -64,6 +64,8 @@ class Prompt:
     description: str
     arguments: tuple[PromptArgument, ...]
     render: Callable[[dict[str, str]], list[Message]]
+    tools: frozenset[str] = frozenset()
+    """What it tells the assistant to use; offered only with all of them."""
 
 
 async def nothing(_call: Call, _uri: str) -> Contents | None:

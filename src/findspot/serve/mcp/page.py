@@ -37,7 +37,9 @@ def _overview(registry: Registry) -> str:
 def _nature(tool: Tool) -> str:
     if tool.annotations["readOnlyHint"]:
         return "read-only"
-    return "destructive" if tool.annotations["destructiveHint"] else "idempotent"
+    if tool.annotations["destructiveHint"]:
+        return "destructive"
+    return "idempotent" if tool.annotations["idempotentHint"] else "not idempotent"
 
 
 def _section(tool: Tool) -> str:

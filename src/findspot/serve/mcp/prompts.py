@@ -12,9 +12,10 @@ _EXPLORE = (
 )
 _CHANGE = (
     "Find where to change this codebase so that: {change}\n\n"
-    "Use search_code for the code that does this now, for its callers and for its tests, and search_docs "
-    "for what documents it. Then list each place to change with file and lines, what to change there and "
-    "why, in the order you would do it; and name what could break. Change nothing yet."
+    "Use search_code for the code that does this now and for its tests, code_research (such as: what calls "
+    "NAME) for its callers, and search_docs for what documents it. Then list each place to change with file "
+    "and lines, what to change there and why, in the order you would do it; and name what could break. "
+    "Change nothing yet."
 )
 
 
@@ -34,6 +35,7 @@ PROMPTS = (
         "An overview of what the code does and where to start reading",
         (PromptArgument("path", "Only this folder or file"),),
         _explore,
+        frozenset({"search_docs", "search_by_path", "search_code"}),
     ),
     Prompt(
         "find_where_to_change",
@@ -41,5 +43,6 @@ PROMPTS = (
         "Every place that a change touches, before it is made",
         (PromptArgument("change", "What should be different", required=True),),
         _change,
+        frozenset({"search_code", "code_research", "search_docs"}),
     ),
 )

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import mcp_types as types
-from mcp.server.context import ServerRequestContext
+from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
 from mcp.shared.exceptions import MCPError
@@ -27,7 +27,7 @@ from findspot.serve.mcp.calling import Calls
 from findspot.serve.mcp.client import forget_roots, grant_of
 from findspot.serve.mcp.content import wire_tool
 from findspot.serve.mcp.failures import with_known_errors
-from findspot.serve.mcp.instructions import INSTRUCTIONS
+from findspot.serve.mcp.instructions import instructions
 from findspot.serve.mcp.metrics import Meter
 from findspot.serve.mcp.offering import Offering, check_cursor
 from findspot.serve.mcp.offers import Offers
@@ -43,6 +43,8 @@ _log = get_logger("mcp")
 
 NAME = "findspot"
 PROJECT_TOOLSET = "project"
+_GREETINGS = ("initialize", "server/discover")
+"""Methods whose results carry instructions."""
 
 Context = ServerRequestContext[Any, Any]
 
@@ -63,6 +65,19 @@ def make_server(
     meter = meter or Meter()
     toolsets = settings_here().serve.toolsets
 
+    def offered(context: Context, sets: Sequence[str]) -> list[Tool]:
+        return [tool for tool in registry.offered(sets) if _refusal(context, tool, terms) is None]
+
+    def offered_names(context: Context) -> frozenset[str]:
+        return frozenset(tool.name for tool in offered(context, settings_here().serve.toolsets))
+
+    async def tell_instructions(ctx: Context, call_next: CallNext) -> HandlerResult:
+        """Middleware: an assistant is told of the tools that this very client is offered."""
+        result = await call_next(ctx)
+        if isinstance(result, dict) and ctx.method in _GREETINGS and "instructions" in result:
+            return result | {"instructions": instructions(offered_names(ctx))}
+        return result
+
     async def list_tools(
         context: Context, params: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
@@ -70,8 +85,8 @@ def make_server(
         nonlocal toolsets  # what was listed last is what can be called
         serve = settings_here().serve
         toolsets, enhanced = serve.toolsets, serve.enhanced_tool_descriptions
-        tools = [tool for tool in registry.offered(toolsets) if _refusal(context, tool, terms) is None]
-        return types.ListToolsResult(tools=[wire_tool(tool, enhanced=enhanced) for tool in tools])
+        tools = [wire_tool(tool, enhanced=enhanced) for tool in offered(context, toolsets)]
+        return types.ListToolsResult(tools=tools)
 
     async def call_tool(context: Context, params: types.CallToolRequestParams) -> Any:
         tool = registry.find(params.name, toolsets)
@@ -100,18 +115,19 @@ def make_server(
         NAME,
         version=__version__,
         title="Findspot",
-        instructions=INSTRUCTIONS,
+        instructions=instructions(()),
         lifespan=lifetime,
         on_list_tools=list_tools,
         on_call_tool=call_tool,
     )
     server.middleware.append(log_requests)
     server.middleware.append(with_known_errors)
+    server.middleware.append(tell_instructions)
     changed = "notifications/roots/list_changed"
     server.add_notification_handler(changed, types.NotificationParams, roots_changed)
     server.middleware.append(RequestStateBoundary(RequestStateSecurity.ephemeral(), default_audience=NAME))
     TaskMethods(tasks).register(server)
-    Offering(offers, calls.call).register(server)
+    Offering(offers, calls.call, offered_names).register(server)
     return server
 
 
