@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from findspot.core.files import read_below, read_named, reason
+from findspot.core.files import TOO_MANY_OPEN, out_of_resources, read_below, read_named, reason
 from findspot.core.roots import Roots
 from findspot.discover.gitconfig import Stamp, global_excludes, stamp_of
 from findspot.discover.ignore import (
@@ -101,6 +101,8 @@ def _text_of(file: _OuterFile, root: Path) -> str | None:
 
 def unusable(shown: str, error: OSError) -> UnusableIgnoreFileError:
     """Return the error for an ignore file that cannot be read."""
+    if error.errno in TOO_MANY_OPEN:
+        raise out_of_resources(Path(shown), error.errno) from error
     return UnusableIgnoreFileError(shown, f"it cannot be read ({reason(error)})")
 
 

@@ -13,7 +13,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from findspot.core.config import git_configuration
-from findspot.core.files import read_named, stat_of
+from findspot.core.files import TOO_MANY_OPEN, out_of_resources, read_named, stat_of
 
 _MAX_BYTES = 1024 * 1024
 _MAX_INCLUDES = 10
@@ -23,8 +23,8 @@ _SECTION = re.compile(r'\s*\[\s*([\w.-]+)\s*("(?:[^"\\]|\\.)*")?\s*\](.*)', re.S
 _ENTRY = re.compile(r"\s*([A-Za-z][A-Za-z0-9-]*)\s*=(.*)", re.S)
 _ESCAPES = {"n": "\n", "t": "\t", "b": "\b"}
 
-Stamp = tuple[str, int, int, int]
-"""A file as it is now: its path, time of writing, size and number."""
+Stamp = tuple[str, int, int, int, int]
+"""A file as it is now: its path, times of writing and of any change, size and number."""
 
 
 def global_excludes() -> Path | None:
@@ -50,14 +50,18 @@ def _entries_of(file: Path, includes: int) -> Iterator[tuple[str, str]]:
 def stamp_of(path: Path) -> Stamp | None:
     """Return what tells one version of a file from another; None where there is none."""
     info = stat_of(path)
-    return (str(path), info.st_mtime_ns, info.st_size, info.st_ino) if info else None
+    if info is None:
+        return None
+    return str(path), info.st_mtime_ns, info.st_ctime_ns, info.st_size, info.st_ino
 
 
 @lru_cache(maxsize=32)
 def _read(stamp: Stamp) -> tuple[tuple[str, str], ...]:
     try:
         text = read_named(Path(stamp[0]), _MAX_BYTES).decode("utf-8", "surrogateescape")
-    except OSError:
+    except OSError as error:
+        if error.errno in TOO_MANY_OPEN:
+            raise out_of_resources(Path(stamp[0]), error.errno) from error
         return ()
     return tuple(parse(text))
 

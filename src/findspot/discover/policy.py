@@ -18,6 +18,7 @@ DEFAULT_DOC_PATTERNS = ("**/*.md", "**/*.txt")
 _ALWAYS_DOCS = (".markdown", ".rst", ".mdx", ".adoc")
 _PROSE_NAMES = frozenset(BY_NAME[PLAIN].filenames)
 """Prose whose name has no ending: `LICENSE`, `README`."""
+_PROSE_ENDINGS = (*_ALWAYS_DOCS, *_PROSE_NAMES)
 _CODE_IN_TXT = Globs(
     (
         "CMakeLists.txt",
@@ -55,6 +56,9 @@ def compiled(patterns: tuple[str, ...]) -> Globs:
 def corpus_of(path: str, doc_patterns: Globs) -> Corpus:
     """Code, or documentation by its name."""
     if not doc_patterns.matches(path):
-        prose = path.endswith(_ALWAYS_DOCS) or path[path.rfind("/") + 1 :] in _PROSE_NAMES
+        # One look at its end settles nearly every path.
+        prose = path.endswith(_PROSE_ENDINGS) and (
+            path.endswith(_ALWAYS_DOCS) or path[path.rfind("/") + 1 :] in _PROSE_NAMES
+        )
         return Corpus.DOCS if prose else Corpus.CODE
     return Corpus.CODE if path.endswith(".txt") and _CODE_IN_TXT.matches(path) else Corpus.DOCS

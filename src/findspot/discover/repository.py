@@ -9,7 +9,7 @@ import os
 import re
 from pathlib import Path
 
-from findspot.core.files import read_below
+from findspot.core.files import TOO_MANY_OPEN, out_of_resources, read_below
 from findspot.core.folder import Folder
 from findspot.discover.names import spelled_out
 from findspot.discover.root import GIT
@@ -58,7 +58,11 @@ def _text(folder: Path, name: str) -> str:
     """The text of a small file; empty where there is none that can be read, or only a link."""
     try:
         return read_below(folder, name, _MAX_BYTES).decode("utf-8", "surrogateescape")
-    except (OSError, ValueError):  # ValueError: a NUL in what a file names as a path
+    except ValueError:  # a NUL in what a file names as a path
+        return ""
+    except OSError as error:
+        if error.errno in TOO_MANY_OPEN:
+            raise out_of_resources(folder / name, error.errno) from error
         return ""
 
 

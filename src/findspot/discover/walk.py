@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from pathlib import Path
 
+from findspot.core.files import TOO_MANY_OPEN, out_of_resources
 from findspot.core.folder import Folder
 from findspot.core.model import Skip, SkipReason, SourceFile
 from findspot.core.roots import Roots
@@ -104,8 +105,9 @@ class _Walker:
             self.found.notes += repository.notes(self._roots[prefix], prefix, folder)
         ignored = rules.inside(prefix)
         shadowed = shadowed_names(names)
+        check = self._check
         for entry in entries:
-            self._check()
+            check()
             name = entry.name
             if name in shadowed:
                 self.found.skips.append(_shadowed(prefix, entry))
@@ -259,6 +261,8 @@ def _vanished(path: str, parts: list[str]) -> Skip:
 
 def _failure(path: str, error: OSError) -> Skip:
     shown = path if is_plain(path) else spelled_out(path)
+    if error.errno in TOO_MANY_OPEN:  # says nothing about the file: the index must not lose it
+        raise out_of_resources(Path(shown), error.errno) from error
     if isinstance(error, FileNotFoundError):
         return Skip(shown or "./", SkipReason.VANISHED)
     return Skip(shown or "./", SkipReason.UNREADABLE, os.strerror(error.errno or 0))

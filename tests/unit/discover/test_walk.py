@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from findspot.core.errors import InvalidPatternError
+from findspot.core.errors import InvalidPatternError, SystemLimitError
 from findspot.core.model import Corpus, Skip, SkipReason, SourceFile
 from findspot.core.roots import Roots
 from findspot.discover.ignore import MAX_GLOBS, MAX_IGNORE_BYTES, MAX_RULES
@@ -351,6 +351,29 @@ def test_no_folder_stays_open(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         walk(tmp_path, Policy(), stop)
     assert len(list(Path("/proc/self/fd").iterdir())) == before
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="counts open files in /proc")
+def test_out_of_descriptors_stops_the_walk_and_leaves_nothing_out(tmp_path: Path) -> None:
+    import resource
+
+    write(tmp_path, {"a/b/c/d/x.py": "", "a/b/c/d/.gitignore": "y\n"})
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    highest = max(int(path.name) for path in Path("/proc/self/fd").iterdir())
+    with contextlib.ExitStack() as taken:
+        for _ in range(highest):  # fill the gaps, so that the limit is exact
+            if (handle := os.dup(0)) > highest:
+                os.close(handle)
+                break
+            taken.callback(os.close, handle)
+        try:
+            for room in range(1, 6):
+                resource.setrlimit(resource.RLIMIT_NOFILE, (highest + 1 + room, hard))
+                with pytest.raises(SystemLimitError):
+                    walk(tmp_path, Policy())
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert admitted(walk(tmp_path, Policy())) == ["a/b/c/d/.gitignore", "a/b/c/d/x.py"]
 
 
 def test_a_bad_pattern_is_an_error(tmp_path: Path) -> None:
