@@ -74,6 +74,14 @@ def is_denied(name: str, folder: bool, ignore_case: bool = False, prefix: str = 
     return ending in _DENIED_ENDINGS or lower in names or (folder and lower in _DENIED_FOLDERS)
 
 
+def is_secret_path(path: str) -> bool:
+    """Tell whether a file's path has the name of a secret file, or leads through a folder of secrets."""
+    *folders, name = path.lower().split("/")
+    if any(_is_secret_folder(folder, folder[folder.rfind(".") :]) for folder in folders):
+        return True
+    return _is_secret_file(name, name[name.rfind(".") :], "/".join((*folders, "")))
+
+
 def _is_secret_file(lower: str, ending: str, prefix: str) -> bool:
     return (
         ending in _SECRET_ENDINGS

@@ -89,16 +89,21 @@ def is_generated(data: bytes) -> bool:
 
 def content_skip(path: str, data: bytes) -> Skip | None:
     """Why a file's bytes are not worth indexing; None when they are."""
-    if not data.removeprefix(codecs.BOM_UTF8).strip():
-        return Skip(path, SkipReason.EMPTY, "only white space" if data else "")
-    if _is_binary(data):
-        return Skip(path, SkipReason.BINARY, "by content")
+    unfit = _no_text(path, data)
+    if unfit:
+        return unfit
     if len(data) < _LFS_BYTES and data.startswith(_LFS_HEAD):
         return Skip(path, SkipReason.LFS_POINTER, "the content is in Git LFS; run 'git lfs pull'")
     long_bytes = _bytes_in_long_lines(extension(path.rpartition("/")[2]), data)
     if long_bytes * 2 > len(data):
         return Skip(path, SkipReason.MINIFIED, f"{long_bytes * 100 // len(data)} % is in very long lines")
     return None
+
+
+def _no_text(path: str, data: bytes) -> Skip | None:
+    if not data.removeprefix(codecs.BOM_UTF8).strip():
+        return Skip(path, SkipReason.EMPTY, "only white space" if data else "")
+    return Skip(path, SkipReason.BINARY, "by content") if _is_binary(data) else None
 
 
 def decode(data: bytes) -> str:
@@ -115,10 +120,16 @@ def decode(data: bytes) -> str:
 
 
 def readable_text(path: str, data: bytes, secret_scan: str) -> str | Skip:
-    """The text of a file as it may be indexed and shown, or why it may not."""
-    unfit = content_skip(path, data)
-    if unfit:
-        return unfit
+    """Return the text of a project's file as it may be indexed and shown, or why it may not."""
+    return content_skip(path, data) or _scanned(path, data, secret_scan)
+
+
+def document_text(path: str, data: bytes, secret_scan: str) -> str | Skip:
+    """Return the text of a document: whatever its lines are like, but never a secret."""
+    return _no_text(path, data) or _scanned(path, data, secret_scan)
+
+
+def _scanned(path: str, data: bytes, secret_scan: str) -> str | Skip:
     text = decode(data)
     if secret_scan == "off":
         return text

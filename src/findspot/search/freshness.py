@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from findspot.core.denied import is_secret_path
 from findspot.core.files import content_hash
-from findspot.core.model import Corpus, Hit, Skip, SourceFile, Span
+from findspot.core.model import Corpus, Hit, Skip, SkipReason, SourceFile, Span
 from findspot.core.roots import Roots
 from findspot.discover.content import readable_text
 from findspot.discover.reading import read_file
@@ -66,6 +67,8 @@ class Disk:
         return data if isinstance(data, Skip) else self._lines(file, data)
 
     def _read(self, file: StoredFile) -> bytes | Skip:
+        if is_secret_path(file.path):  # an index that somebody else built may name any file
+            return Skip(file.path, SkipReason.DENIED)
         wanted = SourceFile(file.path, Corpus(file.corpus), file.language, file.size, file.mtime_ns)
         return read_file(self.roots, wanted, self._max_bytes)
 

@@ -17,10 +17,11 @@ from findspot.serve.cli.choose import open_engine
 from findspot.serve.cli.options import Command, Manner, common, yes_option
 
 if TYPE_CHECKING:
+    from findspot.core.settings import Settings
     from findspot.documents import Document, SearchAnswer
 
-MAX_FILE_BYTES = 10_000_000
 _STDIN = "-"
+_MOST_NAMED = 20
 
 
 def _index_option(command: Command) -> Command:
@@ -72,18 +73,22 @@ def create(manner: Manner, name: str, backend: str, lowercase: bool, min_length:
 def add(manner: Manner, source: str, index_name: str, doc_id: str | None, pattern: str) -> None:
     """Add a file, the files of a folder, or standard input (-); documents of the same id are replaced.
 
-    All are added or, where one fails, none. Files that are no text are left out and named.
+    All are added or, where one fails, none. What is no text, holds a secret or is ignored by the folder's
+    ignore files is left out and named. `secretScan` decides about secrets, as in projects.
     """
     left_out: list[tuple[str, str]] = []
     with open_engine() as engine:
-        added = engine.documents.add(_read(source, doc_id, pattern, left_out), index_name)
+        documents = _read(source, doc_id, pattern, engine.settings, left_out)
+        added = engine.documents.add(documents, index_name)
     if manner.json:
         listed = [{"status": a.status, "doc_id": a.doc_id, "token_count": a.token_count} for a in added]
         skipped = [{"path": path, "reason": reason} for path, reason in left_out]
         output.emit({"documents": listed, "total": len(listed), "skipped": skipped})
         return
-    for path, reason in left_out:
+    for path, reason in left_out[:_MOST_NAMED]:
         output.warn(f"{path}: {reason}")
+    if len(left_out) > _MOST_NAMED:
+        output.warn(f"{len(left_out) - _MOST_NAMED:,} more were left out; --json lists them.")
     replaced = sum(one.replaced for one in added)
     output.line(f"{output.count(len(added) - replaced, 'document')} indexed, {replaced:,} re-indexed.")
 
@@ -161,48 +166,33 @@ def drop(manner: Manner, name: str, yes: bool) -> None:
 
 
 def _read(
-    source: str, doc_id: str | None, pattern: str, left_out: list[tuple[str, str]]
+    source: str, doc_id: str | None, pattern: str, settings: Settings, left_out: list[tuple[str, str]]
 ) -> Iterator[Document]:
-    """The documents that a source names; what cannot be one is noted."""
-    from findspot.documents import Document
+    """Yield the documents that a source names; note what cannot be one."""
+    from findspot.core.model import Skip
+    from findspot.documents import sources
 
+    path = Path(source).expanduser()
+    if source != _STDIN and path.is_dir():
+        if doc_id:
+            raise click.UsageError("--doc-id is for one document; a folder's files have their paths.")
+        for document in sources.folder_documents(path, pattern, settings):
+            if isinstance(document, Skip):
+                left_out.append((str(path / document.path), sources.in_words(document)))
+            else:
+                yield document
+        return
     if source == _STDIN:
         if not doc_id:
             raise click.UsageError("Standard input needs --doc-id.")
-        yield Document.checked(doc_id, sys.stdin.buffer.read().decode("utf-8", "replace"))
-        return
-    path = Path(source).expanduser()
-    if path.is_dir():
-        if doc_id:
-            raise click.UsageError("--doc-id is for one document; a folder's files have their paths.")
-        for file in sorted(file for file in path.glob(pattern) if file.is_file() and not file.is_symlink()):
-            text = _text(file, left_out)
-            if text is not None:
-                yield Document.checked(file.relative_to(path).as_posix(), text)
-    elif path.is_file():
-        if (text := _text(path, left_out)) is None:
-            raise InvalidArgumentError(f"{source}: {left_out[0][1]}")
-        yield Document.checked(doc_id or path.as_posix(), text)
+        one = sources.bytes_document(doc_id, sys.stdin.buffer.read(), settings)
+    elif path.exists():
+        one = sources.file_document(path, doc_id or path.as_posix(), settings)
     else:
         raise FileNotIndexedError(source, "There is no such file or folder.")
-
-
-def _text(file: Path, left_out: list[tuple[str, str]]) -> str | None:
-    """The text of a file; None, with the reason noted, where it has none."""
-    try:
-        size = file.stat().st_size
-        reason = f"larger than {MAX_FILE_BYTES // 1_000_000} MB" if size > MAX_FILE_BYTES else ""
-        data = b"" if reason else file.read_bytes()
-    except OSError as error:
-        reason, data = error.strerror or "cannot be read", b""
-    if not reason and b"\0" in data:
-        reason = "no text"
-    text = data.decode("utf-8", "replace")
-    if not reason and not text.strip():
-        reason = "empty"
-    if reason:
-        left_out.append((str(file), reason))
-    return None if reason else text
+    if isinstance(one, Skip):
+        raise InvalidArgumentError(f"{source} was not added: {sources.in_words(one)}.")
+    yield one
 
 
 def _answer_object(answer: SearchAnswer) -> dict[str, Any]:

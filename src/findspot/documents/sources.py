@@ -1,0 +1,75 @@
+"""Files and folders as documents: found and read by the rules that hold for projects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from findspot.core.denied import is_secret_path
+from findspot.core.files import read_named, reason
+from findspot.core.folder import TooLargeError
+from findspot.core.model import Skip, SkipReason
+from findspot.core.settings import Settings
+from findspot.discover.content import document_text
+from findspot.discover.policy import Policy
+from findspot.discover.reading import read_file
+from findspot.discover.walk import walk
+from findspot.documents.model import Document
+
+MAX_FILE_BYTES = 10_000_000
+
+_WORDS = {
+    SkipReason.DENIED: "never indexed",
+    SkipReason.BINARY: "no text",
+    SkipReason.TOO_LARGE: f"larger than {MAX_FILE_BYTES // 1_000_000} MB",
+    SkipReason.GITIGNORED: "ignored by",
+    SkipReason.SECRET: "",
+    SkipReason.EMPTY: "empty",
+}
+
+
+def folder_documents(folder: Path, pattern: str, settings: Settings) -> Iterator[Document | Skip]:
+    """Yield the documents of a folder, named by their paths in it, and what is left out with the reason.
+
+    The deny list, the ignore files and the scan for secrets hold as in a project.
+    """
+    policy = Policy(
+        include=(pattern,),
+        respect_gitignore=settings.discover.respect_gitignore,
+        max_file_bytes=MAX_FILE_BYTES,
+    )
+    found = walk(folder, policy)
+    yield from (skip for skip in found.skips if skip.reason is not SkipReason.NOT_INCLUDED)
+    for file in found.files:
+        data = read_file(folder, file, MAX_FILE_BYTES)
+        if isinstance(data, Skip):
+            yield data
+        else:
+            yield bytes_document(file.path, data, settings)
+
+
+def file_document(path: Path, doc_id: str, settings: Settings) -> Document | Skip:
+    """Return the document that is in one file, which the user named; a secret file is left out."""
+    if is_secret_path(path.absolute().as_posix()):
+        return Skip(str(path), SkipReason.DENIED, "a file that holds secrets by its name")
+    try:
+        data = read_named(path, MAX_FILE_BYTES)
+    except TooLargeError:
+        return Skip(str(path), SkipReason.TOO_LARGE)
+    except OSError as error:
+        return Skip(str(path), SkipReason.UNREADABLE, reason(error))
+    return bytes_document(doc_id, data, settings)
+
+
+def bytes_document(doc_id: str, data: bytes, settings: Settings) -> Document | Skip:
+    """Return a document of text that was read elsewhere."""
+    text = document_text(doc_id, data, settings.discover.secret_scan)
+    return text if isinstance(text, Skip) else Document.checked(doc_id, text)
+
+
+def in_words(skip: Skip) -> str:
+    """Say why something is no document."""
+    words = _WORDS.get(skip.reason, skip.reason.replace("_", " "))
+    detail = "" if skip.reason in (SkipReason.BINARY, SkipReason.TOO_LARGE, SkipReason.EMPTY) else skip.detail
+    separator = " " if words.endswith(" by") else ": "
+    return separator.join(part for part in (words, detail) if part)
