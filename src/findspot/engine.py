@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from findspot.core.config import home_folder, load_settings
 from findspot.core.errors import FindspotError, IndexBusyError, ProjectNotDetectedError
 from findspot.core.files import folder_bytes, read_json
+from findspot.core.home import restrict_home
 from findspot.core.model import IndexState, IndexStatus
 from findspot.core.paths import index_folder, project_root
 from findspot.core.roots import configured_roots
@@ -39,6 +40,7 @@ class Engine:
 
     def __init__(self, flags: dict[str, object] | None = None, *, watching: bool = False) -> None:
         """With `watching`, each project that is opened is kept fresh, unless its settings say no."""
+        restrict_home(home_folder())
         self._flags = flags or {}
         self._watching = watching
         self._projects: dict[Path, Project] = {}

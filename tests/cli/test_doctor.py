@@ -58,6 +58,7 @@ def test_every_trouble_has_a_remedy(findspot: Program, make_project: Make, tmp_p
     (root / "new.py").write_text("y = 2\n")
     (findspot.home / "indexes" / "0000").mkdir()
     findspot.home.chmod(0o755)
+    (findspot.home / "not-ours.txt").write_text("others may need this folder, so its mode stays")
     (findspot.home / "config.json").write_text('{"maxFiles": "many"}')
     (tmp_path / ".cursor").mkdir()
     (tmp_path / ".cursor" / "mcp.json").write_text('{"mcpServers": {"findspot": {"command": "/gone"}}}')

@@ -14,6 +14,7 @@ import numpy as np
 
 from findspot.chunkfiles.described import Describer
 from findspot.chunkfiles.model import FILE_NAMES, FILE_VERSION
+from findspot.core.denied import is_secret_path
 from findspot.core.files import translated_os_errors
 from findspot.core.folder import Folder
 from findspot.core.model import ChunkType
@@ -68,6 +69,8 @@ def export_chunks(
 
 def _chunks(snapshot: Snapshot, skip_under: str | None) -> Iterator[StoredChunk]:
     for file in snapshot.files.files:
+        if is_secret_path(file.path):  # an index that somebody else built may name any file
+            continue
         if skip_under is None or not file.path.startswith(f"{skip_under}/"):
             yield from snapshot.chunks_of(file.path)
 

@@ -13,10 +13,12 @@ from findspot.chunkfiles.freshness import Compared, compare
 from findspot.chunkfiles.indexed import IndexedChunks
 from findspot.chunkfiles.loading import chunk_files
 from findspot.chunkfiles.model import ChunkFilesError, FoundChunks, SearchOptions, SearchResult
+from findspot.core.denied import is_secret_path
 from findspot.core.errors import IndexNotFoundError, ModelMismatchError
 from findspot.core.keys import CORTEX_FILE
 from findspot.core.roots import Roots
 from findspot.core.settings import Settings
+from findspot.discover.secrets import masked
 from findspot.embed.protocol import Embedder, EmbedMode, model_name
 from findspot.embed.providers.http import HttpEmbedder
 from findspot.embed.registry import PROVIDERS, require_chosen, two_speeds
@@ -66,7 +68,10 @@ class ProjectChunks:
             compared = self._compared(found, may_be_elsewhere=True) if ours else Compared(found, (), ())
             told = compared.warning("The export", "Run `findspot chunks export`.")
         warnings = (*_about_cortex(settings), served.warning if served else None, told)
-        return FoundChunks(compared.results[: options.limit], " ".join(filter(None, warnings)) or None)
+        results = compared.results[: options.limit]
+        if settings.discover.secret_scan != "off":
+            results = _without_secrets(results)
+        return FoundChunks(results, " ".join(filter(None, warnings)) or None)
 
     def _compared(self, found: Sequence[SearchResult], *, may_be_elsewhere: bool) -> Compared:
         return compare(self._roots(), found, may_be_elsewhere=may_be_elsewhere)
@@ -138,6 +143,15 @@ class ProjectChunks:
         if model_name(embedder) != model:
             raise _mismatch(model, model_name(embedder))
         return embedder
+
+
+def _without_secrets(results: Sequence[SearchResult]) -> list[SearchResult]:
+    """Return chunks as they may be shown: anybody may have written the files that they come from."""
+    return [
+        replace(result, chunk=replace(result.chunk, text=masked(result.chunk.text)))
+        for result in results
+        if not is_secret_path(str(result.chunk.metadata.get("file_path", "")))
+    ]
 
 
 def _made_by_us(model: str) -> bool:

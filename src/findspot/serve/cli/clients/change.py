@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import difflib
 import os
-import re
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,17 +20,9 @@ from findspot.core.files import (
     write_json,
 )
 from findspot.core.locks import writer_lock
-from findspot.discover.secrets import masked
+from findspot.discover.redaction import redacted
 
 _CONTEXT_LINES = 2
-
-_SECRET_NAMES = "auth|bearer|cookie|credential|key|passw|pwd|secret|token"
-_NAMED_SECRET = re.compile(
-    rf"""(?P<name>["']?[\w.-]*(?:{_SECRET_NAMES})[\w.-]*["']?[ \t]*[:=][ \t]*)"""
-    r"""(?P<quote>["'])(?:\\.|(?!(?P=quote))[^\\\n])*(?P=quote)""",
-    re.IGNORECASE,
-)
-"""A value whose name says that it is a secret: headers and variables of other servers hold all kinds."""
 _MASK = "****"
 _NEW_FILE_MODE = 0o644
 
@@ -94,7 +85,7 @@ class Change:
 
 def _lines(data: bytes | None) -> list[str]:
     text = (data or b"").decode("utf-8", "replace")
-    return masked(_NAMED_SECRET.sub(rf"\g<name>\g<quote>{_MASK}\g<quote>", text)).splitlines()
+    return redacted(text, _MASK).splitlines()
 
 
 def read(path: Path) -> bytes | None:

@@ -18,14 +18,14 @@ from typing import TYPE_CHECKING, Any
 from findspot.core.files import replacing
 from findspot.core.keys import KEYS
 from findspot.core.settings import Settings
-from findspot.discover.secrets import find_secrets
+from findspot.discover.redaction import NAMES_OF_SECRETS, redacted
+from findspot.discover.redaction import REMOVED as GONE
 from findspot.serve.cli.health.check import Check
 from findspot.serve.cli.health.journal import RECORD
 
 if TYPE_CHECKING:
     from findspot.core.model import IndexStatus
 
-_NAMES_OF_SECRETS = re.compile(r"key|token|secret|passw|credential|auth", re.I)
 _LEAST_SECRET_CHARS = 6
 """Shorter values are words like `true`, which stand in every text."""
 _CREDENTIALS = re.compile(r"(?<=://)[^/\s@]+@")
@@ -37,7 +37,6 @@ _PLACE = re.compile(r'^\s+File "[^"]+", line \d+, in \S+$')
 _KIND = re.compile(r"^([\w.]*(?:Error|Exception|Warning|Interrupt|Exit))(?::|$)")
 _MOST_LINES = 2_000
 _MOST_CHARS = 400
-GONE = "[removed]"
 
 README = """\
 Made by `findspot doctor --bundle` for a bug report. It holds versions, settings without secrets, the
@@ -56,8 +55,7 @@ class Scrubber:
     def __call__(self, text: str) -> str:
         for secret in self._secrets:
             text = text.replace(secret, GONE)
-        for found in reversed(find_secrets(text)):
-            text = text[: found.start] + GONE + text[found.end :]
+        text = redacted(text)
         text = _QUERY.sub(rf"\1?{GONE}", _CREDENTIALS.sub(f"{GONE}@", text))
         return text.replace(self._home, "~") if len(self._home) > 1 else text
 
@@ -77,8 +75,8 @@ class Scrubber:
 
 
 def _secret_values(settings: Settings, environ: Mapping[str, str]) -> set[str]:
-    named = {value for name, value in environ.items() if _NAMES_OF_SECRETS.search(name)}
-    named |= {str(settings.values[key.name]) for key in KEYS if _NAMES_OF_SECRETS.search(key.name)}
+    named = {value for name, value in environ.items() if NAMES_OF_SECRETS.search(name)}
+    named |= {str(settings.values[key.name]) for key in KEYS if NAMES_OF_SECRETS.search(key.name)}
     return {value for value in named if len(value) >= _LEAST_SECRET_CHARS}
 
 
@@ -135,7 +133,7 @@ def _versions() -> dict[str, str]:
 def _settings(settings: Settings) -> dict[str, Any]:
     """What was set, and where; of what may be secret only that it was."""
     values = {
-        name: GONE if _NAMES_OF_SECRETS.search(name) and value else value
+        name: GONE if NAMES_OF_SECRETS.search(name) and value else value
         for name, value in settings.values.items()
     }
     return {"values": values, "sources": settings.sources, "warnings": settings.warnings}

@@ -1,0 +1,159 @@
+"""Secrets stay where they are, whichever way a file comes in and wherever a text goes out."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import stat
+import string
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from program import Program
+from trust.conftest import MakeFolder, Serve
+
+_chance = random.Random(15)
+
+
+def drawn(size: int) -> str:
+    return "".join(_chance.choices(string.ascii_letters + string.digits, k=size))
+
+
+PASSWORD = drawn(14)
+TOKEN = "ghp_" + drawn(36)
+AWS_KEY = "AKIA" + "".join(_chance.choices(string.ascii_uppercase + "234567", k=16))
+AWS_SECRET = drawn(40)
+
+SECRET_FILES = {
+    ".netrc": f"machine internal login me password {PASSWORD}\n",
+    "deploy/prod.env": f"DB_PASSWORD={PASSWORD}\n",
+    "config/secrets.yml": f"password: {PASSWORD}\n",
+    "terraform.tfstate": f'{{"password": "{PASSWORD}"}}\n',
+    ".kube/config": f"password: {PASSWORD}\n",
+    "token.py": f"TOKEN = '{TOKEN}'\n",
+    "db.py": f"URL = 'postgresql://app:{PASSWORD}@db.corp.io/app'\n",
+    "aws.ini": f"aws_secret_access_key = {AWS_SECRET}\n",
+}
+OPEN_FILES = {
+    "app.py": "def password_of(user):\n    return vault.read(user)\n",
+    "credentials.py": "class Credentials:\n    password = None\n",
+    "docs/setup.md": "Put your password into .netrc, and your token into GITHUB_TOKEN.\n",
+}
+VALUES = (PASSWORD, TOKEN, AWS_KEY, AWS_SECRET)
+
+
+def quotes(text: str) -> list[str]:
+    return [value for value in VALUES if value in text]
+
+
+def test_no_way_into_an_index_takes_a_secret(findspot: Program, make: MakeFolder, serve: Serve) -> None:
+    """security 9, search-mcp A9, first-impression B6: most kinds of secrets were indexed."""
+    project = make(SECRET_FILES | OPEN_FILES, git=True)
+    pipe = serve(project)
+    pipe.call("index_codebase", path=str(project))
+    status = pipe.call("get_index_status")["structuredContent"]
+    assert status["totalFiles"] == len(OPEN_FILES)
+    answers = [
+        pipe.call("search_code", query="password token secret", limit=50),
+        pipe.call("search_code", query="password|TOKEN|secret", mode="regex", limit=50),
+        pipe.call("search_by_path", pattern="**"),
+    ]
+    shown = json.dumps(answers)
+    assert quotes(shown) == []
+    assert not [name for name in SECRET_FILES if name in shown]
+    listed = findspot("status", "--skipped", cwd=project).out
+    assert "it holds a GitHub token" in listed
+    assert "it holds an AWS secret key" in listed
+
+
+def test_documents_come_in_by_the_same_rules(findspot: Program, make: MakeFolder) -> None:
+    """documents A3, security 9: `documents add` had no deny list, no scan and no ignore files."""
+    ignored = {".gitignore": "private/\n", "private/diary.md": f"canary {PASSWORD}\n"}
+    keys = {".ssh/id_rsa": f"{PASSWORD}\n", "node_modules/x/index.js": "canary\n"}
+    latin = {"latin.md": "Der Kaffee im café.\n".encode("latin-1")}
+    folder = make(SECRET_FILES | OPEN_FILES | ignored | keys | latin, "notes", git=True)
+    assert findspot("documents", "create", "notes").code == 0
+    added = findspot("documents", "add", folder, "--index", "notes", "--json").json
+    assert sorted(one["doc_id"] for one in added["documents"]) == sorted(
+        [*OPEN_FILES, ".gitignore", "latin.md"]
+    )
+    left_out = {Path(one["path"]).relative_to(folder).as_posix(): one["reason"] for one in added["skipped"]}
+    assert left_out["token.py"] == "it holds a GitHub token"
+    assert left_out[".netrc"] == "never indexed"
+    assert left_out["private"] == "ignored by .gitignore: private/"
+    found = findspot("documents", "search", "café", "--index", "notes", "--json").json
+    assert [one["doc_id"] for one in found["results"]] == ["latin.md"]
+    for name in (".netrc", "token.py"):
+        refused = findspot("documents", "add", folder / name, "--index", "notes")
+        assert refused.code != 0
+        assert "was not added" in refused.err
+        assert quotes(refused.err) == []
+
+
+def test_a_mask_covers_both_halves_of_an_aws_key(
+    findspot: Program, make: MakeFolder, serve: Serve, home: Path
+) -> None:
+    """security 9: `mask` showed the secret beside the key id, and regex mode found it out."""
+    home.mkdir(mode=0o700)
+    (home / "config.json").write_text('{"secretScan": "mask"}')
+    text = f"client(\n    '{AWS_KEY}',\n    '{AWS_SECRET}',\n)\n"
+    project = make({"client.py": text}, git=True)
+    pipe = serve(project)
+    pipe.call("index_codebase", path=str(project))
+    whole = pipe.call("search_code", query="client", mode="regex")["structuredContent"]
+    assert quotes(json.dumps(whole)) == []
+    assert f"'{'*' * 40}'" in json.dumps(whole)
+    for guess in (AWS_KEY[:6], AWS_SECRET[:4], rf"{AWS_SECRET[-3:]}'|\*+never"):
+        assert not pipe.call("search_code", query=guess, mode="regex")["structuredContent"]["results"]
+
+
+def test_what_is_shown_of_configurations_and_logs_has_no_secrets(
+    findspot: Program, make: MakeFolder, home: Path, tmp_path: Path
+) -> None:
+    """security 19, first-impression A9: set-up's diff, the bundle's log and `config` showed tokens."""
+    user = make({".cursor/mcp.json": json.dumps({"mcpServers": {"x": {
+        "command": "x", "args": ["--token", PASSWORD], "env": {"API_KEY": PASSWORD, "GH": TOKEN},
+    }}}, indent=2)}, "user")  # fmt: skip
+    plain = {"HOME": str(user), "USERPROFILE": str(user)}
+    shown = findspot("setup", "--client", "cursor", "--dry-run", env=plain)
+    assert shown.code == 0
+    assert '"findspot"' in shown.out
+    in_json = findspot("setup", "--client", "cursor", "--dry-run", "--json", env=plain)
+    assert quotes(shown.out + in_json.out) == []
+    (home / "logs").mkdir(parents=True, exist_ok=True)
+    record = "2026-01-01 00:00:00,000 WARNING findspot.x "
+    lines = [f"password={PASSWORD}", f"Authorization: Bearer {PASSWORD}", f"aws_secret_access_key={PASSWORD}"]
+    (home / "logs" / "findspot.log").write_text("".join(f"{record}{line}\n" for line in lines))
+    bundle = tmp_path / "report.zip"
+    done = findspot("doctor", "--bundle", bundle, env=plain)
+    assert done.code in (0, 1)
+    with zipfile.ZipFile(bundle) as parts:
+        texts = {name: parts.read(name).decode() for name in parts.namelist()}
+    assert "password=" in texts["findspot.log"]
+    assert quotes("".join(texts.values())) == []
+    if os.name == "posix":
+        assert stat.S_IMODE(bundle.stat().st_mode) == 0o600
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes of POSIX")
+def test_others_cannot_look_into_the_home(
+    findspot: Program, make: MakeFolder, serve: Serve, home: Path
+) -> None:
+    """security 19, search-mcp B11: some commands made folders that others could enter."""
+    project = make(OPEN_FILES, git=True)
+    serve(project).call("index_codebase", path=str(project))
+    assert findspot("documents", "create", "notes").code == 0
+    assert stat.S_IMODE(home.stat().st_mode) == 0o700
+    for entry in home.iterdir():
+        assert not stat.S_IMODE(entry.lstat().st_mode) & 0o077, entry.name
+    home.chmod(0o755)
+    (home / "indexes").chmod(0o755)
+    assert findspot("projects").code == 0
+    assert stat.S_IMODE(home.stat().st_mode) == 0o700
+    assert stat.S_IMODE((home / "indexes").stat().st_mode) == 0o700
+    archive = project / "x.zip"
+    assert findspot("export", archive, cwd=project).code == 0
+    assert stat.S_IMODE(archive.stat().st_mode) == 0o600
