@@ -66,6 +66,7 @@ from findspot.store.metadata import write_metadata
 from findspot.store.prebuilt import Manifest, pack, read_manifest, unpack
 from findspot.store.snapshot import Snapshot
 from findspot.store.transfer import convert
+from findspot.sync.catching_up import catch_up, run_options
 from findspot.sync.dirty import read_dirty
 from findspot.sync.lazy import Lazy
 from findspot.sync.notes import status_notes, strategy_note
@@ -137,6 +138,7 @@ class Project:
         check_kind(self.store, self._flags.get("store"))
         run = self._run(
             asked=True,
+            options=self._flags,
             force=force,
             allow_large=allow_large,
             progress=progress,
@@ -214,6 +216,20 @@ class Project:
             return
         self._update(self._run(cancel=cancel))
         self._go_on_reading()
+
+    def catch_up(
+        self, progress: ProgressSink = ignore_progress, cancel: CancelToken | None = None
+    ) -> str | None:
+        """Index what changed before an answer is given; returns what to tell where that cannot be done."""
+
+        def update() -> None:
+            with self._alone():
+                self._update(self._run(progress=progress, cancel=cancel or CancelToken()))
+
+        if not self._flags and (options := run_options(self.store)):
+            with contextlib.closing(Project(self.root, options, self._embedder)) as same:
+                return same.catch_up(progress, cancel)
+        return catch_up(self, update)
 
     def watch(self) -> Supervisor:
         """Keep the index fresh from now on, in this process or whichever watches already."""

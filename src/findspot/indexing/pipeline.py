@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -81,6 +82,8 @@ class Run:
     other_reader: bool = False
     """What is asked for is another slower model: nothing that is stored changes by that."""
     allow_large: bool = False
+    options: Mapping[str, object] = field(default_factory=dict)
+    """Settings given for this run alone; what catches up with it keeps to them."""
     progress: ProgressSink = ignore_progress
     cancel: CancelToken = field(default_factory=CancelToken)
     commit_s: float = COMMIT_S
@@ -116,7 +119,7 @@ def apply(run: Run) -> IndexReport:
         force = _prepare(run, writer)
         # Permissions change without a trace in a file's time of writing: such files are tried again.
         writer.drop_skips(SkipReason.UNREADABLE)
-        delta = compare(found.files, writer.known_files(), _indexed_at(writer), force=force)
+        delta = compare(found.files, writer.known_files(), _scanned_ns(writer.meta()), force=force)
         run.needed_bytes = _BYTES_PER_BYTE * sum(file.size for file, _ in delta.changed)
         _begin(run, writer, found, delta)
         _index_changed(run, writer, delta, force)
@@ -150,7 +153,7 @@ def apply_paths(run: Run, paths: Iterable[str]) -> bool:
         found.skips += [skip for skip in here.skips if skip.reason is not SkipReason.VANISHED]
     with _writer(run) as writer:
         meta = writer.meta()
-        wanted = {"build": COMPLETE, "pipeline": _pipeline(run), "model": run.model}
+        wanted = {"build": COMPLETE, "pipeline": _pipeline(run.settings), "model": run.model}
         if any(meta.get(name) != value for name, value in wanted.items()):
             return False
         _apply_found(run, writer, found, places)
@@ -230,7 +233,9 @@ def _is_agreed(run: Run, count: int) -> bool:
 def _adopt(run: Run, found: Discovery) -> None:
     """Begin a new index from that of another copy of the same files."""
     if run.asked and not run.force and not run.tree.named and isinstance(run.store, IndexStore):
-        whose = adopt(run.store, run.root, {"model": run.model, "pipeline": _pipeline(run)}, found.files)
+        whose = adopt(
+            run.store, run.root, {"model": run.model, "pipeline": _pipeline(run.settings)}, found.files
+        )
         if whose:
             found.notes.append(f"Unchanged files were taken over from the index of {whose}.")
 
@@ -240,6 +245,16 @@ def pending(roots: Roots, snapshot: Snapshot, settings: Settings) -> int:
     found = walk(roots, policy_of(settings)).files
     delta = compare(found, snapshot.known_files(), 2**63, force=False)
     return len(delta.changed) + len(delta.removed)
+
+
+def is_current(roots: Roots, snapshot: Snapshot, settings: Settings) -> bool:
+    """Whether nothing is left to do for an update, as far as sizes and times of writing tell."""
+    meta = snapshot.meta()
+    if (meta.get("build"), meta.get("pipeline")) != (COMPLETE, _pipeline(settings)):
+        return False
+    found = walk(roots, policy_of(settings)).files
+    delta = compare(found, snapshot.known_files(), _scanned_ns(meta), force=False)
+    return not (delta.changed or delta.removed or delta.forgotten)
 
 
 def policy_of(settings: Settings) -> Policy:
@@ -258,7 +273,7 @@ def _prepare(run: Run, writer: Writer) -> bool:
     """Whether every file is to be done anew; an index of another model is embedded anew or emptied."""
     meta = writer.meta()
     stored_model = meta.get("model", run.model)
-    pipeline = _pipeline(run)
+    pipeline = _pipeline(run.settings)
     outdated = meta.get("pipeline", pipeline) != pipeline
     if stored_model != run.model:
         if not run.force:
@@ -281,14 +296,13 @@ def _change_model(run: Run, writer: Writer) -> None:
     _log.info("%d chunks embedded anew with %s", run.chunks, run.model)
 
 
-def _pipeline(run: Run) -> str:
-    settings = run.settings
+def _pipeline(settings: Settings) -> str:
     scan = f"{settings.discover.secret_scan}-{table_revision()}"
     return f"{PIPELINE_REVISION}:{POOLING_REVISION}:{settings.chunk.strategy}:{scan}"
 
 
-def _indexed_at(writer: Writer) -> int:
-    return int(writer.meta().get("scanned_ns", "0"))
+def _scanned_ns(meta: Mapping[str, str]) -> int:
+    return int(meta.get("scanned_ns", "0"))
 
 
 def _begin(run: Run, writer: Writer, found: Discovery, delta: Delta) -> None:
@@ -306,6 +320,8 @@ def _begin(run: Run, writer: Writer, found: Discovery, delta: Delta) -> None:
         done=str(delta.unchanged),
         last_error="",
     )
+    if run.asked:
+        writer.set_meta(options=json.dumps(dict(run.options)))
     if run.asked and run.allow_large:
         writer.set_meta(agreed_files=str(len(found.files)))
     writer.commit()
@@ -408,7 +424,7 @@ def _finish(run: Run, writer: Writer, found: Discovery, delta: Delta, *, full: b
     run.progress(Progress(len(found.files), len(found.files), "finishing"))
     now = _now()
     changed = bool(run.indexed or delta.removed or full)
-    writer.set_meta(build=COMPLETE, pipeline=_pipeline(run), notes="\n".join(found.notes))
+    writer.set_meta(build=COMPLETE, pipeline=_pipeline(run.settings), notes="\n".join(found.notes))
     writer.set_meta(done=str(len(found.files)), checked_at=now, scanned_ns=str(run.started_ns))
     if full:
         writer.set_meta(last_full_index=now)

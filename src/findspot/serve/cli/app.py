@@ -108,8 +108,10 @@ def _picked() -> bool:
         with open_project(None, ask=False) as project:
             if not project.store.exists:
                 return False
+            from findspot.serve.cli.indexing import prepare_index
             from findspot.serve.cli.picker import pick
 
+            prepare_index(project, Manner(), update=True)
             pick(project)
     except ProjectNotDetectedError:
         return False

@@ -15,7 +15,7 @@ from findspot.serve.cli import output
 from findspot.serve.cli.ask import can_ask, confirm
 from findspot.serve.cli.choose import open_project
 from findspot.serve.cli.options import Command, Manner, common, path_or_project, yes_option
-from findspot.serve.cli.progress import shown_progress, stoppable
+from findspot.serve.cli.progress import progress_when_needed, shown_progress, stoppable
 from findspot.serve.shapes import report_object
 
 if TYPE_CHECKING:
@@ -126,6 +126,20 @@ def offer_index(project: Project, manner: Manner) -> None:
     missing = IndexNotFoundError(str(project.root), str(project.store.folder))
     confirm(missing.user_message, False, manner, about=str(project.root))
     update_project(project, manner, force=False, yes=False)
+
+
+def prepare_index(project: Project, manner: Manner, *, update: bool) -> str | None:
+    """Make the index ready to answer; returns what to tell where it is not as the files are.
+
+    A missing index is offered to be made. One that exists is brought up to date, or with `update` off the
+    changes that it lacks are counted.
+    """
+    offer_index(project, manner)
+    if not update:
+        waiting = project.status().pending_changes
+        return f"{output.count(waiting, 'change')} on disk not indexed (--no-update)." if waiting else None
+    with stoppable() as cancel, progress_when_needed() as progress:
+        return project.catch_up(progress, cancel)
 
 
 def update_project(project: Project, manner: Manner, *, force: bool, yes: bool) -> IndexReport:

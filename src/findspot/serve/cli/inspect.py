@@ -11,8 +11,8 @@ from findspot.serve import shapes
 from findspot.serve.cli import output
 from findspot.serve.cli.choose import folder_inside, folder_note, open_engine, open_project
 from findspot.serve.cli.failure import NO_INDEX
-from findspot.serve.cli.indexing import offer_index
-from findspot.serve.cli.options import Manner, common, path_or_project, project_option
+from findspot.serve.cli.indexing import prepare_index
+from findspot.serve.cli.options import Manner, common, path_or_project, project_option, update_option
 from findspot.serve.scope import files_in, pattern_hint
 from findspot.serve.shapes import project_object, skip_object, status_object
 
@@ -59,18 +59,19 @@ def status(manner: Manner, project: str | None, skipped: str | None) -> None:
 @click.argument("pattern", metavar="GLOB")
 @project_option
 @click.option("--limit", type=click.IntRange(1, 100_000), help="At most so many. Default: all.")
+@update_option
 @common
-def files(manner: Manner, pattern: str, project: str | None, limit: int | None) -> None:
+def files(manner: Manner, pattern: str, project: str | None, limit: int | None, update: bool) -> None:
     """List indexed files that match GLOB, such as 'src/**/*.py' or '*.md'.
 
     Paths are relative to the project's root; `**` is any number of folders.
     """
     with open_project(project) as opened:
-        offer_index(opened, manner)
+        behind = prepare_index(opened, manner, update=update)
         under = folder_inside(opened, project)
         matching = files_in(opened, under, pattern)
         hint = None if matching else pattern_hint(opened, under, pattern)
-        warning = " ".join(filter(None, (hint, folder_note(opened, under))))
+        warning = " ".join(filter(None, (hint, behind, folder_note(opened, under))))
     found = matching[:limit]
     if manner.json:
         warned = {"warning": warning} if warning else {}

@@ -55,6 +55,14 @@ def project_option(command: Command) -> Command:
     )(command)
 
 
+def update_option(command: Command) -> Command:
+    return click.option(
+        "--update/--no-update",
+        default=True,
+        help="Index what changed first, or answer from the index as it is. Default: update.",
+    )(command)
+
+
 def yes_option(command: Command) -> Command:
     return click.option("-y", "--yes", is_flag=True, help="Go ahead without asking.")(command)
 

@@ -61,6 +61,23 @@ def shown_progress(quiet: bool) -> Iterator[ProgressSink]:
         yield _OneLine()
 
 
+@contextlib.contextmanager
+def progress_when_needed() -> Iterator[ProgressSink]:
+    """A bar on a terminal from the first report on; work that has nothing to do shows none."""
+    if not sys.stderr.isatty():
+        yield ignore_progress
+        return
+    with contextlib.ExitStack() as stack:
+        sinks: list[_BarSink] = []
+
+        def show(progress: Progress) -> None:
+            if not sinks:
+                sinks.append(_BarSink(stack.enter_context(_bar())))
+            sinks[0](progress)
+
+        yield show
+
+
 class _OneLine:
     """Says once how much there is to do, for logs."""
 

@@ -12,8 +12,8 @@ from findspot.research.findings import DEFAULT_DEPTH, MAX_DEPTH, MIN_DEPTH, Aim,
 from findspot.serve.answers import MIN_TOKENS
 from findspot.serve.cli import output
 from findspot.serve.cli.choose import folder_inside, folder_note, open_project
-from findspot.serve.cli.indexing import offer_index
-from findspot.serve.cli.options import Command, Manner, common, project_option
+from findspot.serve.cli.indexing import prepare_index
+from findspot.serve.cli.options import Command, Manner, common, project_option, update_option
 from findspot.serve.cli.progress import stoppable
 from findspot.serve.reports import findings_object, fitted_findings, fitted_report, report
 
@@ -35,6 +35,7 @@ def depth_option(default: int, meaning: str = "How many hops to follow.") -> Cal
     help="Shorten the answer to this many characters / 4 (200 or more).",
 )
 @project_option
+@update_option
 @common
 def research(manner: Manner, words: Sequence[str], project: str | None, **options: Any) -> None:
     """Follow the code from QUESTION: who calls what, who implements what, how A reaches B.
@@ -46,7 +47,8 @@ def research(manner: Manner, words: Sequence[str], project: str | None, **option
     findspot research --focus architecture how is it built
     """
     focus = Focus(options["focus"]) if options["focus"] else None
-    found = _ask(manner, project, " ".join(words), depth=options["depth"], focus=focus)
+    how = {"depth": options["depth"], "focus": focus}
+    found = _ask(manner, project, " ".join(words), update=options["update"], **how)
     most = options["max_tokens"]
     if manner.json:
         output.emit(fitted_findings(found, most) if most else findings_object(found))
@@ -61,9 +63,10 @@ def _verb(name: str, aim: Aim, depth: int, about: str) -> click.Command:
     @click.argument("name", metavar="PATH" if aim is Aim.IMPORTERS else "NAME")
     @depth_option(depth)
     @project_option
+    @update_option
     @common
-    def verb(manner: Manner, name: str, project: str | None, depth: int) -> None:
-        found = _ask(manner, project, name, depth=depth, aim=aim)
+    def verb(manner: Manner, name: str, project: str | None, depth: int, update: bool) -> None:
+        found = _ask(manner, project, name, update=update, depth=depth, aim=aim)
         if manner.json:
             output.emit(findings_object(found))
         else:
@@ -84,13 +87,13 @@ importers = _verb(
 )
 
 
-def _ask(manner: Manner, given: str | None, question: str, **how: Any) -> Findings:
+def _ask(manner: Manner, given: str | None, question: str, *, update: bool, **how: Any) -> Findings:
     with open_project(given) as project:
-        offer_index(project, manner)
+        behind = prepare_index(project, manner, update=update)
         under = folder_inside(project, given)
         with stoppable() as cancel:
             found = project.researcher.ask(Inquiry(question, under=under, **how), cancel=cancel)
-        said = (found.warning, folder_note(project, under))
+        said = (found.warning, behind, folder_note(project, under))
         found = replace(found, warning=" ".join(filter(None, said)) or None)
     if found.warning:
         output.warn(found.warning)

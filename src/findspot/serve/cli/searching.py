@@ -19,9 +19,9 @@ from findspot.serve.answers import FORMATS, MIN_TOKENS, fitted_text, fitted_valu
 from findspot.serve.cli import output
 from findspot.serve.cli.choose import folder_inside, folder_note, open_project
 from findspot.serve.cli.editor import open_in_editor
-from findspot.serve.cli.indexing import offer_index
+from findspot.serve.cli.indexing import prepare_index
 from findspot.serve.cli.listing import show_results
-from findspot.serve.cli.options import Command, Manner, common, project_option
+from findspot.serve.cli.options import Command, Manner, common, project_option, update_option
 from findspot.serve.cli.paging import paged
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def _shared_options(command: Command) -> Command:
         ]
     ):
         command = option(command)
-    return command
+    return update_option(command)
 
 
 @click.command()
@@ -120,11 +120,11 @@ def docs(manner: Manner, words: Sequence[str], project: str | None, **options: A
 
 def _answer(manner: Manner, corpus: Corpus, text: str, given: str | None, options: dict[str, Any]) -> None:
     form, full, max_tokens = (options.pop(name) for name in ("form", "full", "max_tokens"))
-    place, pager = options.pop("place"), options.pop("pager")
+    place, pager, update = options.pop("place"), options.pop("pager"), options.pop("update")
     limit, top_k = options.pop("limit"), options.pop("top_k")
     wanted = Assistance(options.pop("expand_query"), options.pop("synthesize"))
     with open_project(given) as project:
-        offer_index(project, manner)
+        behind = prepare_index(project, manner, update=update)
         under = folder_inside(project, given)
         query = Query(
             text=text,
@@ -134,7 +134,7 @@ def _answer(manner: Manner, corpus: Corpus, text: str, given: str | None, option
             **_query_values(options),
         )
         results = project.researcher.assist(query, wanted) if wanted else project.search(query)
-        said = (results.warning, folder_note(project, under))
+        said = (results.warning, behind, folder_note(project, under))
         results = replace(results, warning=" ".join(filter(None, said)) or None)
         form = form or project.settings.serve.default_format
         root = project.root

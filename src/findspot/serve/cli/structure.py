@@ -13,8 +13,8 @@ from findspot.core.roots import Roots
 from findspot.research.module_map import ModuleMap
 from findspot.serve.cli import output
 from findspot.serve.cli.choose import folder_inside, folder_note, open_project
-from findspot.serve.cli.indexing import offer_index
-from findspot.serve.cli.options import Manner, common, project_option
+from findspot.serve.cli.indexing import prepare_index
+from findspot.serve.cli.options import Manner, common, project_option, update_option
 from findspot.serve.cli.research import depth_option
 from findspot.serve.drawing import draw
 
@@ -27,18 +27,22 @@ _MAP_DEPTH = 1
 @click.command()
 @click.argument("file", metavar="FILE")
 @project_option
+@update_option
 @common
-def outline(manner: Manner, file: str, project: str | None) -> None:
+def outline(manner: Manner, file: str, project: str | None, update: bool) -> None:
     """Show what FILE defines, nested as it is written, with its lines."""
     with open_project(project) as opened:
-        offer_index(opened, manner)
+        behind = prepare_index(opened, manner, update=update)
         path = opened.roots.relative(_from_here(opened.roots, file))
         with opened.store.snapshot() as snapshot:
             if snapshot.file(path) is None:
                 raise FileNotIndexedError(path)
         found = opened.researcher.outline(path)
+    if behind:
+        output.warn(behind)
     if manner.json:
-        output.emit({"path": path, "outline": [_object(item) for item in found]})
+        warned = {"warning": behind} if behind else {}
+        output.emit({"path": path, "outline": [_object(item) for item in found]} | warned)
         return
     for item in found:
         _show(item, 0)
@@ -75,21 +79,22 @@ def _object(item: Outline) -> dict[str, Any]:
 @depth_option(_MAP_DEPTH, "How many levels of folders make a module.")
 @click.option("--svg", type=click.Path(dir_okay=False, path_type=Path), help="Draw it into this file.")
 @project_option
+@update_option
 @common
-def map_(manner: Manner, depth: int, svg: Path | None, project: str | None) -> None:
+def map_(manner: Manner, depth: int, svg: Path | None, project: str | None, update: bool) -> None:
     """Show the modules of a project in layers, and what depends on what."""
     with open_project(project) as opened:
-        offer_index(opened, manner)
+        behind = prepare_index(opened, manner, update=update)
         under = folder_inside(opened, project)
         modules = opened.researcher.modules(depth, under)
-        note = folder_note(opened, under)
-    if note:
-        output.warn(note)
+        warning = " ".join(filter(None, (behind, folder_note(opened, under))))
+    if warning:
+        output.warn(warning)
     if svg is not None:
         write_atomic(svg, draw(modules).encode())
         output.note(f"Drawn into {svg}.")
     if manner.json:
-        output.emit(_map_object(modules))
+        output.emit(_map_object(modules) | ({"warning": warning} if warning else {}))
     elif svg is None:
         _show_map(modules)
 

@@ -1,0 +1,114 @@
+"""Always fresh: the command line brings the index up to date before it answers."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from subprocess import PIPE
+
+import pytest
+
+from e2e.harness import PATIENCE_S, until
+from held import Gate
+from program import Program
+from trust.conftest import MakeFolder
+
+FILES = {
+    "pyproject.toml": "[project]\nname = 'p'\n",
+    "pkg/base.py": "def known_function():\n    return 1\n",
+    "docs/guide.md": "# Guide\n\nHow to begin.\n",
+}
+NEW = "from pkg.base import known_function\n\n\ndef brand_new_helper_xyz():\n    return known_function()\n"
+
+
+@pytest.fixture
+def project(make: MakeFolder, findspot: Program) -> Path:
+    root = make(FILES)
+    assert findspot("index", cwd=root).code == 0
+    return root
+
+
+def test_every_question_sees_what_was_just_written(project: Path, findspot: Program) -> None:
+    """first-impression B5, surface 8.10: each command is the first to meet another change."""
+    commands = (
+        ("search", "brand_new_helper_xyz", "-n", "1", "--json"),
+        ("search", r"def brand_new_helper_xyz\(", "--mode", "regex", "--json"),
+        ("files", "pkg/new*.py"),
+        ("callers", "known_function"),
+        ("research", "what calls known_function"),
+        ("map", "--json"),
+    )
+    for number, command in enumerate(commands):
+        (project / f"pkg/new{number}.py").write_text(NEW.replace("xyz", f"xyz{number}"))
+        answer = findspot(*(part.replace("xyz", f"xyz{number}") for part in command), cwd=project)
+        assert f"pkg/new{number}.py" in answer.out, command
+        assert answer.err == ""
+    (project / "pkg/late.py").write_text(NEW)
+    assert "brand_new_helper_xyz" in findspot("outline", "pkg/late.py", cwd=project).out
+    (project / "docs/new.md").write_text("# Zebras\n\nOn stripes.\n")
+    assert "docs/new.md" in findspot("docs", "zebras stripes", cwd=project).out
+
+
+def test_an_answer_without_an_update_says_what_it_lacks(project: Path, findspot: Program) -> None:
+    """first-impression B5."""
+    told = "1 change on disk not indexed (--no-update)."
+    unchanged = findspot("search", "known_function", "--no-update", "--json", cwd=project)
+    assert "warning" not in unchanged.json
+    (project / "pkg/new.py").write_text(NEW)
+    for command in (("search", "known_function"), ("files", "**"), ("map",), ("outline", "pkg/base.py")):
+        answer = findspot(*command, "--no-update", "--json", cwd=project)
+        assert told in answer.json["warning"], command
+        assert "pkg/new.py" not in answer.out
+    assert told in findspot("callers", "known_function", "--no-update", cwd=project).err
+
+
+@contextmanager
+def writing(findspot: Program, project: Path) -> Iterator[None]:
+    """While another process has the index's writer."""
+    script = (
+        "import sys; from findspot import Project\n"
+        "with Project(sys.argv[1]).store.writer():\n"
+        "    print('writing', flush=True); sys.stdin.readline()\n"
+    )
+    environment = {"FINDSPOT_HOME": str(findspot.home)}
+    other = subprocess.Popen(
+        [sys.executable, "-c", script, str(project)], env=os.environ | environment, stdin=PIPE, stdout=PIPE
+    )
+    assert other.stdout is not None
+    assert other.stdout.readline() == b"writing\n"
+    try:
+        yield
+    finally:
+        other.communicate(b"\n")
+
+
+def test_an_index_that_is_busy_answers_and_says_so(project: Path, findspot: Program) -> None:
+    """first-impression B5: somebody else is writing."""
+    (project / "pkg/new.py").write_text(NEW)
+    with writing(findspot, project):
+        answer = findspot("search", "known_function", "--json", cwd=project)
+    assert answer.code == 0
+    assert "Another process is updating the index" in answer.json["warning"]
+    assert "pkg/base.py" in answer.out
+
+
+def test_a_search_neither_makes_an_index_nor_finishes_a_stopped_one(
+    make: MakeFolder, findspot: Program, tmp_path: Path
+) -> None:
+    """first-impression B10: a stopped build says so, and stays stopped."""
+    root = make(FILES)
+    assert findspot("search", "known_function", cwd=root).code == 3
+    gate = Gate(root, tmp_path / "gate")
+    with findspot.start("index", cwd=root, env={"PYTHONPATH": gate.path}) as indexing:
+        until(lambda: findspot("status", "--json", cwd=root).json["status"] == "indexing")
+        indexing.send_signal(signal.SIGINT)
+        assert indexing.wait(PATIENCE_S) == 130
+    gate.open()
+    answer = findspot("search", "known_function", "--json", cwd=root)
+    assert "Indexing was stopped" in answer.json["warning"]
+    assert findspot("status", "--json", cwd=root).json["status"] == "incomplete"
