@@ -247,6 +247,8 @@ class Project:
 
     def files(self, pattern: str = "**", limit: int = MAX_PATH_RESULTS) -> tuple[list[str], int]:
         """Indexed paths that match a glob, in order, and how many there are before the limit."""
+        if self.settings.sync.strategy == Lazy.name:
+            self._catch_up()
         matches = compile_glob(pattern).match
         with self.store.snapshot() as snapshot:
             found = [file.path for file in snapshot.files.files if matches(file.path)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 from program import Program
@@ -79,3 +80,38 @@ def test_operators_of_named_indexes_hold_for_short_words(make: MakeFolder, serve
     pipe.values("search_add_document", doc_id="tea", content="green paint. " * 20 + "Green tea leaves.")
     (tea,) = pipe.values("search_index", query='"green tea"')["results"]
     assert tea["highlights"] == ["...nt. green paint. green paint. Green tea leaves."]
+
+
+def test_paths_places_and_hints(make: MakeFolder, serve: Serve, findspot: Program) -> None:
+    """search-mcp B10, M3, M4, A7: lazy path search, offset, similar_to without a query, hints."""
+    project = make(
+        {
+            ".git/HEAD": "",
+            "app.py": "LIMIT = 3\n\n\ndef handle_error():\n    return LIMIT\n",
+            "guide.rst": "Guide\n=====\n\nHow errors are handled.\n",
+            **{f"pkg/m{n}.py": f"def f{n}():\n    return {n}\n" for n in range(5)},
+        }
+    )
+    findspot("index", cwd=project)
+    pipe = serve(project, FINDSPOT_INDEXING_STRATEGY="lazy", FINDSPOT_LAZY_IDLE_THRESHOLD="3600")
+    pages = [pipe.values("search_by_path", pattern="pkg/**", limit=2, offset=offset) for offset in (0, 2, 4)]
+    assert [path for page in pages for path in page["matches"]] == [f"pkg/m{n}.py" for n in range(5)]
+    assert {page["totalMatches"] for page in pages} == {5}
+
+    (project / "late.py").write_text("def late():\n    return 1\n")
+    deadline = time.monotonic() + 60
+    while pipe.values("search_by_path", pattern="late.py")["matches"] != ["late.py"]:
+        assert time.monotonic() < deadline, "it waits for an hour of quiet"
+
+    tools = {tool["name"]: tool for tool in pipe.result("tools/list", {})["tools"]}
+    assert "query" not in tools["search_code"]["inputSchema"].get("required", [])
+    assert pipe.values("search_code", similar_to="pkg/m0.py:1-2")["results"][0]["path"].startswith("pkg/")
+    both = pipe.values("search_code", query="anything", similar_to="pkg/m0.py:1-2")
+    assert "query was ignored" in both["warning"]
+    (refused,) = pipe.call("search_code", similar_to="app.py:5000-6000")["content"]
+    assert "nothing at the lines 5000-6000 of app.py" in refused["text"]
+    (missing,) = pipe.call("search_code")["content"]
+    assert missing["text"] == "Missing required argument: query"
+
+    assert "search_docs" in pipe.values("search_code", query="errors", extensions="rst")["warning"]
+    assert "(?i)" in pipe.values("search_code", query="HANDLE_error", mode="regex")["warning"]

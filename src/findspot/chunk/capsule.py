@@ -17,7 +17,7 @@ MAX_IMPORTS = 12
 """Imports shown in one capsule; more would outweigh the code."""
 
 _OPENING = re.compile(
-    r"^\s*(?:/\*[*!]?|\(\*+|\{-\s*\|?|<!--|--\[=*\[|=begin\b|///?!?|##?!?|--+\s?[|^!]?|;+|%+|\*(?!/))\s?"
+    r"^\s*(?:/\*[*!]?|\(\*+|\{-\s*\|?|<!--|--\[=*\[|=begin\b|///?!?|##?[!:]?|--+\s?[|^!]?|;+|%+|\*(?!/))\s?"
 )
 _CLOSING = re.compile(r"\s*(?:\*+/|\*+\)|-\}|-->|\]=*\]|=end\b)\s*$")
 _QUOTES = re.compile(r"^\s*[rRuUbBfF]{0,2}(\"\"\"|'''|\"|')|(\"\"\"|'''|\"|')\s*$")

@@ -49,9 +49,18 @@ def _matcher(glob: str) -> Callable[[str], bool]:
 
 def nothing_to_search(snapshot: Snapshot, query: Query) -> str | None:
     """What to tell when no file may answer: silence would look like an answer."""
+    is_code = query.corpus is Corpus.CODE
+    others = snapshot.files.whole(Corpus.DOCS if is_code else Corpus.CODE).files
+    chosen = query.extensions or query.languages or query.path_filter
+    if chosen and query.only is None and (count := len(_filtered(others, query))):
+        passing = (
+            f"{count:,} {'file of' if count == 1 else 'files of'} {'documentation' if is_code else 'code'}"
+        )
+        tool = "search_docs (`findspot docs`)" if is_code else "search_code (`findspot search`)"
+        return f"No {'code' if is_code else 'documentation'} passes the filters, but {passing}: use {tool}."
     if any(file.corpus == query.corpus for file in snapshot.files.files):
         return "No indexed file passes the filters."
-    return f"The index holds no {'code' if query.corpus is Corpus.CODE else 'documentation'}."
+    return f"The index holds no {'code' if is_code else 'documentation'}."
 
 
 def is_filtered(query: Query) -> bool:

@@ -167,13 +167,16 @@ def _like_place(snapshot: Snapshot, query: Query) -> Question:
         raise InvalidArgumentError(
             "similar_to must look like 'path:start-end'.", hint="For example 'src/app.py:10-40'."
         )
-    chunks = [
-        chunk
-        for chunk in snapshot.chunks_of(place["path"].removeprefix("./"))
-        if chunk.kind != "outline" and chunk.start_line <= end and start <= chunk.end_line
-    ]
+    path = place["path"].removeprefix("./")
+    held = [chunk for chunk in snapshot.chunks_of(path) if chunk.kind != "outline"]
+    if not held:
+        raise FileNotIndexedError(path)
+    chunks = [chunk for chunk in held if chunk.start_line <= end and start <= chunk.end_line]
     if not chunks:
-        raise FileNotIndexedError(f"{place['path']}:{start}-{end}")
+        raise InvalidArgumentError(
+            f"There is nothing at the lines {start}-{end} of {path}; its text is at the lines "
+            f"{held[0].start_line}-{held[-1].end_line}."
+        )
     text = "\n".join(chunk.text for chunk in chunks)[:MAX_QUERY_CHARS]
     numbers = frozenset(chunk.number for chunk in chunks)
     return _question(snapshot, query, text, _mean_vector(snapshot, chunks), except_chunks=numbers)

@@ -42,6 +42,8 @@ _OPTIONS = (
     *SIZE_LIMITS,
 )  # fmt: skip
 
+_CASE_HINT = "Nothing matches as it is written, but without regard to case something does: begin with (?i)."
+
 
 class Line(NamedTuple):
     """A matching line, and the column of its first match."""
@@ -71,6 +73,10 @@ def search_regex(snapshot: Snapshot, disk: Disk, query: Query) -> Results:
     hits: list[Hit] = []
     for path, lines in groupby(found, key=lambda line: line[0]):
         hits.extend(_hits(snapshot, disk, path, list(lines)))
+    if not hits and files and any(map(str.isalpha, query.text)):
+        with contextlib.suppress(InvalidArgumentError):  # it took too long, or is too large with that
+            if next(matching(disk, f"(?i:{query.text})", files), None):
+                warning = _CASE_HINT
     return Results(
         query=query.text,
         mode=query.mode,

@@ -136,6 +136,7 @@ def test_a_definition_in_the_docs_corpus_is_documentation() -> None:
         ("/**\n * One.\n *\n * Two.\n */", "One.\n\nTwo."),
         ("/// One.\n/// Two.", "One.\nTwo."),
         ("# One.\n#  Two.", "One.\nTwo."),
+        ("#: One.\n#: Two.", "One.\nTwo."),
         ("-- | One.\n-- Two.", "One.\nTwo."),
         ("--[[ One.\nTwo. ]]", "One.\nTwo."),
         ("/// <summary>One.</summary>", "One."),

@@ -116,10 +116,11 @@ class TestSimilar:
         with pytest.raises(InvalidArgumentError, match="similar_to must look like 'path:start-end'"):
             hits("", similar_to=place)
 
-    @pytest.mark.parametrize("place", ["gone.py:1-5", "worker/backoff.go:900-901"])
-    def test_a_place_that_is_not_indexed_is_an_error(self, place: str) -> None:
-        with pytest.raises(FileNotIndexedError):
-            hits("", similar_to=place)
+    def test_a_place_that_is_not_indexed_is_an_error(self) -> None:
+        with pytest.raises(FileNotIndexedError, match=r"'gone\.py'"):
+            hits("", similar_to="gone.py:1-5")
+        with pytest.raises(InvalidArgumentError, match="nothing at the lines 900-901"):
+            hits("", similar_to="worker/backoff.go:900-901")
 
     def test_a_path_may_start_at_the_root(self) -> None:
         assert hits("", similar_to="./worker/backoff.go:14") == hits("", similar_to="worker/backoff.go:14")

@@ -59,9 +59,12 @@ def status(manner: Manner, project: str | None, skipped: str | None) -> None:
 @click.argument("pattern", metavar="GLOB")
 @project_option
 @click.option("--limit", type=click.IntRange(1, 100_000), help="At most so many. Default: all.")
+@click.option("--offset", type=click.IntRange(0), default=0, help="How many to pass over. Default: none.")
 @update_option
 @common
-def files(manner: Manner, pattern: str, project: str | None, limit: int | None, update: bool) -> None:
+def files(
+    manner: Manner, pattern: str, project: str | None, *, limit: int | None, offset: int, update: bool
+) -> None:
     """List indexed files that match GLOB, such as 'src/**/*.py' or '*.md'.
 
     Paths are relative to the project's root; `**` is any number of folders.
@@ -72,7 +75,7 @@ def files(manner: Manner, pattern: str, project: str | None, limit: int | None, 
         matching = files_in(opened, under, pattern)
         hint = None if matching else pattern_hint(opened, under, pattern)
         warning = " ".join(filter(None, (hint, behind, folder_note(opened, under))))
-    found = matching[:limit]
+    found = matching[offset:][:limit]
     if manner.json:
         warned = {"warning": warning} if warning else {}
         output.emit({"matches": found, "totalMatches": len(matching)} | warned)

@@ -44,12 +44,14 @@ def read_arguments(
     known = schema["properties"]
     _refuse_unknown(given, known)
     sent = {name: value for name, value in given.items() if value is not None}
-    sent = {name: value for name, value in sent.items() if value != "" or not _stands_in(name, sent, instead)}
-    for name in schema.get("required", ()):
+    warnings: list[str] = []
+    for name, other in (instead or {}).items():
+        if other in sent and sent.pop(name, ""):
+            warnings.append(f"{name} was ignored, since {other} was given.")
+    for name in (*schema.get("required", ()), *(instead or ())):
         if name not in sent and not _stands_in(name, sent, instead):
             raise InvalidArgumentError(f"Missing required argument: {name}")
     values = {name: part["default"] for name, part in known.items() if "default" in part}
-    warnings: list[str] = []
     for name, value in sent.items():
         values[name] = _checked(name, value, known[name], name in clamped, warnings)
     return Arguments(values, tuple(warnings))

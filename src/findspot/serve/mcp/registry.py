@@ -93,7 +93,7 @@ class Tool:
     clamped: frozenset[str] = frozenset({"limit", "top_k"})
     """Arguments whose values above the maximum are lowered to it, with a warning."""
     instead: dict[str, str] = field(default_factory=dict)
-    """A required argument → the one that may stand in for it."""
+    """An argument that is required unless another one stands in for it → that one."""
     failure: Callable[[FindspotError], Answer] | None = None
     """How this tool tells its errors, where its specification has a way of its own."""
     task_support: TaskSupport = TaskSupport.FORBIDDEN

@@ -31,9 +31,9 @@ STATES = status_of("not_found", "indexing", "ready", "incomplete", "failed")
 
 
 async def _search_by_path(call: Call, arguments: Arguments) -> Answer:
-    pattern, limit = arguments["pattern"], arguments["limit"]
+    pattern, limit, offset = arguments["pattern"], arguments["limit"], arguments["offset"]
     found, hint = await from_index(call, arguments["project"], lambda target: _files(target, pattern))
-    values = {"matches": found[:limit], "totalMatches": len(found)}
+    values = {"matches": found[offset : offset + limit], "totalMatches": len(found)}
     return Answer(warned(values, *arguments.warnings, *filter(None, [hint])))
 
 
@@ -73,6 +73,7 @@ SEARCH_BY_PATH = Tool(
                 "default": 20,
                 "description": "Maximum results to return",
             },
+            "offset": {"type": "integer", "minimum": 0, "default": 0, "description": "Results to pass over"},
             "project": PROJECT,
         },
         required=("pattern",),

@@ -238,12 +238,11 @@ SEARCH_CODE = Tool(
             "query": {
                 "type": "string",
                 "minLength": 1,
-                "description": "The question or code concept to search for",
+                "description": "The question or code concept to search for; required without similar_to",
             },
             **_ARGUMENTS,
             **_CODE_ARGUMENTS,
-        },
-        required=("query",),
+        }
     ),
     output_schema=_output(_HIT | _CODE_HIT),
     annotations=READ_ONLY,
@@ -265,11 +264,11 @@ SEARCH_DOCS = Tool(
             "query": {
                 "type": "string",
                 "minLength": 1,
-                "description": "The question or topic to search for in documentation",
+                "description": "The question or topic to search for in documentation; required without "
+                "similar_to",
             },
             **_ARGUMENTS,
-        },
-        required=("query",),
+        }
     ),
     output_schema=_output(_HIT),
     annotations=READ_ONLY,
