@@ -14,7 +14,7 @@ from findspot.store.index import IndexStore
 HERE = Path(__file__).parent
 
 
-@pytest.fixture(params=["format-1"])
+@pytest.fixture(params=["format-1", "format-2"])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> IndexStore:
     return IndexStore(Path(shutil.copytree(HERE / request.param, tmp_path / "index")), "/a/project")
 

@@ -12,7 +12,7 @@ import pytest
 
 from contents import contents, put, record, vector_of, words_found
 from findspot.core.errors import IndexNotFoundError
-from findspot.core.model import Corpus, Skip, SkipReason, SourceFile
+from findspot.core.model import Corpus, Skip, SkipReason, SourceFile, Stamp
 from findspot.store.protocol import Store
 
 
@@ -166,7 +166,7 @@ def test_skips_and_counts(store: Store) -> None:
         assert snapshot.languages() == {"markdown": 1, "python": 1}
         assert snapshot.skip_counts() == {"binary": 1, "denied": 1, "too_large": 1}
         assert snapshot.skips("denied") == [Skip("x/", SkipReason.DENIED)]
-        assert snapshot.known_files().left_out == {"binary.py": (10, 77)}
+        assert snapshot.known_files().left_out == {"binary.py": Stamp(10, 77)}
     with store.writer() as writer:
         writer.set_walk_skips([Skip("y/", SkipReason.DENIED)])
         writer.commit()

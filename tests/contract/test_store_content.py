@@ -8,7 +8,7 @@ from pathlib import Path
 
 from contents import contents, put, record, vector_of
 from findspot.core.facts import Facts, ReferenceFact, Relation, names_of, pack
-from findspot.core.model import ChunkType, Corpus, Skip, SkipReason, SourceFile, Symbol
+from findspot.core.model import ChunkType, Corpus, Skip, SkipReason, SourceFile, Stamp, Symbol
 from findspot.store.protocol import Store
 from findspot.store.records import FileRecord
 
@@ -91,7 +91,7 @@ def test_deltas_and_a_rebuild_hold_the_same(store: Store, open_at: OpenAt) -> No
         touched = snapshot.file("5.py")
         assert touched is not None
         assert touched.mtime_ns == 77
-        assert snapshot.known_files().left_out == {"bad.py": (1, 1)}
+        assert snapshot.known_files().left_out == {"bad.py": Stamp(1, 1)}
 
 
 def test_vectors_of_another_model_take_the_place_of_all(store: Store, open_at: OpenAt) -> None:

@@ -104,3 +104,24 @@ def test_a_server_rebuilds_a_damaged_index_by_itself(make: MakeFolder, serve: Se
     status = pipe.values("get_index_status")
     assert status["status"] == "ready"
     assert "rebuilt" in str(status)
+
+
+def test_other_content_of_the_same_size_and_time_is_noticed(findspot: Program, make: MakeFolder) -> None:
+    """security 17: with size and mtime restored, the old text was answered, also after `index`."""
+    project = make(
+        {"pyproject.toml": "[project]\nname = 'shop'\n", "pay.py": "def pay_amount():\n    return 11\n"}
+    )
+    old = 1_600_000_000_000_000_000
+    for path in project.iterdir():
+        os.utime(path, ns=(old, old))
+    for _ in range(2):  # the second run comes after the files are settled
+        assert findspot("index", cwd=project).code == 0
+    (project / "pay.py").write_text("def pay_amount():\n    return 22\n")
+    os.utime(project / "pay.py", ns=(old, old))
+    answer = findspot("search", "pay_amount", "--json", cwd=project)
+    assert "return 22" in answer.out
+    assert "return 11" not in answer.out
+    assert findspot("index", "--json", cwd=project).json["filesIndexed"] in (0, 1)
+    status = findspot("status", "--json", cwd=project).json
+    assert status["pendingChanges"] == 0
+    assert "return 22" in findspot("search", "pay_amount", "--json", cwd=project).out

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import sys
 import uuid
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import NamedTuple
 
 from findspot.core.assistance import Expansion, Synthesis
 from findspot.core.facts import Facts
@@ -82,6 +85,40 @@ class SourceFile:
     language: str
     size: int
     mtime_ns: int
+    ctime_ns: int = 0
+    inode: int = 0
+
+    @property
+    def stamp(self) -> Stamp:
+        return Stamp(self.size, self.mtime_ns, self.ctime_ns, self.inode)
+
+
+class Stamp(NamedTuple):
+    """By what a file is taken to be unchanged, without reading it.
+
+    Size and time of writing can be set back to what they were (`cp -p`, `rsync -t`, reproducible builds); the
+    time of the last change of any kind and the number of the file cannot. Both are 0 where they are unknown:
+    on Windows, and in an index that other machines share.
+    """
+
+    size: int
+    mtime_ns: int
+    ctime_ns: int = 0
+    inode: int = 0
+
+    @classmethod
+    def of(cls, info: os.stat_result) -> Stamp:
+        if sys.platform == "win32":  # a listing of a folder has no file numbers there
+            return cls(info.st_size, info.st_mtime_ns)
+        return cls(info.st_size, info.st_mtime_ns, info.st_ctime_ns, info.st_ino & _LARGEST_INTEGER)
+
+    def still(self, stored: Stamp) -> bool:
+        """Whether a file of this stamp is as it was when it had the stored one."""
+        return self == stored or (not stored.inode and self[:2] == stored[:2])
+
+
+_LARGEST_INTEGER = (1 << 63) - 1
+"""Of a database."""
 
 
 @dataclass(frozen=True, slots=True)

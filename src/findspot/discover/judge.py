@@ -10,7 +10,7 @@ from findspot.core.denied import is_denied
 from findspot.core.errors import FileNotIndexedError, FindspotError, SymlinkError
 from findspot.core.folder import is_strangers
 from findspot.core.languages import language_of
-from findspot.core.model import Corpus, Skip, SkipReason, SourceFile
+from findspot.core.model import Corpus, Skip, SkipReason, SourceFile, Stamp
 from findspot.discover.content import BINARY_EXTENSIONS, extension, is_minified_name
 from findspot.discover.ignore import Ignored
 from findspot.discover.names import cleaned, is_plain, is_unsafe, nfc, spelled_out
@@ -78,7 +78,7 @@ class Judge:
         corpus = corpus_of(path, self._docs)
         if not self._policy.index_docs and corpus is Corpus.DOCS:
             return Skip(path, SkipReason.DOCS_DISABLED)
-        return SourceFile(path, corpus, language_of(path), info.st_size, info.st_mtime_ns)
+        return SourceFile(path, corpus, language_of(path), *Stamp.of(info))
 
 
 def not_indexable(path: str, skip: Skip) -> FindspotError:

@@ -27,16 +27,16 @@ class Delta:
 
 
 def compare(found: Iterable[SourceFile], known: KnownFiles, indexed_at_ns: int, *, force: bool) -> Delta:
-    """Size and time of writing first; whatever is in doubt is read and hashed by a worker."""
+    """What the system says of the files first; whatever is in doubt is read and hashed by a worker."""
     delta = Delta()
     seen = set()
     for file in found:
         seen.add(file.path)
         stored = known.indexed.get(file.path)
-        settled = not force and file.mtime_ns < indexed_at_ns - _RACY_NS
+        settled = not force and max(file.mtime_ns, file.ctime_ns) < indexed_at_ns - _RACY_NS
         if settled and stored and _same(file, stored):
             delta.unchanged += 1
-        elif settled and not stored and known.left_out.get(file.path) == (file.size, file.mtime_ns):
+        elif settled and not stored and _is_left_out(file, known):
             delta.rejected += 1
         else:
             delta.changed.append((file, stored))
@@ -55,10 +55,12 @@ def outermost(paths: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(kept))
 
 
+def _is_left_out(file: SourceFile, known: KnownFiles) -> bool:
+    before = known.left_out.get(file.path)
+    return before is not None and file.stamp.still(before)
+
+
 def _same(file: SourceFile, stored: StoredFile) -> bool:
     return (
-        file.size == stored.size
-        and file.mtime_ns == stored.mtime_ns
-        and file.corpus == stored.corpus
-        and file.language == stored.language
+        file.stamp.still(stored.stamp) and file.corpus == stored.corpus and file.language == stored.language
     )

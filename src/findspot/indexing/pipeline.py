@@ -178,7 +178,7 @@ def _apply_found(run: Run, writer: Writer, found: Discovery, places: tuple[str, 
         writer.remove(path)
     left_out = writer.renew_walk_skips(places, found.skips)
     _index_changed(run, writer, delta, force=False)
-    written = any(known is None or known.mtime_ns != file.mtime_ns for file, known in delta.changed)
+    written = any(known is None or known.stamp != file.stamp for file, known in delta.changed)
     if gone or left_out or written or run.indexed or run.skips:
         writer.set_meta(updated_at=_now(), last_error="")
         writer.commit()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from findspot.core.denied import is_secret_path
 from findspot.core.files import content_hash
-from findspot.core.model import Corpus, Hit, Skip, SkipReason, SourceFile, Span
+from findspot.core.model import Corpus, Hit, Skip, SkipReason, SourceFile, Span, Stamp
 from findspot.core.roots import Roots
 from findspot.discover.content import readable_text
 from findspot.discover.reading import read_file
@@ -81,7 +81,7 @@ class Disk:
             info = os.lstat(self.roots / file.path)
         except (OSError, ValueError):
             return False
-        return stat.S_ISREG(info.st_mode) and (info.st_size, info.st_mtime_ns) == (file.size, file.mtime_ns)
+        return stat.S_ISREG(info.st_mode) and Stamp.of(info).still(file.stamp)
 
 
 def check(hits: Iterable[Hit], find: Callable[[str], StoredFile | None], disk: Disk) -> Checked:

@@ -10,7 +10,7 @@ from typing import Any
 from findspot.core import sqlite
 from findspot.core.errors import IndexFormatError
 from findspot.core.facts import Facts, names_of, unpack
-from findspot.core.model import ChunkType, Skip, SkipReason, SourceFile
+from findspot.core.model import ChunkType, Skip, SkipReason, SourceFile, Stamp
 from findspot.core.sqlite import MAX_PARAMETERS, Connection, translated
 from findspot.store.records import (
     ChunkRecord,
@@ -79,7 +79,7 @@ def write_meta(db: Connection, values: dict[str, str]) -> None:
     db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", values.items())
 
 
-_FILE_COLUMNS = "id, path, corpus, language, size, mtime_ns, sha256, chunks"
+_FILE_COLUMNS = "id, path, corpus, language, size, mtime_ns, sha256, chunks, ctime_ns, inode"
 
 
 def all_files(db: Connection) -> list[StoredFile]:
@@ -95,6 +95,8 @@ def find_file(db: Connection, path: str) -> StoredFile | None:
     return StoredFile._make(row) if row else None
 
 
+_SKIP_STAMP = "path, size, mtime_ns, ctime_ns, inode"
+
 _AT = "(path = ?1 OR (path >= ?1 || '/' AND path < ?1 || '0'))"
 """A path and all that is below it, by the index of paths; `0` is the character after the slash."""
 
@@ -104,10 +106,10 @@ def files_at(db: Connection, path: str) -> list[StoredFile]:
     return list(map(StoredFile._make, db.execute(f"SELECT {_FILE_COLUMNS} FROM files WHERE {_AT}", (path,))))
 
 
-def files_left_out_at(db: Connection, path: str) -> dict[str, tuple[int, int]]:
+def files_left_out_at(db: Connection, path: str) -> dict[str, Stamp]:
     """The same of the files that were read and have a Skip."""
-    rows = db.execute(f"SELECT path, size, mtime_ns FROM skips WHERE mtime_ns IS NOT NULL AND {_AT}", (path,))
-    return {path: (size, mtime_ns) for path, size, mtime_ns in rows}
+    rows = db.execute(f"SELECT {_SKIP_STAMP} FROM skips WHERE mtime_ns IS NOT NULL AND {_AT}", (path,))
+    return {path: Stamp(*stamp) for path, *stamp in rows}
 
 
 def walk_skips_at(db: Connection, path: str) -> list[Skip]:
@@ -125,7 +127,7 @@ def insert_file(db: Connection, record: FileRecord, number: int | None = None) -
     """Add a file revision with its chunks and symbols; its number, a new one unless given, is returned."""
     file = record.file
     cursor = db.execute(
-        f"INSERT INTO files ({_FILE_COLUMNS}) VALUES (?,?,?,?,?,?,?,?)",
+        f"INSERT INTO files ({_FILE_COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?,?)",
         (
             number,
             file.path,
@@ -135,6 +137,8 @@ def insert_file(db: Connection, record: FileRecord, number: int | None = None) -
             file.mtime_ns,
             record.sha256,
             len(record.chunks),
+            file.ctime_ns,
+            file.inode,
         ),
     )
     file_id = int(cursor.lastrowid or 0)
@@ -367,10 +371,10 @@ def replace_walk_skips(db: Connection, skips: Iterable[Skip]) -> None:
 
 
 def put_skips(db: Connection, skips: Iterable[Skip], file: SourceFile | None) -> None:
-    size, mtime_ns = (file.size, file.mtime_ns) if file else (None, None)
+    stamp = file.stamp if file else (None, None, 0, 0)
     db.executemany(
-        "INSERT OR REPLACE INTO skips VALUES (?,?,?,?,?)",
-        ((skip.path, skip.reason, skip.detail, size, mtime_ns) for skip in skips),
+        "INSERT OR REPLACE INTO skips VALUES (?,?,?,?,?,?,?)",
+        ((skip.path, skip.reason, skip.detail, *stamp) for skip in skips),
     )
 
 
@@ -382,10 +386,10 @@ def delete_skips(db: Connection, reason: str) -> None:
     db.execute("DELETE FROM skips WHERE reason = ?", (reason,))
 
 
-def files_left_out(db: Connection) -> dict[str, tuple[int, int]]:
-    """Path, size and time of writing of the files that were read and have a Skip."""
-    rows = db.execute("SELECT path, size, mtime_ns FROM skips WHERE mtime_ns IS NOT NULL")
-    return {path: (size, mtime_ns) for path, size, mtime_ns in rows}
+def files_left_out(db: Connection) -> dict[str, Stamp]:
+    """The files that were read and have a Skip, as they were then."""
+    rows = db.execute(f"SELECT {_SKIP_STAMP} FROM skips WHERE mtime_ns IS NOT NULL")
+    return {path: Stamp(*stamp) for path, *stamp in rows}
 
 
 def all_skips(db: Connection, reason: str | None = None) -> list[Skip]:

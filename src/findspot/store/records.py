@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from findspot.core.errors import IndexCorruptError
 from findspot.core.facts import NameCount
-from findspot.core.model import Chunk, SourceFile
+from findspot.core.model import Chunk, SourceFile, Stamp
 
 
 class DerivedDamagedError(IndexCorruptError):
@@ -50,6 +50,17 @@ class StoredFile(NamedTuple):
     mtime_ns: int
     sha256: str
     chunks: int
+    ctime_ns: int = 0
+    inode: int = 0
+
+    @property
+    def stamp(self) -> Stamp:
+        return Stamp(self.size, self.mtime_ns, self.ctime_ns, self.inode)
+
+    @property
+    def described(self) -> tuple[object, ...]:
+        """All that is true of the file on every machine."""
+        return self[:8]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +68,8 @@ class KnownFiles:
     """All that the index knows of files: those it holds, and those it read and has a Skip for."""
 
     indexed: dict[str, StoredFile]
-    left_out: dict[str, tuple[int, int]]
-    """Path → size and time of writing when it was read. Of an indexed file only a part is left out."""
+    left_out: dict[str, Stamp]
+    """By path, what the file was like when it was read. Of an indexed file only a part is left out."""
 
 
 class EmbeddedFields(NamedTuple):

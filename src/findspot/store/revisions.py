@@ -38,7 +38,7 @@ def revision(file: StoredFile, chunks: tuple[ChunkRecord, ...], facts: bytes | N
 
 
 def source_of(file: StoredFile) -> SourceFile:
-    return SourceFile(file.path, Corpus(file.corpus), file.language, file.size, file.mtime_ns)
+    return SourceFile(file.path, Corpus(file.corpus), file.language, *file.stamp)
 
 
 def _chunk_record(path: str, row: tuple[Any, ...], named: list[Symbol]) -> ChunkRecord:
@@ -72,7 +72,7 @@ def skip_rows(db: Connection) -> list[tuple[Any, ...]]:
 
 def replace_skips(db: Connection, skips: Iterable[tuple[Any, ...]]) -> None:
     db.execute("DELETE FROM skips")
-    db.executemany("INSERT INTO skips VALUES (?,?,?,?,?)", skips)
+    db.executemany("INSERT INTO skips (path, reason, detail, size, mtime_ns) VALUES (?,?,?,?,?)", skips)
 
 
 def files_above(db: Connection, last: int) -> list[StoredFile]:

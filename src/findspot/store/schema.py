@@ -2,12 +2,13 @@
 
 FORMAT_VERSION
     1   0.1.0   files, chunks with their vectors, symbols, skips, meta
-    2   0.2.0   facts and names: what the reference graph is made of
+    2   0.1.0   facts and names: what the reference graph is made of
+    3   0.2.0   files and skips with the time of their last change and their number on disk
 """
 
 from __future__ import annotations
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 
 ORDINAL_BITS = 12
 """A chunk's number is its file revision's number followed by its place in the file.
@@ -86,7 +87,16 @@ CREATE TABLE names (
 ) WITHOUT ROWID;
 """
 
-MIGRATIONS: dict[int, str] = {0: TABLES, 1: GRAPH_TABLES}
+STAMPS = """
+ALTER TABLE files ADD COLUMN ctime_ns INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE files ADD COLUMN inode INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE skips ADD COLUMN ctime_ns INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE skips ADD COLUMN inode INTEGER NOT NULL DEFAULT 0;
+DELETE FROM meta WHERE key = 'scanned_ns'
+"""
+"""Without `scanned_ns` the next run compares every file by its hash, and learns what is new here."""
+
+MIGRATIONS: dict[int, str] = {0: TABLES, 1: GRAPH_TABLES, 2: STAMPS}
 """From a version to the next: statements run in the transaction that raises `user_version`.
 
 A fresh database is of version 0, so a new index goes through the same steps as an old one.

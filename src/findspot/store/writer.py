@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from findspot.core.errors import FindspotError
-from findspot.core.model import ChunkType, Skip, SkipReason, SourceFile
+from findspot.core.model import ChunkType, Skip, SkipReason, SourceFile, Stamp
 from findspot.core.sqlite import Connection, Error
 from findspot.store import database as rows
 from findspot.store import keywords
@@ -45,7 +45,7 @@ class Writer:
         if places is None:
             return KnownFiles({file.path: file for file in self.files()}, rows.files_left_out(self._db))
         indexed = {file.path: file for place in places for file in rows.files_at(self._db, place)}
-        left_out: dict[str, tuple[int, int]] = {}
+        left_out: dict[str, Stamp] = {}
         for place in places:
             left_out |= rows.files_left_out_at(self._db, place)
         return KnownFiles(indexed, left_out)
@@ -95,7 +95,8 @@ class Writer:
         """Note that a file with the same content was written again."""
         self._begin()
         self._db.execute(
-            "UPDATE files SET size = ?, mtime_ns = ? WHERE path = ?", (file.size, file.mtime_ns, file.path)
+            "UPDATE files SET size = ?, mtime_ns = ?, ctime_ns = ?, inode = ? WHERE path = ?",
+            (*file.stamp, file.path),
         )
 
     def set_walk_skips(self, skips: Iterable[Skip]) -> None:

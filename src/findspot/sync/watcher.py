@@ -9,6 +9,7 @@ from pathlib import Path
 
 from findspot.core.changes import Reports, reported
 from findspot.core.log import get_logger
+from findspot.core.model import Stamp
 from findspot.core.mounts import remote_kind
 from findspot.core.roots import Roots
 from findspot.discover.policy import Policy
@@ -142,9 +143,9 @@ class Watcher:
             yield frozenset(changed)
             before = now
 
-    def _look(self) -> dict[str, tuple[int, int]]:
+    def _look(self) -> dict[str, Stamp]:
         found = walk(self._root, self._policy())
-        return {file.path: (file.size, file.mtime_ns) for file in found.files}
+        return {file.path: file.stamp for file in found.files}
 
 
 def _but(reported: Iterable[str], folders: frozenset[str]) -> frozenset[str]:

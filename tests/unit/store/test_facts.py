@@ -63,6 +63,10 @@ def test_they_are_replaced_and_removed_with_their_file(tmp_path: Path) -> None:
     store.close()
 
 
+COLUMNS = [(table, name) for table in ("files", "skips") for name in ("ctime_ns", "inode")]
+LATER = "".join(f"ALTER TABLE {table} DROP COLUMN {name}; " for table, name in COLUMNS)
+
+
 def test_an_index_made_without_them_gets_them_and_keeps_its_vectors(
     make_project: Callable[..., Project],
 ) -> None:
@@ -71,7 +75,7 @@ def test_an_index_made_without_them_gets_them_and_keeps_its_vectors(
     fresh = contents(project.store)
     project.store.close()
     with edited_database(project.store.folder) as db:  # as the first format and revision left it
-        db.executescript("DROP TABLE facts; DROP TABLE names; PRAGMA user_version = 1;")
+        db.executescript("DROP TABLE facts; DROP TABLE names; " + LATER + "PRAGMA user_version = 1;")
         pipeline = db.execute("SELECT value FROM meta WHERE key = 'pipeline'").fetchone()[0]
         older = "2:" + pipeline.partition(":")[2]
         db.execute("UPDATE meta SET value = ? WHERE key = 'pipeline'", (older,))

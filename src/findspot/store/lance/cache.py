@@ -69,7 +69,7 @@ class CacheWriter(Writer):
         for gone in held.keys() - current.keys():
             self._forget(held[gone])
         for number in held.keys() & current.keys():
-            if held[number] != current[number]:
+            if held[number].described != current[number].described:
                 revisions.describe_file(self._db, current[number])
         missing = [file for number, file in current.items() if number not in held]
         self._add(missing, truth, head)
