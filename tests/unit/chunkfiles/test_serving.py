@@ -345,3 +345,17 @@ def test_paths_that_look_alike_have_different_ids(engine: Engine, root: Path) ->
     names = [result.chunk.id for result in found]
     assert len(set(names)) == len(names)
     assert any(name.startswith("code-symbols-a-b-c-py-") for name in names)
+
+
+def test_served_chunks_show_no_secrets(served: ProjectChunks, root: Path) -> None:
+    """security 9: chunk files come from anybody, and were answered as they are."""
+    token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" * 2
+    rows = [
+        chunk("login", f"password token {token}", "data"),
+        chunk("dotenv", "password abc", "data", metadata={"file_path": "deploy/.env"}),
+    ]
+    write_file(root / ".cortex" / "chunks", "code-data.json", file_value("data", rows))
+    eventually(lambda: "login" in ids(served))
+    results = served.query("password", SearchOptions(limit=100))
+    assert "dotenv" not in [result.chunk.id for result in results]
+    assert not any(token in result.chunk.text for result in results)
