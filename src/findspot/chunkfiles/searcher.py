@@ -15,7 +15,7 @@ from findspot.chunkfiles.loading import chunk_files
 from findspot.chunkfiles.model import ChunkFilesError, FoundChunks, SearchOptions, SearchResult
 from findspot.core.denied import is_secret_path
 from findspot.core.errors import IndexNotFoundError, ModelMismatchError
-from findspot.core.keys import CORTEX_FILE
+from findspot.core.keys import CHUNK_SERVICE, CORTEX_FILE
 from findspot.core.roots import Roots
 from findspot.core.settings import Settings
 from findspot.discover.secrets import masked
@@ -27,7 +27,6 @@ from findspot.store.protocol import Store
 SPARE_RESULTS = 20
 """Results asked for beyond the limit, since those of deleted files are left out."""
 
-DEFAULT_ENDPOINT = "http://localhost:8121"
 
 _OTHER_MODEL = "Run `findspot chunks export` again, or configure the model that the files were made with."
 
@@ -137,7 +136,7 @@ class ProjectChunks:
         """Our own model for files that it made, else the configured service."""
         provider = model.partition("@")[0]
         if not _made_by_us(model):
-            return HttpEmbedder(settings.cortex.endpoint or DEFAULT_ENDPOINT, dimensions)
+            return HttpEmbedder(settings.cortex.endpoint or CHUNK_SERVICE, dimensions)
         require_chosen(model, settings.embed.provider, _OTHER_MODEL)
         embedder = self._embedder(provider)
         if model_name(embedder) != model:
