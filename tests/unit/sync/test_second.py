@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from findspot import Project, Query
 from findspot.core.errors import CancelledError, IndexNotFoundError, ModelUnavailableError, ProviderError
 from findspot.core.model import Corpus, IndexState, Mode, Progress
 from findspot.core.progress import CancelToken
+from findspot.embed.providers.transformer import MDBR_LEAF
 from findspot.search.questions import understand
 from findspot.search.second import BOTH_WEIGHT, SHARE, SHARE_OF_NAMED, mixture
 from findspot.store.second import FILE_NAME
@@ -30,6 +32,14 @@ def slow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_model(tmp_path / SNAPSHOT, dense=256)
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    expect_weights(tmp_path, monkeypatch)
+
+
+def expect_weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Name the hashes of the model's files as they are now, as a user does for weights we cannot know."""
+    files = [tmp_path / SNAPSHOT / name for name in MDBR_LEAF.files.weights]
+    hashes = [hashlib.sha256(file.read_bytes()).hexdigest() for file in files if file.exists()]
+    monkeypatch.setenv("FINDSPOT_EMBEDDING_SHA256", ",".join(hashes))
 
 
 @pytest.fixture
@@ -172,13 +182,19 @@ def test_a_model_that_cannot_be_opened_is_told_before_anything_is_indexed(
     assert not project.store.exists
 
 
+@pytest.mark.usefixtures("slow")
 @pytest.mark.parametrize(("dense", "reason"), [(40, "40 dimensions, not 256"), (256, "no numbers")])
 def test_vectors_that_cannot_be_used_are_told_and_none_is_kept(
-    make_project: MakeProject, slow: None, tmp_path: Path, dense: int, reason: str
+    make_project: MakeProject,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    dense: int,
+    reason: str,
 ) -> None:
     write_model(tmp_path / SNAPSHOT, dense=dense)
     if dense == 256:  # long enough, but not numbers
         spoil(tmp_path / SNAPSHOT)
+    expect_weights(tmp_path, monkeypatch)
     project = make_project(FILES, **SLOW)
     project.update()
     with pytest.raises(ProviderError, match=reason):
@@ -190,9 +206,10 @@ def test_vectors_that_cannot_be_used_are_told_and_none_is_kept(
 
 
 def test_a_question_that_the_slower_model_cannot_read_is_answered_by_the_first(
-    make_project: MakeProject, slow: None, tmp_path: Path
+    make_project: MakeProject, slow: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     spoil(tmp_path / SNAPSHOT, word="j")
+    expect_weights(tmp_path, monkeypatch)
     project = make_project(FILES, **SLOW)
     project.update()
     at_once = meaning(project), meaning(project, "j join b")
