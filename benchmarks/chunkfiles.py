@@ -1,6 +1,7 @@
 """Chunk files at 1,000, 10,000 and 100,000 chunks: loading, memory, time of a query.
 
-`python -m benchmarks.chunkfiles [--chunks N ...]` prints the figures as JSON. Files hold texts of
+`python -m benchmarks.chunkfiles [--chunks N ...]` prints the figures as JSON. `load_s` is the first search
+after the files were written, `start_s` a later server from its start to its first answer. Files hold texts of
 about a thousand characters and vectors of 384 dimensions. Memory is that of a server over its pipe
 after queries, above the same server with one chunk; a query's time is the search's own, as the
 server tells it, less the embedding service's: both are timed in turn, and the median difference
@@ -147,6 +148,7 @@ def measure(sizes: list[int]) -> dict[str, float]:
         figures = _served(service, size)
         found |= {
             f"{size}_load_s": figures["first_ms"] / 1000,
+            f"{size}_start_s": figures["start_s"],
             f"{size}_p50_ms": figures["p50_ms"],
             f"{size}_filtered_p50_ms": figures["filtered_p50_ms"],
             f"{size}_mb_above_empty": figures["mb"] - empty,
@@ -168,6 +170,11 @@ def _served(service: Service, size: int) -> dict[str, float]:
             "mb": server.memory_mb(),
         }
         server.close()
+        started = time.perf_counter()
+        again = Server(folder, service.url)
+        again.search_ms()
+        figures["start_s"] = time.perf_counter() - started
+        again.close()
     return figures
 
 

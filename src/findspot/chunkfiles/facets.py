@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from functools import reduce
 
 import numpy as np
@@ -13,6 +13,7 @@ from findspot.chunkfiles.model import CONSTANT, SearchOptions
 from findspot.core.model import ChunkType
 
 Rows = NDArray[np.int64]
+Rows32 = NDArray[np.uint32]
 
 
 class Facets:
@@ -38,6 +39,24 @@ class Facets:
         for rows in (*self._types.values(), *self._tags.values()):
             while rows and rows[-1] >= count:
                 rows.pop()
+
+    def as_arrays(self) -> tuple[dict[str, list[tuple[str, int]]], NDArray[np.uint32]]:
+        """Return the types and tags with how many rows each has, and all these rows in that order."""
+        groups = {"types": self._types, "tags": self._tags}
+        named = {group: [(name, len(rows)) for name, rows in held.items()] for group, held in groups.items()}
+        parts = [np.frombuffer(rows, np.uint32) for held in groups.values() for rows in held.values() if rows]
+        return named, np.concatenate(parts) if parts else np.empty(0, np.uint32)
+
+    @classmethod
+    def from_arrays(cls, named: Mapping[str, list[tuple[str, int]]], rows: Rows32, count: int) -> Facets:
+        """Return what `as_arrays` described."""
+        facets, at = cls(), 0
+        facets.count = count
+        for held, group in ((facets._types, "types"), (facets._tags, "tags")):
+            for name, size in named[group]:
+                held[name] = array("I", rows[at : at + size].astype(np.uint32).tobytes())
+                at += size
+        return facets
 
     @property
     def type_counts(self) -> dict[str, int]:

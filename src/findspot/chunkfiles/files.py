@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from findspot.chunkfiles.collection import Collection
-from findspot.chunkfiles.loading import chunk_files, load, signature
+from findspot.chunkfiles.kept import forget, keep, recall
+from findspot.chunkfiles.loading import Signature, chunk_files, load, signature
 from findspot.chunkfiles.watching import FolderWatch
 from findspot.core.errors import FindspotError
 from findspot.core.log import get_logger
@@ -40,7 +41,7 @@ class ServedFiles:
         with self._guard:
             if self._collection is None:
                 seen = signature(self.folder)
-                self._collection = self._load(skip_malformed=True)
+                self._collection = recall(self._spool_folder, self.folder, seen) or self._load(True, seen)
                 self._watch = FolderWatch(self.folder, lambda: signature(self.folder), self.reload, seen)
                 self._watch.start()
             return self._collection
@@ -49,7 +50,7 @@ class ServedFiles:
         """Read the files anew; readers keep what they have until all of it is there."""
         started = time.monotonic()
         try:
-            fresh = self._load(skip_malformed=False)
+            fresh = self._load(False, signature(self.folder))
         except FindspotError as error:
             _log.warning("chunk files not reloaded, the old state is kept: %s", error.user_message)
             self._failure = error.user_message
@@ -86,5 +87,14 @@ class ServedFiles:
         if watch is not None:
             watch.stop()
 
-    def _load(self, *, skip_malformed: bool) -> Collection:
-        return load(self.folder, self._spool_folder, self._dimensions, skip_malformed=skip_malformed)
+    def renew(self) -> None:
+        """Read the files again, since what was kept of them is damaged."""
+        _log.warning("what was kept of the chunk files is damaged; they are read again")
+        forget(self._spool_folder, self.folder)
+        self.reload()
+
+    def _load(self, skip_malformed: bool, seen: Signature) -> Collection:
+        fresh = load(self.folder, self._spool_folder, self._dimensions, skip_malformed=skip_malformed)
+        if signature(self.folder) == seen:  # else something was written meanwhile
+            keep(self._spool_folder, self.folder, seen, fresh)
+        return fresh

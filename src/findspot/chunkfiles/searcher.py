@@ -13,6 +13,7 @@ from findspot.chunkfiles.freshness import Compared, compare
 from findspot.chunkfiles.indexed import IndexedChunks
 from findspot.chunkfiles.loading import chunk_files
 from findspot.chunkfiles.model import ChunkFilesError, FoundChunks, SearchOptions, SearchResult
+from findspot.chunkfiles.spool import SpoolDamagedError
 from findspot.core.denied import is_secret_path
 from findspot.core.errors import IndexNotFoundError, ModelMismatchError
 from findspot.core.keys import CHUNK_SERVICE, CORTEX_FILE
@@ -62,7 +63,12 @@ class ProjectChunks:
         else:
             collection = served.collection()
             embedder = self._embedder_of(collection.head.model, collection.head.dimensions, settings)
-            found = collection.search(embedder.embed([query], EmbedMode.QUERY)[0], wider)
+            vector = embedder.embed([query], EmbedMode.QUERY)[0]
+            try:
+                found = collection.search(vector, wider)
+            except SpoolDamagedError:
+                served.renew()
+                found = served.collection().search(vector, wider)
             ours = _made_by_us(collection.head.model)
             compared = self._compared(found, may_be_elsewhere=True) if ours else Compared(found, (), ())
             told = compared.warning("The export", "Run `findspot chunks export`.")

@@ -16,7 +16,7 @@ import pytest
 from e2e.cortex_files import EmbeddingService, chunk, file_value, write_file, write_samples
 from e2e.sample import FILES
 from findspot import Engine
-from findspot.chunkfiles import ChunkFilesError, ProjectChunks, SearchOptions, export_chunks
+from findspot.chunkfiles import ChunkFilesError, ProjectChunks, SearchOptions, export_chunks, reading
 from findspot.chunkfiles.model import FoundChunks
 from findspot.core.errors import IndexNotFoundError, ModelMismatchError, ProviderError
 from findspot.embed.registry import PROVIDERS
@@ -330,9 +330,78 @@ def test_a_folder_that_leads_out_of_the_project_is_refused(
         engine.chunks(root).query("x", SearchOptions())
 
 
-def test_nothing_is_left_on_disk(served: ProjectChunks, home: Path) -> None:
+@pytest.fixture
+def parsed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The chunk files that are parsed from now on."""
+    names: list[str] = []
+    opened = reading.ChunkFile._opened
+
+    def noted(file: reading.ChunkFile) -> Any:
+        names.append(file._path.name)
+        return opened(file)
+
+    monkeypatch.setattr(reading.ChunkFile, "_opened", noted)
+    return names
+
+
+def restarted(root: Path, query: str = "password") -> list[str]:
+    engine = Engine()
+    try:
+        return ids(engine.chunks(root), query, min_score=-1)
+    finally:
+        engine.close()
+
+
+def test_files_are_parsed_once_until_they_change(
+    served: ProjectChunks, root: Path, home: Path, parsed: list[str]
+) -> None:
+    """documents C: every start of a server parsed them again, for half a minute where they are large."""
+    first = ids(served, min_score=-1)
+    assert len(parsed) == len(set(parsed)) > 1
+    parsed.clear()
+    assert restarted(root) == first
+    assert parsed == []
+    os.utime(root / ".cortex" / "chunks" / "code-data.json", (1, 1))
+    assert restarted(root) == first
+    assert "code-data.json" in parsed
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")
+def test_what_is_kept_is_the_owners(served: ProjectChunks, home: Path) -> None:
     ids(served)
-    assert list((home / "spool").iterdir()) == []
+    (kept,) = (home / "spool").iterdir()
+    assert {path.stat().st_mode & 0o077 for path in (kept, *kept.iterdir())} == {0}
+
+
+@pytest.mark.parametrize("name", ["records.bin", "rows.bin", "arrays.npz", "about.json"])
+@pytest.mark.parametrize("damage", [b"", b"\xff" * 4_000])
+def test_what_is_kept_and_damaged_is_made_again(
+    served: ProjectChunks, root: Path, home: Path, *, name: str, damage: bytes, parsed: list[str]
+) -> None:
+    first = ids(served, min_score=-1)
+    served.close()
+    (kept,) = (home / "spool").iterdir()
+    content = (kept / name).read_bytes()
+    (kept / name).write_bytes((damage + content[len(damage) :])[: len(content)] if damage else b"")
+    parsed.clear()
+    assert restarted(root) == first
+    assert parsed
+    parsed.clear()
+    assert restarted(root) == first
+    assert parsed == []
+
+
+def test_what_is_kept_of_a_folder_that_is_gone_is_removed(
+    served: ProjectChunks, root: Path, home: Path, engine: Engine, tmp_path: Path
+) -> None:
+    ids(served)
+    served.close()
+    (first,) = (home / "spool").iterdir()
+    shutil.rmtree(root / ".cortex" / "chunks")
+    write_samples(tmp_path / "other" / ".cortex" / "chunks")
+    ids(engine.chunks(tmp_path / "other"))
+    (second,) = (home / "spool").iterdir()
+    assert first != second
 
 
 def test_paths_that_look_alike_have_different_ids(engine: Engine, root: Path) -> None:
