@@ -6,6 +6,7 @@ import contextlib
 import os
 import threading
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -50,6 +51,7 @@ from findspot.embed.opened import OpenModels
 from findspot.embed.protocol import Embedder, model_name
 from findspot.embed.registry import OpenEmbedder, two_speeds
 from findspot.indexing import pipeline, recovery
+from findspot.indexing.imported import keep_checked
 from findspot.indexing.spare import SparePool
 from findspot.indexing.spread import RayWorkers
 from findspot.research.findings import DEFAULT_DEPTH, Findings, Focus, Inquiry
@@ -306,7 +308,8 @@ class Project:
         if manifest.model != model:
             raise ModelMismatchError(manifest.model, model)
         with self._alone():
-            unpack(Path(source), self.store, self.root)
+            check = partial(keep_checked, roots=self.roots.checked(), settings=self.settings)
+            unpack(Path(source), self.store, self.root, check)
         write_starter(self.store.folder)
         keep_given(self.root, self.store.folder, self._flags)
         write_metadata(self.store, self.root)

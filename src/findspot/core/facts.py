@@ -39,6 +39,9 @@ FIXTURE_DECORATORS = frozenset({"fixture", "yield_fixture"})
 WHOLE = "*"
 """In place of an imported name: the module itself, or all of its names."""
 
+MAX_BYTES = 64 << 20
+"""Of the facts of one file, stored uncompressed: a hundred times those of a long one."""
+
 _LEVEL = 1
 """Of compression: four fifths of what the best level gains, at a tenth of its time."""
 
@@ -201,8 +204,10 @@ def pack(facts: Facts) -> bytes:
         facts.columns,
         sorted(facts.bases),
     ]
-    lines = "\n".join(json.dumps(part, separators=(",", ":")) for part in parts)
-    return zlib.compress(lines.encode(), _LEVEL)
+    lines = "\n".join(json.dumps(part, separators=(",", ":")) for part in parts).encode()
+    if len(lines) > MAX_BYTES:
+        raise ValueError("more facts than one file may have")
+    return zlib.compress(lines, _LEVEL)
 
 
 def _columns(rows: Sequence[tuple[Any, ...]], kind: type[NamedTuple]) -> tuple[tuple[Any, ...], ...]:
@@ -210,9 +215,21 @@ def _columns(rows: Sequence[tuple[Any, ...]], kind: type[NamedTuple]) -> tuple[t
     return tuple(zip(*rows, strict=True)) or ((),) * len(kind._fields)
 
 
+def _inflated(data: bytes) -> bytes:
+    """Decompress stored data, which may come from anyone: a few kilobytes can stand for gigabytes."""
+    try:
+        inflater = zlib.decompressobj()
+        inflated = inflater.decompress(data, MAX_BYTES)
+    except (zlib.error, TypeError) as error:
+        raise ValueError(f"facts cannot be decompressed: {error}") from error
+    if not inflater.eof or not inflated:
+        raise ValueError("facts are cut short, or larger than those of any file")
+    return inflated
+
+
 def unpack(data: bytes) -> Facts:
-    """The facts of a stored form."""
-    text = zlib.decompress(data).decode()
+    """The facts of a stored form; ValueError where it is not one."""
+    text = _inflated(data).decode()
     if text[0] == '"':
         return Facts.stored(text.split("\n"))
     package, definitions, imports, bindings, references = json.loads(text)  # by rows, as they were at first

@@ -63,7 +63,11 @@ def _file_record(
 ) -> FileRecord:
     if facts is None:
         return FileRecord(file, sha256, records)
-    return FileRecord(file, sha256, records, pack(facts), names_of(facts))
+    try:
+        packed = pack(facts)
+    except ValueError:  # more than can be read back: the file is searched, and not part of the graph
+        return FileRecord(file, sha256, records)
+    return FileRecord(file, sha256, records, packed, names_of(facts))
 
 
 def _records(chunks: tuple[Chunk, ...], job: Job, embedder: Embedder) -> tuple[ChunkRecord, ...]:

@@ -12,14 +12,14 @@ import hashlib
 import json
 import shutil
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path, PurePath
 from typing import IO, Any
 
 from findspot.core import sqlite
 from findspot.core.errors import IndexCorruptError, IndexFormatError, InvalidArgumentError
-from findspot.core.files import disk_full, replacing, translated_os_errors
+from findspot.core.files import disk_full, open_named, reason, replacing, translated_os_errors
 from findspot.core.sqlite import Connection, remove_database
 from findspot.store import database as rows
 from findspot.store.build import COMPLETE
@@ -30,6 +30,8 @@ ARCHIVE_FORMAT = 1
 MANIFEST = "manifest.json"
 _MAX_MANIFEST_BYTES = 1 << 20
 _BLOCK_BYTES = 1 << 20
+_MAX_RATIO = 100
+"""Indexes are compressed to a third or a fourth."""
 
 _WORKING = "prebuilt.sqlite"
 
@@ -101,8 +103,11 @@ def read_manifest(source: Path) -> Manifest:
         return _manifest(archive)
 
 
-def unpack(source: Path, store: Store, root: Path) -> Manifest:
-    """Make the index in a file the one of a store, after looking at all of it."""
+def unpack(source: Path, store: Store, root: Path, check: Callable[[Connection], object]) -> Manifest:
+    """Make the index in a file the one of a store, after looking at all of it.
+
+    `check` drops from the database what the files of the project do not confirm.
+    """
     path = store.folder / _WORKING
     remove_database(path)
     try:
@@ -111,7 +116,9 @@ def unpack(source: Path, store: Store, root: Path) -> Manifest:
             with translated_os_errors(path), archive.open(rows.FILE_NAME) as packed:
                 _extract(packed, path, manifest)
         _check_database(path, manifest)
-        with contextlib.closing(rows.connect(path)) as db:
+        with sqlite.translated(path), contextlib.closing(rows.connect(path)) as db:
+            sqlite.migrate(db, MIGRATIONS)
+            check(db)
             rows.write_meta(db, {"project_path": str(root)})
         store.take(path)
     except IndexFormatError:
@@ -126,10 +133,12 @@ def unpack(source: Path, store: Store, root: Path) -> Manifest:
 @contextlib.contextmanager
 def _opened(source: Path) -> Iterator[zipfile.ZipFile]:
     try:
-        with zipfile.ZipFile(source) as archive:
+        with open_named(source) as opened, zipfile.ZipFile(opened) as archive:
             yield archive
     except FileNotFoundError:
         raise InvalidArgumentError(f"There is no file {source}.") from None
+    except OSError as error:
+        raise InvalidArgumentError(f"{source} cannot be read: {reason(error)}.") from error
     except (zipfile.BadZipFile, zipfile.LargeZipFile, KeyError, EOFError, RuntimeError) as error:
         raise _not_an_index(f"{error}") from error
 
@@ -145,6 +154,9 @@ def _manifest(archive: zipfile.ZipFile) -> Manifest:
     for found, known in ((manifest.archive, ARCHIVE_FORMAT), (manifest.format, FORMAT_VERSION)):
         if found > known:
             raise IndexFormatError(found, known)
+    database = archive.getinfo(rows.FILE_NAME)
+    if database.file_size > _MAX_RATIO * database.compress_size:
+        raise _not_an_index("its database is compressed more than any index is")
     return manifest
 
 

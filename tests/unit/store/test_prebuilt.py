@@ -22,6 +22,10 @@ from findspot.store.prebuilt import pack, read_manifest, unpack
 from findspot.store.protocol import Store
 
 
+def trusting(db: sqlite3.Connection) -> None:
+    """These indexes have no files; `test_imported.py` has some."""
+
+
 @pytest.fixture
 def store(tmp_path: Path) -> IndexStore:
     store = IndexStore(tmp_path / "built", "p")
@@ -39,14 +43,14 @@ def test_an_index_travels_in_one_file(store: IndexStore, tmp_path: Path, kind: s
     assert (manifest.project, manifest.model, manifest.files, manifest.chunks) == ("project", "m@1/64", 2, 4)
     assert read_manifest(tmp_path / "x.findspot") == manifest
     other: Store = store_of_kind(kind, tmp_path / "elsewhere", "p")
-    unpack(tmp_path / "x.findspot", other, Path("/here"))
+    unpack(tmp_path / "x.findspot", other, Path("/here"), trusting)
     assert contents(other) == contents(store)
     meta = other.figures()[0]
     assert meta["project_path"] == "/here"
     assert "scanned_ns" not in meta
     again = tmp_path / "again.findspot"
     pack(other, again, "project")
-    unpack(again, store, Path("/there"))
+    unpack(again, store, Path("/there"), trusting)
     assert contents(other) == contents(store)
     assert not list(tmp_path.glob("**/*.unfinished")) + list(tmp_path.glob("**/prebuilt.sqlite"))
 
@@ -125,7 +129,7 @@ def test_a_file_that_is_not_what_it_says_changes_nothing(
         archive.writestr("index.sqlite", content[: len(content) // 2] if manifest.get("cut") else content)
     before = contents(store)
     with pytest.raises(InvalidArgumentError, match="not an index"):
-        unpack(forged, store, Path("/here"))
+        unpack(forged, store, Path("/here"), trusting)
     assert contents(store) == before
 
 
@@ -135,7 +139,7 @@ def test_only_two_names_of_an_archive_are_looked_at(store: IndexStore, tmp_path:
         archive.writestr("../outside.py", "print('never')")
         archive.writestr("/tmp/absolute.py", "print('never')")
     before = {path for path in tmp_path.rglob("*") if "built" not in path.parts}
-    unpack(tmp_path / "x.findspot", store, Path("/here"))
+    unpack(tmp_path / "x.findspot", store, Path("/here"), trusting)
     assert {path for path in tmp_path.rglob("*") if "built" not in path.parts} == before
 
 
@@ -143,7 +147,7 @@ def test_only_two_names_of_an_archive_are_looked_at(store: IndexStore, tmp_path:
 def test_other_files_are_refused(store: IndexStore, tmp_path: Path, content: bytes) -> None:
     (tmp_path / "x").write_bytes(content)
     with pytest.raises(InvalidArgumentError, match="not an index"):
-        unpack(tmp_path / "x", store, Path("/here"))
+        unpack(tmp_path / "x", store, Path("/here"), trusting)
     with pytest.raises(InvalidArgumentError, match="no file"):
         read_manifest(tmp_path / "missing")
 

@@ -12,6 +12,7 @@ from findspot.serve.cli.ask import confirm
 from findspot.serve.cli.choose import open_project
 from findspot.serve.cli.indexing import summarise, update_project
 from findspot.serve.cli.options import Manner, common, path_or_project, yes_option
+from findspot.store.prebuilt import read_manifest
 
 _REPLACE_QUESTION = "This project has an index already. Replace it?"
 
@@ -59,7 +60,7 @@ def export(manner: Manner, file: Path, project: str | None, no_update: bool, yes
 @click.option(
     "--no-update",
     is_flag=True,
-    help="Take the index over as it is, without a look at the files here.",
+    help="Take over what fits the files here, without indexing the rest.",
 )
 @yes_option
 @common
@@ -67,8 +68,9 @@ def import_(manner: Manner, file: Path, project: str | None, no_update: bool, ye
     """Take over the index in FILE for the project at PATH, and bring it up to the files that are here.
 
     Files are compared by their content, so only what differs from the files of the build is embedded.
-    The file may come from anyone: it is checked before anything of it is used.
+    The file may come from anyone: what the files here do not confirm is left out of it.
     """
+    read_manifest(file.expanduser().absolute())  # before any question
     with open_project(project, exact=True) as opened:
         if opened.store.exists:
             confirm(_REPLACE_QUESTION, yes, manner, about=str(opened.root))

@@ -1,0 +1,221 @@
+"""Imported indexes, checked against the files that are here: nothing of them is believed.
+
+A file of the archive stays only where the walk admits it, its content is the indexed one, and everything
+that an answer may show of it is made of its own text. Whatever else it says is dropped, and the next update
+cuts that file again.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+
+from findspot.core.facts import Facts, names_of, unpack
+from findspot.core.files import content_hash
+from findspot.core.model import ChunkType, Skip, SourceFile
+from findspot.core.roots import Roots
+from findspot.core.settings import Settings
+from findspot.core.sqlite import Connection, transaction
+from findspot.discover.content import readable_text
+from findspot.discover.reading import read_file
+from findspot.discover.walk import walk
+from findspot.indexing.pipeline import policy_of
+from findspot.store.schema import ORDINAL_BITS, chunk_range
+
+_WORD = re.compile(r"\w+")
+_KIND = re.compile(r"[a-z_ +-]{0,40}")
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
+_NAME = re.compile(r"[\w:./@+-]{1,200}")
+
+_META = {
+    "model": _NAME, "pipeline": _NAME, "build": re.compile("complete"), "created_at": _TIME,
+    "last_full_index": _TIME,
+}  # fmt: skip
+"""What may be said of an imported index, and how; everything else is left to its runs here."""
+
+_OUTLINE_WORDS = frozenset(
+    _WORD.findall(
+        "Package Imports package packages Types Functions Constants line lines more class interface struct "
+        "enum trait type union module namespace protocol record object function method macro test "
+        "constructor property constant variable field"
+    )
+)
+"""What an outline says beside the names of the file."""
+
+_MAX_FILE_ID = 1 << 26
+"""Masks over file numbers are as long as the largest one."""
+
+_MAX_SCALE = 1e6
+
+
+def keep_checked(db: Connection, roots: Roots, settings: Settings) -> int:
+    """Drop all that the files here do not confirm; returns how many files stay."""
+    admitted = {file.path: file for file in walk(roots, policy_of(settings)).files}
+    with transaction(db):
+        _reduce_meta(db)
+        db.execute("DELETE FROM skips")
+        db.execute("DELETE FROM names")
+        rows = db.execute("SELECT id, path, corpus, language, sha256 FROM files").fetchall()
+        kept = {row[0] for row in rows if _is_confirmed(db, row, admitted, roots, settings)}
+        _drop_others(db, kept)
+    return len(kept)
+
+
+def _reduce_meta(db: Connection) -> None:
+    held = db.execute("SELECT key, value FROM meta").fetchall()
+    good = [(k, v) for k, v in held if isinstance(v, str) and k in _META and _META[k].fullmatch(v)]
+    db.execute("DELETE FROM meta")
+    db.executemany("INSERT INTO meta VALUES (?, ?)", good)
+
+
+def _drop_others(db: Connection, kept: set[int]) -> None:
+    db.execute("CREATE TEMP TABLE kept (id INTEGER PRIMARY KEY)")
+    db.executemany("INSERT INTO kept VALUES (?)", ((number,) for number in kept))
+    db.execute("DELETE FROM files WHERE id NOT IN (SELECT id FROM kept)")
+    db.execute(f"DELETE FROM chunks WHERE id >> {ORDINAL_BITS} NOT IN (SELECT id FROM kept)")
+    db.execute(f"DELETE FROM symbols WHERE chunk_id >> {ORDINAL_BITS} NOT IN (SELECT id FROM kept)")
+    db.execute("DELETE FROM facts WHERE file_id NOT IN (SELECT id FROM kept)")
+    db.execute("UPDATE files SET size = CAST(size AS INTEGER), mtime_ns = 0, ctime_ns = 0, inode = 0")
+    db.execute("DELETE FROM sqlite_sequence")
+    db.execute("INSERT INTO sqlite_sequence VALUES ('files', ?)", (max(kept, default=0),))
+    db.execute("DROP TABLE kept")
+
+
+def _is_confirmed(
+    db: Connection,
+    row: tuple[object, ...],
+    admitted: dict[str, SourceFile],
+    roots: Roots,
+    settings: Settings,
+) -> bool:
+    number, path, corpus, language, sha256 = row
+    file = admitted.get(path) if isinstance(path, str) else None
+    if file is None or not isinstance(number, int) or not 0 < number < _MAX_FILE_ID:
+        return False
+    if (file.corpus, file.language) != (corpus, language):
+        return False
+    data = read_file(roots, file, settings.discover.max_file_bytes)
+    if isinstance(data, Skip) or content_hash(data) != sha256:
+        return False
+    text = readable_text(file.path, data, settings.discover.secret_scan)
+    if isinstance(text, Skip):
+        return False
+    source = _Source(file.path, text)
+    try:
+        return (
+            _chunks_fit(db, number, source)
+            and _symbols_fit(db, number, source)
+            and _add_names(db, number, source)
+        )
+    except (TypeError, ValueError, LookupError, ArithmeticError, AttributeError, RecursionError):
+        return False  # rows of other types than ours
+
+
+class _Source:
+    """A file as it is here, and the words that may be said about it."""
+
+    def __init__(self, path: str, text: str) -> None:
+        self.lines = text.split("\n")
+        self._words = _WORD.findall(text)
+        self._known = {*self._words, *_WORD.findall(path)}
+        self._joined = " ".join(self._words)
+
+    def has_lines(self, start: int, end: int, text: str) -> bool:
+        """Whether these lines hold the text: a line that is too long for one chunk is in several."""
+        return 1 <= start <= end <= len(self.lines) and text in "\n".join(self.lines[start - 1 : end])
+
+    def has_words(self, text: str, others: frozenset[str] = frozenset()) -> bool:
+        """Whether each word of a text is one of the file's, or of these others."""
+        return all(word in self._known or word in others for word in _WORD.findall(text))
+
+    def has_passage(self, text: str | None) -> bool:
+        """Whether the words of a text stand in the file in that order."""
+        return text is None or " ".join(_WORD.findall(text)) in self._joined
+
+
+def _chunks_fit(db: Connection, number: int, source: _Source) -> bool:
+    found = db.execute(
+        "SELECT start_line, end_line, chunk_type, kind, language, text, symbols, signature, breadcrumb, "
+        "doc_comment, tags, context, key, scale FROM chunks WHERE id BETWEEN ? AND ?",
+        chunk_range(number),
+    ).fetchall()
+    (expected,) = db.execute("SELECT chunks FROM files WHERE id = ?", (number,)).fetchone()
+    return len(found) == expected and all(_chunk_fits(row, source) for row in found)
+
+
+def _chunk_fits(row: tuple[object, ...], source: _Source) -> bool:
+    start, end, chunk_type, kind, language, text, symbols, signature, breadcrumb, doc_comment, *rest = row
+    tags, context, key, scale = rest
+    strings = (chunk_type, kind, language, text, symbols, tags, context)
+    if not all(isinstance(value, str) for value in strings) or not isinstance(key, bytes):
+        return False
+    if not isinstance(scale, float) or not math.isfinite(scale) or abs(scale) > _MAX_SCALE:
+        return False
+    if not (_KIND.fullmatch(str(kind)) and _KIND.fullmatch(str(language))):
+        return False
+    if ChunkType(str(chunk_type)) is ChunkType.SYMBOLS:
+        held = source.has_words(_without_numbers(str(text)), _OUTLINE_WORDS)
+    else:
+        held = isinstance(start, int) and isinstance(end, int) and source.has_lines(start, end, str(text))
+    described = source.has_passage(_text(signature)) and source.has_passage(_text(doc_comment))
+    named = source.has_words(f"{symbols}\n{_text(breadcrumb) or ''}")
+    return held and described and named and all(_NAME.fullmatch(tag) for tag in _split(str(tags)))
+
+
+def _text(value: object) -> str | None:
+    if value is not None and not isinstance(value, str):
+        raise TypeError("not text")
+    return value
+
+
+def _without_numbers(text: str) -> str:
+    return re.sub(r"\b\d+\b", "", text)
+
+
+def _split(joined: str) -> list[str]:
+    return joined.split("\n") if joined else []
+
+
+def _symbols_fit(db: Connection, number: int, source: _Source) -> bool:
+    found = db.execute(
+        "SELECT name, display, kind, line FROM symbols WHERE chunk_id BETWEEN ? AND ?", chunk_range(number)
+    )
+    return all(
+        isinstance(name, str)
+        and isinstance(line, int)
+        and 1 <= line <= len(source.lines)
+        and source.has_words(_text(display) or "")
+        and _KIND.fullmatch(kind)
+        for name, display, kind, line in found
+    )
+
+
+def _add_names(db: Connection, number: int, source: _Source) -> bool:
+    """Derive the names of a file from its facts, once these are found to speak of the file."""
+    row = db.execute("SELECT data FROM facts WHERE file_id = ?", (number,)).fetchone()
+    if row is None:
+        return True
+    facts = unpack(row[0])
+    if not (all(source.has_words(text) for text in _shown(facts)) and _lines_fit(facts, len(source.lines))):
+        return False
+    names = ((name, number, defined, used) for name, defined, used in names_of(facts))
+    db.executemany("INSERT INTO names VALUES (?,?,?,?)", names)
+    return True
+
+
+def _shown(facts: Facts) -> Iterator[str]:
+    """All text of facts that an answer may show."""
+    yield facts.package
+    for definition in facts.definitions:
+        yield f"{definition.name} {definition.scope}"
+    for imported in facts.imports:
+        yield f"{imported.local} {imported.module} {imported.original}"
+    for reference in facts.references:
+        yield f"{reference.name} {reference.on}"
+
+
+def _lines_fit(facts: Facts, count: int) -> bool:
+    definitions = all(1 <= each.line <= each.end_line <= count + 1 for each in facts.definitions)
+    imports = all(0 <= each.line <= count for each in facts.imports)
+    return definitions and imports and all(0 <= each.line <= count for each in facts.references)
