@@ -449,7 +449,9 @@ class Project:
         files, chunks = counts.get(Corpus.CODE, (0, 0))
         docs, doc_chunks = counts.get(Corpus.DOCS, (0, 0))
         complete, writing = meta.get("build") == COMPLETE, self.store.being_written
-        state = IndexState.INDEXING if writing else IndexState.READY if complete else IndexState.INCOMPLETE
+        # Background work on a complete index is no news: it answers as before, and `pending_changes` counts.
+        indexing = writing and (not complete or bool(meta.get("asked")))
+        state = IndexState.INDEXING if indexing else IndexState.READY if complete else IndexState.INCOMPLETE
         done, total = int(meta.get("done", "0")), int(meta.get("total", "0"))
         stopped = unfinished(meta, being_written=writing) if was_stopped(meta) else None
         roots, away = self.roots, self.roots.missing
@@ -467,7 +469,7 @@ class Project:
             query_ready=files + docs > 0,
             pending_changes=pipeline.pending(roots, snapshot, settings) if check_disk and not away else 0,
             watcher_active=is_locked(self.store.folder / LOCK_NAME),
-            progress=None if complete and not writing else Progress(done, total, "indexing"),
+            progress=None if state is IndexState.READY else Progress(done, total, "indexing"),
             last_error=away or meta.get("last_error") or self._standing.last_error or None,
             model=meta.get("model"),
             second=second_status(self.store, settings.embed),

@@ -64,7 +64,7 @@ def empty_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def server(connect: Connect, shop: Path) -> Iterator[Connection]:
     """A client that cannot be asked anything, in the indexed sample project."""
     with connect(shop) as connection:
-        assert connection.values("index_codebase", path=str(shop))["status"] == "success"
+        assert connection.values("index_codebase", path=str(shop), confirm=True)["status"] == "success"
         yield connection
 
 

@@ -9,11 +9,12 @@ import mcp_types as types
 import pytest
 
 from e2e.conftest import Connect
-from e2e.harness import Connection, Person
+from e2e.harness import Connection, Folders, Person
 
 REBUILD = "This will rebuild the entire index. Continue?"
 DELETE = "Delete the index for this project? This cannot be undone."
 NOT_INDEXED = "This project hasn't been indexed yet. Would you like to index it now?"
+OUTSIDE = "This folder is outside the folders that you work in. Index it?"
 LARGE = "This project is very large (8 files). Indexing may take several minutes. Continue?"
 
 
@@ -28,9 +29,18 @@ def limit_files(project: Path, files: int) -> None:
 class TestAgreed:
     def test_create_index(self, talking: Connection, person: Person, fresh: Path) -> None:
         assert talking.values("create_index", project=str(fresh))["status"] == "success"
+        assert questions(person) == [f"{OUTSIDE}\n{fresh}"]
+
+    def test_create_index_of_the_project_around(self, connect: Connect, fresh: Path) -> None:
+        person = Person()
+        with connect(fresh, elicitation_callback=person) as talking:
+            assert talking.values("create_index")["status"] == "success"
         assert questions(person) == [f"Index this project?\n{fresh}"]
 
     def test_reindex_and_delete(self, talking: Connection, person: Person, fresh: Path) -> None:
+        talking.values("index_codebase", path=str(fresh))
+        assert questions(person) == [f"{OUTSIDE}\n{fresh}"]
+        person.asked.clear()
         talking.values("index_codebase", path=str(fresh))
         assert person.asked == []
         rebuilt = talking.values("reindex_project", project=str(fresh))
@@ -48,7 +58,7 @@ class TestAgreed:
     def test_a_large_project(self, talking: Connection, person: Person, fresh: Path) -> None:
         limit_files(fresh, 3)
         assert talking.values("index_codebase", path=str(fresh))["totalFiles"] == 8
-        assert questions(person) == [f"{LARGE}\n{fresh}"]
+        assert questions(person) == [f"{OUTSIDE}\n{fresh}", f"{LARGE}\n{fresh}"]
 
     @pytest.mark.parametrize(
         ("tool", "arguments"),
@@ -86,11 +96,15 @@ class TestDeclined:
         person.action = action
         assert talking.values("create_index", project=str(fresh)) == cancelled
         assert talking.values("get_index_status", project=str(fresh))["status"] == "not_found"
+        person.action = "accept"
         talking.values("index_codebase", path=str(fresh))
+        person.action = action
         before = talking.values("get_index_status", project=str(fresh))
         for tool in ("create_index", "reindex_project", "delete_index"):
             assert talking.values(tool, project=str(fresh)) == cancelled
-        assert talking.values("get_index_status", project=str(fresh)) == before
+        after = talking.values("get_index_status", project=str(fresh))
+        same = ("totalFiles", "totalChunks", "lastUpdated")
+        assert [after[name] for name in same] == [before[name] for name in same]
 
     def test_a_large_project_is_not_indexed(self, talking: Connection, person: Person, fresh: Path) -> None:
         limit_files(fresh, 3)
@@ -105,16 +119,33 @@ class TestDeclined:
         assert text == f"No index found for path: {fresh}. Run 'index_codebase' tool first."
         assert talking.values("get_index_status", project=str(fresh))["status"] == "not_found"
 
+    def test_an_offer_is_not_made_again(self, talking: Connection, person: Person, fresh: Path) -> None:
+        person.action = "decline"
+        for tool in ("search_code", "search_docs", "search_code"):
+            assert talking.refusal(tool, query="login", path=str(fresh))[0] == "INDEX_NOT_FOUND"
+        assert questions(person) == [f"{NOT_INDEXED}\n{fresh}"]
+
 
 class TestNobodyToAsk:
-    def test_making_an_index_goes_ahead(self, server: Connection, fresh: Path) -> None:
-        assert server.values("create_index", project=str(fresh))["status"] == "success"
+    def test_making_an_index_of_the_working_folder_goes_ahead(self, connect: Connect, fresh: Path) -> None:
+        with connect(fresh) as silent:
+            assert silent.values("create_index")["status"] == "success"
+
+    def test_a_folder_elsewhere_waits_for_a_second_call(
+        self, server: Connection, rooted: Connection, folders: Folders, fresh: Path
+    ) -> None:
+        for tool, name in (("create_index", "project"), ("index_codebase", "path")):
+            waiting = server.values(tool, **{name: str(fresh)})
+            assert (waiting["status"], waiting["question"]) == ("confirmation_required", OUTSIDE)
+        assert server.values("get_index_status", project=str(fresh))["status"] == "not_found"
+        folders.paths = [fresh.parent]
+        assert rooted.values("index_codebase", path=str(fresh))["status"] == "success"
 
     @pytest.mark.parametrize(("tool", "question"), [("reindex_project", REBUILD), ("delete_index", DELETE)])
     def test_what_destroys_waits_for_a_second_call(
         self, server: Connection, fresh: Path, tool: str, question: str
     ) -> None:
-        server.values("index_codebase", path=str(fresh))
+        server.values("index_codebase", path=str(fresh), confirm=True)
         waiting = server.values(tool, project=str(fresh))
         assert waiting["status"] == "confirmation_required"
         assert waiting["question"] == question
@@ -128,13 +159,15 @@ class TestNobodyToAsk:
         ("tool", "name"),
         [("create_index", "project"), ("index_codebase", "path"), ("reindex_project", "project")],
     )
-    def test_a_large_project_waits_too(self, server: Connection, fresh: Path, tool: str, name: str) -> None:
+    def test_a_large_project_waits_too(self, connect: Connect, fresh: Path, tool: str, name: str) -> None:
         limit_files(fresh, 3)
-        waiting = server.values(tool, **{name: str(fresh)})
-        assert waiting["status"] == "confirmation_required"
-        assert waiting["question"] == (REBUILD if tool == "reindex_project" else LARGE)
-        assert server.values("get_index_status", project=str(fresh))["status"] == "not_found"
-        assert server.values(tool, **{name: str(fresh)}, confirm=True)["totalFiles"] == 8
+        with connect(fresh) as server:
+            waiting = server.values(tool, **{name: str(fresh)})
+            assert waiting["status"] == "confirmation_required"
+            assert waiting["question"] == (REBUILD if tool == "reindex_project" else LARGE)
+            assert waiting.get("code") == (None if tool == "reindex_project" else "FILE_LIMIT_WARNING")
+            assert server.values("get_index_status", project=str(fresh))["status"] == "not_found"
+            assert server.values(tool, **{name: str(fresh)}, confirm=True)["totalFiles"] == 8
 
 
 class TestNoProject:

@@ -218,7 +218,7 @@ class TestAService:
             }
         )
         with connect(root, env=settings(service)) as trapped:
-            trapped.values("index_codebase", path=str(root))
+            trapped.values("index_codebase", path=str(root), confirm=True)
             answer = trapped.values("search_code", query="credentials", synthesize=True)
         system, user = service.requests[0].body["messages"]
         mark = user["content"].splitlines()[0]
@@ -242,7 +242,7 @@ def test_a_committed_file_cannot_choose_the_service(
     values = {"llm": {"provider": "openai", "endpoint": service.url}}
     (fresh / ".findspot.json").write_text(json.dumps(values))
     with connect(fresh) as careful:
-        careful.values("index_codebase", path=str(fresh))
+        careful.values("index_codebase", path=str(fresh), confirm=True)
         assert careful.values("search_code", query="login", **BOTH)["expandedBy"] == "index"
     assert service.requests == []
 

@@ -216,7 +216,7 @@ def test_without_files_the_index_answers(connect: Connect, fresh: Path, tmp_path
     with connect(fresh, home=tmp_path / "own-home") as server:
         code, _ = server.refusal("cortex_search", query="payment")
         assert code == "INDEX_NOT_FOUND"
-        server.values("index_codebase", path=str(fresh))
+        server.values("index_codebase", path=str(fresh), confirm=True)
         answer = search(server, "how is a failed payment retried", include_stats=True)
         assert answer["stats"]["source"] == "index"
         assert answer["results"][0]["chunk"]["metadata"]["file_path"] == "src/billing/retry.go"

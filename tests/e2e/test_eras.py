@@ -10,6 +10,7 @@ from e2e.conftest import Connect
 from e2e.harness import Connection, Folders, Person, Pipe
 
 MODERN = "2026-07-28"
+OUTSIDE = "This folder is outside the folders that you work in. Index it?"
 REBUILD = "This will rebuild the entire index. Continue?"
 
 
@@ -29,7 +30,7 @@ class TestModern:
             found = talking.values("search_code", query="login", path=str(fresh))
             assert found["results"]
         assert [asked.message.splitlines()[0] for asked in person.asked] == [
-            "Index this project?",
+            OUTSIDE,
             REBUILD,
             "Delete the index for this project? This cannot be undone.",
             "Delete the index for this project? This cannot be undone.",

@@ -84,7 +84,7 @@ class TestClients:
         projects = [make_sample(tmp_path / name) for name in ("one", "two")]
         with reached(portal, address, mode) as one, reached(portal, address, mode) as two:
             calls = [
-                client.start("index_codebase", path=str(project))
+                client.start("index_codebase", path=str(project), confirm=True)
                 for client, project in zip((one, two), projects, strict=True)
             ]
             for call, project in zip(calls, projects, strict=True):
@@ -106,7 +106,7 @@ class TestClients:
             async def note(done: float, _total: float | None, _message: str | None) -> None:
                 progress.append(done)
 
-            assert not talking.call("index_codebase", note, path=str(fresh)).is_error
+            assert not talking.call("index_codebase", note, path=str(fresh), confirm=True).is_error
             assert progress == sorted(progress)
             assert talking.values("delete_index", project=str(fresh))["status"] == "success"
         assert [asked.message.splitlines()[0] for asked in person.asked] == [

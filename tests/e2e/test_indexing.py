@@ -37,7 +37,7 @@ REPORTS_A_SECOND = 5
 
 class TestIndexCodebase:
     def test_first_then_incremental_then_forced(self, server: Connection, fresh: Path) -> None:
-        first = server.values("index_codebase", path=str(fresh))
+        first = server.values("index_codebase", path=str(fresh), confirm=True)
         assert set(first) == COUNTS | {"status", "path", "forced"}
         assert first["status"] == "success"
         assert first["path"] == str(fresh)
@@ -49,12 +49,12 @@ class TestIndexCodebase:
 
         (fresh / "src/auth/login.py").write_text("def changed():\n    return 'another thing entirely'\n")
         (fresh / "README.md").unlink()
-        second = server.values("index_codebase", path=str(fresh), force="false")
+        second = server.values("index_codebase", path=str(fresh), confirm=True, force="false")
         # The watcher may have been first; what counts is what the index holds afterwards.
         assert second["filesIndexed"] <= 1
         assert second["filesIndexed"] + second["filesUnchanged"] == second["totalFiles"] == len(FILES) - 1
 
-        forced = server.values("index_codebase", path=str(fresh), force=True)
+        forced = server.values("index_codebase", path=str(fresh), confirm=True, force=True)
         assert forced["forced"] is True
         assert forced["filesIndexed"] == len(FILES) - 1
 
@@ -80,11 +80,11 @@ class TestIndexCodebase:
 
 class TestOthers:
     def test_create_index_then_again(self, server: Connection, fresh: Path) -> None:
-        first = server.values("create_index", project=str(fresh))
+        first = server.values("create_index", project=str(fresh), confirm=True)
         assert set(first) == COUNTS | {"status", "projectPath", "message"}
         assert first["projectPath"] == str(fresh)
         assert first["message"] == "Index created successfully"
-        again = server.values("create_index", project=str(fresh))
+        again = server.values("create_index", project=str(fresh), confirm=True)
         assert again["message"] == "The index existed and is now up to date"
         assert again["filesIndexed"] == 0
 
@@ -92,7 +92,7 @@ class TestOthers:
         assert server.values("create_index")["projectPath"] == str(shop)
 
     def test_reindex_file(self, server: Connection, fresh: Path) -> None:
-        server.values("index_codebase", path=str(fresh))
+        server.values("index_codebase", path=str(fresh), confirm=True)
         (fresh / "src/auth/login.py").write_text("def brand_new_entrance():\n    return 1\n")
         done = server.values("reindex_file", path="src/auth/login.py", project=str(fresh))
         assert set(done) == {"status", "path", "chunksCreated", "message"}
@@ -105,7 +105,7 @@ class TestOthers:
     def test_reindex_file_refuses_what_it_cannot_index(self, server: Connection, fresh: Path) -> None:
         (fresh / "link.py").symlink_to(fresh / "src/auth/login.py")
         (fresh / ".env").write_text("SECRET=1\n")
-        server.values("index_codebase", path=str(fresh))
+        server.values("index_codebase", path=str(fresh), confirm=True)
         for path, code, text in (
             ("gone.py", "FILE_NOT_FOUND", "The file 'gone.py' doesn't exist or isn't indexed."),
             (".env", "FILE_NOT_FOUND", "The file '.env' doesn't exist or isn't indexed."),
@@ -124,7 +124,7 @@ class TestOthers:
         assert missing["status"] == "not_found"
         assert missing["queryReady"] is False
         (fresh / "picture.png").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(50))
-        server.values("index_codebase", path=str(fresh))
+        server.values("index_codebase", path=str(fresh), confirm=True)
         status = until(lambda: self._settled(server, fresh))
         assert status["projectPath"] == str(fresh)
         assert status["totalFiles"] == len(FILES)
@@ -148,7 +148,7 @@ class TestOthers:
         return now if ready else None
 
     def test_list_projects(self, server: Connection, shop: Path, fresh: Path) -> None:
-        server.values("index_codebase", path=str(fresh))
+        server.values("index_codebase", path=str(fresh), confirm=True)
         answer = server.values("list_projects")
         assert answer["total"] == len(answer["projects"])
         by_path = {project["path"]: project for project in answer["projects"]}
@@ -173,7 +173,7 @@ class TestOthers:
         assert answer["totalMatches"] == 2
 
     def test_a_damaged_index_is_rebuilt(self, server: Connection, fresh: Path) -> None:
-        server.values("index_codebase", path=str(fresh))
+        server.values("index_codebase", path=str(fresh), confirm=True)
         folder = Path(server.values("get_index_status", project=str(fresh))["indexPath"])
         for part in folder.glob("index.sqlite*"):
             part.unlink()
@@ -183,7 +183,7 @@ class TestOthers:
     def test_a_wrong_setting_is_told(self, server: Connection, fresh: Path) -> None:
         (fresh / ".findspot.json").write_text('{"maxFileSize": "huge", "nonsense": 1}')
         for answer in (
-            server.values("index_codebase", path=str(fresh)),
+            server.values("index_codebase", path=str(fresh), confirm=True),
             server.values("get_index_status", project=str(fresh)),
         ):
             assert "'maxFileSize' must be a size" in answer["warning"]
@@ -226,7 +226,7 @@ def test_progress_cancellation_and_searches_meanwhile(
     holding: Connection, gate: Gate, large: Path, shop: Path
 ) -> None:
     server, watcher = holding, Watcher()
-    running = server.start("index_codebase", watcher, path=str(large))
+    running = server.start("index_codebase", watcher, path=str(large), confirm=True)
     assert watcher.moving.result(PATIENCE_S)
 
     # The server answers others while it indexes, and refuses a second writer.
@@ -234,7 +234,7 @@ def test_progress_cancellation_and_searches_meanwhile(
     status = server.values("get_index_status", project=str(large))
     assert status["status"] == "indexing"
     assert status["progress"]["total"] == MANY + 2
-    assert server.refusal("index_codebase", path=str(large))[0] == "INDEX_BUSY"
+    assert server.refusal("index_codebase", path=str(large), confirm=True)[0] == "INDEX_BUSY"
 
     running.cancel()
     cancelled_at = time.monotonic()
@@ -257,7 +257,7 @@ def test_progress_cancellation_and_searches_meanwhile(
 
     # What was done is kept, and the rest is done by the next call.
     gate.open()
-    rest = server.values("index_codebase", path=str(large))
+    rest = server.values("index_codebase", path=str(large), confirm=True)
     assert rest["totalFiles"] == MANY + 2
     assert rest["filesIndexed"] + rest["filesUnchanged"] == MANY + 2
     assert rest["filesUnchanged"] == left["totalFiles"]
@@ -278,7 +278,7 @@ def test_it_ends_cleanly_while_indexing(
     monkeypatch.setenv("FINDSPOT_HOME", str(tmp_path))
     with Pipe(tmp_path, large, PYTHONPATH=gate.path) as pipe:
         pipe.initialize()
-        pipe.ask_tool("index_codebase", {"path": str(large)}, token="t")
+        pipe.ask_tool("index_codebase", {"path": str(large), "confirm": True}, token="t")
         pipe.progress_above(0)
         workers = pipe.children()
         assert workers

@@ -43,7 +43,11 @@ def test_it_ends_cleanly_when_the_client_vanishes_while_indexing(tmp_path: Path)
     project = make_large(tmp_path / "project", 100)
     gate = Gate(project, tmp_path / "gate")
     hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
-    call = {"name": "index_codebase", "arguments": {"path": str(project)}, "_meta": {"progressToken": 1}}
+    call = {
+        "name": "index_codebase",
+        "arguments": {"path": str(project), "confirm": True},
+        "_meta": {"progressToken": 1},
+    }
     with subprocess.Popen(
         COMMAND,
         stdin=subprocess.PIPE,

@@ -52,7 +52,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def asked(connect: Connect, project: Path) -> Iterator[Connection]:
     """A client without a language model, in the indexed program."""
     with connect(project) as connection:
-        connection.values("index_codebase", path=str(project))
+        connection.values("index_codebase", path=str(project), confirm=True)
         yield connection
 
 
@@ -60,7 +60,7 @@ def asked(connect: Connect, project: Path) -> Iterator[Connection]:
 def conforming(asked: Connection, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """What the specification's own question gives in Swift."""
     root = shutil.copytree(FIXTURES / "swift", tmp_path_factory.mktemp("swift") / "auth")
-    asked.values("index_codebase", path=str(root))
+    asked.values("index_codebase", path=str(root), confirm=True)
     query = "all implementations of Authenticatable"
     return asked.values("code_research", query=query, path=str(root))
 
@@ -316,7 +316,7 @@ class TestTheCall:
     def test_changed_files_are_told(self, connect: Connect, tmp_path: Path) -> None:
         root = shutil.copytree(FIXTURES / "python", tmp_path / "changed")
         with connect(root) as connection:
-            connection.values("index_codebase", path=str(root))
+            connection.values("index_codebase", path=str(root), confirm=True)
             (root / "app/auth/login.py").write_text("# all gone\n")
             answer = connection.values("code_research", query="what calls authenticate()")
         assert answer["warning"] == "Changed since indexed; lines may have moved: app/auth/login.py."

@@ -59,7 +59,7 @@ def test_search_docs_quotes_the_section(server: Connection) -> None:
 
 def test_no_documentation_is_an_error_of_its_own(server: Connection, tmp_path: Path) -> None:
     (tmp_path / "only.py").write_text("def alone():\n    return 1\n")
-    server.values("index_codebase", path=str(tmp_path))
+    server.values("index_codebase", path=str(tmp_path), confirm=True)
     code, text = server.refusal("search_docs", query="anything", path=str(tmp_path))
     assert code == "DOCS_INDEX_NOT_FOUND"
     assert text == "No documentation has been indexed yet. Run create_index to index your project."
@@ -160,7 +160,7 @@ class TestModes:
         assert first["why"]
 
     def test_only_what_changed(self, server: Connection, fresh: Path) -> None:
-        server.values("index_codebase", path=str(fresh))
+        server.values("index_codebase", path=str(fresh), confirm=True)
         asked = {"query": "session", "path": str(fresh), "changed_since": "HEAD"}
         code, text = server.refusal("search_code", **asked)
         assert code == "INVALID_ARGUMENT"

@@ -22,7 +22,7 @@ def workspace(folder: Path) -> Path:
 
 def test_several_folders_are_one_project(server: Connection, tmp_path: Path) -> None:
     root = workspace(tmp_path / "workspace")
-    assert server.values("index_codebase", path=str(root))["errors"] == []
+    assert server.values("index_codebase", path=str(root), confirm=True)["errors"] == []
     result = server.call("search_code", query="admin_entrance", path=str(root))
     assert isinstance(result.structured_content, dict)
     assert result.structured_content["results"][0]["path"] == "admin/src/auth/login.py"
@@ -36,7 +36,7 @@ def test_several_folders_are_one_project(server: Connection, tmp_path: Path) -> 
 
 def test_a_folder_of_a_root_is_served_from_the_index(server: Connection, tmp_path: Path) -> None:
     root = workspace(tmp_path / "workspace")
-    server.values("index_codebase", path=str(root))
+    server.values("index_codebase", path=str(root), confirm=True)
     for folder, prefix in (("packages/admin/src", "admin/src/"), ("shop", "shop/")):
         found = server.values("search_code", query="login", path=str(root / folder), limit=50)["results"]
         assert found
@@ -46,10 +46,10 @@ def test_a_folder_of_a_root_is_served_from_the_index(server: Connection, tmp_pat
 def test_a_wrong_setting_is_told(server: Connection, tmp_path: Path) -> None:
     root = workspace(tmp_path / "workspace")
     (root / ".findspot.json").write_text(json.dumps({"roots": ["shop", "gone"]}))
-    code, text = server.refusal("index_codebase", path=str(root))
+    code, text = server.refusal("index_codebase", path=str(root), confirm=True)
     assert (code, "is not there" in text) == ("INVALID_ARGUMENT", True)
     (root / ".findspot.json").write_text(json.dumps({"roots": ["../shop"]}))
-    answer = server.values("index_codebase", path=str(root))
+    answer = server.values("index_codebase", path=str(root), confirm=True)
     assert ".findspot.json: 'roots' must be folders" in answer["warning"]
 
 
@@ -59,7 +59,7 @@ def test_of_several_client_roots_the_indexed_one_is_the_project(
     """A client's roots choose a project; what one project is made of, its configuration says."""
     root, other = workspace(tmp_path / "workspace"), make_sample(tmp_path / "other").resolve()
     folders.paths = [other, root]
-    rooted.values("index_codebase", path=str(root))
+    rooted.values("index_codebase", path=str(root), confirm=True)
     assert rooted.values("get_index_status")["projectPath"] == str(root)
     folders.paths = [other, root / "packages/admin"]
     found = rooted.values("search_code", query="login", limit=50)["results"]

@@ -24,6 +24,13 @@ MANY = 100
 
 
 @pytest.fixture
+def pipe(home: Path, fresh: Path) -> Iterator[Pipe]:
+    """A bare connection to a server in the project, not initialized."""
+    with Pipe(home, fresh) as pipe:
+        yield pipe
+
+
+@pytest.fixture
 def talking(pipe: Pipe) -> Pipe:
     """A client of 2025-11-25 that can be asked."""
     pipe.initialize(VERSION, elicitation={})
@@ -144,7 +151,11 @@ class TestLegacy:
             assert talking.error(method, {}) == UNKNOWN
         forbidden = {"name": "search_code", "arguments": {"query": "x"}, "task": {}}
         assert talking.error("tools/call", forbidden) == NO_METHOD
-        negative = {"name": "index_codebase", "arguments": {"path": str(fresh)}, "task": {"ttl": -1}}
+        negative = {
+            "name": "index_codebase",
+            "arguments": {"path": str(fresh)},
+            "task": {"ttl": -1},
+        }
         assert talking.error("tools/call", negative) == UNKNOWN
         assert talking.error("tools/call", {"name": "index_codebase", "task": 7}) == UNKNOWN
 

@@ -75,7 +75,9 @@ def team(
     """A read-only server that was started in the project that few may see, and a way to join it."""
     with serving(team_home, projects["new"], "--token", ALL) as address, join(portal, address, ALL) as admin:
         for name in ("shop", "secret"):
-            assert admin.values("index_codebase", path=str(projects[name]))["status"] == "success"
+            assert (
+                admin.values("index_codebase", path=str(projects[name]), confirm=True)["status"] == "success"
+            )
     limits = {"FINDSPOT_HTTP_REQUESTS_PER_SECOND": "500", "FINDSPOT_HTTP_CONCURRENT_REQUESTS": "50"}
     options = ("--read-only", "--tokens", str(tokens))
     with serving(team_home, projects["secret"], *options, **limits) as address:

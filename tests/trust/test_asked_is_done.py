@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from e2e.harness import Pipe, until
+from findspot.core.locks import is_locked
 from held import Gate
 from program import Program
 from trust.conftest import MakeFolder, Serve
@@ -103,10 +104,74 @@ def test_a_deleted_index_stays_deleted(make: MakeFolder, serve: Serve, gate: Gat
     watched(pipe)
     gate.shut()
     gate.file.write_text("def held_again():\n    return 2\n")
-    until(lambda: pipe.values("get_index_status")["status"] == "indexing")
+    (lock,) = (home / "indexes").glob("*/writer.lock")
+    until(lambda: is_locked(lock))
     assert pipe.values("delete_index", confirm=True)["status"] == "success"
     for _ in range(20):
         assert pipe.values("get_index_status")["status"] == "not_found"
     assert pipe.call("search_code", query="held")["structuredContent"]["code"] == "INDEX_NOT_FOUND"
     assert list((home / "indexes").iterdir()) == []
     gate.open()
+
+
+def test_a_folder_of_an_indexed_project_gets_no_index_of_its_own(
+    make: MakeFolder, serve: Serve, findspot: Program, tmp_path: Path
+) -> None:
+    """search-mcp A6, protocol-and-research AWKWARD, search-mcp B11 (`reindex_file` echoes)."""
+    project = make({**MANY, ".gitignore": "vendor/\n", "vendor/lib/a.py": "x = 1\n"}, git=True)
+    nested = make({"b.py": "y = 1\n"}, "project/nested", git=True)
+    pipe = serve(project)
+    total = pipe.values("create_index")["totalFiles"]
+    for folder in ("pkg", str(project / "pkg")):
+        answer = pipe.values("index_codebase", path=folder)
+        assert (answer["path"], answer["totalFiles"]) == (str(project), total)
+        assert f"{project / 'pkg'} is part of the index of {project}" in answer["warning"]
+    typed = findspot("index", project / "pkg", "--json", cwd=tmp_path)
+    assert typed.json["path"] == str(project)
+    assert f"{project / 'pkg'} is part of the index of {project}" in typed.json["warning"]
+    assert pipe.values("list_projects")["total"] == 1
+    # A repository of its own is a project of its own, and so is what the index around it leaves out.
+    assert pipe.values("index_codebase", path=str(nested))["path"] == str(nested)
+    assert pipe.values("index_codebase", path=str(project / "vendor"))["path"] == str(project / "vendor")
+
+    named = pipe.values("reindex_file", path=str(project / "pkg" / "module1.py"))
+    assert named["path"] == "pkg/module1.py"
+
+
+def test_a_large_project_that_was_agreed_to_is_not_asked_about_again(
+    make: MakeFolder, serve: Serve, findspot: Program
+) -> None:
+    """search-mcp A5 and B11: the question carries its code."""
+    project = make({**MANY, ".findspot.json": '{"maxFiles": 3}'})
+    asked = findspot("index", "--json", cwd=project)
+    assert (asked.code, asked.json["status"]) == (2, "confirmation_required")
+    assert asked.json["code"] == "FILE_LIMIT_WARNING"
+    pipe = serve(project)
+    waiting = pipe.values("create_index")
+    assert (waiting["status"], waiting["code"]) == ("confirmation_required", "FILE_LIMIT_WARNING")
+    assert pipe.values("create_index", confirm=True)["status"] == "success"
+    assert pipe.values("create_index")["status"] == "success"
+
+
+def test_folders_elsewhere_and_offers_are_settled_with_the_user(
+    make: MakeFolder, serve: Serve, home: Path
+) -> None:
+    """security 12, surface 8.9; protocol-and-research AWKWARD (an offer that was declined)."""
+    here, elsewhere = make(MANY, "here"), make(MANY, "elsewhere")
+    pipe = serve(here)
+    waiting = pipe.values("index_codebase", path=str(elsewhere))
+    assert waiting["status"] == "confirmation_required"
+    assert "outside the folders that you work in" in waiting["question"]
+    assert not (home / "indexes").exists()
+
+    asking = serve(here, capabilities={"elicitation": {}})
+    number = asking.ask_tool("search_code", {"query": "function_1"})
+    assert "index it now?" in asking.until("elicitation/create")["message"]
+    asking.send({"jsonrpc": "2.0", "id": asking.last_id, "result": {"action": "decline"}})
+    assert asking.answer(number)["result"]["structuredContent"]["code"] == "INDEX_NOT_FOUND"
+    again = asking.call("search_code", query="function_2")  # the answer comes without a question
+    assert again["structuredContent"]["code"] == "INDEX_NOT_FOUND"
+    number = asking.ask_tool("index_codebase", {"path": str(elsewhere)})
+    assert "outside" in asking.until("elicitation/create")["message"]
+    asking.send({"jsonrpc": "2.0", "id": asking.last_id, "result": {"action": "accept", "content": {}}})
+    assert asking.answer(number)["result"]["structuredContent"]["status"] == "success"

@@ -40,7 +40,7 @@ _FRESH = f"{rows.FILE_NAME}.new"
 
 _ITS_OWN = (
     "created_at", "updated_at", "checked_at", "last_full_index", "scanned_ns", "done", "total", "notes",
-    "last_error", "agreed_files", "options",
+    "last_error", "agreed_files", "options", "asked",
 )  # fmt: skip
 """What an index says of its own runs. Without `scanned_ns` no time of writing proves anything."""
 

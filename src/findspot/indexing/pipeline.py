@@ -320,6 +320,7 @@ def _begin(run: Run, writer: Writer, found: Discovery, delta: Delta) -> None:
         done=str(delta.unchanged),
         last_error="",
     )
+    writer.set_meta(asked="yes" if run.asked else "")
     if run.asked:
         writer.set_meta(options=json.dumps(dict(run.options)))
     if run.asked and run.allow_large:
@@ -341,6 +342,7 @@ def _index_changed(run: Run, writer: Writer, delta: Delta, force: bool) -> None:
                 run.progress(Progress(commits.done, total, "indexing"))
                 commits.if_due()
         except CancelledError:
+            writer.set_meta(asked="")
             if _is_stopping(run):
                 _set_stopped(writer)
             commits.commit()
@@ -424,7 +426,7 @@ def _finish(run: Run, writer: Writer, found: Discovery, delta: Delta, *, full: b
     run.progress(Progress(len(found.files), len(found.files), "finishing"))
     now = _now()
     changed = bool(run.indexed or delta.removed or full)
-    writer.set_meta(build=COMPLETE, pipeline=_pipeline(run.settings), notes="\n".join(found.notes))
+    writer.set_meta(asked="", build=COMPLETE, pipeline=_pipeline(run.settings), notes="\n".join(found.notes))
     writer.set_meta(done=str(len(found.files)), checked_at=now, scanned_ns=str(run.started_ns))
     if full:
         writer.set_meta(last_full_index=now)

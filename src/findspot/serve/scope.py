@@ -26,6 +26,20 @@ def package_around(project: Project, here: Path) -> str | None:
     return folder_in(project, nearest) if nearest else None
 
 
+def covers(project: Project, under: str) -> bool:
+    """Whether the files of a folder are part of a project's index, or will be once it is updated."""
+    from findspot.discover.walk import look  # a server starts without either
+    from findspot.indexing.pipeline import policy_of
+
+    found = look(project.roots, under, policy_of(project.settings))
+    return bool(found.files) or not found.skips
+
+
+def enclosing_note(project: Project, under: str) -> str:
+    """Say that a folder was indexed with the project around it."""
+    return f"{project.roots / under} is part of the index of {project.root}, which was brought up to date."
+
+
 def limit_note(project: Project, under: str, way_out: str) -> str:
     """Say that a question is about one folder, and how to ask about all of the project."""
     root = project.root

@@ -26,12 +26,17 @@ def prompt(question: str) -> str:
     return answer.strip()
 
 
-def confirm(question: str, yes: bool, manner: Manner, *, about: str = "") -> None:
-    """Go on only with a yes: given beforehand, or now; a no ends the command."""
+def confirm(
+    question: str, yes: bool, manner: Manner, *, about: str = "", code: str = "INVALID_ARGUMENT"
+) -> None:
+    """Go on only with a yes: given beforehand, or now; a no ends the command.
+
+    `code` names the reason for the question to programs that cannot answer it.
+    """
     if yes:
         return
     if not can_ask():
-        raise ConfirmationRequiredError(question)
+        raise ConfirmationRequiredError(question, code)
     if about:
         output.note(about, bold=True)
     if prompt(f"{question} [y/N]").lower() in ("y", "yes"):

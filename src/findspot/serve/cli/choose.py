@@ -28,15 +28,24 @@ def open_engine(flags: dict[str, object] | None = None) -> Iterator[Engine]:
 
 @contextlib.contextmanager
 def open_project(
-    given: str | None, flags: dict[str, object] | None = None, *, exact: bool = False, ask: bool = True
+    given: str | None,
+    flags: dict[str, object] | None = None,
+    *,
+    exact: bool = False,
+    to_index: bool = False,
+    ask: bool = True,
 ) -> Iterator[Project]:
     """The project named on the command line, else the one around the working directory.
 
     `exact` is for commands that change an index: they take a named folder for what it is,
-    where the others find the project around it. Without `ask`, nothing detected is an error.
+    where the others find the project around it. With `to_index` it is the same, but for a folder that
+    the index of the project around it covers. Without `ask`, nothing detected is an error.
     """
     with _engine(flags) as engine:
-        project = _find(engine, given, exact=exact, may_ask=ask and can_ask())
+        if to_index and given is not None:
+            project = _to_index(engine, given)
+        else:
+            project = _find(engine, given, exact=exact or to_index, may_ask=ask and can_ask())
         _show_warnings(project.settings)
         yield project
 
@@ -57,6 +66,15 @@ def _show_warnings(settings: Settings) -> None:
 @functools.cache
 def _warn_once(warning: str) -> None:
     output.warn(warning)
+
+
+def _to_index(engine: Engine, given: str) -> Project:
+    from findspot.serve.scope import covers, folder_in
+
+    folder = engine.folder(given)
+    around = engine.project(engine.indexed_root(folder) or folder)
+    under = folder_in(around, folder)
+    return engine.project(folder) if under and not covers(around, under) else around
 
 
 def _find(engine: Engine, given: str | None, *, exact: bool, may_ask: bool) -> Project:

@@ -34,8 +34,9 @@ _EXIT_CODES = {
 class ConfirmationRequiredError(click.UsageError):
     """A question that nobody is there to answer."""
 
-    def __init__(self, question: str) -> None:
+    def __init__(self, question: str, code: str = "INVALID_ARGUMENT") -> None:
         self.question = question
+        self.code = code
         super().__init__(f"This needs a yes, and there is no terminal to ask on ({question}) Pass --yes.")
 
 
@@ -65,7 +66,8 @@ def report_usage(error: click.ClickException, manner: Manner) -> int:
     """A command line that cannot be run as it stands."""
     message = error.format_message()
     if manner.json:
-        value = _object("INVALID_ARGUMENT", message, f"INVALID_ARGUMENT: {message}")
+        code = error.code if isinstance(error, ConfirmationRequiredError) else "INVALID_ARGUMENT"
+        value = _object(code, message, f"{code}: {message}")
         if isinstance(error, ConfirmationRequiredError):
             value = {"status": "confirmation_required", "question": error.question, **value}
         output.emit(value)

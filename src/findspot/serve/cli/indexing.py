@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -90,10 +91,11 @@ def index(manner: Manner, project: str | None, flags: dict[str, object], force: 
     Only files that changed are read again. Without PATH it is the project you are in. Options that
     override the configuration hold for this run; `findspot config set` keeps a value.
     """
-    with open_project(project, flags, exact=True) as opened:
+    with open_project(project, flags, to_index=True) as opened:
         report = update_project(opened, manner, force=force, yes=yes)
+        warned = _enclosed(opened, project)
         if manner.json:
-            output.emit(report_object(report, forced=force))
+            output.emit(report_object(report, forced=force) | warned)
         else:
             summarise(report, opened.status(check_disk=False))
         _read_again(opened, manner)
@@ -109,14 +111,27 @@ def reindex(manner: Manner, project: str | None, flags: dict[str, object], yes: 
 
     Asks first. Until the rebuild is done, searches answer from what is there.
     """
-    with open_project(project, flags, exact=True) as opened:
+    with open_project(project, flags, to_index=True) as opened:
         confirm(_REBUILD_QUESTION, yes, manner, about=str(opened.root))
         report = update_project(opened, manner, force=True, yes=yes)
+        warned = _enclosed(opened, project) | {"message": "Index rebuilt successfully"}
         if manner.json:
-            output.emit(report_object(report, forced=True) | {"message": "Index rebuilt successfully"})
+            output.emit(report_object(report, forced=True) | warned)
         else:
             summarise(report, opened.status(check_disk=False))
         _read_again(opened, manner)
+
+
+def _enclosed(project: Project, given: str | None) -> dict[str, str]:
+    """Warn that the folder that was named has been indexed with the project around it, where it was."""
+    from findspot.serve.scope import enclosing_note, folder_in
+
+    under = folder_in(project, Path(given).expanduser().resolve()) if given is not None else None
+    if under is None:
+        return {}
+    note = enclosing_note(project, under)
+    output.warn(note)
+    return {"warning": note}
 
 
 def offer_index(project: Project, manner: Manner) -> None:
@@ -147,7 +162,7 @@ def update_project(project: Project, manner: Manner, *, force: bool, yes: bool) 
     try:
         return _run(project, manner, force=force, allow_large=yes)
     except FileLimitError as large:
-        confirm(large.user_message, yes, manner)
+        confirm(large.user_message, yes, manner, code=large.code)
         return _run(project, manner, force=force, allow_large=True)
 
 

@@ -38,6 +38,7 @@ _ROOTS_TIMEOUT_S = 5.0
 """A client that does not say its roots in this time is served as if it had none."""
 
 _ROOTS, _ROOTS_AGE = "findspot.roots", "findspot.roots_age"
+_DECLINED = "findspot.declined"
 _NO_FIELDS: dict[str, Any] = {"type": "object", "properties": {}}
 _RESPONSES: TypeAdapter[dict[str, Any]] = TypeAdapter(types.InputResponses)
 
@@ -141,6 +142,16 @@ class Client:
         if result is None:
             return Reply.UNASKED
         return Reply.YES if result.action == "accept" else Reply.NO
+
+    async def accepts(self, question: str) -> Reply:
+        """Offer what the user did not ask for; a no holds for as long as the client stays connected."""
+        declined: set[str] = self.memory.setdefault(_DECLINED, set())
+        if question in declined:
+            return Reply.NO
+        reply = await self.agrees(question)
+        if reply is Reply.NO:
+            declined.add(question)
+        return reply
 
     async def fill_in(
         self, question: str, fields: dict[str, Any], required: list[str], key: str | None = None

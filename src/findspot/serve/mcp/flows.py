@@ -16,7 +16,7 @@ from findspot.core.model import IndexReport
 from findspot.serve.mcp.call import Call
 from findspot.serve.mcp.client import Reply
 from findspot.serve.mcp.failures import AnsweredError, PathNotIndexedError
-from findspot.serve.mcp.projects import Target, in_project
+from findspot.serve.mcp.projects import Target, in_project, is_outside
 from findspot.serve.mcp.registry import Answer
 
 if TYPE_CHECKING:
@@ -24,11 +24,22 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+OUTSIDE_QUESTION = "This folder is outside the folders that you work in. Index it?"
 
-async def agree(call: Call, question: str, about: dict[str, Any], *, confirmed: bool, needed: bool) -> None:
+
+async def agree(
+    call: Call,
+    question: str,
+    about: dict[str, Any],
+    *,
+    confirmed: bool,
+    needed: bool,
+    code: str | None = None,
+) -> None:
     """Go on only if the user agrees.
 
-    Where the client cannot be asked, what is `needed` waits for a second call with `confirm`.
+    Where the client cannot be asked, what is `needed` waits for a second call with `confirm`. `code` names
+    the reason for the question to programs.
     """
     reply = await call.client.agrees("\n".join((question, *map(str, about.values()))))
     if reply is Reply.NO:
@@ -37,7 +48,15 @@ async def agree(call: Call, question: str, about: dict[str, Any], *, confirmed: 
     if reply is Reply.UNASKED and needed and not confirmed:
         message = "Ask the user this question, and call again with confirm: true if the answer is yes."
         waiting = {"status": "confirmation_required", "question": question, **about, "message": message}
-        raise AnsweredError(Answer(waiting))
+        raise AnsweredError(Answer(waiting | ({"code": code} if code else {})))
+
+
+async def agree_to_folder(call: Call, project: Project, about: dict[str, Any], *, confirmed: bool) -> bool:
+    """Ask before a folder is indexed that is none of the client's; False where nobody has to be asked."""
+    if await call.quick(lambda _: project.store.exists) or not await is_outside(call, project.root):
+        return False
+    await agree(call, OUTSIDE_QUESTION, about, confirmed=confirmed, needed=True)
+    return True
 
 
 async def index(
@@ -47,7 +66,7 @@ async def index(
     try:
         return await _update(call, project, force=force, allow_large=False)
     except FileLimitError as large:
-        await agree(call, large.user_message, about, confirmed=confirmed, needed=True)
+        await agree(call, large.user_message, about, confirmed=confirmed, needed=True, code=large.code)
     return await _update(call, project, force=force, allow_large=True)
 
 
@@ -78,7 +97,7 @@ async def from_index(
         if call.read_only:
             raise PathNotIndexedError(target.named, missing) if by_path else missing from None
         question = f"{missing.user_message}\n{target.project.root}"
-        if await call.client.agrees(question) is not Reply.YES:
+        if await call.client.accepts(question) is not Reply.YES:
             raise PathNotIndexedError(target.named, missing) if by_path else missing from None
     except IndexCorruptError:
         if call.read_only:

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from findspot.core.errors import PathNotFoundError, ProjectNotDetectedError
+from findspot.discover.root import find_root
 from findspot.serve.mcp.call import Call
-from findspot.serve.scope import folder_in, limit_note, package_around
+from findspot.serve.scope import covers, folder_in, limit_note, package_around
 
 if TYPE_CHECKING:
     from findspot.engine import Engine
@@ -53,22 +54,59 @@ async def detected_project(call: Call) -> Target:
     return await call.quick(lambda engine: _detected(engine, exact=False))
 
 
+async def find_to_index(call: Call, given: str | None) -> Target:
+    """Return the project that a call asks to index.
+
+    A folder that an index around it covers is a part of that one: two indexes of one file would differ.
+    """
+    target = await _locate(call, given, lambda target: target)
+    if target.under and not await call.quick(lambda _: covers(target.project, str(target.under))):
+        return await find_project(call, given, exact=True)
+    return target
+
+
+async def is_outside(call: Call, folder: Path) -> bool:
+    """Whether a folder lies neither in the server's working folder nor in one of the client's.
+
+    A token that names projects has settled what its client may index.
+    """
+    grant = call.client.grant
+    if grant is not None and not grant.everything:
+        return False
+    if any(map(folder.is_relative_to, await call.quick(lambda _: _working_folders()))):
+        return False
+    roots = [root.resolve() for root in await call.client.roots()]
+    return not any(map(folder.is_relative_to, roots))
+
+
+def _working_folders() -> list[Path]:
+    """The project that the server was started in; a folder that holds the user's home is no project."""
+    try:
+        here = working_folder()
+        home = Path.home()
+    except (ProjectNotDetectedError, RuntimeError):
+        return []
+    return [folder for folder in (here, find_root(here)) if folder and not home.is_relative_to(folder)]
+
+
 async def in_project(call: Call, given: str | None, work: Callable[[Target], T], *, exact: bool = False) -> T:
     """Find the project of a call and do something there, in one go.
 
     Tools that look are served from an index around the named folder, filtered to it; those that
-    change an index (`exact`) take a named folder for what it is.
+    delete an index (`exact`) take a named folder for what it is.
     """
+    return await _locate(call, given, lambda target: work(_noted(call, target)), exact=exact)
+
+
+async def _locate(call: Call, given: str | None, work: Callable[[Target], T], *, exact: bool = False) -> T:
     locate = await _locator(call, None if given == "." else given, exact)
     try:
-        return await call.quick(lambda engine: work(_noted(call, locate(engine))))
+        return await call.quick(lambda engine: work(locate(engine)))
     except ProjectNotDetectedError:
         if given not in (None, "."):
             raise
         folder = await _chosen(call)
-        return await call.quick(
-            lambda engine: work(_noted(call, _named(engine, folder, Path(folder), exact)))
-        )
+        return await call.quick(lambda engine: work(_named(engine, folder, Path(folder), exact)))
 
 
 def _noted(call: Call, target: Target) -> Target:
@@ -128,10 +166,12 @@ def _detected(engine: Engine, exact: bool) -> Target:
 
 
 async def _chosen(call: Call) -> str:
-    """The two choices where no folder looks like a project; asked once a connection."""
-    if _CHOSEN in call.client.memory:
-        return str(call.client.memory[_CHOSEN])
+    """The two choices where no folder looks like a project; asked once per connection."""
     here = str(working_folder())
+    if _CHOSEN in call.client.memory:
+        if not (chosen := str(call.client.memory[_CHOSEN])):
+            raise ProjectNotDetectedError(here)
+        return chosen
     answer = await call.client.fill_in(
         f"Could not detect project root.\n[1] Use current directory: {here}\n[2] Enter a custom path",
         {
@@ -141,7 +181,7 @@ async def _chosen(call: Call) -> str:
         ["choice"],
     )
     folder = here if answer.get("choice") == _HERE else str(answer.get("path") or "").strip()
+    call.client.memory[_CHOSEN] = folder
     if not folder:
         raise ProjectNotDetectedError(here)
-    call.client.memory[_CHOSEN] = folder
     return folder

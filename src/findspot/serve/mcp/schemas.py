@@ -14,7 +14,7 @@ TEXTS: Schema = {"type": "array", "items": TEXT}
 COUNTS: Schema = {"type": "object", "additionalProperties": COUNT}
 
 ALWAYS: dict[str, Schema] = {
-    "code": {"type": "string", "description": "Error code, on errors only"},
+    "code": {"type": "string", "description": "Error code, or why a question is asked"},
     "userMessage": {"type": "string", "description": "The error in plain words"},
     "developerMessage": {"type": "string", "description": "The error in technical terms"},
     "error": {"type": "string"},

@@ -6,7 +6,7 @@ from findspot.serve.mcp import icons
 from findspot.serve.mcp.arguments import Arguments
 from findspot.serve.mcp.call import Call
 from findspot.serve.mcp.flows import agree, from_index, index
-from findspot.serve.mcp.projects import find_project
+from findspot.serve.mcp.projects import Target, find_project, find_to_index
 from findspot.serve.mcp.registry import Answer, TaskSupport, Tool
 from findspot.serve.mcp.schemas import (
     CONFIRM,
@@ -20,7 +20,7 @@ from findspot.serve.mcp.schemas import (
     status_of,
     takes,
 )
-from findspot.serve.mcp.tools.indexing import COUNTS, RAN, warned
+from findspot.serve.mcp.tools.indexing import COUNTS, RAN, enclosed, warned
 from findspot.serve.shapes import counts
 
 REBUILD_QUESTION = "This will rebuild the entire index. Continue?"
@@ -28,17 +28,21 @@ DELETE_QUESTION = "Delete the index for this project? This cannot be undone."
 
 
 async def _reindex_project(call: Call, arguments: Arguments) -> Answer:
-    project = (await find_project(call, arguments["project"], exact=True)).project
-    about, confirmed = {"projectPath": str(project.root)}, arguments["confirm"]
+    target = await find_to_index(call, arguments["project"])
+    project, confirmed = target.project, arguments["confirm"]
+    about = {"projectPath": str(project.root)}
     await agree(call, REBUILD_QUESTION, about, confirmed=confirmed, needed=True)
     report = await index(call, project, about, force=True, confirmed=confirmed)
     values = {"status": "success", **about, **counts(report), "message": "Index rebuilt successfully"}
-    return Answer(warned(values, *project.settings.warnings, *report.notes))
+    return Answer(warned(values, enclosed(target), *project.settings.warnings, *report.notes))
 
 
 async def _reindex_file(call: Call, arguments: Arguments) -> Answer:
-    path = arguments["path"]
-    chunks = await from_index(call, arguments["project"], lambda target: target.project.reindex_file(path))
+    def reindexed(target: Target) -> tuple[str, int]:
+        path = target.project.roots.relative(arguments["path"])
+        return path, target.project.reindex_file(path)
+
+    path, chunks = await from_index(call, arguments["project"], reindexed)
     message = "File re-indexed successfully"
     return Answer({"status": "success", "path": path, "chunksCreated": chunks, "message": message})
 

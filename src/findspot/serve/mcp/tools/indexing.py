@@ -7,8 +7,8 @@ from typing import Any
 from findspot.serve.mcp import icons
 from findspot.serve.mcp.arguments import Arguments
 from findspot.serve.mcp.call import Call
-from findspot.serve.mcp.flows import agree, index
-from findspot.serve.mcp.projects import find_project
+from findspot.serve.mcp.flows import agree, agree_to_folder, index
+from findspot.serve.mcp.projects import Target, find_to_index
 from findspot.serve.mcp.registry import Answer, TaskSupport, Tool
 from findspot.serve.mcp.schemas import (
     CONFIRM,
@@ -24,6 +24,7 @@ from findspot.serve.mcp.schemas import (
     status_of,
     takes,
 )
+from findspot.serve.scope import enclosing_note
 from findspot.serve.shapes import counts, report_object
 
 RAN = status_of("success", "cancelled", "confirmation_required")
@@ -47,26 +48,33 @@ def warned(values: dict[str, Any], *warnings: str | None) -> dict[str, Any]:
     return values | {"warning": said} if said else values
 
 
+def enclosed(target: Target) -> str | None:
+    """Return what says that a folder was indexed with the project around it, where it was."""
+    return enclosing_note(target.project, target.under) if target.under else None
+
+
 async def _create_index(call: Call, arguments: Arguments) -> Answer:
-    target = await find_project(call, arguments["project"], exact=True)
+    target = await find_to_index(call, arguments["project"])
     project, confirmed = target.project, arguments["confirm"]
     about = {"projectPath": str(project.root)}
-    exists = await call.quick(lambda _: project.store.exists)
-    question = "Bring the index of this project up to date?" if exists else "Index this project?"
-    await agree(call, question, about, confirmed=confirmed, needed=False)
+    if not await agree_to_folder(call, project, about, confirmed=confirmed):
+        exists = await call.quick(lambda _: project.store.exists)
+        question = "Bring the index of this project up to date?" if exists else "Index this project?"
+        await agree(call, question, about, confirmed=confirmed, needed=False)
     report = await index(call, project, about, confirmed=confirmed)
     message = "Index created successfully" if report.created else "The index existed and is now up to date"
     values = {"status": "success", **about, **counts(report), "message": message}
-    return Answer(warned(values, *project.settings.warnings, *report.notes))
+    return Answer(warned(values, enclosed(target), *project.settings.warnings, *report.notes))
 
 
 async def _index_codebase(call: Call, arguments: Arguments) -> Answer:
-    project = (await find_project(call, arguments["path"], exact=True)).project
-    force = arguments["force"]
+    target = await find_to_index(call, arguments["path"])
+    project, force, confirmed = target.project, arguments["force"], arguments["confirm"]
     about = {"path": str(project.root)}
-    report = await index(call, project, about, force=force, confirmed=arguments["confirm"])
+    await agree_to_folder(call, project, about, confirmed=confirmed)
+    report = await index(call, project, about, force=force, confirmed=confirmed)
     values = report_object(report, forced=force)
-    return Answer(warned(values, *project.settings.warnings, *report.notes))
+    return Answer(warned(values, enclosed(target), *project.settings.warnings, *report.notes))
 
 
 CREATE_INDEX = Tool(
@@ -86,7 +94,10 @@ CREATE_INDEX = Tool(
 INDEX_CODEBASE = Tool(
     name="index_codebase",
     title="Index a codebase",
-    description="Index a codebase for search. Only files that changed are read again, unless force is set.",
+    description=(
+        "Index a codebase for search. Only files that changed are read again, unless force is set. "
+        "A folder outside the client's own is indexed only if the user agrees."
+    ),
     input_schema=takes(
         {
             "path": {
