@@ -243,9 +243,12 @@ def _store_in(folder: Path) -> Store:
 
 def _project_of(folder: Path) -> Path | None:
     try:
-        return Path(read_json(folder / "metadata.json")["projectPath"])
+        root = Path(read_json(folder / "metadata.json")["projectPath"])
     except (OSError, ValueError, KeyError, TypeError):
         return _project_in_database(folder)
+    if index_folder(folder.parent.parent, root).name != folder.name:  # damaged: an index is named by its path
+        return _project_in_database(folder)
+    return root
 
 
 def _project_in_database(folder: Path) -> Path | None:

@@ -107,6 +107,8 @@ class Project:
         self._workers = SparePool()
         self._supervisor: Supervisor | None = None
         self._second = SecondModel(self._embedder)
+        self._failure = ""
+        """Why the last update of this process failed: a full disk may have no room for that."""
         self._guard = threading.Lock()
         home = load_settings(flags=self._flags).home
         folder = index_folder(home, self.root)
@@ -161,6 +163,7 @@ class Project:
             _log.info("%s: indexing stopped: %s", self.root, error.developer_message)
             self._note_failure(error)
             raise
+        self._failure = ""
         write_starter(self.store.folder)
         keep_given(self.root, self.store.folder, self._flags)
         write_metadata(self.store, self.root)
@@ -440,8 +443,9 @@ class Project:
         """Keep the reason for the status, where there is an index to keep it in."""
         if isinstance(error, _NO_FAILURE):
             return
+        self._failure = f"{error.user_message} ({error.developer_message})"
         with contextlib.suppress(FindspotError), self.store.writer(create=False) as writer:
-            writer.set_meta(last_error=f"{error.user_message} ({error.developer_message})")
+            writer.set_meta(last_error=self._failure)
             writer.commit()
 
     def _status(self, snapshot: Snapshot, check_disk: bool) -> IndexStatus:
@@ -470,7 +474,7 @@ class Project:
             pending_changes=pipeline.pending(roots, snapshot, settings) if check_disk and not away else 0,
             watcher_active=is_locked(self.store.folder / LOCK_NAME),
             progress=None if state is IndexState.READY else Progress(done, total, "indexing"),
-            last_error=away or meta.get("last_error") or self._standing.last_error or None,
+            last_error=away or meta.get("last_error") or self._standing.last_error or self._failure or None,
             model=meta.get("model"),
             second=second_status(self.store, settings.embed),
             store=self.store.kind,

@@ -129,3 +129,13 @@ def test_what_is_written_about_an_index_goes_with_its_commits(store: Store, open
         assert writer.meta()["model"] == "m 'quoted'"
         assert writer.counts() == (1, 2)
         assert list(writer.known_files().indexed) == ["a.py"]
+
+
+def test_what_it_takes_on_disk_is_told_by_part(store: Store) -> None:
+    """code-review B7: the page knew the file names of one store, and showed nothing for the other."""
+    assert store.parts() == {}
+    put(store, record("a.py", "alpha"), record("c.md", "prose", corpus=Corpus.DOCS))
+    parts = store.parts()
+    assert len(parts) == 3
+    assert all(size > 0 for size in parts.values())
+    assert sum(parts.values()) <= sum(p.stat().st_size for p in store.folder.rglob("*") if p.is_file())

@@ -250,10 +250,14 @@ def test_a_full_disk(
         project.root,
         {f"new{n}.txt": "".join(f"line {k} of {n}: {'text ' * 30}\n" for k in range(400)) for n in range(40)},
     )
-    with pytest.raises(DiskFullError):
+    with pytest.raises(DiskFullError) as full:
         project.update()
+    assert "need ~" in full.value.developer_message
+    assert full.value.needed_mb is not None
+    assert full.value.needed_mb >= 3
     assert not (project.store.folder / "index.bak").exists()
     assert project.status().state is IndexState.READY
+    assert "DISK_FULL" in str(project.status().last_error)
     subprocess.run(["mount", "-o", "remount,size=32m", str(place)], check=True)
     project.update()
     assert contents(project.store) == fresh_contents(project, tmp_path / "fresh")

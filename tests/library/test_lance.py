@@ -81,7 +81,7 @@ def test_the_layout_is_the_specified_one(in_lance: Project) -> None:
         hashes |= fingerprints
     assert all(content_hash((in_lance.root / path).read_bytes()) == sha for path, sha in hashes.items())
     metadata = json.loads((folder / "metadata.json").read_text())
-    assert metadata["stats"]["totalChunks"] == code.count_rows()
+    assert metadata["stats"]["totalChunks"] == code.count_rows() + docs.count_rows()
     assert metadata["docsStats"]["totalDocChunks"] == docs.count_rows()
     assert metadata["docsStats"]["docsStorageSizeBytes"] > 0
 

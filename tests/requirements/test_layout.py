@@ -56,7 +56,10 @@ def test_metadata_has_the_fields_of_the_specification(project: Project) -> None:
     assert metadata["projectPath"] == str(project.root)
     assert set(metadata["stats"]) == {"totalFiles", "totalChunks", "storageSizeBytes"}
     assert set(metadata["docsStats"]) == {"totalDocs", "totalDocChunks", "docsStorageSizeBytes"}
-    assert metadata["docsStats"]["totalDocs"] == 1
+    status = project.status()
+    totals = metadata["stats"]["totalFiles"], metadata["stats"]["totalChunks"]
+    assert totals == (status.total_files, status.total_chunks), "search-mcp B11"
+    assert metadata["docsStats"]["totalDocs"] == status.total_docs == 1
     project.close()
 
 

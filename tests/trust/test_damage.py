@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import shutil
+import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -104,6 +108,58 @@ def test_a_server_rebuilds_a_damaged_index_by_itself(make: MakeFolder, serve: Se
     status = pipe.values("get_index_status")
     assert status["status"] == "ready"
     assert "rebuilt" in str(status)
+
+
+@contextlib.contextmanager
+def read_only(folder: Path) -> Iterator[None]:
+    """Let nobody write below a folder: permissions do for a user, root needs a mount."""
+    if os.geteuid():
+        folders = [path for path in (folder, *folder.rglob("*")) if path.is_dir()]
+        for path in folders:
+            path.chmod(0o500)
+        yield
+        for path in folders:
+            path.chmod(0o700)
+        return
+    mount = shutil.which("mount") or "mount"
+    if subprocess.run([mount, "--bind", folder, folder], capture_output=True, check=False).returncode:
+        pytest.skip("this root may not mount anything")
+    subprocess.run([mount, "-o", "remount,ro,bind", folder], check=True)
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", "-l", folder], check=True)
+
+
+def test_a_home_that_cannot_be_written_still_answers(
+    findspot: Program, make: MakeFolder, serve: Serve, tmp_path: Path
+) -> None:
+    """security 16, search-mcp B11: nothing worked, and the message blamed the project."""
+    project = make(SHOP | {"README.md": "# Shop\n\nHow orders are handled.\n"})
+    assert findspot("index", cwd=project).code == 0
+    with read_only(findspot.home):
+        assert "handle_7_3" in findspot("search", "handle_7_3", cwd=project).out
+        assert "README.md" in findspot("docs", "orders", cwd=project).out
+        assert findspot("status", "--json", cwd=project).json["status"] == "ready"
+        assert findspot("callers", "handle_7_3", cwd=project).code == 0
+        exported = findspot("export", tmp_path / "shop.zip", cwd=project)
+        assert exported.code == 0, exported.err
+        assert "exported as it is" in exported.err
+        checks = findspot("doctor", "--json", cwd=project).json["checks"]
+        states = {check["name"]: check["state"] for check in checks}
+        assert (states["store"], states["index"]) == ("error", "ok")
+        refused = findspot("reindex", "--json", "--yes", cwd=project)
+        assert refused.json["code"] == "PERMISSION_DENIED"
+        assert str(findspot.home) in refused.json["userMessage"]
+        assert "FINDSPOT_HOME" in refused.err
+        assert "writing" in refused.json["developerMessage"]
+        pipe = serve(project)
+        found = pipe.values("search_code", query="handle_7_3")["results"]
+        assert any("handle_7_3" in str(hit) for hit in found)
+        told = pipe.call("index_codebase", path=".")
+        assert told["isError"]
+        assert str(findspot.home) in str(told)
+    assert findspot("index", cwd=project).code == 0
 
 
 def test_other_content_of_the_same_size_and_time_is_noticed(findspot: Program, make: MakeFolder) -> None:

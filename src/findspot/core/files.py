@@ -48,7 +48,8 @@ NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 TOO_MANY_OPEN = (errno.EMFILE, errno.ENFILE)
 """No more descriptors, for this process or for the machine."""
 
-_REFUSALS = (errno.EACCES, errno.EPERM, errno.EROFS)
+REFUSALS = (errno.EACCES, errno.EPERM, errno.EROFS)
+"""What the system says of a file or folder that we may not write to, or not read."""
 
 _CLEARLY_FREE = 16 << 20
 """Where more than this is free, it is a quota or a limit on the size of files that stops a write."""
@@ -215,7 +216,7 @@ def translated_os_errors(path: Path, needed_bytes: int = 0) -> Iterator[None]:
     except OSError as error:
         if error.errno in NO_ROOM:
             raise disk_full(path, needed_bytes) from error
-        if error.errno in _REFUSALS:
+        if error.errno in REFUSALS:
             raise cannot_write(Path(error.filename) if error.filename else path) from error
         if error.errno in TOO_MANY_OPEN:
             raise out_of_resources(path, error.errno) from error

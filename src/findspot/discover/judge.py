@@ -7,7 +7,7 @@ from os import stat_result
 from stat import S_ISDIR, S_ISLNK, S_ISREG
 
 from findspot.core.denied import is_denied
-from findspot.core.errors import FileNotIndexedError, FindspotError, SymlinkError
+from findspot.core.errors import FileNotIndexedError, FindspotError, PermissionDeniedError, SymlinkError
 from findspot.core.folder import is_strangers
 from findspot.core.languages import language_of
 from findspot.core.model import Corpus, Skip, SkipReason, SourceFile, Stamp
@@ -85,5 +85,7 @@ def not_indexable(path: str, skip: Skip) -> FindspotError:
     """A file that was asked for by name and is left out, as an error that says why."""
     if skip.reason is SkipReason.SYMLINK:
         return SymlinkError(path)
+    if skip.reason is SkipReason.UNREADABLE:
+        return PermissionDeniedError(path)
     why = f"It is left out: {skip.reason.replace('_', ' ')}" + (f" ({skip.detail})." if skip.detail else ".")
     return FileNotIndexedError(path, "" if skip.reason is SkipReason.VANISHED else why)

@@ -8,12 +8,21 @@ of SQLite a reader has, every chunk of it can be found here.
 from __future__ import annotations
 
 import contextlib
+import os
 import shutil
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from findspot.core.files import NO_ROOM, TOO_MANY_OPEN, disk_full, out_of_resources
+from findspot.core.files import (
+    NO_ROOM,
+    REFUSALS,
+    TOO_MANY_OPEN,
+    cannot_write,
+    disk_full,
+    out_of_resources,
+)
 from findspot.store.records import DerivedDamagedError
 
 if TYPE_CHECKING:
@@ -46,6 +55,8 @@ def _translated(folder: Path) -> Iterator[None]:
     except (ValueError, OSError) as error:
         if number := _system_error(error, TOO_MANY_OPEN):
             raise out_of_resources(folder, number) from error
+        if _system_error(error, REFUSALS):
+            raise cannot_write(folder) from error
         if _system_error(error, NO_ROOM) or _free_bytes(folder) < _MIN_FREE_BYTES:
             raise disk_full(folder) from error
         raise DerivedDamagedError(f"keyword index: {error}") from error
@@ -72,8 +83,9 @@ class KeywordReader:
         import tantivy
 
         self._folder = folder
+        self._links = None if os.access(folder, os.W_OK) or not folder.is_dir() else _linked(folder)
         with _translated(folder):
-            self._index = tantivy.Index.open(str(folder))
+            self._index = tantivy.Index.open(self._links.name if self._links else str(folder))
             # By hand: the default keeps a thread that watches the folder and touches files in it.
             self._index.config_reader(reload_policy="manual")
             self._schema = self._index.schema
@@ -115,6 +127,17 @@ class KeywordReader:
 
         query = tantivy.Query.term_query(self._schema, _TEXT, term, "freq")
         return query if weight == 1.0 else tantivy.Query.boost_query(query, weight)
+
+
+def _linked(folder: Path) -> tempfile.TemporaryDirectory[str]:
+    """A folder of links to the files of an index that cannot be written: tantivy makes a lock to open one."""
+    links = tempfile.TemporaryDirectory(prefix="findspot-", ignore_cleanup_errors=True)
+    for path in folder.iterdir():
+        if path.suffix == ".json":
+            shutil.copyfile(path, Path(links.name, path.name))
+        elif path.suffix != ".lock":
+            Path(links.name, path.name).symlink_to(path.absolute())
+    return links
 
 
 class KeywordWriter:

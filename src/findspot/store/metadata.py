@@ -11,7 +11,7 @@ from findspot.store.protocol import Store
 
 
 def write_metadata(store: Store, root: Path) -> None:
-    """Write down what the specification has there, with the figures of both corpora."""
+    """Write down what the specification has there: the totals that the status has, and the docs' part."""
     meta, counts = store.figures()
     files, chunks = counts.get(Corpus.CODE, (0, 0))
     docs, doc_chunks = counts.get(Corpus.DOCS, (0, 0))
@@ -27,7 +27,11 @@ def write_metadata(store: Store, root: Path) -> None:
             "createdAt": meta.get("created_at"),
             "lastFullIndex": meta.get("last_full_index"),
             "lastIncrementalUpdate": updated,
-            "stats": {"totalFiles": files, "totalChunks": chunks, "storageSizeBytes": size - docs_size},
+            "stats": {
+                "totalFiles": files + docs,
+                "totalChunks": chunks + doc_chunks,
+                "storageSizeBytes": size,
+            },
             "docsStats": {
                 "totalDocs": docs,
                 "totalDocChunks": doc_chunks,

@@ -11,6 +11,7 @@ import contextlib
 import hashlib
 import json
 import shutil
+import tempfile
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
@@ -61,8 +62,8 @@ def pack(store: Store, target: Path, project: str) -> Manifest:
         raise InvalidArgumentError(
             "The index is not finished, so it cannot be exported.", hint="Run `findspot index` first."
         )
-    path = store.folder / _WORKING
-    try:
+    with tempfile.TemporaryDirectory(prefix="findspot-") as folder:  # the index's own may be read-only
+        path = Path(folder, _WORKING)
         store.copy_to(path)
         manifest = _describe(path, project, meta, counts.values())
         with (
@@ -71,8 +72,6 @@ def pack(store: Store, target: Path, project: str) -> Manifest:
         ):
             archive.writestr(MANIFEST, json.dumps(asdict(manifest), indent=2))
             archive.write(path, rows.FILE_NAME)
-    finally:
-        remove_database(path)
     return manifest
 
 

@@ -242,7 +242,10 @@ class Supervisor:
             self._set(last_error=f"{error.user_message} ({error.developer_message})")
 
     def _note_crash(self, error: Exception) -> None:
-        _log.exception("the watcher failed and is started again")
+        if isinstance(error, FindspotError):  # such as a home that cannot be written
+            _log.warning("not watching: %s", error.developer_message)
+        else:
+            _log.exception("the watcher failed and is started again")
         self._pause_s = _longer(self._pause_s)
         with self._changed:
             restarts = self._standing.restarts + 1

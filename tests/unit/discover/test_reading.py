@@ -11,6 +11,7 @@ import pytest
 from findspot.core.folder import TooLargeError
 from findspot.core.model import Corpus, Skip, SkipReason, SourceFile
 from findspot.discover.folder import open_root
+from findspot.discover.judge import not_indexable
 from findspot.discover.reading import read_file
 
 
@@ -113,3 +114,10 @@ def test_without_handles_links_are_refused_too(tmp_path: Path) -> None:
                 top.enter(refused)
         with pytest.raises(OSError, match="symbolic link"):
             top.read("link.py", 10)
+
+
+def test_a_file_asked_for_by_name_that_cannot_be_read() -> None:
+    """search-mcp B11: `reindex_file` on an unreadable file said FILE_NOT_FOUND."""
+    error = not_indexable("a.py", Skip("a.py", SkipReason.UNREADABLE, "Permission denied"))
+    assert error.code == "PERMISSION_DENIED"
+    assert "a.py" in error.developer_message

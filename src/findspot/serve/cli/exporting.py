@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
+from findspot.core.errors import HomeNotWritableError
 from findspot.serve import shapes
 from findspot.serve.cli import output
 from findspot.serve.cli.ask import confirm
@@ -13,6 +15,9 @@ from findspot.serve.cli.choose import open_project
 from findspot.serve.cli.indexing import summarise, update_project
 from findspot.serve.cli.options import Manner, common, path_or_project, yes_option
 from findspot.store.prebuilt import read_manifest
+
+if TYPE_CHECKING:
+    from findspot.project import Project
 
 _REPLACE_QUESTION = "This project has an index already. Replace it?"
 
@@ -33,7 +38,7 @@ def export(manner: Manner, file: Path, project: str | None, no_update: bool, yes
     """
     with open_project(project, exact=True) as opened:
         if not no_update:
-            update_project(opened, manner, force=False, yes=yes)
+            _update_if_writable(opened, manner, yes)
         manifest = opened.export_index(file.expanduser().absolute())
         root = str(opened.root)
     size = shapes.size(file.stat().st_size)
@@ -52,6 +57,16 @@ def export(manner: Manner, file: Path, project: str | None, no_update: bool, yes
     else:
         held = f"{output.count(manifest.files, 'file')}, {output.count(manifest.chunks, 'chunk')}"
         output.line(f"{file} ({size}): {held}")
+
+
+def _update_if_writable(project: Project, manner: Manner, yes: bool) -> None:
+    """Update the index, or say that it is exported as it is where nothing can be written."""
+    try:
+        update_project(project, manner, force=False, yes=yes)
+    except HomeNotWritableError as error:
+        if not project.store.exists:
+            raise
+        output.note(f"warning: {error.user_message} The index is exported as it is.")
 
 
 @click.command("import")
