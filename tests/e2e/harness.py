@@ -267,8 +267,11 @@ class Pipe:
 
     def children(self) -> list[int]:
         """The processes that the server started and that still run."""
-        tasks = Path(f"/proc/{self.process.pid}/task").glob("*/children")
-        return [int(child) for task in tasks for child in task.read_text().split()]
+        found: list[int] = []
+        for task in Path(f"/proc/{self.process.pid}/task").glob("*/children"):
+            with contextlib.suppress(FileNotFoundError):  # a thread that ended this moment
+                found += map(int, task.read_text().split())
+        return found
 
     def _read(self) -> None:
         assert self.process.stdout is not None

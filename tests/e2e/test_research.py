@@ -314,8 +314,9 @@ class TestTheCall:
             assert hops(result["structuredContent"])[AUTHENTICATE] == 0
 
     def test_changed_files_are_told(self, connect: Connect, tmp_path: Path) -> None:
+        """Nobody watches, so that the index cannot catch up before the answer looks."""
         root = shutil.copytree(FIXTURES / "python", tmp_path / "changed")
-        with connect(root) as connection:
+        with connect(root, env={"FINDSPOT_WATCH": "false"}) as connection:
             connection.values("index_codebase", path=str(root), confirm=True)
             (root / "app/auth/login.py").write_text("# all gone\n")
             answer = connection.values("code_research", query="what calls authenticate()")
