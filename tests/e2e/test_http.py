@@ -111,7 +111,7 @@ class TestClients:
             assert talking.values("delete_index", project=str(fresh))["status"] == "success"
         assert [asked.message.splitlines()[0] for asked in person.asked] == [
             "This folder is outside the folders that you work in. Index it?",
-            "Delete the index for this project? This cannot be undone."
+            "Delete the index for this project? This cannot be undone.",
         ]
 
 

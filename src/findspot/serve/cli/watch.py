@@ -65,12 +65,14 @@ def _tell(project: Project, standing: Standing, manner: Manner) -> None:
     if manner.json:
         output.emit_line(values)
     else:
-        output.line(_sentence(values))
+        output.line(_sentence(values, wanted=project.wanted))
 
 
-def _sentence(values: dict[str, object]) -> str:
+def _sentence(values: dict[str, object], *, wanted: bool) -> str:
     if values["lastError"]:
         return f"trouble: {values['lastError']}"
+    if not wanted:
+        return f"{values['projectPath']}: not watching; indexing was stopped. Run `findspot index` to go on."
     if not values["watching"]:
         return f"{values['projectPath']}: another process watches; standing by"
     how = f" (every few seconds: {values['polling']})" if values["polling"] else ""
