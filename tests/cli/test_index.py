@@ -102,7 +102,7 @@ def test_chunking_by_character_redoes_the_index(findspot: Program, make_project:
         ("--max-file-size", "2XB", "a size such as '500KB'"),
         ("--max-files", "0", "a positive integer"),
         ("--chunking", "words", "'syntax', 'character'"),
-        ("--provider", "no:such", "no embedding provider 'no:such'"),
+        ("--provider", "no:such", "must be one of 'local:static'"),
     ],
 )
 def test_a_bad_flag_is_refused(

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -192,6 +195,17 @@ class TestSafety:
         expect(window.locator("#offline")).to_contain_text("earlier start of Findspot")
 
 
+@contextmanager
+def asked_run(database: Path) -> Iterator[None]:
+    """An index as a run that somebody asked for leaves it while it works."""
+    with closing(sqlite3.connect(database)) as db:
+        db.execute("INSERT OR REPLACE INTO meta VALUES ('asked', '1')")
+        db.commit()
+        yield
+        db.execute("DELETE FROM meta WHERE key = 'asked'")
+        db.commit()
+
+
 class TestStates:
     def test_no_project(self, visit: Visit, tmp_path: Path) -> None:
         (tmp_path / "empty").mkdir()
@@ -227,7 +241,7 @@ class TestStates:
         window = visit(f"{page.address}#/projects")
         expect(window.locator(".pill").first).to_have_text("Ready")
         (folder,) = (indexed[0].folder / "home" / "indexes").iterdir()
-        with writer_lock(folder / "writer.lock"):
+        with writer_lock(folder / "writer.lock"), asked_run(folder / "index.sqlite"):
             expect(window.locator(".pill").first).to_have_text("Indexing")
             window.get_by_role("link", name="shop").click()
             expect(window.get_by_role("progressbar")).to_be_visible()

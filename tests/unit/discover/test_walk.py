@@ -55,7 +55,9 @@ def test_files_are_described_and_sorted(tmp_path: Path) -> None:
     found = walk(tmp_path, Policy())
     assert admitted(found) == ["README.md", "b-a.py", "b.py", "b/x.py"]
     info = (tmp_path / "b/x.py").stat()
-    assert found.files[3] == SourceFile("b/x.py", Corpus.CODE, "python", 6, info.st_mtime_ns)
+    assert found.files[3] == SourceFile(
+        "b/x.py", Corpus.CODE, "python", 6, info.st_mtime_ns, ctime_ns=info.st_ctime_ns, inode=info.st_ino
+    )
     assert found.files[0].corpus is Corpus.DOCS
     assert found.skips == []
 
