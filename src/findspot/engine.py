@@ -56,7 +56,7 @@ class Engine:
         return load_settings(flags=self._flags)
 
     def project(self, path: str | Path) -> Project:
-        """The project whose root is exactly this folder."""
+        """Return the project whose root is exactly this folder."""
         root = project_root(path)
         with self._guard:
             if root not in self._projects:
@@ -67,7 +67,7 @@ class Engine:
             return self._projects[root]
 
     def embedder(self, provider: str, settings: EmbedSettings | None = None) -> Embedder:
-        """The one open model of that provider."""
+        """Return the one open model of that provider."""
         return self._models(provider, settings or self.settings.embed)
 
     @property
@@ -83,7 +83,7 @@ class Engine:
             return self._documents
 
     def chunks(self, path: str | Path) -> ProjectChunks:
-        """The chunks of the project at a folder: of its chunk files, or of its index."""
+        """Return the chunks of the project at a folder: of its chunk files, or of its index."""
         from findspot.chunkfiles.searcher import ProjectChunks
 
         project = self.project(path)
@@ -99,7 +99,9 @@ class Engine:
             return self._chunks[project.root]
 
     def catalogue(self, start: str | Path = ".") -> Catalogue:
-        """The MCP tools known in a folder: those indexed for the project around it, and the user's own."""
+        """Return the MCP tools known in a folder: those indexed for the project around it, and the user's
+        own.
+        """
         from findspot.catalogue.catalogue import Catalogue
         from findspot.catalogue.indexfile import INDEX_PATH
 
@@ -114,11 +116,11 @@ class Engine:
             return self._catalogues[root]
 
     def folder(self, path: str | Path) -> Path:
-        """A folder that is there, in the form by which projects are known."""
+        """Return a folder that is there, in the form by which projects are known."""
         return project_root(path)
 
     def detect(self, start: str | Path = ".") -> Project:
-        """The project that a folder belongs to: an indexed one around it, else the nearest marker."""
+        """Return the project that a folder belongs to: an indexed one around it, else the nearest marker."""
         known = self._projects.get(Path(start))
         if known is not None and self.indexed_root(known.root) == known.root:
             return known  # what most calls ask: nothing has to be resolved for it again
@@ -133,12 +135,14 @@ class Engine:
         return covering_root(folder)
 
     def with_id(self, identity: str) -> Project | None:
-        """The indexed project of that id, if its folder is still there."""
+        """Return the indexed project of that id, if its folder is still there."""
         root = next((root for folder, root in self._indexes() if folder.name == identity), None)
         return self.project(root) if root is not None and root.is_dir() else None
 
     def projects(self, wanted: Callable[[Path], bool] = lambda _: True) -> list[tuple[str, IndexStatus]]:
-        """Every wanted project that is indexed and whose folder is still there, with its id and status."""
+        """Return every wanted project that is indexed and whose folder is still there, with its id and
+        status.
+        """
         return [
             (folder.name, self._status(folder, root))
             for folder, root in self._indexes()
@@ -146,7 +150,7 @@ class Engine:
         ]
 
     def opened(self) -> list[Project]:
-        """The projects that are open in this process."""
+        """Return the projects that are open in this process."""
         with self._guard:
             return list(self._projects.values())
 
@@ -190,7 +194,7 @@ class Engine:
         return Project(root, self._flags, self.embedder)
 
     def _status(self, folder: Path, root: Path) -> IndexStatus:
-        """A project opened for this only is closed again: there may be hundreds."""
+        """Return a project opened for this only is closed again: there may be hundreds."""
         with self._guard:
             known = self._projects.get(root)
         try:
@@ -204,7 +208,7 @@ class Engine:
             return IndexStatus(IndexState.FAILED, str(root), str(folder), last_error=error.developer_message)
 
     def _indexes(self) -> list[tuple[Path, Path | None]]:
-        """Each index folder with the project it says it is of."""
+        """Return each index folder with the project it says it is of."""
         indexes = self.settings.home / "indexes"
         if not indexes.is_dir():
             return []
@@ -252,7 +256,7 @@ def _project_of(folder: Path) -> Path | None:
 
 
 def _project_in_database(folder: Path) -> Path | None:
-    """An index still being built for the first time has no metadata file yet."""
+    """Return an index still being built for the first time has no metadata file yet."""
     try:
         with contextlib.closing(_store_in(folder)) as store, store.snapshot() as snapshot:
             return Path(snapshot.meta()["project_path"])

@@ -263,7 +263,7 @@ class Project:
         return found[: min(limit, MAX_PATH_RESULTS)], len(found)
 
     def skipped(self, reason: str | None = None) -> list[Skip]:
-        """Files that are not in the index, and why."""
+        """Return files that are not in the index, and why."""
         with self.store.snapshot() as snapshot:
             return snapshot.skips(reason)
 
@@ -319,7 +319,7 @@ class Project:
         return manifest
 
     def status(self, *, check_disk: bool = True) -> IndexStatus:
-        """What the index holds and, with `check_disk`, how it stands to the files on disk."""
+        """Return what the index holds and, with `check_disk`, how it stands to the files on disk."""
         try:
             with self.store.snapshot() as snapshot:
                 return self._status(snapshot, check_disk)
@@ -342,7 +342,7 @@ class Project:
         self._models.close()
 
     def _fresh(self, snapshot: Snapshot, models: Models, query: Query, settings: Settings) -> Results:
-        """Results whose files are as the results say; a page that loses some is filled up."""
+        """Return results whose files are as the results say; a page that loses some is filled up."""
         disk = Disk(self.roots, settings.discover.max_file_bytes, settings.discover.secret_scan)
         results = self._ask(snapshot, models, query, disk)
         checked = check(results.hits, snapshot.file, disk)
@@ -392,7 +392,7 @@ class Project:
         return supervisor.giving_way() if supervisor else contextlib.nullcontext()
 
     def _run(self, **asked: Any) -> pipeline.Run:
-        """An indexing run with the settings in force; `asked` says what is different about it."""
+        """Return an indexing run with the settings in force; `asked` says what is different about it."""
         settings = self.settings
         fast, _ = two_speeds(settings.embed)
         return pipeline.Run(
@@ -407,7 +407,7 @@ class Project:
         )
 
     def _model(self, settings: Settings) -> str:
-        """What tells the vectors of one model from another's."""
+        """Return what tells the vectors of one model from another's."""
         return model_name(self._open(settings))
 
     def _open(self, settings: Settings) -> Embedder:
@@ -415,7 +415,7 @@ class Project:
         return self._embedder(fast.provider, fast)
 
     def second_reading(self) -> SecondReading | None:
-        """The slower model that reads after the first, where one is chosen; it is opened here."""
+        """Return the slower model that reads after the first, where one is chosen; it is opened here."""
         return self._second.reading(self.store, self.settings.embed)
 
     def _go_on_reading(self) -> None:
@@ -424,7 +424,9 @@ class Project:
             self._second.read_on(self.store, self.settings.embed)
 
     def _other_reader(self) -> bool:
-        """Whether this run is given another slower model than the index has, beside the same first one."""
+        """Return whether this run is given another slower model than the index has, beside the same first
+        one.
+        """
         kept, given = load_settings(self.root, self.store.folder).embed, self.settings.embed
         same_first = two_speeds(kept)[0].provider == two_speeds(given)[0].provider
         return same_first and kept.provider != given.provider

@@ -200,7 +200,7 @@ def _ask(specs: Sequence[ServerSpec], options: BuildOptions, said: Said) -> Mapp
 def _must_ask(
     spec: ServerSpec, gathered: _Gathered, old: IndexFile, options: BuildOptions, earlier: Earlier
 ) -> bool:
-    """Whether the tools that the index has of a server may be others by now."""
+    """Return whether the tools that the index has of a server may be others by now."""
     if options.force or _is_new(spec.name, spec.fingerprint, old) or earlier.changed(spec):
         return True
     state = old.servers[spec.name]
@@ -241,7 +241,7 @@ def index_tools(
     *,
     force: bool = False,
 ) -> tuple[list[IndexedTool], int]:
-    """Each tool once, with its words and its vector; vectors of equal fingerprints are kept."""
+    """Return each tool once, with its words and its vector; vectors of equal fingerprints are kept."""
     unique = list({tool.name: tool for tool in reversed(tools)}.values())[::-1]
     read = [fields(tool) for tool in unique]
     model = f"{embedder.id}@{embedder.revision}/{dtype}" if embedder else ""

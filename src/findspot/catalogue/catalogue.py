@@ -92,7 +92,7 @@ class Catalogue:
         return found if self.user_index in found else [*found, self.user_index]
 
     def tools(self, written: Written | None = None) -> ToolSet:
-        """The tools as the files have them now."""
+        """Return the tools as the files have them now."""
         state = tuple(map(state_of, self.paths))
         with self._guard:
             if self._tools is None or state != self._state:
@@ -110,7 +110,7 @@ class Catalogue:
         return replace(found, warning=warnings or None)
 
     def get(self, name: str) -> ToolDefinition:
-        """One tool in full, by its whole name or by its own where only one server has it."""
+        """Return one tool in full, by its whole name or by its own where only one server has it."""
         try:
             tools = self.tools()
             return tools.definition(_row(tools, name))
@@ -216,7 +216,7 @@ class Catalogue:
         self.orchestrator.close()
 
     def _previous(self, path: Path, options: BuildOptions) -> IndexFile | None:
-        """What the file held; a damaged one is replaced."""
+        """Return what the file held; a damaged one is replaced."""
         try:
             data = read_bytes(path)
             return None if data is None else parse_index(path, data)

@@ -19,7 +19,7 @@ def with_tools(
     embedder: Embedder | None,
     exclude: Sequence[str] = (),
 ) -> IndexFile | None:
-    """The index with this server's tools; None where they are the same as before."""
+    """Return the index with this server's tools; None where they are the same as before."""
     tools = [tool for tool in tools if not matches(tool.name, exclude)]
     before = [tool.tool for tool in old.tools if tool.server_name == server]
     if list(tools) == before or server not in old.servers:

@@ -175,7 +175,7 @@ async def _all_tools(client: Client, server: str) -> tuple[ToolDefinition, ...]:
 
 
 def _told(error: BaseException, said: Any) -> str:
-    """The error in a line, with the last thing that the server wrote to its standard error."""
+    """Return the error in a line, with the last thing that the server wrote to its standard error."""
     cause = _first(error)
     message = " ".join(f"{cause}".split()) or type(cause).__name__
     said.seek(0, os.SEEK_END)
@@ -185,7 +185,7 @@ def _told(error: BaseException, said: Any) -> str:
 
 
 def _first(error: BaseException) -> BaseException:
-    """The first error of a group of them, which is how parallel work reports one."""
+    """Return the first error of a group of them, which is how parallel work reports one."""
     while isinstance(error, BaseExceptionGroup) and error.exceptions:
         error = error.exceptions[0]
     return error

@@ -29,7 +29,7 @@ class Agreements:
         self.path = home / "catalogues" / "agreed.json"
 
     def holds(self, spec: ServerSpec) -> bool:
-        """Whether the user agreed to start exactly this."""
+        """Return whether the user agreed to start exactly this."""
         return self.lacking([spec]) == []
 
     def lacking(self, specs: Iterable[ServerSpec]) -> list[ServerSpec]:
@@ -38,7 +38,7 @@ class Agreements:
         return [spec for spec in specs if not _is_agreed(stored, spec)]
 
     def is_known(self, spec: ServerSpec) -> bool:
-        """Whether another form of this entry was agreed to before."""
+        """Return whether another form of this entry was agreed to before."""
         return spec.name in self._read()["servers"].get(str(spec.source), {})
 
     def add(self, specs: Iterable[ServerSpec]) -> None:

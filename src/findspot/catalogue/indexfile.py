@@ -92,7 +92,7 @@ def _is_users(path: Path) -> bool:
 
 
 def _lines(index: IndexFile) -> Iterator[str]:
-    """A head, then a line a tool: a change of one tool is a change of one line."""
+    """Yield a head, then a line a tool: a change of one tool is a change of one line."""
     head = {
         "version": FORMAT_VERSION,
         "createdAt": index.created_at,
@@ -129,7 +129,7 @@ def _tool_line(tool: IndexedTool) -> str:
 
 
 def definition_object(tool: ToolDefinition) -> dict[str, Any]:
-    """A tool as MCP spells it; what is not known is left out."""
+    """Return a tool as MCP spells it; what is not known is left out."""
     value: dict[str, Any] = {"name": tool.name}
     if tool.title:
         value["title"] = tool.title
@@ -225,7 +225,7 @@ def _read_tool(place: int, value: Any, dimensions: int) -> IndexedTool:
 
 
 def read_definition(value: Mapping[str, Any], server_name: str, where: str) -> ToolDefinition:
-    """A tool as MCP spells it, its name already made unique."""
+    """Return a tool as MCP spells it, its name already made unique."""
     name = value.get("name")
     if not isinstance(name, str) or not name.strip():
         raise ValueError(f"{where} has no name")

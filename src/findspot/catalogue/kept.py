@@ -34,7 +34,7 @@ _UNUSABLE = (OSError, ValueError, KeyError, TypeError, IndexError, EOFError)
 
 
 def open_toolset(home: Path, paths: Sequence[Path], written: Written | None = None) -> ToolSet:
-    """The tools of the index files that exist, earlier ones first; what was just written is known."""
+    """Return the tools of the index files that exist, earlier ones first; what was just written is known."""
     states = {path: state for path in paths if (state := state_of(path)) is not None}
     if not states:
         raise CatalogueNotFoundError(" or ".join(map(str, paths)))
@@ -50,7 +50,9 @@ def open_toolset(home: Path, paths: Sequence[Path], written: Written | None = No
 
 
 def state_of(path: Path) -> State | None:
-    """What changes whenever a file does; reading it all only to see that would take longer than a search."""
+    """Return what changes whenever a file does; reading it all only to see that would take longer than a
+    search.
+    """
     try:
         state = path.stat()
     except OSError:
@@ -70,7 +72,9 @@ def _stamp(states: Mapping[Path, State]) -> str:
 def _parsed(
     paths: Sequence[Path], written: Written | None
 ) -> tuple[list[tuple[str, IndexFile]], list[CatalogueCorruptError]]:
-    """The files that can be read; one that cannot is told of, and fatal only where there is no other."""
+    """Return the files that can be read; one that cannot is told of, and fatal only where there is no
+    other.
+    """
     files, broken = [], []
     for path in paths:
         try:

@@ -49,14 +49,14 @@ class SearchStrategy(Protocol):
         """Get ready; called once, before the first search."""
 
     def search(self, query: str, tools: ToolSet, options: SearchOptions) -> Ranked:
-        """Every tool that matches, best first; nothing where none fits."""
+        """Return every tool that matches, best first; nothing where none fits."""
 
     def dispose(self) -> None:
         """Release what is held; calling it twice is harmless."""
 
 
 def ranked(scores: Scores, tools: ToolSet, *, least: float = 0.0) -> Ranked:
-    """The rows above `least`; equal scores in the order of names, so that an answer does not vary."""
+    """Return the rows above `least`; equal scores in the order of names, so that an answer does not vary."""
     named = tools.by_name[scores[tools.by_name] > least]
     order = named[np.argsort(-scores[named], kind="stable")]
     return Ranked(order, scores[order])
@@ -84,7 +84,7 @@ class SearchOrchestrator:
             self._strategies[strategy.mode] = strategy
 
     def search(self, query: str, tools: ToolSet, options: SearchOptions) -> ToolResults:
-        """The best tools of the mode that the options name."""
+        """Return the best tools of the mode that the options name."""
         started = time.perf_counter()
         query = query[:MAX_QUERY_CHARS]
         if not query.strip():

@@ -205,7 +205,7 @@ def _spec(path: Path, name: str, entry: Any, notes: list[str]) -> ServerSpec | N
 
 
 def _tool_lists(path: Path, value: Any, fingerprint: str) -> list[ToolList]:
-    """The tools of a file, by server: an array, a `tools/list` result, or an `index.json`."""
+    """Return the tools of a file, by server: an array, a `tools/list` result, or an `index.json`."""
     if isinstance(value, dict) and isinstance(value.get("result"), dict):
         value = value["result"]
     listed = value.get("tools") if isinstance(value, dict) else value
@@ -235,7 +235,7 @@ def _listed_tool(item: Any, default_server: str, where: str, path: Path) -> Tool
 
 
 def named_tool(tool: ToolDefinition, server: str) -> ToolDefinition:
-    """A tool under its server's name; a name that begins with it already is left as it is."""
+    """Return a tool under its server's name; a name that begins with it already is left as it is."""
     prefix = server + SEPARATOR if server else ""
     return replace(tool, name=prefix + tool.name.removeprefix(prefix), server_name=server)
 
@@ -254,7 +254,7 @@ def _is_file_below(root: Path, name: str) -> bool:
 
 
 def existing(paths: Iterable[str]) -> list[Path]:
-    """The files that were named, absolute; a missing one is an error."""
+    """Return the files that were named, absolute; a missing one is an error."""
     found = [Path(path).expanduser().absolute() for path in paths]
     for path in found:
         if not path.exists():

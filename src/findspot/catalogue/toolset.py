@@ -84,14 +84,14 @@ class ToolSet:
         return len(self.names)
 
     def definition(self, row: int) -> ToolDefinition:
-        """One tool in full, read from its place in the file."""
+        """Return one tool in full, read from its place in the file."""
         with self._records.open("rb") as records:
             records.seek(int(self._offsets[row]))
             value = json.loads(records.readline())
         return read_definition(value, self.servers[row], self.names[row])
 
     def allowed(self, server: str | None) -> NDArray[np.bool_]:
-        """Which rows a search may give."""
+        """Return which rows a search may give."""
         if server is None:
             return np.ones(len(self), dtype=np.bool_)
         if server not in self.servers:
@@ -103,12 +103,12 @@ class ToolSet:
 
 
 def _mapped(path: Path) -> NDArray[Any]:
-    """An array of a file, read as it is needed; a plain array, since views of memory maps are slow."""
+    """Return an array of a file, read as it is needed; a plain array, since views of memory maps are slow."""
     return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
 
 
 def merged(files: Sequence[tuple[str, IndexFile]]) -> tuple[list[IndexedTool], About]:
-    """The tools of all files, earlier files first and their tools before others of the same name."""
+    """Return the tools of all files, earlier files first and their tools before others of the same name."""
     tools: dict[str, IndexedTool] = {}
     chosen: IndexFile | None = None
     warnings = []
@@ -168,7 +168,7 @@ def _write_records(path: Path, tools: Sequence[IndexedTool]) -> NDArray[np.int64
 
 
 def _matrix(tools: Sequence[IndexedTool], dimensions: int) -> Vectors:
-    """One unit row a tool; a row of zeros, which is like nothing, where a tool has no vector."""
+    """Return one unit row a tool; a row of zeros, which is like nothing, where a tool has no vector."""
     rows = np.zeros((len(tools), dimensions), dtype=np.float32)
     for row, tool in enumerate(tools):
         if tool.embedding is not None:

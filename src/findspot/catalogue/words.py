@@ -44,18 +44,18 @@ def fields(tool: ToolDefinition) -> Fields:
 
 
 def searchable_text(read: Fields) -> str:
-    """Everything that is searched, on one line, so that a pattern may span it."""
+    """Return everything that is searched, on one line, so that a pattern may span it."""
     joined = " ".join(filter(None, read))
     return _BLANKS.sub(" ", joined)[:MAX_TEXT_CHARS].strip()
 
 
 def token_counts(text: str) -> Counter[str]:
-    """The words of a text, lower-cased and without stop words, in the order in which they come."""
+    """Return the words of a text, lower-cased and without stop words, in the order in which they come."""
     return Counter(word for word in parts(text) if word not in STOP_WORDS)
 
 
 def keyword_counts(tokens: Iterable[str], counts: Iterable[int], server_name: str) -> dict[str, float]:
-    """What keyword search knows of a tool: its words' stems, and those of its server's name."""
+    """Return what keyword search knows of a tool: its words' stems, and those of its server's name."""
     known: dict[str, float] = {}
     for token, count in zip(tokens, counts, strict=True):
         known[stem(token)] = known.get(stem(token), 0) + count
@@ -65,12 +65,12 @@ def keyword_counts(tokens: Iterable[str], counts: Iterable[int], server_name: st
 
 
 def query_terms(query: str) -> list[str]:
-    """The stems that keyword search looks for."""
+    """Return the stems that keyword search looks for."""
     return [stem(token) for token in token_counts(query[:MAX_TEXT_CHARS])]
 
 
 def _parameters(schema: Any, depth: int = 0) -> Iterator[tuple[str, str]]:
-    """Each parameter with its description and its values; nested ones follow their parent."""
+    """Yield each parameter with its description and its values; nested ones follow their parent."""
     if not isinstance(schema, Mapping) or depth > _MAX_DEPTH:
         return
     for name, about in _properties(schema).items():
@@ -81,7 +81,9 @@ def _parameters(schema: Any, depth: int = 0) -> Iterator[tuple[str, str]]:
 
 
 def _properties(schema: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A schema's properties; some lists of tools give the parameters alone, without a schema around them."""
+    """Return a schema's properties; some lists of tools give the parameters alone, without a schema around
+    them.
+    """
     declared = schema.get("properties")
     if isinstance(declared, Mapping):
         return declared

@@ -28,7 +28,7 @@ _ELIXIR_DOC = re.compile(r"^\s*@\w*doc\s+(?:~[sS])?")
 
 
 def breadcrumb(definition: Definition) -> str:
-    """The path of names to a definition: `Outer > Inner > name`."""
+    """Return the path of names to a definition: `Outer > Inner > name`."""
     names: list[str] = []
     current: Definition | None = definition
     while current is not None and len(names) < MAX_DEPTH:
@@ -40,7 +40,7 @@ def breadcrumb(definition: Definition) -> str:
 
 
 def signature(definition: Definition, source: bytes) -> str:
-    """The text of a definition up to its body, on one line."""
+    """Return the text of a definition up to its body, on one line."""
     if definition.signature is None:
         definition.signature = _read_signature(definition, source, MAX_SIGNATURE_CHARS)
     return definition.signature
@@ -58,7 +58,7 @@ def _read_signature(definition: Definition, source: bytes, limit: int) -> str:
 
 
 def doc_comment(definition: Definition, source: bytes, lines: SourceLines) -> str | None:
-    """The doc string or the comment above a definition, without its markers."""
+    """Return the doc string or the comment above a definition, without its markers."""
     if definition.doc is not None:
         return _tidy(_QUOTES.sub("", text_of(definition.doc, source))) or None
     if not definition.comment_rows:
@@ -68,7 +68,7 @@ def doc_comment(definition: Definition, source: bytes, lines: SourceLines) -> st
 
 
 def strip_markers(comment: str) -> str:
-    """The prose of a comment, or of the annotation that serves as one (`@doc "…"`)."""
+    """Return the prose of a comment, or of the annotation that serves as one (`@doc "…"`)."""
     if (note := _ELIXIR_DOC.match(comment)) is not None:
         return _tidy(_QUOTES.sub("", comment[note.end() :]))
     bare = [_CLOSING.sub("", _OPENING.sub("", line)) for line in comment.split("\n")]
@@ -94,7 +94,7 @@ def capsule(
 
 
 def used_imports(text: str, names: list[Name]) -> list[str]:
-    """The imports of which a name occurs in the text as a word."""
+    """Return the imports of which a name occurs in the text as a word."""
     candidates = [pair for pair in names if pair[0] in text]
     used: dict[Import, list[str]] = {}
     for name, statement in candidates:
@@ -105,7 +105,7 @@ def used_imports(text: str, names: list[Name]) -> list[str]:
 
 
 def _is_word(name: str, text: str) -> bool:
-    """Whether a name occurs in the text with no letter or digit at either side."""
+    """Return whether a name occurs in the text with no letter or digit at either side."""
     at = text.find(name)
     while at >= 0:
         end = at + len(name)

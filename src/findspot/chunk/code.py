@@ -29,7 +29,7 @@ class _File:
 
 
 def chunk_code(lines: SourceLines, grammar: Grammar, path: str) -> Split:
-    """The drafts of a source file, the last its outline, where it defines something; and its facts."""
+    """Return the drafts of a source file, the last its outline, where it defines something; and its facts."""
     source = lines.text.encode("utf-8", "surrogatepass")
     root = grammar.parse(source).root_node
     symbols = read_symbols(grammar, root, source, lines)
@@ -69,12 +69,12 @@ def _draft(piece: Piece, file: _File) -> Draft:
 
 
 def _main(definitions: list[Definition]) -> Definition | None:
-    """The definition a piece is about: the largest of those named in it, the first of equals."""
+    """Return the definition a piece is about: the largest of those named in it, the first of equals."""
     return max(definitions, key=lambda item: item.end_byte - item.start_byte, default=None)
 
 
 def _enclosing(main: Definition | None, container: Definition | None) -> list[Definition]:
-    """The definitions around a piece, nearest first; those it shows itself left out."""
+    """Return the definitions around a piece, nearest first; those it shows itself left out."""
     start = main if main is not None else container
     if start is None:
         return []

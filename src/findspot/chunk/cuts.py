@@ -25,12 +25,12 @@ Rows = tuple[int, int]
 
 
 def cut(node: Node, first: int, last: int, lines: SourceLines) -> list[Rows]:
-    """Rows `first..last` in pieces of about the target size, cut before statements of `node`."""
+    """Return rows `first..last` in pieces of about the target size, cut before statements of `node`."""
     return pack(_units(statement_rows(node, first, last, lines), first, last), lines)
 
 
 def cut_lines(first: int, last: int, lines: SourceLines) -> list[Rows]:
-    """Rows in pieces of about the target size, cut between lines, before blank ones if possible."""
+    """Return rows in pieces of about the target size, cut between lines, before blank ones if possible."""
     starts = [row for row in range(first + 1, last + 1) if lines.blank(row - 1) and not lines.blank(row)]
     return pack(_units(starts, first, last), lines)
 
@@ -58,7 +58,7 @@ def pack(
 
 
 def _within(unit: Rows, lines: SourceLines, most: int) -> list[Rows]:
-    """A unit as it is, or in line groups where it is larger than a chunk may be."""
+    """Return a unit as it is, or in line groups where it is larger than a chunk may be."""
     first, last = unit
     if lines.size(first, last) <= most:
         return [unit]
@@ -72,13 +72,13 @@ def _within(unit: Rows, lines: SourceLines, most: int) -> list[Rows]:
 
 
 def _units(starts: Iterable[int], first: int, last: int) -> list[Rows]:
-    """Rows between consecutive starts."""
+    """Return rows between consecutive starts."""
     cuts = [first, *(row for row in starts if first < row <= last), last + 1]
     return [(start, after - 1) for start, after in pairwise(cuts) if after > start]
 
 
 def statement_rows(node: Node, first: int, last: int, lines: SourceLines) -> list[int]:
-    """Rows where a statement starts, looking inside those that are larger than the target."""
+    """Return rows where a statement starts, looking inside those that are larger than the target."""
     found: set[int] = set()
     pending = [node]
     visited = 0
@@ -99,7 +99,7 @@ def statement_rows(node: Node, first: int, last: int, lines: SourceLines) -> lis
 
 
 def _starts_line(node: Node, lines: SourceLines) -> bool:
-    """Whether nothing but space stands before a node, and it is more than a closing bracket."""
+    """Return whether nothing but space stands before a node, and it is more than a closing bracket."""
     row, column = node.start_point
     before = lines.lines[row][:column] if row < len(lines) else "x"
     return node.is_named and (not before or before.isspace())

@@ -33,7 +33,7 @@ def chunk_data(lines: SourceLines, language: str) -> list[Draft]:
 
 
 def _only_key(entries: list[Rows], index: int, last: int, lines: SourceLines) -> str | None:
-    """The key of the entries from `index` up to row `last`, where they have just one."""
+    """Return the key of the entries from `index` up to row `last`, where they have just one."""
     found: str | None = None
     for start, end in entries[index:]:
         if start > last:
@@ -46,7 +46,7 @@ def _only_key(entries: list[Rows], index: int, last: int, lines: SourceLines) ->
 
 
 def _entries(lines: SourceLines, language: str) -> list[Rows]:
-    """Rows of the top-level entries; comments belong to the entry below them."""
+    """Return rows of the top-level entries; comments belong to the entry below them."""
     last = len(lines) - 1
     if language in _TABLED and any(_TABLE.match(line) for line in lines.lines):
         starts = [row for row, line in enumerate(lines.lines) if _TABLE.match(line)]
@@ -57,7 +57,7 @@ def _entries(lines: SourceLines, language: str) -> list[Rows]:
 
 
 def _within(entry: Rows, lines: SourceLines) -> list[Rows]:
-    """An entry as it is, or cut before its own entries where it is too large."""
+    """Return an entry as it is, or cut before its own entries where it is too large."""
     parts: list[Rows] = []
     todo = [(entry, 0)]
     while todo:
@@ -80,20 +80,20 @@ def _indent(line: str) -> int:
 
 
 def _opens(line: str, level: int) -> bool:
-    """Whether a line starts an entry at this indentation."""
+    """Return whether a line starts an entry at this indentation."""
     bare = line.strip()
     return bool(bare) and _indent(line) <= level and bare[0] not in "]})" and not bare.startswith(_COMMENT)
 
 
 def _level(first: int, last: int, lines: SourceLines) -> int:
-    """The smallest indentation of entries in these rows that is more than none, else none."""
+    """Return the smallest indentation of entries in these rows that is more than none, else none."""
     rows = (lines.lines[row] for row in range(first, last + 1))
     indents = {_indent(line) for line in rows if _opens(line, len(line))}
     return min(indents - {0}, default=0)
 
 
 def _above(row: int, lines: SourceLines) -> int:
-    """The first row of the comments directly above a row."""
+    """Return the first row of the comments directly above a row."""
     while row > 0 and lines.lines[row - 1].lstrip().startswith(_COMMENT):
         row -= 1
     return row
@@ -105,7 +105,7 @@ def _between(starts: list[int], first: int, last: int) -> list[Rows]:
 
 
 def _key(first: int, last: int, lines: SourceLines) -> str | None:
-    """The key on the first row that is no comment."""
+    """Return the key on the first row that is no comment."""
     for row in range(first, last + 1):
         line = lines.lines[row]
         if not lines.blank(row) and not line.lstrip().startswith(_COMMENT):

@@ -85,7 +85,7 @@ def _line_limits(file: SourceFile, strategy: str) -> LineLimits:
 
 
 def split_by_language(file: SourceFile, lines: SourceLines, *, parse: bool = True) -> Split | None:
-    """What the splitter that knows the language gives; None where only plain text is left."""
+    """Return what the splitter that knows the language gives; None where only plain text is left."""
     language = row(file.language)
     if language.name == "notebook":
         cells = chunk_notebook(lines)
@@ -102,12 +102,12 @@ def split_by_language(file: SourceFile, lines: SourceLines, *, parse: bool = Tru
 
 
 def _is_one_blob(lines: SourceLines) -> bool:
-    """Whether a text has too few lines for its size to be worth a parse: its lines are cut anyway."""
+    """Return whether a text has too few lines for its size to be worth a parse: its lines are cut anyway."""
     return len(lines.text) > READ_BYTES and len(lines.text) > BLOB_LINE_CHARS * len(lines)
 
 
 def _limited(file: SourceFile, drafts: list[Draft], lines: SourceLines) -> tuple[list[Draft], Skip | None]:
-    """The drafts up to the limit, the outline always among them, and what was left out."""
+    """Return the drafts up to the limit, the outline always among them, and what was left out."""
     if len(drafts) <= MAX_CHUNKS:
         return drafts, None
     outlines = [draft for draft in drafts if draft.text is not None]
@@ -126,7 +126,7 @@ def _chunk_type(file: SourceFile) -> ChunkType:
 
 
 def _fenced_rows(file: SourceFile, lines: SourceLines) -> frozenset[int]:
-    """The rows of a document that are code, in which `#` begins no hashtag."""
+    """Return the rows of a document that are code, in which `#` begins no hashtag."""
     if "#" not in lines.text or row(file.language).name not in FENCED:
         return frozenset()
     fences = find_fences(lines, frontmatter_end(lines))
@@ -134,7 +134,7 @@ def _fenced_rows(file: SourceFile, lines: SourceLines) -> frozenset[int]:
 
 
 def _prose(first: int, last: int, text: str, fenced: frozenset[int]) -> str:
-    """The text of rows without fenced code; a piece of a long line is no fence."""
+    """Return the text of rows without fenced code; a piece of a long line is no fence."""
     if not fenced or text.count("\n") != last - first:
         return text
     lines = enumerate(text.split("\n"), first)
@@ -152,7 +152,7 @@ class _About(NamedTuple):
 
 
 def _chunk(draft: Draft, about: _About) -> Chunk | None:
-    """A chunk without blank edges; None for a draft of nothing but blanks."""
+    """Return a chunk without blank edges; None for a draft of nothing but blanks."""
     file, lines, default, shared, fenced = about
     rows = lines.trim(draft.first, draft.last)
     if rows is None:

@@ -65,13 +65,13 @@ class Grammar:
         return tree
 
     def matches(self, node: Node) -> list[tuple[int, dict[str, list[Node]]]]:
-        """Every match of the query below `node`, as pattern index and captures."""
+        """Return every match of the query below `node`, as pattern index and captures."""
         if self.query is None:
             return []
         return _cursor(self.query).matches(node)
 
     def reference_matches(self, node: Node) -> list[dict[str, list[Node]]]:
-        """The captures of every match of the query of references."""
+        """Return the captures of every match of the query of references."""
         if self.references is None:
             return []
         return [match for _, match in _cursor(self.references).matches(node)]
@@ -128,7 +128,7 @@ def query_steps(root: Node) -> int:
 
 @cache
 def grammar_for(language: str) -> Grammar | None:
-    """The grammar of a language, or None where none is installed."""
+    """Return the grammar of a language, or None where none is installed."""
     loaded = _wheel(language) or _from_pack(language)
     if loaded is None:
         return None
@@ -142,7 +142,9 @@ def grammar_for(language: str) -> Grammar | None:
 
 
 def _query(language: str, loaded: Language, source: str) -> Query | None:
-    """The compiled query of a language; None where it has none, or another pack names its nodes anew."""
+    """Return the compiled query of a language; None where it has none, or another pack names its nodes
+    anew.
+    """
     from tree_sitter import Query, QueryError
 
     try:
@@ -154,7 +156,7 @@ def _query(language: str, loaded: Language, source: str) -> Query | None:
 
 
 def _wheel(language: str) -> Language | None:
-    """The language of a single grammar wheel."""
+    """Return the language of a single grammar wheel."""
     entry = row(language)
     if entry.grammar is None:
         return None
@@ -165,7 +167,7 @@ def _wheel(language: str) -> Language | None:
 
 
 def _from_pack(language: str) -> Language | None:
-    """The language of the optional pack of grammars."""
+    """Return the language of the optional pack of grammars."""
     name = row(language).pack
     if name is None:
         return None
@@ -178,7 +180,7 @@ def _from_pack(language: str) -> Language | None:
 
 
 def _query_source(place: str) -> str:
-    """The text of `queries/<place>.scm`, after that of the places that its first line inherits."""
+    """Return the text of `queries/<place>.scm`, after that of the places that its first line inherits."""
     file = resources.files("findspot.chunk") / "queries" / f"{place}.scm"
     own = file.read_text("utf-8") if file.is_file() else ""
     first = own.partition("\n")[0]

@@ -33,7 +33,7 @@ class Heading:
 
 
 def find_headings(lines: SourceLines, language: str, fences: list[tuple[int, int]]) -> list[Heading]:
-    """The headings of a text in its own notation, none inside a fenced block."""
+    """Return the headings of a text in its own notation, none inside a fenced block."""
     if language in FENCED:
         return _markdown(lines, fences)
     if language in _MARKED:
@@ -44,7 +44,7 @@ def find_headings(lines: SourceLines, language: str, fences: list[tuple[int, int
 
 
 def find_fences(lines: SourceLines, first: int = 0) -> list[tuple[int, int]]:
-    """Rows of fenced code blocks; one that is never closed reaches to the end."""
+    """Return rows of fenced code blocks; one that is never closed reaches to the end."""
     fences: list[tuple[int, int]] = []
     opened: tuple[int, str] | None = None
     for row in range(first, len(lines)):
@@ -65,7 +65,7 @@ def find_fences(lines: SourceLines, first: int = 0) -> list[tuple[int, int]]:
 
 
 def frontmatter_end(lines: SourceLines) -> int:
-    """The first row after a YAML (`---`) or TOML (`+++`) frontmatter; 0 where there is none."""
+    """Return the first row after a YAML (`---`) or TOML (`+++`) frontmatter; 0 where there is none."""
     mark = lines.lines[0].rstrip() if len(lines) else ""
     if mark not in ("---", "+++"):
         return 0

@@ -29,7 +29,7 @@ class SourceLines:
         return len(self.lines)
 
     def slice(self, first: int, last: int, start_column: int = 0, end_column: int | None = None) -> str:
-        """The text of rows `first..last`, 0-based and inclusive, without the final newline.
+        """Return the text of rows `first..last`, 0-based and inclusive, without the final newline.
 
         It begins at a column of the first row, and ends before one of the last.
         """
@@ -37,11 +37,11 @@ class SourceLines:
         return self.text[self.starts[first] + start_column : end]
 
     def of(self, span: Span) -> str:
-        """The text of a span: what every chunk's text is, unless it is a piece of a long line."""
+        """Return the text of a span: what every chunk's text is, unless it is a piece of a long line."""
         return self.slice(span.start - 1, span.end - 1)
 
     def size(self, first: int, last: int) -> int:
-        """How many characters rows `first..last` hold."""
+        """Return how many characters rows `first..last` hold."""
         return self.starts[last + 1] - self.starts[first] - 1
 
     def blank(self, row: int) -> bool:
@@ -49,11 +49,11 @@ class SourceLines:
         return not line or line.isspace()
 
     def row_at(self, offset: int) -> int:
-        """The row that holds the character at `offset`."""
+        """Return the row that holds the character at `offset`."""
         return bisect_right(self.starts, offset) - 1
 
     def trim(self, first: int, last: int) -> tuple[int, int] | None:
-        """Rows without their blank edges; None when nothing else is there."""
+        """Return rows without their blank edges; None when nothing else is there."""
         while first <= last and self.blank(first):
             first += 1
         while last > first and self.blank(last):
@@ -62,5 +62,5 @@ class SourceLines:
 
 
 def span_of(first: int, last: int) -> Span:
-    """The span of 0-based rows."""
+    """Return the span of 0-based rows."""
     return Span(first + 1, last + 1)

@@ -30,7 +30,7 @@ class _Section:
 
 
 def chunk_prose(lines: SourceLines, language: str) -> list[Draft]:
-    """The sections of a document, each with its heading path as breadcrumb."""
+    """Return the sections of a document, each with its heading path as breadcrumb."""
     fences = find_fences(lines, frontmatter_end(lines)) if language in FENCED else []
     headings = find_headings(lines, language, fences)
     drafts: list[Draft] = []
@@ -42,7 +42,7 @@ def chunk_prose(lines: SourceLines, language: str) -> list[Draft]:
 
 
 def _sections(lines: SourceLines, headings: list[Heading]) -> list[_Section]:
-    """One section a heading, from its row to the next; what stands before the first has no path."""
+    """Return one section a heading, from its row to the next; what stands before the first has no path."""
     sections: list[_Section] = []
     path: list[tuple[int, str]] = []
     starts = [heading.row for heading in headings]
@@ -76,7 +76,7 @@ def _joined(sections: list[_Section], lines: SourceLines) -> list[_Section]:
 
 
 def _rows(section: _Section, fences: list[Rows], lines: SourceLines) -> list[Rows]:
-    """A section whole, or cut at paragraphs outside of fences."""
+    """Return a section whole, or cut at paragraphs outside of fences."""
     if lines.size(section.first, section.last) <= SECTION_CHARS:
         return [(section.first, section.last)]
     units: list[Rows] = []

@@ -16,7 +16,7 @@ _SEPARATOR = re.compile(r"[\s,]*")
 
 
 def chunk_notebook(lines: SourceLines) -> list[Draft] | None:
-    """A draft a cell and plain ones between them; None where cells are not on lines of their own."""
+    """Return a draft a cell and plain ones between them; None where cells are not on lines of their own."""
     cells = _cells(lines)
     if not cells or any(before[1] >= after[0] for (before, _), (after, _) in pairwise(cells)):
         return None
@@ -32,7 +32,7 @@ def chunk_notebook(lines: SourceLines) -> list[Draft] | None:
 
 
 def _cells(lines: SourceLines) -> list[tuple[Rows, dict[str, Any]]]:
-    """Each cell with its rows, decoded one by one so that their places are known."""
+    """Return each cell with its rows, decoded one by one so that their places are known."""
     opening = _CELLS.search(lines.text)
     if not opening:
         return []
@@ -67,7 +67,7 @@ def _cell(first: int, last: int, cell: dict[str, Any], language: str, lines: Sou
 
 
 def _title(source: object) -> str | None:
-    """The first heading of a Markdown cell."""
+    """Return the first heading of a Markdown cell."""
     text = "".join(map(str, source)) if isinstance(source, list) else str(source or "")
     for line in text.split("\n"):
         if line.startswith("#"):
@@ -76,7 +76,7 @@ def _title(source: object) -> str | None:
 
 
 def _kernel_language(text: str) -> str:
-    """What the notebook's metadata says its code is written in."""
+    """Return what the notebook's metadata says its code is written in."""
     found = re.search(r'"language_info"\s*:\s*\{[^{}]*(?:\{[^{}]*\}[^{}]*)*?"name"\s*:\s*"(\w+)"', text)
     return found[1].lower() if found else "python"
 

@@ -15,7 +15,7 @@ _GROUPS = (
 
 
 def outline(symbols: FileSymbols) -> str | None:
-    """The outline's text; None for a file that defines nothing."""
+    """Return the outline's text; None for a file that defines nothing."""
     if not symbols.definitions:
         return None
     parts = [f"Package: {symbols.package}\n"] if symbols.package else []

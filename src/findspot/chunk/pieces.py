@@ -57,7 +57,7 @@ class _Segment:
 
 
 def divide(root: Node, symbols: FileSymbols, lines: SourceLines) -> list[Piece]:
-    """The pieces of a file in text order; together they hold every line that is not blank."""
+    """Return the pieces of a file in text order; together they hold every line that is not blank."""
     pieces: list[Piece] = []
     todo: list[Piece | _Region] = [_Region(0, len(lines) - 1, root, symbols.tops)]
     while todo:  # a work list, not recursion: nesting may be 10,000 levels deep
@@ -71,7 +71,7 @@ def divide(root: Node, symbols: FileSymbols, lines: SourceLines) -> list[Piece]:
 
 
 def _parts(region: _Region, lines: SourceLines) -> list[Piece | _Region]:
-    """One region divided once: small neighbours packed, large definitions left as regions."""
+    """Return one region divided once: small neighbours packed, large definitions left as regions."""
     parts: list[Piece | _Region] = []
     for segment in _segments(region, lines):
         for part in _settle(segment, region, lines):
@@ -102,12 +102,12 @@ def _without_remarks(parts: list[Piece | _Region], lines: SourceLines) -> list[P
 
 
 def _room(part: Piece | _Region, lines: SourceLines) -> int:
-    """How large a part may grow: a region is divided anyway."""
+    """Return how large a part may grow: a region is divided anyway."""
     return MAX_CHARS if isinstance(part, Piece) else len(lines.text)
 
 
 def _segments(region: _Region, lines: SourceLines) -> list[_Segment]:
-    """The definitions of a region and the rows between them, blank edges left out."""
+    """Return the definitions of a region and the rows between them, blank edges left out."""
     segments: list[_Segment] = []
     row = region.first
     for child in region.children:
@@ -140,7 +140,7 @@ def _add_gap(segments: list[_Segment], first: int, last: int, lines: SourceLines
 
 
 def _settle(segment: _Segment, region: _Region, lines: SourceLines) -> list[Piece | _Region]:
-    """A segment as one piece, as several, or as a region to divide further."""
+    """Return a segment as one piece, as several, or as a region to divide further."""
     first, last = segment.first, segment.last
     size = lines.size(first, last)
     only = segment.definitions[0] if len(segment.definitions) == 1 else None
@@ -156,7 +156,7 @@ def _settle(segment: _Segment, region: _Region, lines: SourceLines) -> list[Piec
 
 
 def _joins(before: Piece, piece: Piece, lines: SourceLines) -> bool:
-    """Whether two neighbours of one container share a chunk."""
+    """Return whether two neighbours of one container share a chunk."""
     if before.alone:
         return False
     if not piece.alone:

@@ -18,7 +18,7 @@ def chunk_plain(lines: SourceLines, target: int = TARGET_CHARS, most: int = MAX_
 
 
 def paragraphs(first: int, last: int, lines: SourceLines) -> list[Rows]:
-    """Rows cut after each run of blank lines, which stays with the paragraph before it."""
+    """Return rows cut after each run of blank lines, which stays with the paragraph before it."""
     units: list[Rows] = []
     start = first
     for row in range(first + 1, last + 1):
@@ -29,7 +29,7 @@ def paragraphs(first: int, last: int, lines: SourceLines) -> list[Rows]:
 
 
 def chunk_characters(lines: SourceLines, size: int, overlap: int) -> list[Draft]:
-    """The recursive character splitter: paragraphs, else lines, in overlapping windows.
+    """Return the recursive character splitter: paragraphs, else lines, in overlapping windows.
 
     Its finer separators (sentence, word, character) cut the lines that are larger than a window by
     themselves: see `longlines`. Other windows end where a line does, and repeat whole lines.

@@ -80,12 +80,12 @@ class _Reading:
     """Of a file that may hold tests or fixtures."""
 
     def text(self, node: Node) -> str:
-        """The text of a node; PHP's mark of variables is no part of their names."""
+        """Return the text of a node; PHP's mark of variables is no part of their names."""
         text = text_of(node, self.source)
         return text.replace("$", "") if self.is_php else text
 
     def around(self, at: int) -> Definition | None:
-        """The innermost definition that holds a byte."""
+        """Return the innermost definition that holds a byte."""
         place = bisect_right(self.starts, at) - 1
         found = self.definitions[place] if place >= 0 else None
         while found is not None and found.end_byte <= at:
@@ -93,19 +93,19 @@ class _Reading:
         return found
 
     def owner(self, at: int) -> int:
-        """The place of the innermost definition that runs what stands at a byte, or -1."""
+        """Return the place of the innermost definition that runs what stands at a byte, or -1."""
         found = self.around(at)
         while found is not None and found.kind in _PASSIVE:
             found = found.parent
         return self.places[found] if found is not None else -1
 
     def owner_of(self, place: int) -> int:
-        """The place of what encloses a definition, or -1."""
+        """Return the place of what encloses a definition, or -1."""
         parent = self.definitions[place].parent
         return self.places[parent] if parent is not None else -1
 
     def decorated(self, node: Node) -> int:
-        """The definition that an annotation belongs to: around it, or directly below."""
+        """Return the definition that an annotation belongs to: around it, or directly below."""
         at, row = node.start_byte, node.start_point[0]
         found = self.around(at)
         if found is None or row > found.row or found.start_byte == at:
@@ -118,7 +118,7 @@ class _Reading:
 def read_references(
     grammar: Grammar, root: Node, source: bytes, symbols: FileSymbols, path: str
 ) -> Facts | None:
-    """The facts of a file; None where its language has no query of references."""
+    """Return the facts of a file; None where its language has no query of references."""
     if grammar.references is None:
         return None
     listed = symbols.definitions
@@ -206,7 +206,7 @@ def _refer(reading: _Reading, relation: Relation, node: Node, on: list[Node] | N
 
 
 def _is_name_of(reading: _Reading, owner: int, name: str, node: Node) -> bool:
-    """Whether a node is where a definition says its own name."""
+    """Return whether a node is where a definition says its own name."""
     definition = reading.definitions[owner] if owner >= 0 else None
     return definition is not None and definition.name == name and definition.row == node.start_point[0]
 
@@ -239,7 +239,7 @@ def _give(reading: _Reading, capture: str, node: Node) -> None:
 
 
 def _returns_from(reading: _Reading, node: Node, owner: int) -> bool:
-    """Whether a `return` is that of a definition, not of a nameless function inside of it."""
+    """Return whether a `return` is that of a definition, not of a nameless function inside of it."""
     body = reading.definitions[owner].body_byte if owner >= 0 else None
     around = node.parent
     while around is not None and not _FUNCTIONS.search(around.type):
@@ -275,7 +275,7 @@ def _bind(reading: _Reading, capture: str, nodes: list[Node], match: dict[str, l
 
 
 def _used(reading: _Reading, references: tuple[ReferenceFact, ...]) -> Iterator[BindingFact]:
-    """The bindings that a lookup can come upon: of attributes, types and modules, and of names used."""
+    """Yield the bindings that a lookup can come upon: of attributes, types and modules, and of names used."""
     roots = {_root(reference.on) or reference.name for reference in references}
     roots.update(_root(part) for binding in reading.bindings for part in binding.value.split("|"))
     kinds = {place: d.kind for d, place in reading.places.items()}

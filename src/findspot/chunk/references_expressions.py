@@ -29,7 +29,7 @@ _CLOSING = {"(": ")", "[": "]", "{": "}"}
 
 
 def expression(text: str, depth: int = 0) -> str:
-    """A receiver or value as a chain of names, calls and elements; `?` where it is something else."""
+    """Return a receiver or value as a chain of names, calls and elements; `?` where it is something else."""
     if _PLAIN.match(text):
         return LITERAL if _LITERAL.match(text) else text
     if len(text) > MAX_CHARS or depth > MAX_DEPTH:
@@ -89,7 +89,7 @@ def _chain(start: str, text: str, at: int, depth: int) -> str:
 
 
 def _after_angles(text: str, at: int) -> int | None:
-    """The place after type arguments, which a call, a member or nothing follows."""
+    """Return the place after type arguments, which a call, a member or nothing follows."""
     start = at + 2 if text.startswith("::<", at) else at
     if text[start : start + 1] != "<":
         return None
@@ -115,7 +115,7 @@ def _alternative(first: str, text: str, at: int, depth: int) -> str:
 
 
 def closing(text: str, at: int) -> int | None:
-    """The place after the bracket that closes the one at `at`; quoted brackets do not count."""
+    """Return the place after the bracket that closes the one at `at`; quoted brackets do not count."""
     depth = 0
     for token in _BRACKETS.finditer(text, at):
         character = token[0]
@@ -129,7 +129,7 @@ def closing(text: str, at: int) -> int | None:
 
 
 def _is_whole(text: str) -> bool:
-    """Whether a literal is all there is, so that no member of it is meant."""
+    """Return whether a literal is all there is, so that no member of it is meant."""
     if text[0] in "[{":
         return closing(text, 0) == len(text)
     return not re.search(r"[\w\"'`\])]\s+(?:or|if|and)\s|\|\||\?\?", text)
@@ -166,7 +166,7 @@ _NOTHING = frozenset(_NO_NAMES.split())
 
 
 def declared(text: str, depth: int = 0) -> str:
-    """A declared type as `:Name`, `:[]Name` or alternatives; `?` where it names none."""
+    """Return a declared type as `:Name`, `:[]Name` or alternatives; `?` where it names none."""
     names = _type(text, depth)
     if names and all(name.startswith("type ") for name in names):
         return "|".join(name[5:] for name in names)
@@ -215,7 +215,7 @@ def _generic(name: str, rest: str, depth: int) -> list[str]:
 
 
 def _arguments(rest: str) -> list[str]:
-    """The type arguments that stand in `<…>` or `[…]`."""
+    """Return the type arguments that stand in `<…>` or `[…]`."""
     rest = rest.strip().rstrip("?!*& ")
     if len(rest) > 2 and (rest[0], rest[-1]) in (("<", ">"), ("[", "]")):
         return split(rest[1:-1], ",")
@@ -223,7 +223,7 @@ def _arguments(rest: str) -> list[str]:
 
 
 def split(text: str, mark: str) -> list[str]:
-    """The parts between the marks that stand in no bracket."""
+    """Return the parts between the marks that stand in no bracket."""
     parts, depth, start = [], 0, 0
     for at, character in enumerate(text):
         if character in "([{<":
@@ -241,6 +241,6 @@ _TYPE_WORDS = re.compile(r"[A-Za-z_$][\w$]*(?:(?:\.|::|\\)[A-Za-z_$][\w$]*)*")
 
 
 def type_names(text: str) -> list[str]:
-    """Every named type of a type expression, qualified names joined by dots."""
+    """Return every named type of a type expression, qualified names joined by dots."""
     found = _TYPE_WORDS.findall(text.partition(" as ")[0])
     return list(dict.fromkeys(name.replace("::", ".").replace("\\", ".") for name in found))

@@ -29,7 +29,7 @@ References = dict[tuple[int, str], ReferenceFact]
 
 
 def may_test(path: str, source: bytes) -> bool:
-    """Whether a file may hold tests or fixtures; most do not, and are spared the rest."""
+    """Return whether a file may hold tests or fixtures; most do not, and are spared the rest."""
     return "test" in path or b"fixture" in source
 
 
@@ -80,7 +80,7 @@ class Requests:
                     bindings[untyped._replace(value=FIXTURE + name)] = None
 
     def _parametrized(self) -> Iterator[tuple[int, str]]:
-        """The parameters that a decorator gives values to, whatever fixtures have their names."""
+        """Yield the parameters that a decorator gives values to, whatever fixtures have their names."""
         for owner, decorator, options in self.options:
             if decorator.rpartition(".")[2] == "parametrize":
                 names = _PARAMETRIZED.match(options)
@@ -103,7 +103,7 @@ class Requests:
 
 
 def _is_test(definitions: Sequence[DefinitionFact], owner: int) -> bool:
-    """Whether a definition is a function that is run as a test, by its name and place."""
+    """Return whether a definition is a function that is run as a test, by its name and place."""
     if owner < 0 or not definitions[owner].name.startswith("test") or definitions[owner].kind == "class":
         return False
     return all(
@@ -112,7 +112,7 @@ def _is_test(definitions: Sequence[DefinitionFact], owner: int) -> bool:
 
 
 def _around(definitions: Sequence[DefinitionFact], place: int) -> Iterator[int]:
-    """A definition, and what encloses it."""
+    """Yield a definition, and what encloses it."""
     while place >= 0:
         yield place
         place = definitions[place].parent

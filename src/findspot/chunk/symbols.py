@@ -74,7 +74,7 @@ class Definition:
         return Symbol(self.name, self.kind, self.row + 1)
 
     def enclosing(self) -> Iterator[Definition]:
-        """The definitions around this one, nearest first."""
+        """Yield the definitions around this one, nearest first."""
         outer = self.parent
         while outer is not None:
             yield outer
@@ -124,12 +124,12 @@ def read_symbols(grammar: Grammar, root: Node, source: bytes, lines: SourceLines
 
 
 def text_of(node: Node, source: bytes) -> str:
-    """The text of a node; its own `text` would ask the parser's reader again."""
+    """Return the text of a node; its own `text` would ask the parser's reader again."""
     return source[node.start_byte : node.end_byte].decode("utf-8", "replace")
 
 
 def end_row(node: Node) -> int:
-    """The last row a node has characters on; some grammars count the newline as theirs."""
+    """Return the last row a node has characters on; some grammars count the newline as theirs."""
     row, column = node.end_point
     return row - 1 if column == 0 and row > node.start_point[0] else row
 
@@ -182,7 +182,7 @@ def _keep_earliest(found: _Captures, key: int, pattern: int, definition: Definit
 
 
 def _clean_name(name: str) -> str:
-    """A name on one line, without the marks of names that are strings, symbols or operators."""
+    """Return a name on one line, without the marks of names that are strings, symbols or operators."""
     if name[:1] in _QUOTES and name[-1:] == _QUOTES[name[:1]]:
         name = name[1:-1]
     name = name.removeprefix(":")
@@ -199,7 +199,7 @@ def _add_lead(found: _Captures, node: Node, is_comment: bool, lines: SourceLines
 
 
 def _one_pattern_each(captures: _Captures) -> Iterator[Definition]:
-    """Definitions, those left out that an earlier pattern found under another name."""
+    """Yield definitions, those left out that an earlier pattern found under another name."""
     earliest: dict[int, int] = {}
     for pattern, definition in captures.definitions.values():
         key = definition.node.id
@@ -210,7 +210,7 @@ def _one_pattern_each(captures: _Captures) -> Iterator[Definition]:
 
 
 def _nest(captures: _Captures) -> list[Definition]:
-    """Definitions in text order, each knowing its parent; wrappers widen the one they hold."""
+    """Return definitions in text order, each knowing its parent; wrappers widen the one they hold."""
     items: list[tuple[int, int, Definition | Node]] = [
         (d.start_byte, -d.end_byte, d) for d in _one_pattern_each(captures)
     ]

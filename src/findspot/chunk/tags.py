@@ -33,7 +33,7 @@ _WORD = re.compile(r"[^\s,\[\]\"'](?:[^,\[\]\"']*[^\s,\[\]\"'])?")
 
 
 def file_tags(file: SourceFile, lines: SourceLines) -> tuple[str, ...]:
-    """The tags that all chunks of a file share, language and chunk type apart."""
+    """Return the tags that all chunks of a file share, language and chunk type apart."""
     *folders, _ = file.path.split("/")
     tags = [part.lower() for part in folders]
     if is_test_path(file.path):
@@ -48,7 +48,7 @@ def file_tags(file: SourceFile, lines: SourceLines) -> tuple[str, ...]:
 def chunk_tags(
     shared: tuple[str, ...], language: str, chunk_type: ChunkType, prose: str | None = None
 ) -> tuple[str, ...]:
-    """The tags of one chunk: its corpus, language and type first, each tag once.
+    """Return the tags of one chunk: its corpus, language and type first, each tag once.
 
     `prose` is the text of a chunk of documentation without its fenced code.
     """
@@ -58,25 +58,25 @@ def chunk_tags(
 
 
 def hashtags(text: str) -> list[str]:
-    """The hashtags of a text, lower-cased; colours and what a preprocessor reads are none."""
+    """Return the hashtags of a text, lower-cased; colours and what a preprocessor reads are none."""
     found = (tag.lower() for tag in _HASHTAG.findall(text))
     return [tag for tag in found if tag not in _DIRECTIVES and not _is_colour(tag)]
 
 
 def _is_colour(tag: str) -> bool:
-    """Whether a word is a colour in hexadecimal digits, and not one such as `facade`."""
+    """Return whether a word is a colour in hexadecimal digits, and not one such as `facade`."""
     is_word = not any(character.isdigit() for character in tag) and len(tag) > 3 and len(set(tag)) > 3
     return bool(_COLOUR.fullmatch(tag)) and not is_word
 
 
 def is_test_path(path: str) -> bool:
-    """Whether a path looks like one of tests."""
+    """Return whether a path looks like one of tests."""
     *folders, name = path.split("/")
     return any(_TEST_PART.match(part) for part in folders) or bool(_TEST_NAME.match(name))
 
 
 def frontmatter_tags(lines: SourceLines) -> list[str]:
-    """The tags that a document's frontmatter lists, on one line or as items."""
+    """Return the tags that a document's frontmatter lists, on one line or as items."""
     tags: list[str] = []
     listing = False
     for line in lines.lines[1 : max(1, frontmatter_end(lines) - 1)]:

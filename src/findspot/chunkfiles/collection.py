@@ -33,7 +33,7 @@ class Collection:
     """Files that were left out, each with the reason."""
 
     def search(self, vector: Vectors, options: SearchOptions) -> list[SearchResult]:
-        """The nearest chunks that pass the filters: by cosine, then by id."""
+        """Return the nearest chunks that pass the filters: by cosine, then by id."""
         if not vector.any():
             return []  # a query of which the model knows nothing is near to nothing
         query = quantise(vector[None])

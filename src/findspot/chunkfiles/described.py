@@ -47,7 +47,7 @@ class Describer:
         )
 
     def tags(self, number: int, tags: tuple[str, ...]) -> tuple[str, ...]:
-        """The tags of a chunk with the one that says that it defines a constant."""
+        """Return the tags of a chunk with the one that says that it defines a constant."""
         return (*tags, CONSTANT) if number in self._constants and CONSTANT not in tags else tags
 
     def _id(self, chunk: StoredChunk) -> str:
@@ -71,7 +71,7 @@ def _title(chunk: StoredChunk) -> str:
 
 
 def _about(chunk: StoredChunk) -> str:
-    """What a chunk is about: its place in the file, and the other names that it defines."""
+    """Return what a chunk is about: its place in the file, and the other names that it defines."""
     main = chunk.breadcrumb or ""
     last = main.rpartition(" > ")[2]
     others = [name for name in dict.fromkeys(chunk.symbols) if name != last]
@@ -93,7 +93,7 @@ def _metadata(chunk: StoredChunk) -> dict[str, Any]:
 
 
 def _outline_figures(text: str) -> dict[str, Any]:
-    """What an outline tells of its file; counts of a list that was cut short are left out."""
+    """Return what an outline tells of its file; counts of a list that was cut short are left out."""
     package, imports = _PACKAGE.search(text), _IMPORTS.search(text)
     figures: dict[str, Any] = {"package": package[1]} if package else {}
     figures["imports_count"] = int(imports[1]) if imports else 0

@@ -63,7 +63,7 @@ class Facets:
         return {name: len(rows) for name, rows in sorted(self._types.items()) if rows}
 
     def rows(self, options: SearchOptions) -> Rows:
-        """The rows that pass, in order."""
+        """Return the rows that pass, in order."""
         sets = [_rows(self._tags, tag.lower()) for tag in options.tags]
         if options.chunk_types:
             chosen = [_rows(self._types, name) for name in dict.fromkeys(options.chunk_types)]

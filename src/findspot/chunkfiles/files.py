@@ -37,7 +37,7 @@ class ServedFiles:
         return self._collection is not None or bool(chunk_files(self.folder))
 
     def collection(self) -> Collection:
-        """The current state, loaded on first use and followed from then on."""
+        """Return the current state, loaded on first use and followed from then on."""
         with self._guard:
             if self._collection is None:
                 seen = signature(self.folder)

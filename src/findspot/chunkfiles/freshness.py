@@ -54,7 +54,9 @@ def compare(roots: Roots, results: Sequence[SearchResult], *, may_be_elsewhere: 
 
 
 def _is_same(roots: Roots, path: str, chunk: ContextChunk) -> bool | None:
-    """Whether a file is as it was; None if there is none. What names no file below the root is not judged."""
+    """Return whether a file is as it was; None if there is none. What names no file below the root is not
+    judged.
+    """
     parts = PurePosixPath(path).parts
     if not parts or path.startswith("/") or ".." in parts:
         return True

@@ -42,7 +42,7 @@ class IndexedChunks:
         self._generation: _Generation | None = None
 
     def search(self, embedder: Embedder, query: str, options: SearchOptions) -> list[SearchResult]:
-        """The nearest chunks that pass the filters: by cosine, then by id."""
+        """Return the nearest chunks that pass the filters: by cosine, then by id."""
         with self._store.snapshot() as snapshot:
             meta = snapshot.meta()
             if meta.get("model") not in (None, model_name(embedder)):

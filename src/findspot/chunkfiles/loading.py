@@ -18,7 +18,9 @@ Signature = tuple[tuple[str, int, int, int, int], ...]
 
 
 def chunk_files(folder: Path) -> list[Path]:
-    """The chunk files of a folder, in order; none where it is no folder. Links are among them, to be told."""
+    """Return the chunk files of a folder, in order; none where it is no folder. Links are among them, to be
+    told.
+    """
     try:
         found = [path for path in folder.iterdir() if path.suffix == ".json" and path.name[0] != "."]
         return sorted(path for path in found if path.is_symlink() or path.is_file())
@@ -27,7 +29,7 @@ def chunk_files(folder: Path) -> list[Path]:
 
 
 def signature(folder: Path) -> Signature:
-    """What tells one state of the files from another."""
+    """Return what tells one state of the files from another."""
     states = []
     for path in chunk_files(folder):
         try:
@@ -94,7 +96,7 @@ class _Loader:
             self._heads[path.name] = head
 
     def finish(self, folder: Path, dimensions: int | None, skipped: tuple[str, ...]) -> Collection:
-        """The collection, once all files are found to be of one model."""
+        """Return the collection, once all files are found to be of one model."""
         if not self._heads:
             why = "; ".join(skipped) or "they hold no chunks"
             raise ChunkFilesError(f"There are no usable chunk files in {folder}: {why}.")
@@ -103,7 +105,7 @@ class _Loader:
 
 
 def _common(heads: dict[str, FileHead], dimensions: int | None) -> FileHead:
-    """The head of all files; vectors of different models never meet."""
+    """Return the head of all files; vectors of different models never meet."""
     first_name, first = next(iter(heads.items()))
     for name, head in heads.items():
         if head.dimensions != first.dimensions:

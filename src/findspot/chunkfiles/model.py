@@ -90,7 +90,7 @@ class ContextSearcher(Protocol):
     """Anything that can answer `cortex_search`; called from several threads at once."""
 
     def query(self, query: str, options: SearchOptions) -> Sequence[SearchResult]:
-        """The nearest chunks, best first; a `FindspotError` where that fails."""
+        """Return the nearest chunks, best first; a `FindspotError` where that fails."""
 
 
 @runtime_checkable

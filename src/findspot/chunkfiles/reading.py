@@ -57,7 +57,7 @@ class ChunkFile:
         self._length = 0
 
     def chunks(self) -> Iterator[tuple[ContextChunk, Vectors]]:
-        """Each chunk with its vector; `MalformedError` where anything is not as it should be."""
+        """Yield each chunk with its vector; `MalformedError` where anything is not as it should be."""
         try:
             with self._opened() as source:
                 for place, value in enumerate(self._values(_Cursor(source))):
@@ -75,7 +75,7 @@ class ChunkFile:
         return io.TextIOWrapper(source, encoding="utf-8")
 
     def head(self) -> FileHead:
-        """The file's metadata, compared with the chunks that were read."""
+        """Return the file's metadata, compared with the chunks that were read."""
         found = self._metadata
         if not isinstance(found, dict):
             raise MalformedError("it has no _metadata")
@@ -87,7 +87,7 @@ class ChunkFile:
         return FileHead(str(found.get("model", "")), dimensions, str(found.get("chunk_type", "")))
 
     def _values(self, cursor: _Cursor) -> Iterator[Any]:
-        """The chunks of the top-level object; its other values are kept or passed over."""
+        """Yield the chunks of the top-level object; its other values are kept or passed over."""
         cursor.expect("{")
         seen = False
         while not cursor.accept("}"):
@@ -136,7 +136,7 @@ class _Cursor:
         self._ended = False
 
     def peek(self) -> str:
-        """The next character that is not blank; empty at the end."""
+        """Return the next character that is not blank; empty at the end."""
         blanks = 0
         while True:
             found = _NOT_BLANK.search(self._window, self._at)
@@ -161,7 +161,7 @@ class _Cursor:
             raise MalformedError("it is cut off or not JSON")
 
     def value(self) -> Any:
-        """The value that begins here, read on until it is whole."""
+        """Return the value that begins here, read on until it is whole."""
         self.peek()
         more = _READ_CHARS
         while True:

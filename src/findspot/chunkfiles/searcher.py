@@ -52,7 +52,7 @@ class ProjectChunks:
         self._served: ServedFiles | None = None
 
     def query(self, query: str, options: SearchOptions) -> Sequence[SearchResult]:
-        """The nearest chunks, best first."""
+        """Return the nearest chunks, best first."""
         settings = self._settings()
         served = self._files(settings)
         wider = replace(options, limit=options.limit + SPARE_RESULTS)
@@ -109,7 +109,7 @@ class ProjectChunks:
             served.close()
 
     def _files(self, settings: Settings) -> ServedFiles | None:
-        """The chunk files that the settings name now; None where there are none."""
+        """Return the chunk files that the settings name now; None where there are none."""
         folder = chunks_folder(self.root, settings)
         with self._guard:
             before = self._served
@@ -160,12 +160,12 @@ def _without_secrets(results: Sequence[SearchResult]) -> list[SearchResult]:
 
 
 def _made_by_us(model: str) -> bool:
-    """Whether one of our models made the vectors; it is named `provider@revision`."""
+    """Return whether one of our models made the vectors; it is named `provider@revision`."""
     return "@" in model and model.partition("@")[0] in PROVIDERS
 
 
 def _about_cortex(settings: Settings) -> list[str]:
-    """What is wrong with `.cortex/config.yml`, which decides what is searched."""
+    """Return what is wrong with `.cortex/config.yml`, which decides what is searched."""
     return [f"{warning}." for warning in settings.warnings if warning.startswith(CORTEX_FILE)]
 
 
@@ -176,7 +176,7 @@ def _mismatch(model: str, ours: str) -> ModelMismatchError:
 
 
 def chunks_folder(root: Path, settings: Settings) -> Path:
-    """Where chunk files are; a project's own folder must not lead out of it by a link."""
+    """Return where chunk files are; a project's own folder must not lead out of it by a link."""
     folder = root / Path(settings.cortex.chunks_dir).expanduser()
     named_by_user = settings.sources.get("cortex.chunksDir", "") not in ("", CORTEX_FILE)
     if not named_by_user and chunk_files(folder) and not folder.resolve().is_relative_to(root):

@@ -105,7 +105,7 @@ class Spool:
             file.truncate()
 
     def segment(self) -> Segment:
-        """What a scan reads; nothing can be appended any more."""
+        """Return what a scan reads; nothing can be appended any more."""
         with translated_os_errors(self._folder):
             self._records.flush()
             self._rows.flush()
@@ -114,7 +114,7 @@ class Spool:
         return Segment(np.arange(count, dtype=np.int64), np.array(self._scales, np.float32), rows)
 
     def read(self, row: int, dimensions: int) -> tuple[Vectors, bytes]:
-        """The exact vector of a row, and its chunk as JSON."""
+        """Return the exact vector of a row, and its chunk as JSON."""
         start, end = self._starts[row], self._starts[row + 1]
         with self._lock:
             self._records.seek(start)
@@ -154,6 +154,6 @@ def _new(path: Path) -> IO[bytes]:
 
 
 def decoded(data: bytes) -> ContextChunk:
-    """A chunk as the spool keeps it."""
+    """Return a chunk as the spool keeps it."""
     value = json.loads(data)
     return ContextChunk(**{**value, "tags": tuple(value["tags"])})

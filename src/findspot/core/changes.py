@@ -62,7 +62,7 @@ def reported(
 
 
 def but_for(ignored: Sequence[Path]) -> Wanted:
-    """All changes but those below these folders and those that tools make for themselves."""
+    """Return all changes but those below these folders and those that tools make for themselves."""
     from watchfiles import DefaultFilter
 
     return DefaultFilter(ignore_paths=[str(path) for path in ignored])

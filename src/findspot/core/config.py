@@ -41,18 +41,20 @@ from findspot.core.settings import HubSettings, Settings, TerminalSettings
 
 
 def home_folder(environ: Mapping[str, str] = os.environ) -> Path:
-    """Where Findspot keeps everything: `FINDSPOT_HOME`, or `~/.mcp/search`."""
+    """Return where Findspot keeps everything: `FINDSPOT_HOME`, or `~/.mcp/search`."""
     given = environ.get("FINDSPOT_HOME")
     return Path(given).expanduser().absolute() if given else Path.home() / ".mcp" / "search"
 
 
 def secret(variable: str, environ: Mapping[str, str] = os.environ) -> str | None:
-    """A key from the environment; it is no setting, so that nothing that shows settings can show it."""
+    """Return a key from the environment; it is no setting, so that nothing that shows settings can show
+    it.
+    """
     return environ.get(variable, "").strip() or None
 
 
 def hub_settings(environ: Mapping[str, str] = os.environ) -> HubSettings:
-    """The model hub's cache, address and permission, from the variables that its own tools read."""
+    """Return the model hub's cache, address and permission, from the variables that its own tools read."""
     home = Path(environ.get("HF_HOME") or Path.home() / ".cache" / "huggingface").expanduser()
     cache = environ.get("HF_HUB_CACHE")
     return HubSettings(
@@ -63,7 +65,7 @@ def hub_settings(environ: Mapping[str, str] = os.environ) -> HubSettings:
 
 
 def terminal_settings(environ: Mapping[str, str] = os.environ) -> TerminalSettings:
-    """What the variables that terminal programs share say about colours, pager and editor."""
+    """Return what the variables that terminal programs share say about colours, pager and editor."""
     plain = bool(environ.get("NO_COLOR")) or environ.get("TERM") == "dumb"
     pager = environ.get("FINDSPOT_PAGER", environ.get("PAGER", "less"))
     editor = environ.get("VISUAL") or environ.get("EDITOR") or ""
@@ -72,7 +74,9 @@ def terminal_settings(environ: Mapping[str, str] = os.environ) -> TerminalSettin
 
 
 def git_configuration(environ: Mapping[str, str] = os.environ) -> tuple[tuple[Path, ...], Path]:
-    """The files of the user's own git configuration, lowest first, and git's default global ignore file."""
+    """Return the files of the user's own git configuration, lowest first, and git's default global ignore
+    file.
+    """
     home = Path(os.path.expanduser("~"))  # noqa: PTH111 - never raises
     folder = Path(environ.get("XDG_CONFIG_HOME") or home / ".config") / "git"
     given = environ.get("GIT_CONFIG_GLOBAL")
@@ -84,7 +88,7 @@ _BY_VARIABLE = {key.variable: key.name for key in KEYS}
 
 
 def settings_files(root: Path, index: Path, environ: Mapping[str, str] = os.environ) -> tuple[Path, ...]:
-    """The files that a project's configuration comes from, whether they are there or not."""
+    """Return the files that a project's configuration comes from, whether they are there or not."""
     home = home_folder(environ) / INDEX_FILE
     return home, root / PROJECT_FILE, root / CORTEX_FILE, index / INDEX_FILE
 
@@ -95,7 +99,7 @@ def load_settings(
     flags: Mapping[str, Any] | None = None,
     environ: Mapping[str, str] = os.environ,
 ) -> Settings:
-    """The configuration in force for a project (or, without one, for the machine)."""
+    """Return the configuration in force for a project (or, without one, for the machine)."""
     layers = _Layers(home_folder(environ), root)
     own = layers.home / INDEX_FILE
     layers.add(str(own), read_own_file(own, layers.warnings))
@@ -203,7 +207,7 @@ class _Layers:
 
 
 def _unknown(source: str, name: str) -> str:
-    """A warning about a key that is none; a name out of a committed file is not repeated."""
+    """Return a warning about a key that is none; a name out of a committed file is not repeated."""
     near = difflib.get_close_matches(name, BY_NAME, n=1)
     hint = f" (did you mean '{near[0]}'?)" if near else ""
     if source in COMMITTED_FILES or not re.fullmatch(r"[A-Za-z][\w.-]{0,60}", name, re.ASCII):
@@ -212,7 +216,7 @@ def _unknown(source: str, name: str) -> str:
 
 
 def is_loopback(address: str) -> bool:
-    """Whether an address names this machine."""
+    """Return whether an address names this machine."""
     try:
         host = urlsplit(address if "://" in address else f"http://{address}").hostname or ""
     except ValueError:
@@ -221,12 +225,14 @@ def is_loopback(address: str) -> bool:
 
 
 def check_value(name: str, value: Any) -> Any:
-    """What a value means for its key; ValueError, saying what is wanted, where it means nothing."""
+    """Return what a value means for its key; ValueError, saying what is wanted, where it means nothing."""
     return _known(name).parse(typed_value(name, value))
 
 
 def typed_value(name: str, value: Any) -> Any:
-    """The value that a file would hold; text is read as it is typed. ValueError as for `check_value`."""
+    """Return the value that a file would hold; text is read as it is typed. ValueError as for
+    `check_value`.
+    """
     key = _known(name)
     try:
         value = key.from_text(value) if isinstance(value, str) else value

@@ -127,13 +127,13 @@ class Facts:
 
     @classmethod
     def stored(cls, parts: Sequence[str]) -> Facts:
-        """Those of a stored form, of which nothing is read yet."""
+        """Return those of a stored form, of which nothing is read yet."""
         facts = cls.__new__(cls)
         facts.__dict__["_parts"] = parts
         return facts
 
     def __getattr__(self, name: str) -> Any:
-        """A part of what is stored; those that are asked for again and again are kept."""
+        """Return a part of what is stored; those that are asked for again and again are kept."""
         if name not in _READERS or "_parts" not in self.__dict__:
             raise AttributeError(name)
         place, read = _READERS[name]
@@ -173,7 +173,7 @@ class NameCount(NamedTuple):
 
 
 def names_of(facts: Facts) -> tuple[NameCount, ...]:
-    """Every name that a file defines, uses or imports, for finding the file by it."""
+    """Return every name that a file defines, uses or imports, for finding the file by it."""
     defined = Counter(item.name for item in facts.definitions)
     used = Counter(item.name for item in facts.references)
     used.update(name for item in facts.imports for name in _imported_names(item))
@@ -181,7 +181,7 @@ def names_of(facts: Facts) -> tuple[NameCount, ...]:
 
 
 def _imported_names(item: ImportFact) -> set[str]:
-    """The imported name, and the last part of the module, by which its importers are found."""
+    """Return the imported name, and the last part of the module, by which its importers are found."""
     return {module_name(item.module), item.original} - {WHOLE, ""}
 
 
@@ -195,7 +195,7 @@ def module_name(module: str) -> str:
 
 
 def pack(facts: Facts) -> bytes:
-    """The stored form: a line a part, each but the first by columns, which are soon read and small."""
+    """Return the stored form: a line a part, each but the first by columns, which are soon read and small."""
     parts: list[object] = [
         facts.package,
         _columns(facts.definitions, DefinitionFact),
@@ -228,7 +228,7 @@ def _inflated(data: bytes) -> bytes:
 
 
 def unpack(data: bytes) -> Facts:
-    """The facts of a stored form; ValueError where it is not one."""
+    """Return the facts of a stored form; ValueError where it is not one."""
     text = _inflated(data).decode()
     if text[0] == '"':
         return Facts.stored(text.split("\n"))

@@ -61,7 +61,7 @@ def content_hash(data: bytes) -> str:
 
 
 def stat_of(path: str | Path) -> os.stat_result | None:
-    """What the system says of a path; None where there is nothing, or nothing that we may know."""
+    """Return what the system says of a path; None where there is nothing, or nothing that we may know."""
     try:
         return os.stat(path)  # noqa: PTH116 - a path's own method costs several times that
     except OSError:
@@ -119,7 +119,7 @@ def write_atomic(path: Path, data: bytes, mode: int = PRIVATE_FILE_MODE) -> None
 
 @contextlib.contextmanager
 def replacing(path: Path, mode: int = PRIVATE_FILE_MODE) -> Iterator[IO[bytes]]:
-    """The same for what is written in parts: it takes the file's place when all is written."""
+    """Provide the same for what is written in parts: it takes the file's place when all is written."""
     with (
         translated_os_errors(path),
         Folder.open(path.parent) as folder,
@@ -132,7 +132,9 @@ def replacing(path: Path, mode: int = PRIVATE_FILE_MODE) -> Iterator[IO[bytes]]:
 def replacing_below(
     base: Path, path: str | PurePath, mode: int = PRIVATE_FILE_MODE, folder_mode: int = PRIVATE_DIR_MODE
 ) -> Iterator[IO[bytes]]:
-    """The same for a file below `base`: missing folders are made, and a link among them is refused."""
+    """Provide the same for a file below `base`: missing folders are made, and a link among them is
+    refused.
+    """
     *folders, name = _parts(path)
     with (
         translated_os_errors(base / path),
@@ -150,7 +152,7 @@ def write_below(base: Path, path: str | PurePath, data: bytes, mode: int = PRIVA
 
 
 def _parts(path: str | PurePath) -> tuple[str, ...]:
-    """The names that lead to a file; those that lead out are refused where they are opened."""
+    """Return the names that lead to a file; those that lead out are refused where they are opened."""
     return PurePath(path).parts or ("",)
 
 
@@ -170,7 +172,7 @@ def write_json(path: Path, value: Any) -> None:
 
 
 def json_bytes(value: Any) -> bytes:
-    """A value as our JSON files spell it."""
+    """Return a value as our JSON files spell it."""
     return (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode()
 
 
@@ -197,7 +199,7 @@ def parse_json(data: bytes) -> Any:
 
 
 def folder_bytes(path: Path) -> int:
-    """The size of everything below a folder; files that vanish meanwhile count nothing."""
+    """Return the size of everything below a folder; files that vanish meanwhile count nothing."""
     total = 0
     for folder, _, names in os.walk(path):
         for name in names:

@@ -188,7 +188,7 @@ class Folder:
         return error
 
     def _at(self, name: str) -> str:
-        """How to name an entry to the system; only what lies directly in this folder has a name."""
+        """Return how to name an entry to the system; only what lies directly in this folder has a name."""
         if name in ("", ".", "..") or "/" in name or "\0" in name or os.sep in name:
             raise OSError(errno.EINVAL, "not the name of an entry")
         return name if self._handle is not None else os.path.join(self._path, name)  # noqa: PTH118
@@ -238,7 +238,7 @@ class NewFile:
 
 
 def is_strangers(info: os.stat_result, owner: int) -> bool:
-    """Whether a file has other names and another owner than the base: linked in from elsewhere.
+    """Return whether a file has other names and another owner than the base: linked in from elsewhere.
 
     With one owner nobody can tell a second name from the first, and `cp -al` makes them by thousands.
     """

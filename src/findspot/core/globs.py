@@ -62,7 +62,7 @@ class Globs:
         return bool(self.patterns)
 
     def matches(self, path: str) -> bool:
-        """Whether any pattern matches the path."""
+        """Return whether any pattern matches the path."""
         if self._everything:
             return True
         if path.endswith(self._suffixes):
@@ -74,14 +74,14 @@ class Globs:
 
 
 def compile_glob(pattern: str, *, case_sensitive: bool = True) -> re.Pattern[str]:
-    """The regex of a glob, to be used with `match`; InvalidPatternError when it cannot be read."""
+    """Return the regex of a glob, to be used with `match`; InvalidPatternError when it cannot be read."""
     _check(pattern)
     alternatives = "|".join(_path_with_end(glob) for glob in _expand_braces(_nfc(pattern)))
     return re.compile(f"(?s:{alternatives})\\Z", 0 if case_sensitive else re.IGNORECASE)
 
 
 def path_regex(glob: str, *, anchored: bool) -> str:
-    """The regex, open at its end, of one brace-free glob without outer slashes."""
+    """Return the regex, open at its end, of one brace-free glob without outer slashes."""
     parts = glob.split("/")
     if not anchored:
         parts.insert(0, "**")
@@ -121,7 +121,7 @@ def _check(pattern: str) -> None:
 
 
 def _path_with_end(glob: str) -> str:
-    """One alternative: where it is anchored, and what may follow it."""
+    """Return one alternative: where it is anchored, and what may follow it."""
     anchored_here = glob.startswith("./")
     body = glob.removeprefix("./").strip("/")
     if not body:
@@ -132,7 +132,7 @@ def _path_with_end(glob: str) -> str:
 
 
 def _component(part: str, glob: str) -> str:
-    """The regex of what stands between two slashes."""
+    """Return the regex of what stands between two slashes."""
     pieces = _fixed_pieces(part, glob)
     if len(pieces) == 1:
         return pieces[0]
@@ -143,7 +143,7 @@ def _component(part: str, glob: str) -> str:
 
 
 def _fixed_pieces(part: str, glob: str) -> list[str]:
-    """The regexes between the stars of a component; each matches a fixed number of characters."""
+    """Return the regexes between the stars of a component; each matches a fixed number of characters."""
     pieces = [""]
     at = 0
     while at < len(part):
@@ -167,7 +167,7 @@ def _fixed_pieces(part: str, glob: str) -> list[str]:
 
 
 def _char_class(part: str, at: int, glob: str) -> tuple[str, int]:
-    """The regex of a `[…]` whose content starts at `at`, and where it ends."""
+    """Return the regex of a `[…]` whose content starts at `at`, and where it ends."""
     negated = part[at : at + 1] in ("!", "^")
     start = at = at + negated
     members = ""
@@ -200,7 +200,7 @@ def _class_member(part: str, at: int, glob: str) -> tuple[str, int]:
 
 
 def _expand_braces(pattern: str) -> list[str]:
-    """The brace-free patterns of `{a,b}`; a pair without a comma is taken literally."""
+    """Return the brace-free patterns of `{a,b}`; a pair without a comma is taken literally."""
     done: list[str] = []
     waiting = [pattern]
     while waiting:
@@ -224,7 +224,7 @@ def _expand_braces(pattern: str) -> list[str]:
 
 
 def _first_braces(glob: str, pattern: str) -> tuple[int, list[int], int] | None:
-    """Where the first `{` is, its own commas, and its `}`; None when there is no brace."""
+    """Return where the first `{` is, its own commas, and its `}`; None when there is no brace."""
     start, depth, commas = -1, 0, list[int]()
     at = 0
     while at < len(glob):

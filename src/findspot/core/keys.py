@@ -85,7 +85,7 @@ def _at_most(cap: Any, parse: Parse) -> Limit:
 
 
 def _stays_inside(path: Any, _own: Any) -> bool:
-    """Whether a path leads nowhere outside the folder that it is relative to, on any system."""
+    """Return whether a path leads nowhere outside the folder that it is relative to, on any system."""
     windows = PureWindowsPath(path)
     return not (windows.anchor or PurePosixPath(path).is_absolute() or ".." in windows.parts)
 

@@ -141,7 +141,7 @@ def from_text(written: str, parse: Parse) -> Any:
 
 
 def _readings(written: str) -> Iterator[Any]:
-    """What a text may stand for: JSON, a switch, a list with commas, or itself."""
+    """Yield what a text may stand for: JSON, a switch, a list with commas, or itself."""
     with contextlib.suppress(ValueError, RecursionError):
         yield json.loads(written)
     if written.lower() in _WORDS:

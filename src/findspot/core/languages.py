@@ -194,12 +194,12 @@ _SECOND_SUFFIX = {"in", "tmpl", "tpl", "template", "sample", "example", "dist"}
 
 
 def row(name: str) -> Language:
-    """The row of a language; plain text for a name that is not in the table."""
+    """Return the row of a language; plain text for a name that is not in the table."""
     return BY_NAME.get(name) or BY_NAME[PLAIN]
 
 
 def language_of(path: str, first_line: bytes | None = None) -> str:
-    """The language of a file, told by its name, or by its `#!` line where the name says nothing."""
+    """Return the language of a file, told by its name, or by its `#!` line where the name says nothing."""
     name = path[path.rfind("/") + 1 :]
     by_filename = _BY_FILENAME.get(name)
     if by_filename:
@@ -222,7 +222,7 @@ def language_of(path: str, first_line: bytes | None = None) -> str:
 
 
 def _interpreter(first_line: bytes) -> str:
-    """The language of a `#!` line, versions and `env` options left aside."""
+    """Return the language of a `#!` line, versions and `env` options left aside."""
     for word in first_line[2:].decode("utf-8", "replace").split():
         program = word.rpartition("/")[2]
         if program == "env" or program.startswith("-") or "=" in program:

@@ -68,7 +68,7 @@ def writer_lock(path: Path, wait_s: float = 0.0, *, make_folder: bool = True) ->
 
 
 def _locked_file(path: Path, deadline: float, make_folder: bool) -> IO[str]:
-    """The file at `path`, open and locked; one that was deleted while it was waited for is no lock."""
+    """Return the file at `path`, open and locked; one that was deleted while it was waited for is no lock."""
     tries = 0
     while (file := _try_file(path, make_folder)) is None:
         tries += 1
@@ -99,7 +99,7 @@ def _try_file(path: Path, make_folder: bool) -> IO[str] | None:
 
 
 def _is_at(path: Path, file: IO[str]) -> bool:
-    """Whether the path still names this open file: whoever deletes an index deletes its lock too."""
+    """Return whether the path still names this open file: whoever deletes an index deletes its lock too."""
     try:
         there = path.stat()
     except OSError:
@@ -134,7 +134,7 @@ def _try_lock(file: IO[str], path: Path) -> bool:
 
 
 def owner(path: Path) -> str | None:
-    """Who wrote itself into the lock file last, as `process 123`."""
+    """Return who wrote itself into the lock file last, as `process 123`."""
     try:
         pid = path.read_text(encoding="utf-8").strip()
     except OSError:
@@ -143,7 +143,7 @@ def owner(path: Path) -> str | None:
 
 
 def is_locked(path: Path) -> bool:
-    """Whether some process holds the lock right now."""
+    """Return whether some process holds the lock right now."""
     with _held_guard:
         if path in _held:
             return True

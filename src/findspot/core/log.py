@@ -64,7 +64,7 @@ class _SharedLog(logging.handlers.RotatingFileHandler):
         return os.fdopen(handle, "a", encoding=self.encoding, errors="backslashreplace")
 
     def shouldRollover(self, record: logging.LogRecord) -> bool:  # noqa: N802 - the library's name
-        """Whether the file is full; one that another process has put aside is left first."""
+        """Return whether the file is full; one that another process has put aside is left first."""
         current = stat_of(self.baseFilename)
         if self.stream is not None and (
             current is None or not os.path.samestat(current, os.fstat(self.stream.fileno()))

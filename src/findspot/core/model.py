@@ -113,7 +113,7 @@ class Stamp(NamedTuple):
         return cls(info.st_size, info.st_mtime_ns, info.st_ctime_ns, info.st_ino & _LARGEST_INTEGER)
 
     def still(self, stored: Stamp) -> bool:
-        """Whether a file of this stamp is as it was when it had the stored one."""
+        """Return whether a file of this stamp is as it was when it had the stored one."""
         return self == stored or (not stored.inode and self[:2] == stored[:2])
 
 

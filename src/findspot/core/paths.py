@@ -16,7 +16,7 @@ LEGACY_INDEX_HASH_CHARS = 16
 
 
 def project_root(path: str | Path) -> Path:
-    """The absolute, symlink-free form of a folder that exists."""
+    """Return the absolute, symlink-free form of a folder that exists."""
     try:
         root = Path(path).expanduser().resolve(strict=True)
         if root.is_dir():
@@ -30,7 +30,7 @@ def project_root(path: str | Path) -> Path:
 
 
 def relative_path(root: Path, given: str) -> str:
-    """A user's path to a file as the index spells it: POSIX, NFC, relative to the root.
+    """Return a user's path to a file as the index spells it: POSIX, NFC, relative to the root.
 
     Accepts an absolute path inside the root and either slash; a path that leaves the root is
     refused by its spelling alone, so that nothing outside is looked at.
@@ -66,12 +66,12 @@ def outside(given: str, root: Path) -> InvalidArgumentError:
 
 
 def index_key(root: Path) -> str:
-    """The name of a project's index folder: a hash of its absolute path."""
+    """Return the name of a project's index folder: a hash of its absolute path."""
     return hashlib.sha256(str(root).encode("utf-8", "surrogateescape")).hexdigest()[:INDEX_HASH_CHARS]
 
 
 def index_folder(home: Path, root: Path) -> Path:
-    """The index folder of a project; a legacy short-named one is used where it exists."""
+    """Return the index folder of a project; a legacy short-named one is used where it exists."""
     key = index_key(root)
     legacy = home / "indexes" / key[:LEGACY_INDEX_HASH_CHARS]
     return legacy if legacy.is_dir() else home / "indexes" / key

@@ -16,7 +16,7 @@ IGNORES_CASE = sys.platform in ("darwin", "win32")
 
 
 def as_stored(path: Path, names: Callable[[Path], Iterable[str]] = os.listdir) -> Path:
-    """An absolute path in the spelling of its folders, where any case leads to the same file.
+    """Return an absolute path in the spelling of its folders, where any case leads to the same file.
 
     An index is found by its project's path, so one folder must have one spelling.
     """

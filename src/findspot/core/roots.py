@@ -43,7 +43,7 @@ class Roots:
         return self.missing is None
 
     def holding(self, path: str) -> tuple[Path, str]:
-        """The folder that holds an indexed path, and the path inside it."""
+        """Return the folder that holds an indexed path, and the path inside it."""
         if not self.named:
             return self.project, path
         name, _, inside = path.partition("/")
@@ -51,12 +51,12 @@ class Roots:
         return (self.project / _NOWHERE, path) if folder is None else (folder, inside)
 
     def __truediv__(self, path: str) -> Path:
-        """Where an indexed path is on disk."""
+        """Return where an indexed path is on disk."""
         folder, inside = self.holding(path)
         return folder / inside
 
     def spelled(self, place: Path) -> str | None:
-        """A place on disk as the index spells it; None for what lies in no root."""
+        """Return a place on disk as the index spells it; None for what lies in no root."""
         for name, folder in self.named or (("", self.project),):
             if place.is_relative_to(folder):
                 inside = place.relative_to(folder).as_posix()
@@ -64,7 +64,7 @@ class Roots:
         return None
 
     def relative(self, given: str) -> str:
-        """A user's path to a file as the index spells it; one outside is refused."""
+        """Return a user's path to a file as the index spells it; one outside is refused."""
         if not self.named or not Path(given).expanduser().is_absolute():
             return relative_path(self.project, given)
         spelled = self.spelled(Path(os.path.normpath(Path(given).expanduser())))
@@ -79,7 +79,9 @@ class Roots:
         return None if gone is None else f"The folder '{gone}' is not there."
 
     def checked(self) -> Roots:
-        """The same, once all folders are known to be there: an unmounted disk must not empty an index."""
+        """Return the same, once all folders are known to be there: an unmounted disk must not empty an
+        index.
+        """
         if (missing := self.missing) is None:
             return self
         if not self.named:
@@ -88,13 +90,13 @@ class Roots:
 
 
 def configured_roots(project: Path, settings: Settings) -> Roots:
-    """The roots of a project as its settings name them."""
+    """Return the roots of a project as its settings name them."""
     committed = settings.sources.get("roots") in COMMITTED_FILES
     return find_roots(project, settings.discover.roots, inside_only=committed)
 
 
 def find_roots(project: Path, wanted: Sequence[str], *, inside_only: bool) -> Roots:
-    """The roots that a project's configuration names, relative to the project.
+    """Return the roots that a project's configuration names, relative to the project.
 
     With `inside_only` they must lie in the project: a repository's own file cannot have the rest of
     the disk indexed. The hard deny list holds for everyone.
@@ -127,7 +129,7 @@ def find_roots(project: Path, wanted: Sequence[str], *, inside_only: bool) -> Ro
 
 
 def _leads_through_denied(project: Path, folder: Path) -> bool:
-    """Whether a folder, or one on the way to it from the project, is never indexed."""
+    """Return whether a folder, or one on the way to it from the project, is never indexed."""
     try:
         parts = Path(os.path.relpath(folder, project)).parts
     except ValueError:  # on another drive

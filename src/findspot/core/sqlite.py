@@ -130,7 +130,7 @@ def _refusal(path: Path) -> FindspotError:
 
 
 def _exhausted(path: Path) -> FindspotError | None:
-    """The error of a process that cannot open any more files; None where it can."""
+    """Return the error of a process that cannot open any more files; None where it can."""
     try:
         os.close(os.open(os.devnull, os.O_RDONLY))
     except OSError as error:
@@ -170,7 +170,7 @@ def connect_reader(path: Path, *, wait_s: float = _BUSY_S) -> Connection:
 
 
 def is_immutable(path: Path) -> bool:
-    """Whether nobody can write to a database's folder from here, and all of it is in its one file."""
+    """Return whether nobody can write to a database's folder from here, and all of it is in its one file."""
     log = path.with_name(path.name + "-wal")
     return not os.access(path.parent, os.W_OK) and (not log.exists() or log.stat().st_size == 0)
 
@@ -228,7 +228,7 @@ def _prepared(db: Connection, *statements: str) -> Connection:
 
 
 def version_of(db: Connection) -> int:
-    """The format version; 0 while the tables are still to be made."""
+    """Return the format version; 0 while the tables are still to be made."""
     return int(db.execute("PRAGMA user_version").fetchone()[0])
 
 
@@ -268,7 +268,7 @@ def shrink_log(db: Connection) -> bool:
 
 
 def logged_pages(db: Connection, path: Path) -> set[int] | None:
-    """The numbers of all pages in the write-ahead log; None where it may have been begun again since.
+    """Return the numbers of all pages in the write-ahead log; None where it may have been begun again since.
 
     See "The Write-Ahead Log" in SQLite's description of its file format.
     """
@@ -286,12 +286,12 @@ def logged_pages(db: Connection, path: Path) -> set[int] | None:
 
 
 def page_bytes(db: Connection) -> int:
-    """The size of a page."""
+    """Return the size of a page."""
     return int(db.execute("PRAGMA page_size").fetchone()[0])
 
 
 def uses_log(db: Connection) -> bool:
-    """Whether a database has the write-ahead log."""
+    """Return whether a database has the write-ahead log."""
     return str(db.execute("PRAGMA journal_mode").fetchone()[0]) == "wal"
 
 

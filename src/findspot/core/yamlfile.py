@@ -35,7 +35,7 @@ def parse_yaml(data: bytes) -> Any:
 
 @lru_cache(maxsize=1)
 def _loader() -> type[Any]:
-    """The library's safe loader without what can be made to grow."""
+    """Return the library's safe loader without what can be made to grow."""
     import yaml
 
     class Loader(yaml.SafeLoader):  # type: ignore[misc]

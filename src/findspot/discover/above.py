@@ -64,7 +64,7 @@ def state_above(roots: Roots) -> tuple[Stamp | None, ...]:
 
 
 def _outer_files(root: Path, checkout: Path | None) -> Iterator[_OuterFile]:
-    """The files in the order in which git reads them: a later one outranks those before it."""
+    """Yield the files in the order in which git reads them: a later one outranks those before it."""
     if excludes := global_excludes():
         yield _OuterFile(excludes, "", in_tree=False)
     if checkout is None:
@@ -79,12 +79,12 @@ def _outer_files(root: Path, checkout: Path | None) -> Iterator[_OuterFile]:
 
 
 def _place_of(folder: Path, checkout: Path | None) -> str:
-    """A folder as the rules of its repository know it: with a trailing slash, empty for the top."""
+    """Return a folder as the rules of its repository know it: with a trailing slash, empty for the top."""
     return f"{folder.relative_to(checkout).as_posix()}/".removeprefix("./") if checkout else ""
 
 
 def _text_of(file: _OuterFile, root: Path) -> str | None:
-    """The text of an ignore file; None where there is none, or none that this user may know of."""
+    """Return the text of an ignore file; None where there is none, or none that this user may know of."""
     try:
         if file.in_tree:
             data = read_below(file.path.parent, file.path.name, MAX_IGNORE_BYTES)
@@ -107,7 +107,7 @@ def unusable(shown: str, error: OSError) -> UnusableIgnoreFileError:
 
 
 def _shown(path: Path, root: Path) -> str:
-    """How to name an outer file to the user: from the home folder, or from the project."""
+    """Return how to name an outer file to the user: from the home folder, or from the project."""
     home = Path(os.path.expanduser("~"))  # noqa: PTH111 - never raises
     if path.is_relative_to(home) and not path.is_relative_to(root):
         return f"~/{path.relative_to(home).as_posix()}"

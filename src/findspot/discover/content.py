@@ -72,23 +72,23 @@ _GENERATED_HEAD_BYTES = 1_024
 
 
 def extension(name: str) -> str:
-    """What follows the last dot, lower-cased; empty for `Makefile` and for `.profile`."""
+    """Return what follows the last dot, lower-cased; empty for `Makefile` and for `.profile`."""
     dot = name.rfind(".")
     return name[dot + 1 :].lower() if dot > 0 else ""
 
 
 def is_minified_name(name: str) -> bool:
-    """Whether a name says that a program squeezed the file, or wrote its source map."""
+    """Return whether a name says that a program squeezed the file, or wrote its source map."""
     return ("min." in name or name.endswith(".map")) and name.endswith(_MINIFIED_ENDINGS)
 
 
 def is_generated(data: bytes) -> bool:
-    """Whether a file's head says that a program wrote it."""
+    """Return whether a file's head says that a program wrote it."""
     return _GENERATED.search(data[:_GENERATED_HEAD_BYTES]) is not None
 
 
 def content_skip(path: str, data: bytes) -> Skip | None:
-    """Why a file's bytes are not worth indexing; None when they are."""
+    """Return why a file's bytes are not worth indexing; None when they are."""
     unfit = _no_text(path, data)
     if unfit:
         return unfit
@@ -107,7 +107,7 @@ def _no_text(path: str, data: bytes) -> Skip | None:
 
 
 def decode(data: bytes) -> str:
-    """The text of a file: UTF-8, or what its byte order mark says, else Latin-1, which never fails."""
+    """Return the text of a file: UTF-8, or what its byte order mark says, else Latin-1, which never fails."""
     if data.startswith(_UTF32_BOMS) or data.startswith(_UTF16_BOMS):
         try:
             return data.decode("utf-32" if data.startswith(_UTF32_BOMS) else "utf-16")
@@ -150,7 +150,7 @@ def _is_binary(data: bytes) -> bool:
 
 
 def _bytes_in_long_lines(kind: str, data: bytes) -> int:
-    """How many bytes stand in lines that no one writes by hand."""
+    """Return how many bytes stand in lines that no one writes by hand."""
     web = kind in _WEB
     if kind in _LONG_LINES_ARE_FINE or len(data) < (WEB_MINIFIED_BYTES if web else MINIFIED_BYTES):
         return 0

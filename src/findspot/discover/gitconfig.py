@@ -39,7 +39,7 @@ def global_excludes() -> Path | None:
 
 
 def _entries_of(file: Path, includes: int) -> Iterator[tuple[str, str]]:
-    """The entries of a file and, where they stand, those of the files that it includes."""
+    """Yield the entries of a file and, where they stand, those of the files that it includes."""
     stamp = stamp_of(file)
     for key, value in _read(stamp) if stamp else ():
         yield key, value
@@ -81,7 +81,7 @@ def parse(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _logical_lines(text: str) -> Iterator[str]:
-    """The lines of a file; one that ends in a backslash goes on in the next."""
+    """Yield the lines of a file; one that ends in a backslash goes on in the next."""
     begun = ""
     for line in text.removeprefix("\ufeff").splitlines():
         begun += line
@@ -95,7 +95,7 @@ def _logical_lines(text: str) -> Iterator[str]:
 
 
 def _value(text: str) -> str:
-    """A value without its quotes, escapes, comment and outer spaces."""
+    """Return a value without its quotes, escapes, comment and outer spaces."""
     value, quoted, end = "", False, 0
     chars = iter(text.lstrip())
     for char in chars:

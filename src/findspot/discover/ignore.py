@@ -104,13 +104,13 @@ class RuleTable:
         return table
 
     def inside(self, prefix: str) -> RuleTable:
-        """The same, ready for the entries of one folder."""
+        """Return the same, ready for the entries of one folder."""
         rules = self._in_folder.get(prefix, [])
         rules = rules + [rule for regex, base, rule in self._in_folders if regex.match(prefix[base:])]
         return self._with_names(rules) if rules else self
 
     def match(self, name: str) -> Rule | None:
-        """The rule that decides about an entry, whether it leaves it out or brings it back."""
+        """Return the rule that decides about an entry, whether it leaves it out or brings it back."""
         best = self._names.get(name)
         if self._endings:
             rule = self._endings.get(name[name.rfind(".") :])
@@ -153,13 +153,13 @@ class Ignores:
         self._folders = RuleTable()
 
     def below(self, top: str, base: str) -> Ignores:
-        """The same rules, asked about paths below `top`, which the rules know as `base`."""
+        """Return the same rules, asked about paths below `top`, which the rules know as `base`."""
         moved = copy(self)
         moved._top, moved._base = top, base
         return moved
 
     def inside(self, prefix: str) -> Ignored:
-        """What tells of the entries of one folder whether they are left out."""
+        """Return what tells of the entries of one folder whether they are left out."""
         prefix = self._spelled(prefix)
         match_file = self._files.inside(prefix).match
         match_folder = self._folders.inside(prefix).match
@@ -199,13 +199,15 @@ class Ignores:
             raise UnusableIgnoreFileError(source, f"with it, more than {limits} with wildcards hold here")
 
     def _spelled(self, prefix: str) -> str:
-        """A folder as the rules know it."""
+        """Return a folder as the rules know it."""
         prefix = self._base + prefix[len(self._top) :]
         return prefix.lower() if self._ignore_case else prefix
 
 
 def parse(text: str, source: str, rank: int = 0, *, ignore_case: bool = False) -> list[Rule]:
-    """The rules of an ignore file, ranked from `rank` on; UnusableIgnoreFileError if they are too many."""
+    """Return the rules of an ignore file, ranked from `rank` on; UnusableIgnoreFileError if they are too
+    many.
+    """
     rules: list[Rule] = []
     for line in text.removeprefix("\ufeff").split("\n"):
         rule = _rule(line, source, rank + len(rules), ignore_case=ignore_case)
@@ -217,7 +219,7 @@ def parse(text: str, source: str, rank: int = 0, *, ignore_case: bool = False) -
 
 
 def _rule(line: str, source: str, rank: int, *, ignore_case: bool) -> Rule | None:
-    """One line as git reads it; None for a comment or what cannot match."""
+    """Return one line as git reads it; None for a comment or what cannot match."""
     line = _without_trailing_spaces(line.removesuffix("\r"))
     if not line or line.startswith("#"):
         return None
@@ -232,7 +234,7 @@ def _rule(line: str, source: str, rank: int, *, ignore_case: bool) -> Rule | Non
 
 
 def _split(glob: str) -> tuple[str | None, str]:
-    """What a glob says of folders, and of the name in them; one without a slash holds anywhere."""
+    """Return what a glob says of folders, and of the name in them; one without a slash holds anywhere."""
     if "/" not in glob:
         return None, glob
     folder, _, name = glob.removeprefix("/").rpartition("/")
@@ -242,7 +244,7 @@ def _split(glob: str) -> tuple[str | None, str]:
 
 
 def _is_glob(rule: Rule) -> bool:
-    """Whether a rule takes a regex, and not only a lookup."""
+    """Return whether a rule takes a regex, and not only a lookup."""
     if rule.folder is not None and _MAGIC.search(rule.folder):
         return True
     return bool(_MAGIC.search(rule.name)) and not _ENDING.fullmatch(rule.name)

@@ -29,7 +29,7 @@ class Judge:
         self._ignore_case = ignore_case
 
     def judge(self, prefix: str, name: str, info: stat_result, ignored: Ignored) -> SourceFile | Skip | None:
-        """The file as admitted, why it is left out, or None for a folder that is to be entered."""
+        """Return the file as admitted, why it is left out, or None for a folder that is to be entered."""
         folder = S_ISDIR(info.st_mode)
         if not is_plain(name):
             unsafe = self._unsafe_name(prefix, name, folder=folder)
@@ -82,7 +82,7 @@ class Judge:
 
 
 def not_indexable(path: str, skip: Skip) -> FindspotError:
-    """A file that was asked for by name and is left out, as an error that says why."""
+    """Return a file that was asked for by name and is left out, as an error that says why."""
     if skip.reason is SkipReason.SYMLINK:
         return SymlinkError(path)
     if skip.reason is SkipReason.UNREADABLE:

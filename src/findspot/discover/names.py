@@ -12,29 +12,29 @@ _FILLERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0")
 
 
 def is_plain(name: str) -> bool:
-    """Whether a name needs no cleaning at all; true of nearly every name there is."""
+    """Return whether a name needs no cleaning at all; true of nearly every name there is."""
     return name.isascii() and name.isprintable()
 
 
 def nfc(name: str) -> str:
-    """The composed form: the one spelling the index uses, whichever the disk holds."""
+    """Return the composed form: the one spelling the index uses, whichever the disk holds."""
     return name if name.isascii() else unicodedata.normalize("NFC", name)
 
 
 def cleaned(name: str) -> str:
-    """The name as a reader would see it: composed, without what cannot be seen."""
+    """Return the name as a reader would see it: composed, without what cannot be seen."""
     if is_plain(name):
         return name
     return nfc("".join(char for char in name if not _is_hidden(char)))
 
 
 def is_unsafe(name: str) -> bool:
-    """Whether a name holds characters that a reader cannot see or a database cannot keep."""
+    """Return whether a name holds characters that a reader cannot see or a database cannot keep."""
     return not is_plain(name) and any(map(_is_hidden, name))
 
 
 def spelled_out(name: str) -> str:
-    """An unsafe name with what is hidden written as escapes, fit for a report."""
+    """Return an unsafe name with what is hidden written as escapes, fit for a report."""
     return "".join(_escaped(char) if _is_hidden(char) else char for char in name)
 
 

@@ -49,7 +49,7 @@ class Policy:
 
 @lru_cache(maxsize=64)
 def compiled(patterns: tuple[str, ...]) -> Globs:
-    """The globs of a setting; InvalidPatternError names the one that cannot be read."""
+    """Return the globs of a setting; InvalidPatternError names the one that cannot be read."""
     return Globs(patterns)
 
 

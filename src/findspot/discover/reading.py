@@ -14,7 +14,7 @@ from findspot.discover.walk import real_name
 
 
 def read_file(root: Path | Roots, file: SourceFile, max_bytes: int) -> bytes | Skip:
-    """A file's bytes, or why they cannot be had; nothing outside the root is ever opened."""
+    """Return a file's bytes, or why they cannot be had; nothing outside the root is ever opened."""
     try:
         with open_root(root) as top:
             return _read(top, file.path.split("/"), max_bytes)

@@ -55,7 +55,7 @@ def notes(checkout: Path, prefix: str, here: Folder) -> list[str]:
 
 
 def _text(folder: Path, name: str) -> str:
-    """The text of a small file; empty where there is none that can be read, or only a link."""
+    """Return the text of a small file; empty where there is none that can be read, or only a link."""
     try:
         return read_below(folder, name, _MAX_BYTES).decode("utf-8", "surrogateescape")
     except ValueError:  # a NUL in what a file names as a path

@@ -24,7 +24,7 @@ def find_root(start: Path) -> Path | None:
 
 
 def is_checkout(folder: Path) -> bool:
-    """Whether a folder has its own `.git`: it is then a project of its own, and part of no other."""
+    """Return whether a folder has its own `.git`: it is then a project of its own, and part of no other."""
     return os.path.lexists(folder / GIT)
 
 

@@ -54,13 +54,13 @@ def walk(root: Path | Roots, policy: Policy, check: Callable[[], None] | None = 
 
 
 def classify(root: Path | Roots, path: str, policy: Policy) -> SourceFile | Skip:
-    """The answer `walk` gives for one path: the file, its Skip, or the Skip of a folder it is in."""
+    """Return the answer `walk` gives for one path: the file, its Skip, or the Skip of a folder it is in."""
     found = look(root, path, policy, into_folders=False)
     return found.files[0] if found.files else found.skips[0]
 
 
 def look(root: Path | Roots, path: str, policy: Policy, *, into_folders: bool = True) -> Discovery:
-    """What `walk` finds at one path: the file, or all that is below the folder."""
+    """Return what `walk` finds at one path: the file, or all that is below the folder."""
     parts = nfc(path).split("/")
     if any(part in ("", ".", "..") or "\0" in part for part in parts):
         return Discovery(skips=[Skip(path, SkipReason.UNSAFE_NAME, "not a path inside the project")])
@@ -128,7 +128,7 @@ class _Walker:
     def classify(
         self, folder: Folder, prefix: str, parts: list[str], ignores: Ignores, *, into_folders: bool
     ) -> SourceFile | Skip | None:
-        """The same for the one entry that `parts` leads to; None for a folder that was entered."""
+        """Return the same for the one entry that `parts` leads to; None for a folder that was entered."""
         path = prefix + parts[0]
         try:
             names = [entry.name for entry in folder.scan()]
@@ -168,7 +168,9 @@ class _Walker:
             self.enter(inner, path, ignores)
 
     def _rules_in(self, folder: Folder, prefix: str, names: list[str], ignores: Ignores) -> Ignores | Skip:
-        """The rules that hold in a folder: those from above, and its own; a Skip if it is no part of this."""
+        """Return the rules that hold in a folder: those from above, and its own; a Skip if it is no part of
+        this.
+        """
         if folder.holds_roots:
             return ignores
         if prefix not in self._roots:
@@ -218,7 +220,9 @@ def _rules_text(folder: Folder, prefix: str, name: str) -> str:
 
 
 def _notes_on_rules_above(skips: list[Skip]) -> list[str]:
-    """What to do where nothing is left because of rules outside the project, as in a home under git."""
+    """Return what to do where nothing is left because of rules outside the project, as in a home under
+    git.
+    """
     ignored = [skip.detail for skip in skips if skip.reason is SkipReason.GITIGNORED]
     outer = [detail for detail in ignored if detail.startswith(("../", "~/"))]
     ways = "change them, run `git init` in the project, or set respectGitignore to false"
@@ -227,7 +231,7 @@ def _notes_on_rules_above(skips: list[Skip]) -> list[str]:
 
 
 def shadowed_names(names: list[str]) -> set[str]:
-    """Names that differ from another in the same folder only by their Unicode form."""
+    """Return names that differ from another in the same folder only by their Unicode form."""
     odd = sorted(name for name in names if not name.isascii() and nfc(name) != name)
     taken = set(names) if odd else set()
     shadowed: set[str] = set()
@@ -239,7 +243,7 @@ def shadowed_names(names: list[str]) -> set[str]:
 
 
 def real_name(name: str, names: Iterable[str]) -> str:
-    """How the disk spells a name that the index spells in NFC."""
+    """Return how the disk spells a name that the index spells in NFC."""
     if name.isascii():
         return name
     spellings = sorted(other for other in names if nfc(other) == name)
@@ -269,7 +273,7 @@ def _failure(path: str, error: OSError) -> Skip:
 
 
 def _ignores_case(top: Folder) -> bool:
-    """Whether the file system takes `A` for `a`, found out by asking for a name in the other case."""
+    """Return whether the file system takes `A` for `a`, found out by asking for a name in the other case."""
     if sys.platform == "win32":
         return True
     if top.holds_roots:  # no names to try it with

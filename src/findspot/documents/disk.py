@@ -92,7 +92,7 @@ class DiskIndex:
             return removed
 
     def search(self, query: str, k: int) -> SearchAnswer:
-        """The best `k` documents for a query, from one state of the file."""
+        """Return the best `k` documents for a query, from one state of the file."""
         parsed = parse(query, self.tokenizer)
         with self._reading() as state:
             self._catch_up(state)
@@ -166,7 +166,7 @@ class DiskIndex:
 
     @contextlib.contextmanager
     def _writing(self) -> Iterator[_State]:
-        """A transaction of the only writer, who knows all that is committed."""
+        """Provide a transaction of the only writer, who knows all that is committed."""
         with self._transaction("BEGIN IMMEDIATE") as state:
             self._catch_up(state)
             yield state
@@ -235,7 +235,7 @@ def _migrate(db: Connection, tokenizer: Tokenizer) -> None:
 
 
 def name_in(path: Path) -> str | None:
-    """The name of the index that a file holds; None for one that is only begun or cannot be read."""
+    """Return the name of the index that a file holds; None for one that is only begun or cannot be read."""
     try:
         with translated(path), contextlib.closing(sqlite.connect_reader(path)) as db:
             return str(db.execute("SELECT value FROM meta WHERE key = 'name'").fetchone()[0])

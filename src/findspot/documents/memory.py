@@ -48,7 +48,7 @@ class MemoryIndex:
             return self._postings.remove(doc_id)
 
     def search(self, query: str, k: int) -> SearchAnswer:
-        """The best `k` documents for a query."""
+        """Return the best `k` documents for a query."""
         parsed = parse(query, self.tokenizer)
         with self._lock:
             ranked, total = rank(self._postings, parsed, k)

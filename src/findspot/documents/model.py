@@ -26,7 +26,7 @@ class Document:
 
     @classmethod
     def checked(cls, doc_id: object, content: object, metadata: object = None) -> Document:
-        """A document whose parts are usable; an error says which is not."""
+        """Return a document whose parts are usable; an error says which is not."""
         if not isinstance(content, str) or not content.strip():
             raise BlankContentError
         if not isinstance(doc_id, str) or not doc_id.strip():

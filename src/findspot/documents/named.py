@@ -68,7 +68,7 @@ class NamedIndexes:
         return self._find(index_name).add(documents)
 
     def search(self, query: str, k: int = 10, index_name: str = DEFAULT_INDEX) -> SearchAnswer:
-        """The best documents of an index for a query."""
+        """Return the best documents of an index for a query."""
         return self._find(index_name).search(query, k)
 
     def remove(self, doc_id: str, index_name: str = DEFAULT_INDEX) -> bool:
@@ -88,11 +88,11 @@ class NamedIndexes:
                 del self._memory[name]
 
     def info(self, name: str) -> IndexInfo:
-        """The figures of one index."""
+        """Return the figures of one index."""
         return self._find(name).info()
 
     def listing(self) -> list[IndexInfo]:
-        """All indexes, by name."""
+        """Return all indexes, by name."""
         with self._guard:
             names = [name for path in self._folder.glob(_FILES) if (name := name_in(path)) is not None]
             on_disk = [index for name in names if (index := self._on_disk(name)) is not None]
@@ -113,7 +113,7 @@ class NamedIndexes:
         return index
 
     def _on_disk(self, name: str) -> DiskIndex | None:
-        """The index of that name on disk, whoever made it."""
+        """Return the index of that name on disk, whoever made it."""
         if not self._file(name).is_file():
             self._disk.pop(name, None)
             return None

@@ -66,7 +66,7 @@ class Vocabulary:
         self.numbers: dict[str, int] = {"": NO_TOKEN}
 
     def encode(self, places: Sequence[str]) -> tuple[NDArray[np.uint32], list[tuple[int, str]]]:
-        """The numbers of a document's words, and the tokens that are new with theirs."""
+        """Return the numbers of a document's words, and the tokens that are new with theirs."""
         numbers = self.numbers
         fresh: list[tuple[int, str]] = []
         for token in places:
@@ -143,7 +143,7 @@ class Postings:
         return True
 
     def counts(self, token: str) -> NDArray[np.int64]:
-        """How often each document holds a token; none where it was removed."""
+        """Return how often each document holds a token; none where it was removed."""
         held = np.bincount(self._documents.values[self._slots(token)], minlength=len(self.ids))
         counts: NDArray[np.int64] = held * self.alive
         return counts

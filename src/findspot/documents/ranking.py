@@ -17,7 +17,7 @@ _SCORE_DECIMALS = 9
 
 
 def rank(postings: Postings, query: ParsedQuery, k: int) -> tuple[list[tuple[str, float]], int]:
-    """The best `k` documents with their scores, ties by id, and how many match in all.
+    """Return the best `k` documents with their scores, ties by id, and how many match in all.
 
     Where words or phrases are required, holding them is enough: short words score nothing.
     """
@@ -36,7 +36,7 @@ def rank(postings: Postings, query: ParsedQuery, k: int) -> tuple[list[tuple[str
 
 
 def _admitted(postings: Postings, query: ParsedQuery) -> Mask:
-    """The documents that the operators let through."""
+    """Return the documents that the operators let through."""
     admitted = postings.alive.copy()
     for mask in postings.holding(query.required):
         admitted &= mask

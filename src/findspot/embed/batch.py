@@ -43,7 +43,7 @@ class QuantisedVectors:
 def embed_chunks(
     embedder: Embedder, chunks: Sequence[Chunk], names_weight: float = NAMES_WEIGHT
 ) -> QuantisedVectors:
-    """The pooled vector of each chunk, in order; each path is embedded once."""
+    """Return the pooled vector of each chunk, in order; each path is embedded once."""
     paths = {path: row for row, path in enumerate(dict.fromkeys(chunk.path for chunk in chunks))}
     rows = np.fromiter((paths[chunk.path] for chunk in chunks), dtype=np.intp, count=len(chunks))
     pooled = embedder.embed([_body(chunk) for chunk in chunks], EmbedMode.PASSAGE)
@@ -56,7 +56,7 @@ def embed_chunks(
 
 
 def joined(first: QuantisedVectors, second: QuantisedVectors) -> QuantisedVectors:
-    """The rows of both."""
+    """Return the rows of both."""
     return QuantisedVectors(
         np.concatenate((first.values, second.values)), np.concatenate((first.scales, second.scales))
     )
@@ -74,7 +74,7 @@ def chunk_key(embedder: Embedder, chunk: Chunk) -> bytes:
 
 
 def unit(vectors: Vectors) -> Vectors:
-    """Rows of length one; rows of zeros stay zero."""
+    """Return rows of length one; rows of zeros stay zero."""
     lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors, dtype=np.float32))[:, None]
     rows: Vectors = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
     return rows
@@ -95,12 +95,12 @@ def dequantise(quantised: QuantisedVectors) -> Vectors:
 
 
 def _body(chunk: Chunk) -> str:
-    """The text with its capsule: the imports it uses were worth 0.02 NDCG@10, a breadcrumb nothing."""
+    """Return the text with its capsule: the imports it uses were worth 0.02 NDCG@10, a breadcrumb nothing."""
     return f"{chunk.text}\n{chunk.context}" if chunk.context else chunk.text
 
 
 def _path(path: str) -> str:
-    """Nothing for a path without words: numbers (`0001/a17.py`) would only pull vectors aside."""
+    """Return nothing for a path without words: numbers (`0001/a17.py`) would only pull vectors aside."""
     return path if _WORD.search(path.rpartition(".")[0]) else ""
 
 

@@ -36,7 +36,7 @@ class Embedder(Protocol):
         """The length of every row."""
 
     def embed(self, texts: Sequence[str], mode: EmbedMode) -> Vectors:
-        """One unit row a text; a row of zeros where the model knows nothing of a text."""
+        """Return one unit row a text; a row of zeros where the model knows nothing of a text."""
 
     def close(self) -> None:
         """Release what the model holds; calling it twice is harmless."""
@@ -47,9 +47,9 @@ class Lexicon(Protocol):
     """A model that can also tell words from what is none."""
 
     def knows(self, word: str) -> bool:
-        """Whether a lower-cased word is in the vocabulary as a whole."""
+        """Return whether a lower-cased word is in the vocabulary as a whole."""
 
 
 def model_name(embedder: Embedder) -> str:
-    """What tells the vectors of one model from another's, as indexes and chunk files spell it."""
+    """Return what tells the vectors of one model from another's, as indexes and chunk files spell it."""
     return f"{embedder.id}@{embedder.revision}/{embedder.dimensions}"

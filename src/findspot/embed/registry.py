@@ -98,7 +98,7 @@ PROVIDERS: dict[str, Provider] = {
 
 
 def provider_named(name: str) -> Provider:
-    """The row of a provider."""
+    """Return the row of a provider."""
     if name not in PROVIDERS:
         raise InvalidArgumentError(
             f"There is no embedding provider '{name}'.",
@@ -119,7 +119,7 @@ def require_chosen(model: str, chosen: str, hint: str) -> None:
 
 
 def two_speeds(settings: EmbedSettings) -> tuple[EmbedSettings, EmbedSettings | None]:
-    """The model that a project is indexed with, and the slower one, if any, that reads after it."""
+    """Return the model that a project is indexed with, and the slower one, if any, that reads after it."""
     if provider_named(settings.provider).follows:
         return EmbedSettings(IN_THE_BOX), settings
     return settings, None

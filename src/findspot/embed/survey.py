@@ -42,7 +42,7 @@ class Standing:
 
 
 def survey(settings: EmbedSettings, *, measure: bool = True) -> list[Standing]:
-    """All providers. Only those that run on this machine are measured: others may cost money."""
+    """Return all providers. Only those that run on this machine are measured: others may cost money."""
     return [_standing(name, settings, measure) for name in PROVIDERS]
 
 
@@ -68,7 +68,7 @@ def _standing(name: str, settings: EmbedSettings, measure: bool) -> Standing:
 
 
 def _find(name: str, settings: EmbedSettings) -> tuple[bool, str, int | None]:
-    """Whether a provider can be used now, where it is or what it lacks, and its size on disk."""
+    """Return whether a provider can be used now, where it is or what it lacks, and its size on disk."""
     if name == "local:static":
         from findspot.embed.providers.static import MODEL_FOLDER
 
@@ -133,7 +133,7 @@ def _destination(name: str, settings: EmbedSettings) -> str | None:
 
 
 def _speed(embedder: Embedder) -> float:
-    """Chunks of 1,000 characters a second, over a moment; real source text, each piece once."""
+    """Return chunks of 1,000 characters a second, over a moment; real source text, each piece once."""
     texts = _pieces()
     first = list(zip(range(_BATCH if PROVIDERS[embedder.id].in_workers else 1), texts, strict=False))
     embedder.embed([text for _, text in first], EmbedMode.PASSAGE)  # what is loaded once is not counted

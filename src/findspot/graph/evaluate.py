@@ -34,7 +34,7 @@ class Evaluator:
         self.fixtures = Fixtures(sources, self.types, self.names.lookup)
 
     def value_of(self, expression: str, view: SourceView, owner: Def | None) -> Values:
-        """What an expression may be: nothing where that is unknown."""
+        """Return what an expression may be: nothing where that is unknown."""
         is_type = expression[:1] == ":"
         read = self._declared if is_type else self._chain
         parts = expression[is_type:].split("|")
@@ -74,7 +74,7 @@ class Evaluator:
         return [v if v.what is What.EXTERNAL else Value(what, v.of, min(v.trust, TYPED)) for v in types]
 
     def named_types(self, name: str, view: SourceView, owner: Def | None) -> Values:
-        """The types that a (qualified) name means."""
+        """Return the types that a (qualified) name means."""
         if name in ("Self", "self", "static", "this"):
             around = self.types.around(owner)
             return [Value(What.TYPE, around)] if around is not None else []
@@ -88,7 +88,7 @@ class Evaluator:
         return [value for value in found if value.what in kinds]
 
     def _nested_type(self, name: str, owner: Def | None) -> Values:
-        """A type defined in what is around; variables of the same name are none."""
+        """Return a type defined in what is around; variables of the same name are none."""
         for scope in (owner, *owner.around) if owner is not None else ():
             if scope.name == name and scope.is_type:
                 return [Value(What.TYPE, self.types.home(scope))]

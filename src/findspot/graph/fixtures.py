@@ -28,7 +28,9 @@ class Fixtures:
         self._plugins: dict[str, list[Def]] = sources.tables.table("plugin fixtures")
 
     def find(self, name: str, view: SourceView, asking: Def | None) -> Value | None:
-        """The nearest fixture of a name; one that asks for its own name means the one that it hides."""
+        """Return the nearest fixture of a name; one that asks for its own name means the one that it
+        hides.
+        """
         if asking is None:
             return None
         candidates = self._candidates(name, view, asking)
@@ -51,7 +53,7 @@ class Fixtures:
             yield Value(What.FUNCTION, plugins[0], UNIQUE)
 
     def _of_file(self, name: str, view: SourceView) -> Iterator[Value]:
-        """A fixture of a module: its own, or one that it imports."""
+        """Yield a fixture of a module: its own, or one that it imports."""
         own = view.fixtures.get((-1, name))
         if own is not None:
             yield Value(What.FUNCTION, own)
@@ -61,7 +63,7 @@ class Fixtures:
                     yield value
 
     def _in_plugins(self, name: str) -> list[Def]:
-        """The fixtures of a name in modules that are neither tests nor shared with a folder."""
+        """Return the fixtures of a name in modules that are neither tests nor shared with a folder."""
         if name not in self._plugins:
             named = self._sources.defining(name)
             self._plugins[name] = [d for d in named if _is_of_plugin(d)]
@@ -69,7 +71,9 @@ class Fixtures:
 
 
 def _is_of_plugin(fixture: Def) -> bool:
-    """Whether a definition is a fixture that tests elsewhere may be given; a class of tests keeps its own."""
+    """Return whether a definition is a fixture that tests elsewhere may be given; a class of tests keeps its
+    own.
+    """
     if _PRIVATE.search(fixture.file.path) or fixture not in fixture.file.fixtures.values():
         return False
     return fixture.parent is None or not fixture.parent.name.startswith("Test")

@@ -30,7 +30,9 @@ class Graph:
         self._types = self._outgoing.types
 
     def find(self, name: str) -> list[Node]:
-        """The definitions of a name: `name`, `Class.method`, `name()`, `path#name`, any case at last."""
+        """Return the definitions of a name: `name`, `Class.method`, `name()`, `path#name`, any case at
+        last.
+        """
         wanted = name.strip().removesuffix("()").replace("::", ".").replace("#", ".").strip(".")
         if "#" in name and (node := self.node(name)) is not None:
             return [node]
@@ -42,7 +44,7 @@ class Graph:
         return sorted((d.node for d in found), key=_importance)
 
     def node(self, node_id: str) -> Node | None:
-        """The node of an id, or of the path of a file."""
+        """Return the node of an id, or of the path of a file."""
         path, mark, _ = node_id.partition("#")
         view = self._sources.at(path)
         if view is None or not mark:
@@ -51,7 +53,7 @@ class Graph:
         return found.node if found is not None else None
 
     def callers(self, node: Node, floor: float = FLOOR, within: str | None = None) -> list[Edge]:
-        """Who calls it, anywhere or in one file; calls of a type are those of its constructor."""
+        """Return who calls it, anywhere or in one file; calls of a type are those of its constructor."""
         targets = self._incoming.called(node)
         if within is None:
             edges = [edge for t in targets for edge in self._incoming.to(t, Relation.CALL)]
@@ -70,17 +72,17 @@ class Graph:
         return in_order(edge for edge in edges if edge.confidence >= floor)
 
     def calling_paths(self, node: Node) -> set[str]:
-        """The files that may call it, before anything in them is resolved."""
+        """Return the files that may call it, before anything in them is resolved."""
         return set().union(*(self._incoming.paths_calling(target) for target in self._incoming.called(node)))
 
     def callees(self, node: Node, floor: float = FLOOR) -> list[Edge]:
-        """What it calls, in the order of the lines."""
+        """Return what it calls, in the order of the lines."""
         return [e for e in self.edges_of(node, (Relation.CALL,)) if e.confidence >= floor]
 
     def references_to(
         self, node: Node, relations: Iterable[Relation] = ALL, floor: float = FLOOR
     ) -> list[Edge]:
-        """Every edge that ends at a node."""
+        """Return every edge that ends at a node."""
         target = self._incoming.definition(node)
         if target is None:
             return []
@@ -88,7 +90,7 @@ class Graph:
         return in_order(edge for edge in edges if edge.confidence >= floor)
 
     def edges_of(self, node: Node, relations: Iterable[Relation] = ALL) -> list[Edge]:
-        """Every edge that starts at a node."""
+        """Return every edge that starts at a node."""
         view = self._sources.at(node.path)
         if view is None:
             return []
@@ -110,7 +112,7 @@ class Graph:
         return in_order(edges)
 
     def unresolved(self, node: Node) -> list[Unresolved]:
-        """The references of a node that lead out of the project, or are in doubt."""
+        """Return the references of a node that lead out of the project, or are in doubt."""
         view = self._sources.at(node.path)
         if view is None:
             return []
@@ -128,7 +130,7 @@ class Graph:
         return found
 
     def supertypes(self, node: Node, *, transitive: bool = False) -> list[Edge]:
-        """What a type inherits from or conforms to, by its extensions as well."""
+        """Return what a type inherits from or conforms to, by its extensions as well."""
         start = self._incoming.type_of(node)
         if start is None:
             return []
@@ -140,19 +142,21 @@ class Graph:
         return self._incoming.implementers(node, transitive=transitive)
 
     def overrides(self, node: Node) -> list[Edge]:
-        """The edges from a method to those that it overrides, and to it from those that override it."""
+        """Return the edges from a method to those that it overrides, and to it from those that override
+        it.
+        """
         definition = self._incoming.definition(node)
         if definition is None:
             return []
         return in_order([*self._outgoing.overriding(definition), *self._incoming.overridden_by(definition)])
 
     def imports_of(self, path: str) -> list[Edge]:
-        """What a file imports from the project: files, and names where they are known."""
+        """Return what a file imports from the project: files, and names where they are known."""
         view = self._sources.at(path)
         return in_order(self._outgoing.imports(view)) if view is not None else []
 
     def importers(self, path: str) -> list[Edge]:
-        """The files that import a file (or, given a module or a folder, any file of it)."""
+        """Return the files that import a file (or, given a module or a folder, any file of it)."""
         paths = _paths(self._sources, path)
         found = []
         views = {
@@ -165,12 +169,12 @@ class Graph:
         return in_order(found)
 
     def outline(self, path: str) -> list[Outline]:
-        """The definitions of a file, nested as they are written."""
+        """Return the definitions of a file, nested as they are written."""
         view = self._sources.at(path)
         return [_outline(d) for d in view.definitions if d.parent is None] if view is not None else []
 
     def dependencies(self, depth: int | None = None) -> Counter[tuple[str, str]]:
-        """How often each file imports each other one; with a depth, folders of that many parts."""
+        """Return how often each file imports each other one; with a depth, folders of that many parts."""
         found: Counter[tuple[str, str]] = Counter()
         for view in self._sources.all_views():
             for target in {(edge.target.path, edge.line) for edge in self._outgoing.imports(view)}:
@@ -188,7 +192,7 @@ def _qualifies(definition: Def, qualifier: str) -> bool:
 
 
 def _importance(node: Node) -> tuple[bool, bool, str, int]:
-    """Types and functions before values, extensions last."""
+    """Return types and functions before values, extensions last."""
     return node.kind in SATELLITE_KINDS, node.kind in VALUE_KINDS, node.path, node.start_line
 
 
@@ -202,19 +206,19 @@ def _outline(definition: Def) -> Outline:
 
 
 def every_node(graph: Graph) -> list[Node]:
-    """All nodes of a project, those of files first in each; for small projects and tests."""
+    """Return all nodes of a project, those of files first in each; for small projects and tests."""
     return [node for view in graph._sources.all_views() for node in (view.node, *view.nodes)]
 
 
 def _import_names(sources: Sources, paths: set[str]) -> set[str]:
-    """What may stand in an import of one of these files: its name, or that of something in it."""
+    """Return what may stand in an import of one of these files: its name, or that of something in it."""
     names = {name for path in paths for name in module_names(path)}
     views = (sources.at(path) for path in paths)
     return names.union(*(view.tops.keys() for view in views if view is not None))
 
 
 def _paths(sources: Sources, place: str) -> set[str]:
-    """The paths of a file, a folder, or a module by its dotted name."""
+    """Return the paths of a file, a folder, or a module by its dotted name."""
     files = sources.files
     if place in files.by_path:
         return {place}

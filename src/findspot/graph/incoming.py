@@ -76,7 +76,9 @@ class Incoming:
         return self._calls[key]
 
     def _named(self, name: str, relation: Relation, view: SourceView) -> dict[Target, list[Edge]]:
-        """A file's references to a name, by what they refer to: resolved once for all things of that name."""
+        """Return a file's references to a name, by what they refer to: resolved once for all things of that
+        name.
+        """
         key = (name, relation, view.id)
         if key not in self._named_edges:
             table: dict[Target, list[Edge]] = {}
@@ -94,7 +96,7 @@ class Incoming:
                     yield from (e for e in self._outgoing.edges(view, reference) if e.target == target.node)
 
     def _own_names(self, target: Def) -> dict[SourceView, frozenset[str]]:
-        """The files in which `cls`, `super` and their like may mean a definition."""
+        """Return the files in which `cls`, `super` and their like may mean a definition."""
         if target not in self._files_with_own_names:
             self._files_with_own_names[target] = self._find_own_names(target)
         return self._files_with_own_names[target]
@@ -108,13 +110,13 @@ class Incoming:
         return {}
 
     def _below(self, method: Def) -> list[SourceView]:
-        """The files of the types that inherit a method."""
+        """Return the files of the types that inherit a method."""
         around = self.types.around(method)
         edges = self.implementers(around.node) if around is not None else []
         return [view for edge in edges if (view := self.sources.at(edge.path)) is not None]
 
     def implementers(self, node: Node, *, transitive: bool = True) -> list[Edge]:
-        """The types that inherit from or conform to a type, subclasses of subclasses included."""
+        """Return the types that inherit from or conform to a type, subclasses of subclasses included."""
         start = self.type_of(node)
         if start is None:
             return []
@@ -131,7 +133,7 @@ class Incoming:
         return in_order(found)
 
     def _overrides_first(self, edge: Edge, method: Def) -> bool:
-        """Whether no other method stands between the two."""
+        """Return whether no other method stands between the two."""
         overriding = self.definition(edge.source)
         return overriding is not None and self.resolver.overridden(overriding)[:1] == [method]
 
@@ -156,7 +158,7 @@ class Incoming:
         return self.types.home(definition) if definition is not None and definition.is_type else None
 
     def called(self, node: Node) -> list[Def]:
-        """What calls of it may lead to: of a constructor its type as well."""
+        """Return what calls of it may lead to: of a constructor its type as well."""
         target = self.definition(node)
         around = self.types.around(target) if target is not None else None
         if target is None or around is None or around is target:

@@ -30,7 +30,7 @@ class Members:
         self._evaluator = evaluator
 
     def attribute(self, value: Value, name: str) -> Values:
-        """A member of a value."""
+        """Return a member of a value."""
         if value.what is What.MODULE and isinstance(value.of, SourceView):
             return [v.through(value.trust) for v in self._of_module(value.of, name)]
         if value.what is What.PACKAGE and isinstance(value.of, str):
@@ -50,7 +50,7 @@ class Members:
         return [EXTERNAL] if value.what in (What.EXTERNAL, What.ELEMENTS) else []
 
     def _of_module(self, view: SourceView, name: str) -> Values:
-        """A name of a module, or a member of what it exports as a whole."""
+        """Return a name of a module, or a member of what it exports as a whole."""
         found = self._evaluator.names.exported(view.path, name) or []
         if not found and view.language.exports_default and name != DEFAULT:
             whole = self._evaluator.names.exported(view.path, DEFAULT) or []
@@ -65,7 +65,7 @@ class Members:
         return [Value(What.FOLDER, below, IMPORTED)] if below else []
 
     def _tops_in(self, folder: str, name: str) -> list[Def]:
-        """The definitions of a package that is a folder."""
+        """Return the definitions of a package that is a folder."""
         named = [d for d in self._evaluator.sources.defining(name) if d.file.language.folders_are_packages]
         return [d for d in named if is_top(d) and posixpath.dirname(d.file.path) == folder]
 
@@ -90,7 +90,7 @@ class Members:
         return [EXTERNAL] if self._evaluator.types.opaque(of) else []
 
     def _fields(self, value: Value, of: Def, name: str) -> Values:
-        """What the nearest of its types binds an attribute to."""
+        """Return what the nearest of its types binds an attribute to."""
         found = self._evaluator.memo.once(("field", of, name), lambda: self._find_fields(of, name), _NOTHING)
         return [v.through(value.trust) for v in found]
 
@@ -111,7 +111,7 @@ class Members:
         return [EXTERNAL] if external or not parents else []
 
     def called(self, value: Value) -> Values:
-        """What calling a value gives."""
+        """Return what calling a value gives."""
         if value.what is What.PARENT:
             return [value]
         if value.what is What.MODULE and isinstance(value.of, SourceView):

@@ -28,7 +28,7 @@ class Names:
         self._evaluator = evaluator
 
     def root(self, name: str, view: SourceView, owner: Def | None) -> Values:
-        """The value of a bare name, `self` and its like included; nothing where it is unknown."""
+        """Return the value of a bare name, `self` and its like included; nothing where it is unknown."""
         if view.language.module_roots(name):
             modules = [
                 self._evaluator.sources.at(path) for path in self._evaluator.modules.resolve(view, name)
@@ -46,7 +46,7 @@ class Names:
         return [EXTERNAL] if found is None else found
 
     def lookup(self, name: str, view: SourceView, owner: Def | None) -> Values | None:
-        """A name by the rules of scope and import: None where nothing says what it is."""
+        """Return a name by the rules of scope and import: None where nothing says what it is."""
         key = ("name", view.id, owner.place if owner is not None else -1, name)
         cut_short: Values | None = []
         return self._evaluator.memo.once(key, lambda: self._lookup(name, view, owner), cut_short)
@@ -83,7 +83,7 @@ class Names:
         return None
 
     def bound(self, bindings: list[tuple[int, str]], view: SourceView, name: str = "") -> Values:
-        """What any of the assignments makes of it; literals count only where there is nothing else."""
+        """Return what any of the assignments makes of it; literals count only where there is nothing else."""
         found: Values = []
         for place, value in bindings:
             owner = view.owner(place)
@@ -101,7 +101,7 @@ class Names:
         return list(dict.fromkeys(known or found))
 
     def of_definition(self, definition: Def) -> Values:
-        """A definition as a value."""
+        """Return a definition as a value."""
         if definition.is_type:
             return [Value(What.TYPE, self._evaluator.types.home(definition))]
         if definition.kind in VALUE_KINDS:
@@ -128,12 +128,12 @@ class Names:
         return None
 
     def _shared(self, name: str, view: SourceView) -> Values | None:
-        """Names that other files share with this one unsaid; Python and JavaScript have none."""
+        """Return names that other files share with this one unsaid; Python and JavaScript have none."""
         found = self._evaluator.packages.visible(name, view)
         return [v.through(SHARED) for d in found for v in self.of_definition(d)] if found else None
 
     def holder(self, name: str, view: SourceView, owner: Def | None, hops: int = 0) -> Def | None:
-        """The constant of a name, here or where it is imported from; a local variable hides it."""
+        """Return the constant of a name, here or where it is imported from; a local variable hides it."""
         for scope in (owner, *owner.around) if owner is not None else ():
             inside = scope.children.get(name)
             if inside and not scope.is_type:
@@ -154,7 +154,7 @@ class Names:
         return None
 
     def imported(self, fact: ImportFact, view: SourceView) -> Values:
-        """What an import brings in: `EXTERNAL` where its module is not of the project."""
+        """Return what an import brings in: `EXTERNAL` where its module is not of the project."""
         if view.language.imports_packages:
             named = self._evaluator.packages.named(fact, view)
             return [v.through(IMPORTED) for d in named for v in self.of_definition(d)] or [EXTERNAL]
@@ -180,7 +180,7 @@ class Names:
         return [EXTERNAL] if folder is None else [Value(what, folder, IMPORTED)]
 
     def exported(self, path: str, name: str) -> Values | None:
-        """A top-level name of a file, re-exports followed."""
+        """Return a top-level name of a file, re-exports followed."""
         return self._evaluator.memo.once(("export", path, name), lambda: self._exported(path, name), None)
 
     def _exported(self, path: str, name: str) -> Values | None:

@@ -34,7 +34,7 @@ class Outgoing:
                 yield target, Edge(source, target.node, relation, view.path, reference.line, confidence)
 
     def structural(self, of: Def) -> Iterator[Edge]:
-        """The interfaces that a type satisfies without naming them."""
+        """Yield the interfaces that a type satisfies without naming them."""
         methods = {m.name for m in self.types.members(of) if m.scope}
         seen = set()
         language = of.file.language

@@ -19,7 +19,7 @@ class Packages:
         self._shared: dict[tuple[str, str, str], list[Def]] = sources.tables.table("visible names")
 
     def visible(self, name: str, view: SourceView) -> list[Def]:
-        """The definitions of a name that a file sees unsaid: one, or the overloads of one."""
+        """Return the definitions of a name that a file sees unsaid: one, or the overloads of one."""
         shares = view.language.shares
         if shares == "file":
             return []
@@ -40,7 +40,7 @@ class Packages:
         return _nearest(found, view)
 
     def named(self, fact: ImportFact, view: SourceView) -> list[Def]:
-        """What an import by package and name brings in."""
+        """Return what an import by package and name brings in."""
         if fact.original == WHOLE:
             return []
         module = dotted(fact.module)
@@ -65,7 +65,7 @@ class Packages:
 
 
 def packages_of(view: SourceView) -> set[str]:
-    """The packages that a file adds to."""
+    """Return the packages that a file adds to."""
     inside = {package_of(d) for group in view.tops.values() for d in group if d.kind == "module"}
     inside |= {dotted(d.qualified) for group in view.tops.values() for d in group if d.kind == "module"}
     return ({dotted(view.package)} | inside) - {""}
@@ -76,14 +76,14 @@ def dotted(package: str) -> str:
 
 
 def package_of(definition: Def) -> str:
-    """The package of its file, and the namespaces around it."""
+    """Return the package of its file, and the namespaces around it."""
     spaces = [outer.name for outer in definition.around if outer.kind == "module"]
     parts = (definition.file.package, *reversed(spaces))
     return ".".join(dotted(part) for part in parts if part)
 
 
 def is_top(definition: Def) -> bool:
-    """Whether it stands in no type and no function, and adds to no type."""
+    """Return whether it stands in no type and no function, and adds to no type."""
     if definition.scope or definition.kind in SATELLITE_KINDS:
         return False
     return all(outer.kind == "module" for outer in definition.around)
@@ -94,7 +94,7 @@ def _starred(view: SourceView) -> set[str]:
 
 
 def _nearest(found: list[Def], view: SourceView) -> list[Def]:
-    """Definitions before declarations; then the same package, then the same folder, if that tells."""
+    """Return definitions before declarations; then the same package, then the same folder, if that tells."""
     defined = [d for d in found if not d.file.path.endswith(_HEADERS)]
     found = defined or found
     own = {*packages_of(view), *_starred(view)}

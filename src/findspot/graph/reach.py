@@ -26,7 +26,7 @@ class Reach:
         self._names: dict[Def, set[str]] = sources.tables.table("names")
 
     def names(self, target: Def) -> set[str]:
-        """The name of a definition, and what files that import it call it."""
+        """Return the name of a definition, and what files that import it call it."""
         if target not in self._names:
             self._names[target] = self._find_names(target)
         return self._names[target]
@@ -53,7 +53,7 @@ class Reach:
         return found - {WHOLE, DEFAULT, ""}
 
     def _as_a_whole(self, target: Def) -> set[str]:
-        """What the importers of a module call what it exports as a whole."""
+        """Return what the importers of a module call what it exports as a whole."""
         exported = target.file.bindings.get(DEFAULT, ())
         if not any(value.split(".")[-1] == target.name for _, value in exported):
             return set()
@@ -69,7 +69,7 @@ class Reach:
 
 
 def module_names(path: str) -> set[str]:
-    """What imports call a file: its stem, or its folder where the stem is that of an index."""
+    """Return what imports call a file: its stem, or its folder where the stem is that of an index."""
     stem = module_name(f"/{path}").partition(".")[0]
     folder = posixpath.dirname(path).rpartition("/")[2]
     return {stem, folder} - {""} if stem in _INDEXES else {stem}

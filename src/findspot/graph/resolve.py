@@ -75,7 +75,7 @@ class Resolver:
         return found
 
     def _held(self, reference: ReferenceFact, view: SourceView, owner: Def | None) -> Def | None:
-        """The constant or field that holds what is called, where nothing says what that is."""
+        """Return the constant or field that holds what is called, where nothing says what that is."""
         if not reference.on:
             return self.evaluator.names.holder(reference.name, view, owner)
         for receiver in self.evaluator.value_of(reference.on, view, owner):
@@ -88,7 +88,7 @@ class Resolver:
         return None
 
     def _bare(self, reference: ReferenceFact, view: SourceView, owner: Def | None) -> list[Value]:
-        """What a name without a receiver is."""
+        """Return what a name without a receiver is."""
         name, language = reference.name, view.language
         if reference.relation in (Relation.TYPE_USE, Relation.INHERIT):
             return self.evaluator.named_types(name, view, owner)
@@ -124,7 +124,7 @@ class Resolver:
         return None
 
     def _by_name(self, view: SourceView, reference: ReferenceFact) -> Resolution:
-        """A method of an unknown receiver: the only one of its name, or the root of its overrides."""
+        """Return a method of an unknown receiver: the only one of its name, or the root of its overrides."""
         name = reference.name
         if reference.relation != Relation.CALL or name in COMMON_METHODS or name.startswith("__"):
             return Resolution(reason=UNKNOWN)
@@ -151,12 +151,12 @@ class Resolver:
         return bool(definition.scope) or (definition.parent is not None and definition.parent.is_type)
 
     def _root(self, method: Def) -> Def:
-        """The method that it overrides and that overrides nothing itself."""
+        """Return the method that it overrides and that overrides nothing itself."""
         overridden = self.overridden(method)
         return overridden[-1] if overridden else method
 
     def overridden(self, method: Def) -> list[Def]:
-        """The methods of the same name in the supertypes, nearest first."""
+        """Return the methods of the same name in the supertypes, nearest first."""
         around = self.evaluator.types.around(method)
         if around is None or not self._is_method(method):
             return []

@@ -195,7 +195,7 @@ class SourceView:
         return found
 
     def scope(self, place: int) -> Scope:
-        """What is bound in a definition; outside of all of them, by -1."""
+        """Return what is bound in a definition; outside of all of them, by -1."""
         bound = self._bound.get(place)
         if isinstance(bound, list):
             scope: Scope = {}

@@ -41,7 +41,7 @@ class Types:
         self._homing: set[Def] = set()
 
     def home(self, definition: Def) -> Def:
-        """The type that an extension or implementation adds to; any other type is its own."""
+        """Return the type that an extension or implementation adds to; any other type is its own."""
         if definition.kind not in SATELLITE_KINDS:
             return definition
         if definition not in self._homes:
@@ -53,7 +53,7 @@ class Types:
         return self._homes[definition] or definition
 
     def around(self, owner: Def | None) -> Def | None:
-        """The type whose member the code of a definition is."""
+        """Return the type whose member the code of a definition is."""
         for definition in (owner, *owner.around) if owner is not None else ():
             if definition.is_type and definition.kind != "module":
                 return self.home(definition)
@@ -70,7 +70,9 @@ class Types:
         return next((t for t in types if t.kind not in SATELLITE_KINDS), None)
 
     def satellites(self, of: Def) -> list[Def]:
-        """What adds members to a type from outside: extensions, implementations, methods with a scope."""
+        """Return what adds members to a type from outside: extensions, implementations, methods with a
+        scope.
+        """
         if not of.file.language.satellites:
             return []
         if of not in self._satellites:
@@ -94,7 +96,7 @@ class Types:
         return scope == of.name and self.around(definition) is of
 
     def parents(self, of: Def) -> tuple[list[Def], bool]:
-        """The types it inherits from or conforms to, and whether some are not of the project."""
+        """Return the types it inherits from or conforms to, and whether some are not of the project."""
         if of not in self._parents:
             if of in self._opening:  # it inherits from itself
                 return [], False
@@ -117,14 +119,14 @@ class Types:
         return self._parents[of]
 
     def supertype(self, reference: ReferenceFact, part: Def) -> list[Def]:
-        """The types of the project that one clause of inheritance names."""
+        """Return the types of the project that one clause of inheritance names."""
         chain = f"{reference.on}.{reference.name}" if reference.on else reference.name
         found = self._lookup(chain, part.file, part.parent)
         types = [v.of for v in found if v.what is What.TYPE and isinstance(v.of, Def)]
         return [self.home(t) for t in types]
 
     def ancestors(self, of: Def) -> list[Def]:
-        """All supertypes, in the order in which members are looked for."""
+        """Return all supertypes, in the order in which members are looked for."""
         if of in self._ancestors:
             return self._ancestors[of]
         found: list[Def] = []
@@ -139,11 +141,11 @@ class Types:
         return found
 
     def opaque(self, of: Def) -> bool:
-        """Whether something that it inherits from is not of the project."""
+        """Return whether something that it inherits from is not of the project."""
         return any(self.parents(t)[1] for t in (of, *self.ancestors(of)))
 
     def own(self, of: Def, name: str) -> Def | None:
-        """A member that the type itself, or an extension of it, defines."""
+        """Return a member that the type itself, or an extension of it, defines."""
         language = of.file.language
         if language.defined_outside:
             outside = next((p for p in self.satellites(of) if p.scope and p.name == name), None)
@@ -162,7 +164,7 @@ class Types:
         return companion[0].children.get(name, [None])[0] if companion else None
 
     def member(self, of: Def, name: str) -> Def | None:
-        """A member, its own or the nearest inherited one."""
+        """Return a member, its own or the nearest inherited one."""
         key = (of, name)
         if key not in self._members:
             owners = (of, *self.ancestors(of))
@@ -173,7 +175,7 @@ class Types:
         return self._members[key]
 
     def members(self, of: Def) -> list[Def]:
-        """Everything that the type itself and its extensions define."""
+        """Return everything that the type itself and its extensions define."""
         found = [child for group in of.children.values() for child in group]
         for part in self.satellites(of):
             if part.kind in SATELLITE_KINDS:
@@ -183,7 +185,7 @@ class Types:
         return found
 
     def constructor(self, of: Def) -> Def | None:
-        """The method that runs when an instance is made."""
+        """Return the method that runs when an instance is made."""
         if of not in self._constructors:
             self._constructors[of] = self._find_constructor(of)
         return self._constructors[of]

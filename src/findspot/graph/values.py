@@ -54,7 +54,7 @@ class Value(NamedTuple):
     """The type through which a function was reached: what its `Self` is."""
 
     def through(self, trust: float) -> Value:
-        """The same value, reached by a step that is to be trusted so far: the weakest step counts."""
+        """Return the same value, reached by a step that is to be trusted so far: the weakest step counts."""
         return self if trust >= self.trust else self._replace(trust=trust)
 
 

@@ -75,7 +75,7 @@ def _sample(files: Sequence[SourceFile]) -> list[SourceFile]:
 
 
 def _most_alike(own: Path, made_by: dict[str, str], sample: Sequence[SourceFile]) -> Path | None:
-    """The index folder that holds most of the sampled files, if that is enough of them."""
+    """Return the index folder that holds most of the sampled files, if that is enough of them."""
     found = [(_alike(folder, made_by, sample), folder) for folder in _others(own)]
     best, folder = max(found, default=(0, own))
     return folder if best >= _MIN_ALIKE * len(sample) else None

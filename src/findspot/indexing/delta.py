@@ -27,7 +27,7 @@ class Delta:
 
 
 def compare(found: Iterable[SourceFile], known: KnownFiles, indexed_at_ns: int, *, force: bool) -> Delta:
-    """What the system says of the files first; whatever is in doubt is read and hashed by a worker."""
+    """Return what the system says of the files first; whatever is in doubt is read and hashed by a worker."""
     delta = Delta()
     seen = set()
     for file in found:
@@ -46,7 +46,7 @@ def compare(found: Iterable[SourceFile], known: KnownFiles, indexed_at_ns: int, 
 
 
 def outermost(paths: Iterable[str]) -> tuple[str, ...]:
-    """The paths that are not below another one of them."""
+    """Return the paths that are not below another one of them."""
     kept: set[str] = set()
     for path in sorted(set(paths), key=lambda path: path.count("/")):
         parts = path.split("/")

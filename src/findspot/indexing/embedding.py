@@ -22,7 +22,7 @@ BATCH_CHUNKS = 64
 
 
 def embedded(outcomes: Iterable[Outcome], embedder: Embedder, cancel: CancelToken) -> Iterator[Outcome]:
-    """The same outcomes, with the vectors that their chunks lack; whole files only."""
+    """Yield the same outcomes, with the vectors that their chunks lack; whole files only."""
     waiting: list[Indexed] = []
     missing = 0
     for outcome in outcomes:
@@ -58,7 +58,7 @@ def renew_vectors(writer: Writer, embedder: Embedder, progress: ProgressSink, ca
 
 
 def _lacks_vector(record: ChunkRecord) -> bool:
-    """None stands for a vector that the store has, no bytes for one that nobody has yet."""
+    """Return none stands for a vector that the store has, no bytes for one that nobody has yet."""
     return record.vector == b""
 
 

@@ -122,15 +122,15 @@ class _Source:
         self._joined = " ".join(self._words)
 
     def has_lines(self, start: int, end: int, text: str) -> bool:
-        """Whether these lines hold the text: a line that is too long for one chunk is in several."""
+        """Return whether these lines hold the text: a line that is too long for one chunk is in several."""
         return 1 <= start <= end <= len(self.lines) and text in "\n".join(self.lines[start - 1 : end])
 
     def has_words(self, text: str, others: frozenset[str] = frozenset()) -> bool:
-        """Whether each word of a text is one of the file's, or of these others."""
+        """Return whether each word of a text is one of the file's, or of these others."""
         return all(word in self._known or word in others for word in _WORD.findall(text))
 
     def has_passage(self, text: str | None) -> bool:
-        """Whether the words of a text stand in the file in that order."""
+        """Return whether the words of a text stand in the file in that order."""
         return text is None or " ".join(_WORD.findall(text)) in self._joined
 
 
@@ -205,7 +205,7 @@ def _add_names(db: Connection, number: int, source: _Source) -> bool:
 
 
 def _shown(facts: Facts) -> Iterator[str]:
-    """All text of facts that an answer may show."""
+    """Yield all text of facts that an answer may show."""
     yield facts.package
     for definition in facts.definitions:
         yield f"{definition.name} {definition.scope}"

@@ -91,4 +91,4 @@ class Workers(Protocol):
     """Lends a pool for one run."""
 
     def lend(self, setup: Setup, size: int) -> AbstractContextManager[Pool]:
-        """A pool of about that many workers."""
+        """Return a pool of about that many workers."""

@@ -104,7 +104,7 @@ class Run:
         return self.roots or Roots(self.root)
 
     def afresh(self, *notes: str) -> Run:
-        """The same run, with nothing done yet."""
+        """Return the same run, with nothing done yet."""
         return replace(self, created=False, indexed=0, unchanged=0, chunks=0, skips=[], notes=notes)
 
 
@@ -162,7 +162,7 @@ def apply_paths(run: Run, paths: Iterable[str]) -> bool:
 
 @contextlib.contextmanager
 def _writer(run: Run) -> Iterator[Writer]:
-    """The writer of a run. This is where work that nobody asked for ends: see `Run.asked`."""
+    """Provide the writer of a run. This is where work that nobody asked for ends: see `Run.asked`."""
     with run.store.writer(WAIT_S, create=run.asked) as writer:
         if not run.asked and was_stopped(writer.meta()):
             raise IndexStoppedError
@@ -207,7 +207,7 @@ def _note_stop(run: Run) -> None:
 
 
 def _is_stopping(run: Run) -> bool:
-    """Whether a cancelled run was stopped by whoever asked for it."""
+    """Return whether a cancelled run was stopped by whoever asked for it."""
     return run.asked and not run.cancel.interrupted
 
 
@@ -217,7 +217,7 @@ def _set_stopped(writer: Writer) -> None:
 
 
 def _is_agreed(run: Run, count: int) -> bool:
-    """Whether somebody agreed to so many files: now, or when the index was last asked for."""
+    """Return whether somebody agreed to so many files: now, or when the index was last asked for."""
     if run.allow_large:
         return True
     try:
@@ -241,14 +241,14 @@ def _adopt(run: Run, found: Discovery) -> None:
 
 
 def pending(roots: Roots, snapshot: Snapshot, settings: Settings) -> int:
-    """Files whose size or time of writing says that the index is behind."""
+    """Return files whose size or time of writing says that the index is behind."""
     found = walk(roots, policy_of(settings)).files
     delta = compare(found, snapshot.known_files(), 2**63, force=False)
     return len(delta.changed) + len(delta.removed)
 
 
 def is_current(roots: Roots, snapshot: Snapshot, settings: Settings) -> bool:
-    """Whether nothing is left to do for an update, as far as sizes and times of writing tell."""
+    """Return whether nothing is left to do for an update, as far as sizes and times of writing tell."""
     meta = snapshot.meta()
     if (meta.get("build"), meta.get("pipeline")) != (COMPLETE, _pipeline(settings)):
         return False
@@ -270,7 +270,7 @@ def policy_of(settings: Settings) -> Policy:
 
 
 def _prepare(run: Run, writer: Writer) -> bool:
-    """Whether every file is to be done anew; an index of another model is embedded anew or emptied."""
+    """Return whether every file is to be done anew; an index of another model is embedded anew or emptied."""
     meta = writer.meta()
     stored_model = meta.get("model", run.model)
     pipeline = _pipeline(run.settings)

@@ -169,7 +169,7 @@ def _lost(job: Job, hung: bool) -> Rejected:
 
 
 def batches_of(jobs: Iterable[Job]) -> Iterator[list[Job]]:
-    """What a worker is given at a time."""
+    """Yield what a worker is given at a time."""
     batch: list[Job] = []
     size = 0
     for job in jobs:
@@ -183,14 +183,14 @@ def batches_of(jobs: Iterable[Job]) -> Iterator[list[Job]]:
 
 
 def worker_count(jobs: int, total_bytes: int) -> int:
-    """How many workers are worth starting: one for a few files, else one a core."""
+    """Return how many workers are worth starting: one for a few files, else one a core."""
     if jobs <= _BATCH_FILES and total_bytes <= _BATCH_BYTES:
         return 1
     return min(_cores(), 1 + jobs // _BATCH_FILES)
 
 
 def _cores() -> int:
-    """The cores this process may use, which in a container are fewer than the machine's."""
+    """Return the cores this process may use, which in a container are fewer than the machine's."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -42,7 +42,7 @@ def read_again(
 
 
 def _wanted(store: Store) -> dict[bytes, int]:
-    """What there is to embed, and a chunk that holds it; in the order of the files."""
+    """Return what there is to embed, and a chunk that holds it; in the order of the files."""
     with store.snapshot() as snapshot:
         return {key: number for number, key in snapshot.embedding_keys()}
 

@@ -27,7 +27,7 @@ class SparePool:
 
     @contextmanager
     def lend(self, setup: Setup, size: int) -> Iterator[WorkerPool]:
-        """A pool for one run; it is kept only if the run went through."""
+        """Provide a pool for one run; it is kept only if the run went through."""
         pool = self._take(setup, size)
         try:
             yield pool

@@ -59,7 +59,9 @@ class RayWorkers:
 
     @contextmanager
     def lend(self, setup: Setup, size: int) -> Iterator[RayPool]:
-        """A connection for one run; a cluster that this process is connected to already is used and kept."""
+        """Provide a connection for one run; a cluster that this process is connected to already is used and
+        kept.
+        """
         ray = _ray()
         joined = ray.is_initialized()
         if not joined:
@@ -113,7 +115,7 @@ class RayPool:
                 self._ray.cancel(task, force=True)
 
     def _read(self, jobs: list[Job]) -> Generator[Outcome, None, list[Sent]]:
-        """The files that have to be cut, with their content; what is known without is told at once."""
+        """Yield the files that have to be cut, with their content; what is known without is told at once."""
         batch: list[Sent] = []
         for job in jobs:
             data = read_file(self._root, job.file, self._most_bytes)
@@ -126,7 +128,7 @@ class RayPool:
         return batch
 
     def _outcomes(self, task: Any, batch: list[Sent], alone: deque[Sent]) -> Iterator[Outcome]:
-        """What a task gave; where its workers kept dying, its files are tried one by one."""
+        """Yield what a task gave; where its workers kept dying, its files are tried one by one."""
         errors = self._ray.exceptions
         try:
             yield from self._ray.get(task)
@@ -147,7 +149,7 @@ class RayPool:
 
 
 def cut_files(setup: Setup, batch: list[Sent], wanted: str) -> list[Outcome]:
-    """What runs on the cluster: the outcome of each file of a batch."""
+    """Return what runs on the cluster: the outcome of each file of a batch."""
     from findspot.indexing.worker import outcome
 
     if wanted != _version():
@@ -173,7 +175,7 @@ def _version() -> str:
 
 @lru_cache(maxsize=1)
 def _embedder(setup: Setup) -> Embedder:
-    """A worker's model, open for as long as it works for the same run."""
+    """Return a worker's model, open for as long as it works for the same run."""
     from findspot.indexing.worker import embedder_of
 
     return embedder_of(setup)

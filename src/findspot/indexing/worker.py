@@ -100,7 +100,7 @@ def _embedded(embedder: Embedder, chunks: list[Chunk], most: int) -> QuantisedVe
 
 
 def _keywords(chunk: Chunk) -> str:
-    """None for an outline: searches answer with the lines of files."""
+    """Return none for an outline: searches answer with the lines of files."""
     if chunk.chunk_type is ChunkType.SYMBOLS:
         return ""
     return keyword_text(chunk.path, chunk.breadcrumb, chunk.context, chunk.text)
@@ -135,14 +135,14 @@ def _limit_time(seconds: float) -> None:
 
 
 def embedder_of(setup: Setup) -> Embedder:
-    """The model that a worker opens, or what stands for one that embeds in the indexing process."""
+    """Return the model that a worker opens, or what stands for one that embeds in the indexing process."""
     if setup.revision is not None:
         return LaterEmbedder(setup.provider, setup.revision)
     return open_embedder(setup.provider)
 
 
 def outcome(job: Job, setup: Setup, embedder: Embedder, content: bytes | None = None) -> Outcome:
-    """One bad file never fails a run: it is told apart from a crash only by being cheaper."""
+    """Return one bad file never fails a run: it is told apart from a crash only by being cheaper."""
     try:
         return process(job, setup, embedder, content)
     except MemoryError:

@@ -11,7 +11,9 @@ NONE = "none"
 
 
 def choose_model(settings: LlmSettings, client: Sample | None = None) -> LanguageModel | None:
-    """The first that there is, for one answer of ours; with the provider `none`, not even the client's."""
+    """Return the first that there is, for one answer of ours; with the provider `none`, not even the
+    client's.
+    """
     if settings.provider == NONE:
         return None
     if client is not None:

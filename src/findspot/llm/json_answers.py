@@ -36,7 +36,7 @@ def ask(model: LanguageModel, task: str, data: str, max_tokens: int) -> tuple[di
 
 
 def _read(model: LanguageModel, text: str) -> dict[str, Any]:
-    """The object in an answer, whatever stands around it."""
+    """Return the object in an answer, whatever stands around it."""
     found = _OBJECT.search(text)
     try:
         value = json.loads(found[0]) if found else None
@@ -48,12 +48,12 @@ def _read(model: LanguageModel, text: str) -> dict[str, Any]:
 
 
 def clipped(value: Any, most: int) -> str:
-    """A text of the model's on one line, not longer than that; empty where it is none."""
+    """Return a text of the model's on one line, not longer than that; empty where it is none."""
     text = _UNSEEN.sub(" ", value).strip() if isinstance(value, str) else ""
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def clipped_list(value: Any, most: int, most_chars: int) -> tuple[str, ...]:
-    """The texts of a list of the model's, each once."""
+    """Return the texts of a list of the model's, each once."""
     texts = (clipped(item, most_chars) for item in value) if isinstance(value, list) else ()
     return tuple(dict.fromkeys(filter(None, texts)))[:most]

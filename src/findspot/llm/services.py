@@ -101,7 +101,7 @@ class ServiceModel:
         return f"{self._dialect.id}:{self._model}"
 
     def complete(self, prompt: Prompt) -> Completion:
-        """One request, not made again: the answer without a model is better than a long wait."""
+        """Return one request, not made again: the answer without a model is better than a long wait."""
         if self._needs_key and not self._key:
             raise self._failure(
                 "it needs a key", f"Set the environment variable {self._dialect.key_variable}."

@@ -44,11 +44,11 @@ class Evidence:
 
 
 def coverage(weights: Mapping[str, float], held: Collection[str]) -> float:
-    """The share of a query's terms, by weight, that a text holds."""
+    """Return the share of a query's terms, by weight, that a text holds."""
     total = sum(weights.values())
     return sum(weight for term, weight in weights.items() if term in held) / total if total else 0.0
 
 
 def calibrated(sure: float, relative: float) -> float:
-    """The score of a hit: how sure one can be of the best of them, falling with the ranking number."""
+    """Return the score of a hit: how sure one can be of the best of them, falling with the ranking number."""
     return round(max(0.0, min(1.0, sure * relative)), 4)

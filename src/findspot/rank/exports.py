@@ -18,7 +18,7 @@ def _statements(name: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
 
 
 def hands_on(path: str, text: str, name: str) -> bool:
-    """Whether it says `pub use …name`, `export { name } from …`, or is a package that imports it."""
+    """Return whether it says `pub use …name`, `export { name } from …`, or is a package that imports it."""
     if name not in text:
         return False
     stated, offered = _statements(name)

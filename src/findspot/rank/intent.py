@@ -94,7 +94,7 @@ def read_query(text: str) -> Reading:
 
 
 def _is_file(text: str) -> bool:
-    """Whether `auth/login.py` or `login.py` names a file; `app.run` and `items.map` do not."""
+    """Return whether `auth/login.py` or `login.py` names a file; `app.run` and `items.map` do not."""
     if not _PATH.match(text) or language_of(text) == PLAIN:
         return False
     ending = text.rpartition(".")[2]

@@ -41,7 +41,7 @@ ASKS_FOR_EXAMPLES = re.compile(
 
 
 def declares_only(path: str, others: Collection[str]) -> bool:
-    """Whether a header stands beside the file that does what it declares."""
+    """Return whether a header stands beside the file that does what it declares."""
     if not path.endswith(_HEADERS):
         return False
     stem = path.rpartition(".")[0]
@@ -50,7 +50,7 @@ def declares_only(path: str, others: Collection[str]) -> bool:
 
 @lru_cache(maxsize=100_000)
 def role_of(path: str, data: bool = False) -> Role:
-    """The first role that fits; names of folders are those in common use across languages."""
+    """Return the first role that fits; names of folders are those in common use across languages."""
     if _TEST.search(path):
         return Role.TEST
     if _EXAMPLE.search(path):

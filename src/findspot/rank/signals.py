@@ -97,7 +97,7 @@ class Candidate:
         return gathered * self.role * self.repeat
 
     def why(self) -> dict[str, float]:
-        """The signals that had a say, rounded for people."""
+        """Return the signals that had a say, rounded for people."""
         signals = {
             "keyword": self.keyword,
             "semantic": self.semantic,
@@ -155,13 +155,13 @@ def _scaled(scores: Mapping[int, float], floor: float | None = None) -> dict[int
 
 
 def definition_worth(kind: str, display: str, names: Sequence[str]) -> float:
-    """How much a definition counts: by what it is, and whether it is spelled as asked."""
+    """Return how much a definition counts: by what it is, and whether it is spelled as asked."""
     spelled = any(display == name or display.endswith((f".{name}", f"::{name}")) for name in names)
     return KIND_WORTH.get(kind, 1.0) * (1.0 if spelled else OTHER_CASE)
 
 
 def same_name(stem: str, name: str) -> bool:
-    """Whether a file is named after something, whatever the style of its name."""
+    """Return whether a file is named after something, whatever the style of its name."""
     plain = stem.lower()
     return name in (plain, plain.replace("_", "").replace("-", ""))
 
@@ -189,7 +189,7 @@ def _by_file(pool: Pool) -> dict[int, list[Candidate]]:
 
 
 def path_share(query: Sequence[str], name: Sequence[str], folder: Sequence[str]) -> float:
-    """How well the words of a query and of a path fit each other, 0 to 1."""
+    """Return how well the words of a query and of a path fit each other, 0 to 1."""
     places = (*name, *folder)
     beginnings = {word[:_ALIKE_FROM] for word in query}
     if not name or beginnings.isdisjoint([part[:_ALIKE_FROM] for part in places]):
@@ -200,7 +200,7 @@ def path_share(query: Sequence[str], name: Sequence[str], folder: Sequence[str])
 
 
 def heading_share(query: Sequence[str], heading: Sequence[str]) -> float:
-    """How much of a query its heading, or one above, repeats."""
+    """Return how much of a query its heading, or one above, repeats."""
     if not query or not heading:
         return 0.0
     return sum(max(_likeness(word, part) for part in heading) for word in query) / len(query)

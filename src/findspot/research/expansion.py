@@ -42,7 +42,7 @@ _TASK = (
 
 
 def expand_by_model(model: LanguageModel, query: Query) -> Expansion:
-    """What a language model adds; raises `LanguageModelError`."""
+    """Return what a language model adds; raises `LanguageModelError`."""
     answer, made_by = ask(model, _TASK, query.text[:_QUERY_CHARS], _ANSWER_TOKENS)
     found = clipped_list(answer.get("terms"), 99, _MAX_CHARS)
     new = [term for term in found if not _stems(term) <= _stems(query.text)]
@@ -54,7 +54,7 @@ def expand_by_model(model: LanguageModel, query: Query) -> Expansion:
 def expand_from_index(
     snapshot: Snapshot, embedder: Embedder | None, query: Query, hits: Sequence[Hit]
 ) -> Expansion:
-    """Words and names that the first answers share with each other and that are near to the query."""
+    """Return words and names that the first answers share with each other and that are near to the query."""
     known = _stems(query.text)
     reader = snapshot.keywords(query.corpus)
     if reader is None or not hits:
@@ -81,7 +81,7 @@ def _alike_names(hits: Sequence[Hit], known: set[str]) -> list[str]:
 
 
 def _scored_words(reader: KeywordReader, hits: Sequence[Hit], known: set[str]) -> dict[str, float]:
-    """New words by how rare they are and how many of the best answers hold them."""
+    """Return new words by how rare they are and how many of the best answers hold them."""
     held: dict[str, float] = {}
     for place, hit in enumerate(hits):
         for word in {word for word in _words_of(hit) if stem(word) not in known}:
@@ -95,7 +95,7 @@ def _scored_words(reader: KeywordReader, hits: Sequence[Hit], known: set[str]) -
 
 
 def _words_of(hit: Hit) -> Iterator[str]:
-    """What a passage says of itself: its names and its documentation rather than its statements."""
+    """Yield what a passage says of itself: its names and its documentation rather than its statements."""
     said = " ".join(filter(None, (hit.breadcrumb, hit.signature, hit.doc_comment, *hit.symbols)))
     for word in words(said if hit.symbols else f"{said} {hit.text}"):
         for part in parts(word):
@@ -104,6 +104,6 @@ def _words_of(hit: Hit) -> Iterator[str]:
 
 
 def _nearness(embedder: Embedder, text: str, candidates: Sequence[str]) -> dict[str, float]:
-    """How near each word is to the query."""
+    """Return how near each word is to the query."""
     rows = embedder.embed([text, *candidates], EmbedMode.QUERY)
     return dict(zip(candidates, map(float, rows[1:] @ rows[0]), strict=True))

@@ -40,7 +40,7 @@ class Ground:
         return [file.path for file in files if file.corpus == Corpus.CODE and self.trail.covers(file.path)]
 
     def cite(self, path: str, line: int) -> Citation:
-        """A line as the index has it."""
+        """Return a line as the index has it."""
         if path not in self._lines:
             self._lines[path] = dict(self._numbered(path))
         return Citation(path, line, self._lines[path].get(line, "").strip()[:_LINE_CHARS])
@@ -51,7 +51,7 @@ class Ground:
                 yield from enumerate(chunk.text.split("\n"), chunk.start_line)
 
     def seeds(self, text: str, limit: int = SEED_HITS) -> list[tuple[Node, Hit]]:
-        """Where to begin with a question in plain words, best first."""
+        """Return where to begin with a question in plain words, best first."""
         query = Query(text=text, limit=limit, under=self.trail.under)
         found = ((self.node_of(hit), hit) for hit in self.search(query).hits)
         first: dict[str, tuple[Node, Hit]] = {}
@@ -60,7 +60,7 @@ class Ground:
         return list(first.values())
 
     def node_of(self, hit: Hit) -> Node:
-        """The definition that a hit shows; of what the graph does not know, the passage itself."""
+        """Return the definition that a hit shows; of what the graph does not know, the passage itself."""
         line = hit.focus or hit.span.start
         inside = [node for node in self.definitions(hit.path) if node.start_line <= line <= node.end_line]
         if inside:
@@ -73,11 +73,11 @@ class Ground:
         return Node(hit.path, hit.span.start, hit.span.end, name, name, hit.kind, place)
 
     def definitions(self, path: str) -> list[Node]:
-        """Everything that a file defines, in the order of its lines."""
+        """Return everything that a file defines, in the order of its lines."""
         return [node for outline in self.graph.outline(path) for node in flat(outline)]
 
     def functions(self, node: Node) -> list[Node]:
-        """What of a definition can be called into: of a type its methods, its constructors last."""
+        """Return what of a definition can be called into: of a type its methods, its constructors last."""
         if node.kind not in TYPES | ADDITIONS:
             return [node]
         inside = [n for n in self.definitions(node.path) if n.id.startswith(f"{node.id}.")]
@@ -85,7 +85,7 @@ class Ground:
 
 
 def flat(outline: Outline) -> Iterator[Node]:
-    """A definition of an outline and all that it encloses."""
+    """Yield a definition of an outline and all that it encloses."""
     yield outline.node
     for child in outline.children:
         yield from flat(child)

@@ -124,13 +124,15 @@ def _way(ground: Ground, asked: Asked) -> Told:
 
 
 def _named(ground: Ground, phrase: str) -> list[Node]:
-    """An end of a way that is a name."""
+    """Return an end of a way that is a name."""
     found = definitions_of(ground.graph, phrase, Aim.CALLEES) if " " not in phrase else []
     return [member for node in found[:MOST_STARTS] for member in ground.functions(node)]
 
 
 def _meant(ground: Ground, phrase: str) -> list[Node]:
-    """An end in plain words: what search finds for it, as far as it is about as sure as of the first."""
+    """Return an end in plain words: what search finds for it, as far as it is about as sure as of the
+    first.
+    """
     found = ground.seeds(phrase, 5)
     sure = [node for node, hit in found if hit.score >= ABOUT_AS_SURE * found[0][1].score]
     return [member for node in sure for member in ground.functions(node)]
@@ -195,7 +197,7 @@ def _patterns(ground: Ground, query: str) -> Told:
 
 
 def _beside(ground: Ground, starts: Sequence[Node]) -> list[str]:
-    """What the starts refer to and the answer does not show: where to look next."""
+    """Return what the starts refer to and the answer does not show: where to look next."""
     edges = [edge for node in starts for edge in ground.graph.edges_of(node)]
     near = (edge.target for edge in edges if edge.relation is not Relation.IMPORT)
     return [node.qualified for node in near if node.id not in ground.trail.nodes]
@@ -211,7 +213,7 @@ def _open_ends(ground: Ground, starts: Sequence[Node], *, external: bool = False
 def _citations(
     ground: Ground, nodes: Sequence[FoundNode], edges: Sequence[FoundEdge]
 ) -> tuple[Citation, ...]:
-    """Where the first nodes are defined, and the lines of the references between them."""
+    """Return where the first nodes are defined, and the lines of the references between them."""
     starts = [(n.path, n.start_line) for n in nodes if n.hop == 0 and n.kind not in (FOLDER, "file")]
     places = dict.fromkeys([*starts, *((edge.path, edge.line) for edge in edges)])
     cited = (ground.cite(*place) for place in list(places)[:MOST_CITATIONS])

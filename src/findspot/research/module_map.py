@@ -44,13 +44,13 @@ Imports = Mapping[tuple[str, str], int]
 
 
 def imports_between(graph: Graph, paths: Iterable[str]) -> Imports:
-    """The imports among these files, tests and examples left out."""
+    """Return the imports among these files, tests and examples left out."""
     kept = {path for path in paths if role_of(path) is Role.SOURCE}
     return {pair: n for pair, n in graph.dependencies().items() if kept.issuperset(pair)}
 
 
 def module_map(graph: Graph, pairs: Imports, parts: int) -> ModuleMap:
-    """The modules of importing files: folders so many parts below what all share, or single files."""
+    """Return the modules of importing files: folders so many parts below what all share, or single files."""
     involved = sorted({path for pair in pairs for path in pair})
     shared = _shared_folder(involved)
     module = {path: _module(path, shared, parts) for path in involved}
@@ -80,7 +80,7 @@ def _shared_folder(paths: Sequence[str]) -> str:
 
 
 def _module(path: str, shared: str, parts: int) -> str:
-    """A file beside the folders is a module of its own."""
+    """Return a file beside the folders is a module of its own."""
     below = posixpath.relpath(path, shared) if shared else path
     folder = posixpath.dirname(below).split("/")[:parts]
     return posixpath.join(shared, *folder) if folder != [""] else path
@@ -109,7 +109,7 @@ def layered(
 
 
 def _groups(names: Sequence[str], edges: Sequence[tuple[str, str]]) -> dict[str, str]:
-    """Each name's group of names that reach each other, by one of them (Kosaraju's two passes)."""
+    """Return each name's group of names that reach each other, by one of them (Kosaraju's two passes)."""
     onward: dict[str, list[str]] = {name: [] for name in names}
     back: dict[str, list[str]] = {name: [] for name in names}
     for source, target in edges:
@@ -144,7 +144,7 @@ def _finish(name: str, onward: Mapping[str, list[str]], seen: set[str], order: l
 
 
 def entry_points(graph: Graph, pairs: Imports) -> list[str]:
-    """The ids of where a program begins: functions called main, then files that only import."""
+    """Return the ids of where a program begins: functions called main, then files that only import."""
     importing, imported = {source for source, _ in pairs}, {target for _, target in pairs}
     named = [node for name in sorted(_MAIN_NAMES) for node in graph.find(name)]
     mains = [n.id for n in named if role_of(n.path) is Role.SOURCE and "." not in n.qualified]

@@ -94,7 +94,7 @@ def walk_outward(ground: Ground, nearness: Callable[[], Nearness], text: str) ->
 def _ranked(
     ground: Ground, frontier: Sequence[Node], scores: dict[str, float], near: Nearness
 ) -> list[tuple[float, Node]]:
-    """What lies next to the frontier, the best first."""
+    """Return what lies next to the frontier, the best first."""
     best: dict[str, tuple[float, Node]] = {}
     for node in frontier:
         ground.trail.cancel.check()
@@ -124,7 +124,7 @@ def _link_all(ground: Ground) -> None:
 
 
 def elbow(scores: Sequence[float]) -> int:
-    """How many to keep of falling scores: those before they fall furthest below their even decline."""
+    """Return how many to keep of falling scores: those before they fall furthest below their even decline."""
     last = len(scores) - 1
     if last < MIN_KEPT or scores[0] <= scores[-1]:
         return len(scores)

@@ -38,7 +38,7 @@ class Pattern:
 
 
 def find_patterns(ground: Ground, wanted: Sequence[str]) -> list[Pattern]:
-    """The patterns that the question's words name first, then the most frequent."""
+    """Return the patterns that the question's words name first, then the most frequent."""
     gathered: dict[str, Pattern] = {}
     for path in ground.paths:
         ground.trail.cancel.check()
@@ -61,7 +61,7 @@ def _least(key: str) -> int:
 
 
 def _told_by_another(pattern: Pattern, others: Sequence[Pattern]) -> bool:
-    """An ending that is the name of a base says nothing more than the base does."""
+    """Return an ending that is the name of a base says nothing more than the base does."""
     bases = (other.words[-1:] for other in others if other.base is not None)
     return pattern.base is None and not pattern.edges and pattern.words in bases
 

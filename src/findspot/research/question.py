@@ -91,7 +91,7 @@ class Asked:
 
 
 def read_question(text: str) -> Asked:
-    """The relation that a question names, as far as its words tell."""
+    """Return the relation that a question names, as far as its words tell."""
     text = text[:_READ_CHARS]
     for way in _WAYS:
         if found := way.search(text):

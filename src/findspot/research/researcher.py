@@ -40,7 +40,7 @@ class Researcher:
     """What to say of files that are no longer as they were indexed."""
 
     def assist(self, query: Query, wanted: Assistance, client: Sample | None = None) -> Results:
-        """A search with its query expanded or its results told, as far as `wanted`.
+        """Return a search with its query expanded or its results told, as far as `wanted`.
 
         `client` asks the language model of whoever is asking; without it, and without a configured
         service, both are done from the index itself.
@@ -78,17 +78,17 @@ class Researcher:
 
     @contextmanager
     def graph(self) -> Iterator[Graph]:
-        """The reference graph of the index as it is now."""
+        """Provide the reference graph of the index as it is now."""
         with self.store.snapshot() as snapshot:
             yield Graph(snapshot)
 
     def outline(self, path: str) -> list[Outline]:
-        """What a file defines, nested as it is written."""
+        """Return what a file defines, nested as it is written."""
         with self.graph() as graph:
             return graph.outline(path)
 
     def modules(self, parts: int, under: str | None = None) -> ModuleMap:
-        """The modules of the project and what depends on what."""
+        """Return the modules of the project and what depends on what."""
         with self.store.snapshot() as snapshot:
             trail = Trail(Graph(snapshot), under=under)
             paths = Ground(snapshot, self.search, trail).paths

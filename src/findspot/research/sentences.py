@@ -43,13 +43,13 @@ def placed(node: Node) -> str:
 
 
 def named(nodes: Sequence[Node]) -> str:
-    """The first of them with their places, and how many more there are."""
+    """Return the first of them with their places, and how many more there are."""
     shown = ", ".join(map(placed, nodes[:MOST_NAMED]))
     return f"{shown} and {len(nodes) - MOST_NAMED} more" if len(nodes) > MOST_NAMED else shown
 
 
 def of_relation(aim: Aim, starts: Sequence[Node], trail: Trail) -> str:
-    """Who stands in a relation to the starts, hop by hop."""
+    """Return who stands in a relation to the starts, hop by hop."""
     by_hop: dict[int, list[Node]] = {1: _next_to(aim, starts, trail)}
     for node, hop in trail.nodes.values():
         if hop > 1:
@@ -64,14 +64,14 @@ def of_relation(aim: Aim, starts: Sequence[Node], trail: Trail) -> str:
 
 
 def _next_to(aim: Aim, starts: Sequence[Node], trail: Trail) -> list[Node]:
-    """The far ends of the edges at the starts; one start may be next to another."""
+    """Return the far ends of the edges at the starts; one start may be next to another."""
     begun = {node.id for node in starts}
     ends = ((e.target, e.source) if is_backwards(aim) else (e.source, e.target) for e in trail.edges)
     return list({far.id: far for near, far in ends if near.id in begun}.values())
 
 
 def of_way(chains: Sequence[Chain], ends: tuple[str, str], steps: int, trail: Trail) -> str:
-    """How control passes from one end to the other."""
+    """Return how control passes from one end to the other."""
     if not chains:
         return f"No chain of calls leads from {ends[0]} to {ends[1]} within {steps} steps."
     way = chains[0]
@@ -80,7 +80,7 @@ def of_way(chains: Sequence[Chain], ends: tuple[str, str], steps: int, trail: Tr
 
 
 def of_map(focus: Focus, modules: ModuleMap, entries: Sequence[str]) -> str:
-    """The shape of a project."""
+    """Return the shape of a project."""
     if not modules.files:
         return "No file of this project imports another, as far as the graph knows its languages."
     size = f"{_count(len(modules.files), 'module')}, {_count(len(modules.dependences), 'dependency')}"

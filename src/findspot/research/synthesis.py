@@ -37,7 +37,7 @@ _TASK = (
 
 
 def synthesize_by_model(model: LanguageModel, query: str, hits: Sequence[Hit]) -> Synthesis:
-    """What a language model makes of the results; raises `LanguageModelError`."""
+    """Return what a language model makes of the results; raises `LanguageModelError`."""
     read = hits[:READ_HITS]
     passages = "\n\n".join(
         f"[{number}] {hit.path}:{hit.span.start}-{hit.span.end}\n{_excerpt(hit)}"
@@ -58,7 +58,7 @@ def synthesize_by_model(model: LanguageModel, query: str, hits: Sequence[Hit]) -
 
 
 def synthesize_from_hits(hits: Sequence[Hit]) -> Synthesis:
-    """The best results, told by their own names, documentation and lines."""
+    """Return the best results, told by their own names, documentation and lines."""
     if not hits:
         return Synthesis("Nothing in the index answers this.", (), (), 0.0, ())
     best = hits[:MOST_INSIGHTS]
@@ -75,7 +75,7 @@ def synthesize_from_hits(hits: Sequence[Hit]) -> Synthesis:
 
 
 def reference_to(hit: Hit) -> CodeReference:
-    """The line of a result that matches best."""
+    """Return the line of a result that matches best."""
     return CodeReference(hit.path, _line(hit), _line_text(hit)[:_LINE_CHARS], _symbol(hit))
 
 
@@ -95,7 +95,7 @@ def _line_text(hit: Hit) -> str:
 
 
 def _symbol(hit: Hit) -> str | None:
-    """What the best line is about: a name that it holds, else the passage's own."""
+    """Return what the best line is about: a name that it holds, else the passage's own."""
     held = words(_line_text(hit))
     here = (name for name in hit.symbols if name in held)
     return next(here, None) or hit.breadcrumb or (hit.symbols[0] if hit.symbols else None)
@@ -124,7 +124,7 @@ def _excerpt(hit: Hit) -> str:
 
 
 def _named(numbers: object, read: Sequence[Hit]) -> list[Hit]:
-    """The passages that an answer names by number; without any, the first ones it was given."""
+    """Return the passages that an answer names by number; without any, the first ones it was given."""
     given = numbers if isinstance(numbers, list) else []
     valid = [n for n in given if isinstance(n, int) and not isinstance(n, bool) and 1 <= n <= len(read)]
     return [read[number - 1] for number in dict.fromkeys(valid)] or list(read[:MOST_FOLLOW_UPS])
@@ -147,7 +147,9 @@ _FINDINGS_TOKENS = 700
 
 
 def summarised(found: Findings, model: LanguageModel | None) -> Findings:
-    """The findings with a model's summary; its trouble is a warning, and the facts stay as they are."""
+    """Return the findings with a model's summary; its trouble is a warning, and the facts stay as they
+    are.
+    """
     if model is None or not found.nodes:
         return found
     try:
@@ -162,7 +164,7 @@ def summarised(found: Findings, model: LanguageModel | None) -> Findings:
 
 
 def _data(found: Findings) -> str:
-    """All that the model may draw on."""
+    """Return all that the model may draw on."""
     chains = (" → ".join(chain) for chain in found.chains)
     lines = (f"{place.path}:{place.line}  {place.text}" for place in found.citations)
     return "\n".join((f"Question: {found.query}", f"Facts: {found.summary}", *chains, *lines))[:_DATA_CHARS]

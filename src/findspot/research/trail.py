@@ -38,7 +38,7 @@ class Trail:
     _paths: set[str] = field(default_factory=set)
 
     def add(self, node: Node, hop: int) -> bool:
-        """Whether it is new and there is room for it."""
+        """Return whether it is new and there is room for it."""
         if node.id in self.nodes or not self.covers(node.path):
             return False
         if len(self.nodes) >= MOST_NODES:
@@ -51,7 +51,7 @@ class Trail:
         return self.under is None or path.startswith(f"{self.under}/")
 
     def reaches_into(self, path: str) -> bool:
-        """Whether a file may still hold something for it: once full, those of its own nodes only."""
+        """Return whether a file may still hold something for it: once full, those of its own nodes only."""
         if not self.full:
             return True
         self._paths = self._paths or {node.path for node, _ in self.nodes.values()}
@@ -87,7 +87,7 @@ class Trail:
             frontier = reached
 
     def chains(self, starts: Iterable[Node], *, backwards: bool = False) -> list[Chain]:
-        """The longest ways from the starts that do not cross themselves, told from first to last."""
+        """Return the longest ways from the starts that do not cross themselves, told from first to last."""
         onward: dict[str, list[str]] = {}
         for edge in self.edges:
             near, far = (edge.target, edge.source) if backwards else (edge.source, edge.target)

@@ -21,7 +21,7 @@ _FAMILY = (Aim.IMPLEMENTERS, Aim.SUPERTYPES)
 
 
 def definitions_of(graph: Graph, name: str, aim: Aim) -> list[Node]:
-    """What a name stands for in a question of that aim."""
+    """Return what a name stands for in a question of that aim."""
     if aim in (Aim.IMPORTERS, Aim.IMPORTS):
         return _files_of(graph, name)
     found = graph.find(name)
@@ -32,7 +32,7 @@ def definitions_of(graph: Graph, name: str, aim: Aim) -> list[Node]:
 
 
 def _files_of(graph: Graph, name: str) -> list[Node]:
-    """A file by its path, a module by its name, or the files that define a name."""
+    """Return a file by its path, a module by its name, or the files that define a name."""
     if (node := graph.node(name)) is not None:
         return [node]
     places = dict.fromkeys((name, name.replace(".", "/")))  # a folder may be meant by its dotted name
@@ -64,7 +64,9 @@ def _is_test(path: str) -> bool:
 
 
 def _calling(trail: Trail, node: Node) -> Iterator[Edge]:
-    """Who calls it, file by file: much-used names are not read to the end where a walk is full before."""
+    """Yield who calls it, file by file: much-used names are not read to the end where a walk is full
+    before.
+    """
     paths = filter(trail.reaches_into, trail.graph.calling_paths(node))
     for path in sorted(paths, key=lambda p: (_is_test(p), p)):
         if trail.reaches_into(path):
@@ -72,7 +74,7 @@ def _calling(trail: Trail, node: Node) -> Iterator[Edge]:
 
 
 def is_backwards(aim: Aim) -> bool:
-    """Whether a relation is followed from what is referred to, to what refers to it."""
+    """Return whether a relation is followed from what is referred to, to what refers to it."""
     return _NEIGHBOURS[aim][1]
 
 
@@ -85,7 +87,7 @@ def _above(graph: Graph, node: Node) -> list[Edge]:
 
 
 def _of_type(graph: Graph, edge: Edge) -> Edge:
-    """An extension's conformance is its type's; where it was declared stays as it is."""
+    """Return an extension's conformance is its type's; where it was declared stays as it is."""
     if edge.source.kind not in ADDITIONS:
         return edge
     homes = [node for node in graph.find(edge.source.name) if node.kind in TYPES]
@@ -101,13 +103,13 @@ def _importing(graph: Graph, node: Node) -> list[Edge]:
 
 
 def _between_files(graph: Graph, edge: Edge) -> Edge:
-    """An import of a name, as one of the file that defines it."""
+    """Return an import of a name, as one of the file that defines it."""
     file = graph.node(edge.target.path)
     return replace(edge, target=file) if file is not None else edge
 
 
 def _using(graph: Graph, node: Node) -> list[Edge]:
-    """References from code; a file's import of what it then uses says nothing more."""
+    """Return references from code; a file's import of what it then uses says nothing more."""
     return graph.references_to(node, [relation for relation in Relation if relation is not Relation.IMPORT])
 
 
@@ -155,7 +157,7 @@ def _dispatches(way: Way) -> int:
 
 
 def find_way(starts: Sequence[Node], ends: Sequence[Node], trail: Trail) -> Way | None:
-    """The shortest way by calls and by what overrides the called; None when there is none."""
+    """Return the shortest way by calls and by what overrides the called; None when there is none."""
     wanted = {node.id for node in ends}
     came_by: dict[str, Edge | None] = {node.id: None for node in starts}
     frontier = list(starts)

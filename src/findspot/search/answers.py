@@ -42,7 +42,7 @@ class Passage:
 
 
 def passages(ranked: Sequence[Candidate], files: Mapping[int, StoredFile]) -> list[Passage]:
-    """A ranking as passages, copies of the same file left out.
+    """Return a ranking as passages, copies of the same file left out.
 
     It looks at nothing but the ranking, so that asking for more results never changes the first.
     """
@@ -66,7 +66,7 @@ def passages(ranked: Sequence[Candidate], files: Mapping[int, StoredFile]) -> li
 
 
 def _beside(passage: Passage, found: Mapping[int, Passage], part_of: Mapping[int, int]) -> list[Passage]:
-    """The passages directly before and after a new one, the better first, where they rank alike."""
+    """Return the passages directly before and after a new one, the better first, where they rank alike."""
     ranks = sorted(part_of[n] for n in (passage.first - 1, passage.last + 1) if n in part_of)
     return [
         found[rank]
@@ -81,7 +81,7 @@ def _merged(one: Passage, other: Passage) -> Passage:
 
 
 def joined(chunks: Sequence[StoredChunk]) -> str:
-    """The exact lines of neighbouring chunks; only blank lines can stand between two of them.
+    """Return the exact lines of neighbouring chunks; only blank lines can stand between two of them.
 
     A chunk that ends on the line on which the one before it ends is the next piece of that line.
     """
@@ -105,7 +105,7 @@ def to_hits(
     weights: Mapping[str, float],
     query: Query,
 ) -> list[Hit]:
-    """The page of hits that a query wants, with calibrated scores, best first."""
+    """Return the page of hits that a query wants, with calibrated scores, best first."""
     page = found[query.offset : query.offset + query.limit]
     needed = {number for passage in (*found[:_SURE_OF], *page) for number in passage.numbers}
     stored = snapshot.chunks(sorted(needed))

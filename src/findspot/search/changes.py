@@ -15,7 +15,7 @@ _MAX_CHARS = 200
 
 
 def limited(roots: Roots, query: Query) -> Query:
-    """A query that asks for what changed, with the paths that did, in each of several roots."""
+    """Return a query that asks for what changed, with the paths that did, in each of several roots."""
     if query.changed_since is None:
         return query
     changed = {
@@ -27,7 +27,7 @@ def limited(roots: Roots, query: Query) -> Query:
 
 
 def changed_since(root: Path, revision: str) -> frozenset[str]:
-    """The paths below a root whose files differ from a revision, or are not tracked."""
+    """Return the paths below a root whose files differ from a revision, or are not tracked."""
     if not revision.strip() or len(revision) > _MAX_CHARS or "\0" in revision:
         raise InvalidArgumentError("changed_since must name a revision, such as 'main' or 'HEAD~3'.")
     try:

@@ -13,7 +13,7 @@ from findspot.store.snapshot import Snapshot
 
 
 def allowed_files(snapshot: Snapshot, query: Query) -> Selection:
-    """The files of the query's corpus that pass all its filters."""
+    """Return the files of the query's corpus that pass all its filters."""
     whole = snapshot.files.whole(query.corpus)
     return snapshot.files.select(_filtered(whole.files, query)) if is_filtered(query) else whole
 
@@ -42,13 +42,13 @@ def _filtered(files: list[StoredFile], query: Query) -> list[StoredFile]:
 
 
 def _matcher(glob: str) -> Callable[[str], bool]:
-    """Whether a glob names a file, or a folder that the file is in."""
+    """Return whether a glob names a file, or a folder that the file is in."""
     itself, inside = compile_glob(glob), compile_glob(glob.rstrip("/") + "/")
     return lambda path: bool(itself.match(path) or inside.match(path))
 
 
 def nothing_to_search(snapshot: Snapshot, query: Query) -> str | None:
-    """What to tell when no file may answer: silence would look like an answer."""
+    """Return what to tell when no file may answer: silence would look like an answer."""
     is_code = query.corpus is Corpus.CODE
     others = snapshot.files.whole(Corpus.DOCS if is_code else Corpus.CODE).files
     chosen = query.extensions or query.languages or query.path_filter
@@ -64,7 +64,7 @@ def nothing_to_search(snapshot: Snapshot, query: Query) -> str | None:
 
 
 def is_filtered(query: Query) -> bool:
-    """Whether the query leaves out any file of its corpus."""
+    """Return whether the query leaves out any file of its corpus."""
     return bool(
         query.only is not None
         or query.under

@@ -48,7 +48,7 @@ def token_count(text: str) -> int:
 
 
 def fit(hits: Sequence[Hit], max_tokens: int, render: Render, *, shows_text: bool = True) -> Fitted:
-    """The longest form of the answer whose rendering stays within the limit."""
+    """Return the longest form of the answer whose rendering stays within the limit."""
 
     def fits(kept: Sequence[Hit]) -> bool:
         return token_count(render(kept)) <= max_tokens
@@ -66,7 +66,7 @@ def fit(hits: Sequence[Hit], max_tokens: int, render: Render, *, shows_text: boo
 
 
 def _led(hits: Sequence[Hit], kept: list[Hit], fits: Fits) -> list[Hit]:
-    """The results with the passage of the first one: the last drop out before that does."""
+    """Return the results with the passage of the first one: the last drop out before that does."""
     for max_chars in (SNIPPET_CHARS, SNIPPET_CHARS // 2):
         first = snippet(hits[0], max_chars)
         if not kept or len(kept[0].text) >= len(first.text):
@@ -85,7 +85,7 @@ def _mixed(longer: list[Hit], shorter: list[Hit], fits: Fits) -> list[Hit]:
 
 
 def _most(count: int, possible: Callable[[int], bool]) -> int:
-    """The largest number below `count` that is possible, where all smaller ones are; 0 at least."""
+    """Return the largest number below `count` that is possible, where all smaller ones are; 0 at least."""
     low, high = 0, count
     while high - low > 1:
         middle = (low + high) // 2
@@ -114,7 +114,7 @@ def _fitted(hits: Sequence[Hit], kept: Sequence[Hit]) -> Fitted:
 
 
 def snippet(hit: Hit, max_chars: int = SNIPPET_CHARS) -> Hit:
-    """The first line and the lines around the one that matches best."""
+    """Return the first line and the lines around the one that matches best."""
     text = shorten(hit.text, _focus(hit), max_chars, hit.focus_column)
     return hit if text == hit.text else replace(hit, text=text)
 

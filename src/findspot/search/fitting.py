@@ -13,7 +13,7 @@ _BY_WORDS = "Searched by words alone: which model made the vectors of this index
 def fitting(
     embedder: Embedder | None, stored: str | None, query: Query
 ) -> tuple[Embedder | None, str | None]:
-    """The model, where it fits an index made by `stored`; else none, with what to tell the user of it.
+    """Return the model, where it fits an index made by `stored`; else none, with what to tell the user of it.
 
     Another program's tables do not name their model: one of the same length of vectors is taken for it.
     """

@@ -53,7 +53,7 @@ class Disk:
         return self._secret_scan == "mask"
 
     def lines_if_changed(self, file: StoredFile) -> list[str] | Skip | None:
-        """None for a file that is as indexed; else its lines, or why it has none."""
+        """Return none for a file that is as indexed; else its lines, or why it has none."""
         if self._looks_the_same(file):
             return None
         data = self._read(file)
@@ -85,7 +85,7 @@ class Disk:
 
 
 def check(hits: Iterable[Hit], find: Callable[[str], StoredFile | None], disk: Disk) -> Checked:
-    """Hits of deleted files left out, those of changed files read again where they are now."""
+    """Return hits of deleted files left out, those of changed files read again where they are now."""
     now: dict[str, list[str] | Skip | None] = {}
     kept: list[Hit] = []
     dropped = 0
@@ -103,7 +103,7 @@ def check(hits: Iterable[Hit], find: Callable[[str], StoredFile | None], disk: D
 
 
 def changed_since_indexed(files: Iterable[StoredFile], disk: Disk) -> str | None:
-    """What to tell of an answer whose files may be others by now: its lines are those of the index."""
+    """Return what to tell of an answer whose files may be others by now: its lines are those of the index."""
     stale = [file.path for file in files if disk.lines_if_changed(file) is not None]
     return f"Changed since indexed; lines may have moved: {_named(stale)}." if stale else None
 
@@ -114,7 +114,7 @@ def _named(paths: Sequence[str]) -> str:
 
 
 def located(hit: Hit, lines: list[str]) -> Hit | None:
-    """The hit where its text, or at least its best line, is now; None when neither is there."""
+    """Return the hit where its text, or at least its best line, is now; None when neither is there."""
     before = hit.text.split("\n")
     size, first = len(before), hit.span.start - 1
     same = [at for at in _places(lines, before[0]) if holds(lines, Span(at + 1, at + size), hit.text)]
@@ -132,7 +132,7 @@ def located(hit: Hit, lines: list[str]) -> Hit | None:
 
 
 def _places(lines: list[str], line: str) -> list[int]:
-    """The lines that are this one, or hold it as a piece where they are long."""
+    """Return the lines that are this one, or hold it as a piece where they are long."""
     return [at for at, other in enumerate(lines) if other == line or (_is_long(other) and line in other)]
 
 

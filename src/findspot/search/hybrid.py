@@ -55,7 +55,7 @@ def search(
 
 
 def fuse(snapshot: Snapshot, found: Found, question: Question, second: SecondReader | None) -> Pool:
-    """One pool of candidates, keyword and semantic scores mixed; the slower model has its say too."""
+    """Return one pool of candidates, keyword and semantic scores mixed; the slower model has its say too."""
     files = snapshot.files.by_id
     pool = Pool()
     for number in found.numbers:
@@ -146,7 +146,7 @@ _FILES_OF_A_FOLDER = ("index", "mod", "init")
 
 @lru_cache(maxsize=50_000)
 def _path_words(path: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The words of a file's name, and those of the folder it is in."""
+    """Return the words of a file's name, and those of the folder it is in."""
     place = PurePosixPath(path).with_suffix("")
     if place.name in _FILES_OF_A_FOLDER and place.parent.name:
         place = place.parent

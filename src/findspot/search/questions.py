@@ -67,7 +67,9 @@ class Question:
 
 
 def asks_model(query: Query) -> bool:
-    """Whether a model has to read the query: not for words, patterns, or a place whose vectors are stored."""
+    """Return whether a model has to read the query: not for words, patterns, or a place whose vectors are
+    stored.
+    """
     by_words = query.mode is Mode.KEYWORD or (query.mode is Mode.HYBRID and query.semantic_weight == 0)
     return not by_words and query.mode is not Mode.REGEX and query.similar_to is None
 
@@ -122,7 +124,7 @@ def _question(
 
 
 def _embedded(embedder: Embedder, text: str, also: tuple[str, ...]) -> QuantisedVectors:
-    """The meaning of a query, drawn a little towards the words it was expanded with."""
+    """Return the meaning of a query, drawn a little towards the words it was expanded with."""
     if not also:
         return quantise(embedder.embed([text], EmbedMode.QUERY))
     rows = embedder.embed([text, " ".join(also)], EmbedMode.QUERY)
@@ -139,7 +141,7 @@ def _topic(text: str) -> tuple[str, ...]:
 
 
 def _rarity(reader: KeywordReader | None, terms: dict[str, int]) -> dict[str, tuple[float, bool]]:
-    """Each term's idf, and whether the corpus has it at all."""
+    """Return each term's idf, and whether the corpus has it at all."""
     size = reader.size if reader else 0
     found = {}
     for term in terms:
@@ -160,7 +162,7 @@ def _weight(query: Query, intent: Intent) -> float:
 
 
 def _like_place(snapshot: Snapshot, query: Query) -> Question:
-    """More like `path:start-end`: the chunks there are the query, and not part of the answer."""
+    """Return more like `path:start-end`: the chunks there are the query, and not part of the answer."""
     place = _PLACE.match(query.similar_to or "")
     start, end = (int(place["start"]), int(place["end"] or place["start"])) if place else (0, -1)
     if not place or end < start:

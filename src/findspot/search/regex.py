@@ -246,7 +246,7 @@ def _on_disk(file: StoredFile | None, disk: Disk, lines: Sequence[Line]) -> list
 
 
 def _holding(chunks: Sequence[StoredChunk], line: Line) -> tuple[StoredChunk, int] | None:
-    """The chunk that holds the match, and its column there; None if the index has another line.
+    """Return the chunk that holds the match, and its column there; None if the index has another line.
 
     Of a line that was cut, it is the piece in which the match begins.
     """

@@ -60,7 +60,7 @@ class Found:
 
 
 def candidates(snapshot: Snapshot, question: Question, files: Selection) -> Found:
-    """Everything among the allowed files that may be an answer, each with its likeness."""
+    """Return everything among the allowed files that may be an answer, each with its likeness."""
     keyword = _by_keywords(snapshot, question, files) if question.weight < 1 else {}
     semantic = _by_meaning(snapshot, question, files) if question.weight > 0 else {}
     defining, only_tests = _by_definition(snapshot, question) if question.weight < 1 else ({}, False)
@@ -95,7 +95,7 @@ def _by_keywords(snapshot: Snapshot, question: Question, files: Selection) -> di
 
 
 def _keyword_scores(snapshot: Snapshot, question: Question, numbers: set[int]) -> dict[int, float]:
-    """What keywords say of chunks below the pool; a definition must not lose for being one of many."""
+    """Return what keywords say of chunks below the pool; a definition must not lose for being one of many."""
     reader = snapshot.keywords(question.query.corpus)
     if reader is None or not numbers or not question.terms:
         return {}
@@ -111,7 +111,7 @@ def _by_meaning(snapshot: Snapshot, question: Question, files: Selection) -> dic
 
 
 def _by_definition(snapshot: Snapshot, question: Question) -> tuple[dict[int, tuple[Definition, ...]], bool]:
-    """Chunks that define a name of the query, wherever they rank, and whether tests alone know it."""
+    """Return chunks that define a name of the query, wherever they rank, and whether tests alone know it."""
     if question.query.corpus is not Corpus.CODE:
         return {}, False
     defining: dict[int, tuple[Definition, ...]] = {}
@@ -144,7 +144,7 @@ def _role(snapshot: Snapshot, definition: Definition) -> Role | None:
 
 
 def _is_main(snapshot: Snapshot, definition: Definition, names: Sequence[str]) -> bool:
-    """Whether it is the type or function of that very spelling, in plain source."""
+    """Return whether it is the type or function of that very spelling, in plain source."""
     worth = definition_worth(definition.kind, definition.display, names)
     return worth == 1.0 and _role(snapshot, definition) is Role.SOURCE
 
@@ -152,7 +152,7 @@ def _is_main(snapshot: Snapshot, definition: Definition, names: Sequence[str]) -
 def _by_mention(
     snapshot: Snapshot, question: Question, files: Sequence[StoredFile]
 ) -> tuple[frozenset[int], set[int]]:
-    """Files that a report or a stack trace names, and the chunks at the lines it gives."""
+    """Return files that a report or a stack trace names, and the chunks at the lines it gives."""
     named: dict[str, list[StoredFile]] = {}
     for file in files if question.reading.places else ():
         named.setdefault(PurePosixPath(file.path).name, []).append(file)

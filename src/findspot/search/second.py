@@ -37,7 +37,7 @@ class SecondReader:
     vectors: SecondVectors
 
     def likeness(self, snapshot: Snapshot, text: str, numbers: Collection[int]) -> dict[int, float]:
-        """The cosine of each candidate that the model has read."""
+        """Return the cosine of each candidate that the model has read."""
         keys = dict(snapshot.embedding_keys(sorted(numbers)))
         known = self.vectors.of(list(set(keys.values())))
         read = [number for number, key in keys.items() if key in known]
@@ -55,7 +55,9 @@ class SecondReader:
 
 
 def mixture(question: Question) -> tuple[float, float]:
-    """The weight of meaning against words where both models have read, and the second one's part of it."""
+    """Return the weight of meaning against words where both models have read, and the second one's part of
+    it.
+    """
     query, reading = question.query, question.reading
     if reading.names:
         return question.weight, SHARE_OF_NAMED

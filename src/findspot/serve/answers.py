@@ -34,7 +34,7 @@ Render = Callable[[Results, Sequence[Hit]], str]
 def structured(
     results: Results, hits: Sequence[Hit], corpus: Corpus, *, slim: bool = False
 ) -> dict[str, Any]:
-    """The answer as the specification of `search_code` and `search_docs` shapes it."""
+    """Return the answer as the specification of `search_code` and `search_docs` shapes it."""
     shape = _code_result if corpus is Corpus.CODE else _docs_result
     listed = [shape(hit) for hit in hits]
     if slim:
@@ -80,7 +80,7 @@ def _code_result(hit: Hit) -> dict[str, Any]:
 
 
 def flat(results: Results, hits: Sequence[Hit], corpus: Corpus) -> dict[str, Any]:
-    """The answer in snake case, for `json` and `toon`."""
+    """Return the answer in snake case, for `json` and `toon`."""
     shape = _flat_code_result if corpus is Corpus.CODE else _flat_docs_result
     listed = [shape(hit) for hit in hits]
     answer: dict[str, Any] = {"query": results.query, "result_count": len(listed), "results": listed}
@@ -111,7 +111,7 @@ def _known(**values: Any) -> dict[str, Any]:
 
 
 def as_text(results: Results, hits: Sequence[Hit], corpus: Corpus, form: str | None) -> str:
-    """The answer in one of the formats; without one, the structured answer as JSON."""
+    """Return the answer in one of the formats; without one, the structured answer as JSON."""
     if form == "json":
         return json.dumps(flat(results, hits, corpus), ensure_ascii=False)
     if form == "toon":
@@ -126,7 +126,7 @@ def as_text(results: Results, hits: Sequence[Hit], corpus: Corpus, form: str | N
 
 
 def compact_line(hit: Hit) -> str:
-    """One hit on one line: where, how sure, and what."""
+    """Return one hit on one line: where, how sure, and what."""
     what = hit.breadcrumb or hit.signature or ", ".join(hit.symbols[:3]) or hit.kind
     return (
         f"{_one_line(hit.path)}:{hit.span.start}-{hit.span.end}  {hit.relevance_percent}%  {_one_line(what)}"
@@ -138,7 +138,9 @@ def _one_line(text: str) -> str:
 
 
 def _indented(text: str) -> str:
-    """A passage whose lines all stand apart from the listing's own, so that none can pass for a result."""
+    """Return a passage whose lines all stand apart from the listing's own, so that none can pass for a
+    result.
+    """
     return "\n".join(f"{_INDENT}{line}".rstrip() for line in text.splitlines())
 
 
@@ -149,7 +151,7 @@ def _listing(results: Results, blocks: Sequence[str]) -> str:
 
 
 def fitted_text(results: Results, corpus: Corpus, form: str | None, max_tokens: int) -> str:
-    """The text of the answer within the limit; the answer says what was left out."""
+    """Return the text of the answer within the limit; the answer says what was left out."""
 
     def rendered(answer: Results, hits: Sequence[Hit]) -> str:
         return as_text(answer, hits, corpus, form)
@@ -158,14 +160,14 @@ def fitted_text(results: Results, corpus: Corpus, form: str | None, max_tokens: 
 
 
 def fitted_values(results: Results, corpus: Corpus, max_tokens: int, *, slim: bool = False) -> dict[str, Any]:
-    """The structured answer within the limit, measured as the JSON that carries it."""
+    """Return the structured answer within the limit, measured as the JSON that carries it."""
     return _fitted_json(results, corpus, max_tokens, slim=slim)[1]
 
 
 def fitted_both(
     results: Results, corpus: Corpus, form: str | None, max_tokens: int, *, slim: bool = False
 ) -> tuple[str, dict[str, Any]]:
-    """The text and the structured answer, each within the limit on its own."""
+    """Return the text and the structured answer, each within the limit on its own."""
     text, values = _fitted_json(results, corpus, max_tokens, slim=slim)
     if form is not None or slim:
         text = fitted_text(results, corpus, form, max_tokens)
@@ -187,7 +189,7 @@ def _fitted_json(
 
 
 def _fitted(results: Results, max_tokens: int, render: Render, *, shows_text: bool = True) -> str:
-    """What `render` gives for as much as fits; that is its last call."""
+    """Return what `render` gives for as much as fits; that is its last call."""
     results = shortened(replace(results, query=_echo(results.query, max_tokens)), max_tokens)
     whole = render(results, results.hits)
     if token_count(whole) <= max_tokens:
@@ -200,7 +202,7 @@ def _fitted(results: Results, max_tokens: int, render: Render, *, shows_text: bo
 
 
 def _echo(query: str, max_tokens: int) -> str:
-    """The query as the answer repeats it: a pasted file must not fill the answer."""
+    """Return the query as the answer repeats it: a pasted file must not fill the answer."""
     most = min(_SHOWN_QUERY_CHARS, max_tokens)
     if len(json.dumps(query, ensure_ascii=False)) <= most + 2:
         return query

@@ -24,7 +24,9 @@ Box = tuple[float, float, float]
 
 
 def draw(modules: ModuleMap) -> str:
-    """The map as SVG; arrows lead from what imports to what is imported, those of cycles are dashed."""
+    """Return the map as SVG; arrows lead from what imports to what is imported, those of cycles are
+    dashed.
+    """
     boxes, width, height = _placed(modules)
     level = {name: number for number, layer in enumerate(modules.layers) for name in layer}
     head = (
@@ -42,7 +44,7 @@ def draw(modules: ModuleMap) -> str:
 
 
 def _placed(modules: ModuleMap) -> tuple[dict[str, Box], float, float]:
-    """Each layer centred on its row."""
+    """Return each layer centred on its row."""
     rows = [[(name, _width(name)) for name in layer] for layer in modules.layers]
     lengths = [sum(width for _, width in row) + _GAP_X * (len(row) - 1) for row in rows]
     whole = max([*lengths, 0.0]) + 2 * _MARGIN

@@ -43,7 +43,7 @@ _LOG_EVERY_S = 60.0
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A listening socket whose connections send at once what is written to them.
+    """Return a listening socket whose connections send at once what is written to them.
 
     The event loop sets that only where a socket names its protocol, which `create_server` leaves out: an
     answer's body then waits, after its head, for an acknowledgement that the other side holds back for 40 ms.

@@ -60,7 +60,7 @@ def _node(node: FoundNode) -> dict[str, Any]:
 
 
 def report(found: Findings) -> str:
-    """The same to read: the answer first, then how it is known."""
+    """Return the same to read: the answer first, then how it is known."""
     return "\n".join(_lines(found))
 
 
@@ -97,7 +97,7 @@ def _placed(found: Findings, node: FoundNode) -> str:
 
 
 def fitted_findings(found: Findings, max_tokens: int) -> dict[str, Any]:
-    """The structured answer within the limit, measured as the JSON that carries it."""
+    """Return the structured answer within the limit, measured as the JSON that carries it."""
 
     def rendered(part: Findings) -> str:
         return json.dumps(findings_object(part), ensure_ascii=False)
@@ -106,7 +106,7 @@ def fitted_findings(found: Findings, max_tokens: int) -> dict[str, Any]:
 
 
 def fitted_report(found: Findings, max_tokens: int) -> str:
-    """The report within the limit."""
+    """Return the report within the limit."""
     return report(_fitted(found, max_tokens, report))
 
 
@@ -126,7 +126,7 @@ def _fitted(found: Findings, max_tokens: int, render: Callable[[Findings], str])
 
 
 def _first(found: Findings, count: int) -> Findings:
-    """The findings about the first nodes alone, saying how many there are."""
+    """Return the findings about the first nodes alone, saying how many there are."""
     nodes = found.nodes[:count]
     kept = {node.id for node in nodes}
     edges = tuple(edge for edge in found.edges if edge.source in kept and edge.target in kept)

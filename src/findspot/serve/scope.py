@@ -27,7 +27,7 @@ def package_around(project: Project, here: Path) -> str | None:
 
 
 def covers(project: Project, under: str) -> bool:
-    """Whether the files of a folder are part of a project's index, or will be once it is updated."""
+    """Return whether the files of a folder are part of a project's index, or will be once it is updated."""
     from findspot.discover.walk import look  # a server starts without either
     from findspot.indexing.pipeline import policy_of
 

@@ -31,7 +31,7 @@ def duration(seconds: float) -> str:
 
 
 def counts(report: IndexReport) -> dict[str, Any]:
-    """What one indexing run did."""
+    """Return what one indexing run did."""
     return {
         "filesIndexed": report.files_indexed,
         "filesUnchanged": report.files_unchanged,
@@ -80,7 +80,7 @@ def status_object(status: IndexStatus) -> dict[str, Any]:
 
 
 def project_object(identity: str, status: IndexStatus) -> dict[str, Any]:
-    """One entry of `list_projects`."""
+    """Return one entry of `list_projects`."""
     values = {
         "id": identity,
         "path": status.project_path,
@@ -128,7 +128,7 @@ def tool_object(tool: ToolDefinition, warning: str | None = None) -> dict[str, A
 
 
 def catalogue_object(path: str, built: Built) -> dict[str, Any]:
-    """What indexing a catalogue did."""
+    """Return what indexing a catalogue did."""
     return {
         "status": "success" if built.written else "failed",
         "path": path,

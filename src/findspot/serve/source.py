@@ -15,14 +15,16 @@ MAX_LINES = 20_000
 
 
 def source_object(project: Project, given: str) -> dict[str, Any]:
-    """A file for the page: its lines, up to a bound."""
+    """Return a file for the page: its lines, up to a bound."""
     path = project.roots.relative(given)
     language, lines = source_lines(project, path)
     return {"path": path, "language": language, "totalLines": len(lines), "lines": lines[:MAX_LINES]}
 
 
 def source_lines(project: Project, path: str) -> tuple[str | None, list[str]]:
-    """An indexed file as it is on disk now: never one that the index leaves out, secrets as it has them."""
+    """Return an indexed file as it is on disk now: never one that the index leaves out, secrets as it has
+    them.
+    """
     with project.store.snapshot() as snapshot:
         file = snapshot.file(path)
     if file is None:

@@ -32,7 +32,7 @@ def told(results: Results) -> dict[str, Any]:
 
 
 def told_flat(results: Results) -> dict[str, Any]:
-    """The same in snake case."""
+    """Return the same in snake case."""
     values = {_snake(name): value for name, value in told(results).items()}
     if "synthesis" in values:
         values["synthesis"] = {_snake(name): value for name, value in values["synthesis"].items()}
@@ -40,7 +40,7 @@ def told_flat(results: Results) -> dict[str, Any]:
 
 
 def told_lines(results: Results) -> Iterator[str]:
-    """The same for people."""
+    """Yield the same for people."""
     if results.expansion is not None and results.expansion.terms:
         yield f"Also searched for: {', '.join(results.expansion.terms)} (by {results.expansion.made_by})"
     synthesis = results.synthesis
@@ -54,13 +54,13 @@ def told_lines(results: Results) -> Iterator[str]:
 
 
 def expanded_query(results: Results) -> str:
-    """The query with the words that were searched for beside its own."""
+    """Return the query with the words that were searched for beside its own."""
     terms = results.expansion.terms if results.expansion else ()
     return " ".join((cut(results.query, _SHOWN_QUERY_CHARS), *terms))
 
 
 def cut(text: str, most: int) -> str:
-    """The beginning of a text, with a mark where something is missing."""
+    """Return the beginning of a text, with a mark where something is missing."""
     return text if len(text) <= most else text[: max(most - 1, 0)] + "…"
 
 

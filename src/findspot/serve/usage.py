@@ -87,7 +87,7 @@ def note(surface: str, root: Path, results: Results, shown_chars: int) -> None:
 
 
 def usage(since: str = "") -> list[Usage]:
-    """What was counted from a day on (`2026-01-15`), by surface."""
+    """Return what was counted from a day on (`2026-01-15`), by surface."""
     path = _path()
     if not path.exists():
         return []
@@ -112,7 +112,7 @@ def _path() -> Path:
 
 
 def _identity() -> tuple[Path, int] | None:
-    """Which file it is; None where there is none."""
+    """Return which file it is; None where there is none."""
     path = _path()
     info = stat_of(path)
     return (path, info.st_ino) if info else None

@@ -14,12 +14,12 @@ COMPLETE = "complete"
 
 
 def was_stopped(meta: Mapping[str, str]) -> bool:
-    """Whether building the index was stopped on request."""
+    """Return whether building the index was stopped on request."""
     return meta.get("build") == STOPPED
 
 
 def unfinished(meta: Mapping[str, str], *, being_written: bool) -> str | None:
-    """What answers from an unfinished index have to say; None where it is complete."""
+    """Return what answers from an unfinished index have to say; None where it is complete."""
     if meta.get("build") == COMPLETE:
         return None
     done = f"{meta.get('done', 0)} of {meta.get('total', 0)} files"

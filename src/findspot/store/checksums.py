@@ -103,7 +103,7 @@ class Checksums:
             self._compared, self._sums = None, {}
 
     def _state(self) -> State | None:
-        """What changes with the checksums and with the database; None where there are none."""
+        """Return what changes with the checksums and with the database; None where there are none."""
         sums, database = stat_of(self._path), stat_of(self._folder / FILE_NAME)
         if sums is None or database is None or not sums.st_size:
             return None
@@ -118,7 +118,7 @@ class Checksums:
                 yield path.relative_to(self._folder).as_posix()
 
     def _renewed(self, name: str, changed: set[int] | None) -> FileSums:
-        """The checksums of a file; blocks that cannot have changed keep theirs."""
+        """Return the checksums of a file; blocks that cannot have changed keep theirs."""
         path, known = self._folder / name, self._sums.get(name)
         size = path.stat().st_size
         if known and known.size == size and name != FILE_NAME and path.suffix != ".json":
@@ -134,7 +134,9 @@ class Checksums:
         return FileSums(size, blocks)
 
     def _first_damaged(self, sums: Sums) -> IndexCorruptError | None:
-        """The error of the first file that is not as written; blocks known to be whole are not read."""
+        """Return the error of the first file that is not as written; blocks known to be whole are not
+        read.
+        """
         for name, expected in sums.items():
             if not self._is_whole(name, expected):
                 kind = IndexCorruptError if name == FILE_NAME else DerivedDamagedError
@@ -173,7 +175,7 @@ def _encoded(sums: Sums) -> bytes:
 
 
 def _read(path: Path) -> Sums | None:
-    """The checksums; None where there are none, or where they are damaged themselves."""
+    """Return the checksums; None where there are none, or where they are damaged themselves."""
     try:
         held: dict[str, Any] = json.loads(path.read_bytes())
         files = held["files"]

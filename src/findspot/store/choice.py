@@ -17,14 +17,14 @@ PROJECT = "{project}"
 
 
 def open_store(folder: Path, project_path: str, settings: StoreSettings) -> Store:
-    """The store of an index, with nothing opened yet."""
+    """Return the store of an index, with nothing opened yet."""
     if settings.address:
         return _remote_store(settings.address, folder, project_path)
     return store_of_kind(stored_kind(folder) or settings.kind, folder, project_path)
 
 
 def named_store(settings: StoreSettings, folder: Path, project_path: str) -> Store:
-    """The store that an index is to be moved to; one where it already is, is refused."""
+    """Return the store that an index is to be moved to; one where it already is, is refused."""
     if settings.uri:
         raise InvalidArgumentError(
             "Where this index is kept is set by `storeUri`.", hint="Remove `storeUri` from the configuration."
@@ -41,24 +41,26 @@ def _remote_store(address: str, folder: Path, project_path: str) -> LanceStore:
 
 
 def store_of_kind(kind: str, folder: Path, project_path: str) -> Store:
-    """The store of that name, in a folder of this machine."""
+    """Return the store of that name, in a folder of this machine."""
     return LanceStore(folder, project_path) if kind == LanceStore.kind else IndexStore(folder, project_path)
 
 
 def local_store(folder: Path) -> Store:
-    """The store that a folder holds, whatever project it is of; what is elsewhere is left alone."""
+    """Return the store that a folder holds, whatever project it is of; what is elsewhere is left alone."""
     return store_of_kind(stored_kind(folder) or IndexStore.kind, folder, "")
 
 
 def stored_kind(folder: Path) -> str | None:
-    """The kind of the index in a folder; an index that was being converted is still of the kind it was."""
+    """Return the kind of the index in a folder; an index that was being converted is still of the kind it
+    was.
+    """
     if (folder / database.FILE_NAME).is_file():
         return IndexStore.kind
     return LanceStore.kind if (folder / CODE_DATABASE).is_dir() else None
 
 
 def holds_index(folder: Path) -> bool:
-    """Whether a folder has an index, or the local copy of one that is elsewhere."""
+    """Return whether a folder has an index, or the local copy of one that is elsewhere."""
     return stored_kind(folder) is not None or (folder / CACHE / database.FILE_NAME).is_file()
 
 

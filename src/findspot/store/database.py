@@ -67,7 +67,7 @@ def _checked_format(db: Connection) -> Connection:
 
 
 def generation_of(db: Connection) -> int:
-    """How many commits there have been."""
+    """Return how many commits there have been."""
     return int(read_meta(db).get("generation", "0"))
 
 
@@ -102,18 +102,18 @@ _AT = "(path = ?1 OR (path >= ?1 || '/' AND path < ?1 || '0'))"
 
 
 def files_at(db: Connection, path: str) -> list[StoredFile]:
-    """The file of that path, or those below the folder."""
+    """Return the file of that path, or those below the folder."""
     return list(map(StoredFile._make, db.execute(f"SELECT {_FILE_COLUMNS} FROM files WHERE {_AT}", (path,))))
 
 
 def files_left_out_at(db: Connection, path: str) -> dict[str, Stamp]:
-    """The same of the files that were read and have a Skip."""
+    """Return the same of the files that were read and have a Skip."""
     rows = db.execute(f"SELECT {_SKIP_STAMP} FROM skips WHERE mtime_ns IS NOT NULL AND {_AT}", (path,))
     return {path: Stamp(*stamp) for path, *stamp in rows}
 
 
 def walk_skips_at(db: Connection, path: str) -> list[Skip]:
-    """The same of what the walk left out."""
+    """Return the same of what the walk left out."""
     rows = db.execute(f"SELECT path, reason, detail FROM skips WHERE mtime_ns IS NULL AND {_AT}", (path,))
     return [Skip(path, SkipReason(why), detail) for path, why, detail in rows]
 
@@ -162,12 +162,12 @@ def insert_file(db: Connection, record: FileRecord, number: int | None = None) -
 
 
 def last_name(name: str) -> str:
-    """What people call `Phoenix.Router` or `ns::Type`: its last part."""
+    """Return what people call `Phoenix.Router` or `ns::Type`: its last part."""
     return _QUALIFIER.sub("", name) or name
 
 
 def number_chunks(file_id: int, record: FileRecord) -> list[tuple[int, ChunkRecord]]:
-    """Each chunk with its number: its place in the file, or the outline's own place."""
+    """Return each chunk with its number: its place in the file, or the outline's own place."""
     return [
         (
             chunk_number(file_id, OUTLINE_ORDINAL if item.chunk.chunk_type is ChunkType.SYMBOLS else place),
@@ -216,7 +216,7 @@ def _delete_facts(db: Connection, file_id: int) -> None:
 
 
 def file_facts(db: Connection, file_id: int) -> Facts | None:
-    """What a file says about names; None of files that are no code."""
+    """Return what a file says about names; None of files that are no code."""
     row = db.execute("SELECT data FROM facts WHERE file_id = ?", (file_id,)).fetchone()
     return unpack(row[0]) if row else None
 
@@ -228,7 +228,7 @@ def files_naming(db: Connection, name: str) -> list[tuple[int, int, int]]:
 
 
 def spellings(db: Connection, name: str) -> list[str]:
-    """The defined names that differ from this one by case only."""
+    """Return the defined names that differ from this one by case only."""
     found = db.execute(
         "SELECT DISTINCT name FROM names WHERE name = ? COLLATE NOCASE AND defined > 0 ORDER BY name", (name,)
     )
@@ -236,7 +236,7 @@ def spellings(db: Connection, name: str) -> list[str]:
 
 
 def file_vectors(db: Connection, file_id: int) -> dict[bytes, tuple[float, bytes]]:
-    """The vectors of a file's chunks by what was embedded."""
+    """Return the vectors of a file's chunks by what was embedded."""
     rows = db.execute("SELECT key, scale, vector FROM chunks WHERE id BETWEEN ? AND ?", chunk_range(file_id))
     return {key: (scale, vector) for key, scale, vector in rows}
 
@@ -246,7 +246,7 @@ def all_vectors(db: Connection) -> Iterator[tuple[int, float, bytes]]:
 
 
 def fields_after(db: Connection, number: int, limit: int) -> list[EmbeddedFields]:
-    """What a model reads of the next chunks, by number."""
+    """Return what a model reads of the next chunks, by number."""
     found = db.execute(
         "SELECT chunks.id, path, symbols, text, context FROM chunks "
         "JOIN files ON files.id = chunks.id >> ? WHERE chunks.id > ? ORDER BY chunks.id LIMIT ?",
@@ -268,7 +268,7 @@ def embedding_keys(db: Connection, numbers: Sequence[int] | None) -> list[tuple[
 
 
 def fields_of(db: Connection, numbers: Sequence[int]) -> list[EmbeddedFields]:
-    """What a model reads of these chunks."""
+    """Return what a model reads of these chunks."""
     statement = (
         "SELECT chunks.id, path, symbols, text, context FROM chunks "
         f"JOIN files ON files.id = chunks.id >> {ORDINAL_BITS} WHERE chunks.id IN"
@@ -306,13 +306,13 @@ def chunks_by_number(db: Connection, numbers: Sequence[int]) -> dict[int, Stored
 
 
 def chunk_facets(db: Connection) -> Iterator[tuple[int, str, tuple[str, ...]]]:
-    """What chunks can be filtered by, in the order of their numbers."""
+    """Yield what chunks can be filtered by, in the order of their numbers."""
     for number, chunk_type, tags in db.execute("SELECT id, chunk_type, tags FROM chunks ORDER BY id"):
         yield number, chunk_type, _lines(tags)
 
 
 def chunks_defining(db: Connection, kinds: Sequence[str]) -> set[int]:
-    """The chunks that define something of one of these kinds."""
+    """Return the chunks that define something of one of these kinds."""
     return {
         number for (number,) in _rows_in(db, "SELECT DISTINCT chunk_id FROM symbols WHERE kind IN", kinds)
     }
@@ -326,7 +326,7 @@ def breadcrumbs(db: Connection, numbers: Sequence[int]) -> dict[int, str]:
 def _rows_in(
     db: Connection, statement: str, values: Sequence[object], then: str = ""
 ) -> Iterator[tuple[Any, ...]]:
-    """The rows of a statement that ends in IN (and then more), for any number of values."""
+    """Yield the rows of a statement that ends in IN (and then more), for any number of values."""
     for first in range(0, len(values), MAX_PARAMETERS):
         part = values[first : first + MAX_PARAMETERS]
         yield from db.execute(f"{statement} ({','.join('?' * len(part))}) {then}", part)
@@ -354,7 +354,7 @@ def _lines(joined: str) -> tuple[str, ...]:
 
 
 def defining_chunks(db: Connection, names: Sequence[str], limit: int) -> list[Definition]:
-    """The definitions of any of these lower-cased names."""
+    """Return the definitions of any of these lower-cased names."""
     marks = ",".join("?" * len(names))
     found = db.execute(
         "SELECT name, chunk_id, kind, display FROM symbols "
@@ -387,7 +387,7 @@ def delete_skips(db: Connection, reason: str) -> None:
 
 
 def files_left_out(db: Connection) -> dict[str, Stamp]:
-    """The files that were read and have a Skip, as they were then."""
+    """Return the files that were read and have a Skip, as they were then."""
     rows = db.execute(f"SELECT {_SKIP_STAMP} FROM skips WHERE mtime_ns IS NOT NULL")
     return {path: Stamp(*stamp) for path, *stamp in rows}
 
@@ -400,7 +400,7 @@ def all_skips(db: Connection, reason: str | None = None) -> list[Skip]:
 
 
 def counts(db: Connection) -> dict[str, tuple[int, int]]:
-    """Files and chunks of each corpus."""
+    """Return files and chunks of each corpus."""
     rows = db.execute("SELECT corpus, COUNT(*), SUM(chunks) FROM files GROUP BY corpus")
     return {corpus: (files, chunks or 0) for corpus, files, chunks in rows}
 

@@ -48,21 +48,21 @@ class FileTable:
         self._whole: dict[str, Selection] = {}
 
     def mask(self, files: Iterable[StoredFile]) -> Mask:
-        """A mask over file numbers that is true for these files."""
+        """Return a mask over file numbers that is true for these files."""
         return mask_of([file.id for file in files], self._size)
 
     def select(self, files: list[StoredFile]) -> Selection:
         return Selection(files, self.mask(files))
 
     def whole(self, corpus: str) -> Selection:
-        """All files of a corpus; worked out once a generation."""
+        """Return all files of a corpus; worked out once a generation."""
         if corpus not in self._whole:
             self._whole[corpus] = self.select([file for file in self.files if file.corpus == corpus])
         return self._whole[corpus]
 
 
 def mask_of(file_ids: list[int], size: int | None = None) -> Mask:
-    """A mask over file numbers that is true for these."""
+    """Return a mask over file numbers that is true for these."""
     mask = np.zeros(max(file_ids, default=0) + 1 if size is None else size, np.bool_)
     mask[file_ids] = True
     return mask

@@ -106,7 +106,7 @@ class IndexStore:
 
     @contextlib.contextmanager
     def snapshot(self) -> Iterator[Snapshot]:
-        """A consistent state to read from; what is derived and missing is rebuilt first."""
+        """Provide a consistent state to read from; what is derived and missing is rebuilt first."""
         self._check()
         db, inode = self._take()
         try:
@@ -123,7 +123,7 @@ class IndexStore:
         self._give_back(db, inode)
 
     def meta(self) -> dict[str, str]:
-        """What is written about the index."""
+        """Return what is written about the index."""
         with translated(self.database), contextlib.closing(rows.connect_reader(self.database)) as db:
             return rows.read_meta(db)
 
@@ -141,7 +141,9 @@ class IndexStore:
             raise
 
     def _confirm(self, error: BaseException) -> IndexCorruptError | None:
-        """The error of a damaged database, which is marked; None where it is whole, or of another format."""
+        """Return the error of a damaged database, which is marked; None where it is whole, or of another
+        format.
+        """
         if isinstance(error, IndexFormatError) or not self.exists:
             return None
         problem = find_problem(self.database)
@@ -152,12 +154,14 @@ class IndexStore:
         return damage
 
     def figures(self) -> tuple[dict[str, str], dict[str, tuple[int, int]]]:
-        """What is written about the index, and its files and chunks by corpus; nothing else is opened."""
+        """Return what is written about the index, and its files and chunks by corpus; nothing else is
+        opened.
+        """
         with translated(self.database), contextlib.closing(rows.connect_reader(self.database)) as db:
             return rows.read_meta(db), rows.counts(db)
 
     def parts(self) -> dict[str, int]:
-        """The bytes of the database and of what is derived from it."""
+        """Return the bytes of the database and of what is derived from it."""
         files = (stat_of(self.folder / name) for name in rows.FILE_NAMES)
         sizes = {
             "text and structure": sum(file.st_size for file in files if file),
@@ -169,12 +173,12 @@ class IndexStore:
     def writer(
         self, wait_s: float = 0.0, *, create: bool = True
     ) -> contextlib.AbstractContextManager[Writer]:
-        """The index's only writer; `IndexBusyError` when another process has it."""
+        """Return the index's only writer; `IndexBusyError` when another process has it."""
         return self.writer_of(Writer, wait_s, create=create)
 
     @contextlib.contextmanager
     def writer_of(self, kind: WriterKind[W], wait_s: float, *, create: bool = True) -> Iterator[W]:
-        """The same of another kind, for a store that is built on this one."""
+        """Provide the same of another kind, for a store that is built on this one."""
         with self._locked(wait_s, create=create), self._writing() as db:
             writer = kind(self.folder, db, self._checked)
             try:
@@ -184,7 +188,9 @@ class IndexStore:
 
     @contextlib.contextmanager
     def _writing(self) -> Iterator[Connection]:
-        """The database open to write, and what is derived from it whole; checksums are renewed at the end."""
+        """Provide the database open to write, and what is derived from it whole; checksums are renewed at
+        the end.
+        """
         check_mark(self.folder)
         with translated(self.database):
             keywords_damaged = self._begin_writing()
@@ -305,7 +311,7 @@ class IndexStore:
             self._reset(None)
 
     def _take(self) -> tuple[Connection, int]:
-        """A connection that nobody uses, and the file it is of."""
+        """Return a connection that nobody uses, and the file it is of."""
         try:
             inode = self.database.stat().st_ino
         except OSError:
@@ -333,7 +339,7 @@ class IndexStore:
         self._inode = inode
 
     def _connect(self) -> Connection:
-        """A reader's connection; an older index is migrated first, which is the writer's work."""
+        """Return a reader's connection; an older index is migrated first, which is the writer's work."""
         db = self._open()
         if version_of(db) < FORMAT_VERSION:
             db.close()

@@ -67,7 +67,7 @@ def _translated(folder: Path) -> Iterator[None]:
 
 
 def _system_error(error: Exception, numbers: Sequence[int]) -> int | None:
-    """Which of these errors of the system tantivy reports in its text."""
+    """Return which of these errors of the system tantivy reports in its text."""
     return next((number for number in numbers if f"os error {number})" in str(error)), None)
 
 
@@ -102,7 +102,7 @@ class KeywordReader:
     def search(
         self, terms: Mapping[str, float], top: int, only_files: Sequence[int] | None = None
     ) -> list[tuple[int, float]]:
-        """The best `top` chunks for weighted terms, among `only_files` when given."""
+        """Return the best `top` chunks for weighted terms, among `only_files` when given."""
         import tantivy
 
         query = tantivy.Query.boolean_query(
@@ -130,7 +130,9 @@ class KeywordReader:
 
 
 def _linked(folder: Path) -> tempfile.TemporaryDirectory[str]:
-    """A folder of links to the files of an index that cannot be written: tantivy makes a lock to open one."""
+    """Return a folder of links to the files of an index that cannot be written: tantivy makes a lock to open
+    one.
+    """
     links = tempfile.TemporaryDirectory(prefix="findspot-", ignore_cleanup_errors=True)
     for path in folder.iterdir():
         if path.suffix == ".json":

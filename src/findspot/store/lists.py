@@ -44,7 +44,7 @@ class Lists:
     """The rows in the order of their chunks' numbers."""
 
     def near(self, query: NDArray[np.int8]) -> Iterator[slice]:
-        """The rows of the lists nearest to a query; lists that stand together come as one."""
+        """Yield the rows of the lists nearest to a query; lists that stand together come as one."""
         likeness = self.centres @ query.astype(np.float32)
         probed = max(1, int(self.centres.shape[0] * PROBED_SHARE))
         chosen = np.sort(np.argpartition(-likeness, probed - 1)[:probed])
@@ -56,7 +56,9 @@ class Lists:
 
 
 def centres_of(rows_at: RowsAt, count: int) -> Floats:
-    """Where the vectors of some rows gather: k-means by direction over a sample, the same every time."""
+    """Return where the vectors of some rows gather: k-means by direction over a sample, the same every
+    time.
+    """
     lists = isqrt(count)
     chance = np.random.default_rng(count)
     sample = _units(
@@ -73,7 +75,7 @@ def centres_of(rows_at: RowsAt, count: int) -> Floats:
 
 
 def lists_of(rows_at: RowsAt, count: int, centres: Floats) -> NDArray[np.int32]:
-    """The list of each row: that of the nearest centre."""
+    """Return the list of each row: that of the nearest centre."""
     found = np.empty(count, np.int32)
     for first in range(0, count, _BLOCK_ROWS):
         block = np.arange(first, min(first + _BLOCK_ROWS, count))

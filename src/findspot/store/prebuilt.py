@@ -97,7 +97,7 @@ def _describe(path: Path, project: str, meta: dict[str, str], counts: Iterable[t
 
 
 def read_manifest(source: Path) -> Manifest:
-    """What a file says of itself; one of a newer version is refused."""
+    """Return what a file says of itself; one of a newer version is refused."""
     with _opened(source) as archive:
         return _manifest(archive)
 
@@ -214,7 +214,7 @@ def _expected_tables(version: int) -> set[tuple[Any, ...]]:
 
 
 def _dimensions(model: str) -> int:
-    """The last part of a model's name."""
+    """Return the last part of a model's name."""
     number = model.rpartition("/")[2]
     return int(number) if number.isdecimal() else 0
 

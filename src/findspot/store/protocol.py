@@ -44,23 +44,23 @@ class Store(Protocol):
         """Why what is read here may be older than the index; empty where it is not."""
 
     def snapshot(self) -> AbstractContextManager[Snapshot]:
-        """A consistent state to read from; `IndexNotFoundError` before the first one."""
+        """Return a consistent state to read from; `IndexNotFoundError` before the first one."""
 
     def writer(self, wait_s: float = 0.0, *, create: bool = True) -> AbstractContextManager[Writer]:
-        """The only writer, whose commits are seen whole; `IndexBusyError` when another has it.
+        """Return the only writer, whose commits are seen whole; `IndexBusyError` when another has it.
 
         Without `create`, an index that does not exist is an `IndexNotFoundError`. One that was set aside
         as damaged counts as existing until it is rebuilt.
         """
 
     def meta(self) -> dict[str, str]:
-        """What is written about an index."""
+        """Return what is written about an index."""
 
     def figures(self) -> Figures:
-        """What can be told without opening anything for a search."""
+        """Return what can be told without opening anything for a search."""
 
     def parts(self) -> dict[str, int]:
-        """The bytes that the index takes on disk, by what they are for."""
+        """Return the bytes that the index takes on disk, by what they are for."""
 
     def repair(self) -> None:
         """Check what is derived in full, and make anew what is damaged."""

@@ -21,7 +21,7 @@ _SYMBOLS = "SELECT chunk_id, display, kind, line FROM symbols WHERE chunk_id BET
 
 
 def file_record(db: Connection, file: StoredFile) -> FileRecord:
-    """A file revision with everything that was stored of it."""
+    """Return a file revision with everything that was stored of it."""
     named: dict[int, list[Symbol]] = defaultdict(list)
     for number, display, kind, line in db.execute(_SYMBOLS, chunk_range(file.id)):
         named[number].append(Symbol(display, kind, line))
@@ -32,7 +32,7 @@ def file_record(db: Connection, file: StoredFile) -> FileRecord:
 
 
 def revision(file: StoredFile, chunks: tuple[ChunkRecord, ...], facts: bytes | None) -> FileRecord:
-    """A file revision put together from what two tables hold of it."""
+    """Return a file revision put together from what two tables hold of it."""
     names = names_of(unpack(facts)) if facts else ()
     return FileRecord(source_of(file), file.sha256, chunks, facts, names)
 
@@ -57,7 +57,9 @@ def _chunk_record(path: str, row: tuple[Any, ...], named: list[Symbol]) -> Chunk
 
 
 def _in_order(names: str, named: list[Symbol]) -> tuple[Symbol, ...]:
-    """The symbols in the order in which the chunk names them; one named twice at a line was kept once."""
+    """Return the symbols in the order in which the chunk names them; one named twice at a line was kept
+    once.
+    """
     left: dict[str, list[Symbol]] = defaultdict(list)
     for symbol in named:
         left[symbol.name].append(symbol)
@@ -66,7 +68,7 @@ def _in_order(names: str, named: list[Symbol]) -> tuple[Symbol, ...]:
 
 
 def skip_rows(db: Connection) -> list[tuple[Any, ...]]:
-    """Every skip, as it is stored."""
+    """Return every skip, as it is stored."""
     return db.execute("SELECT path, reason, detail, size, mtime_ns FROM skips ORDER BY path").fetchall()
 
 
@@ -76,7 +78,7 @@ def replace_skips(db: Connection, skips: Iterable[tuple[Any, ...]]) -> None:
 
 
 def files_above(db: Connection, last: int) -> list[StoredFile]:
-    """The revisions that were numbered after one."""
+    """Return the revisions that were numbered after one."""
     columns = ", ".join(StoredFile._fields)
     return list(
         map(StoredFile._make, db.execute(f"SELECT {columns} FROM files WHERE id > ? ORDER BY id", (last,)))

@@ -112,6 +112,6 @@ OUTLINE_ORDINAL = (1 << ORDINAL_BITS) - 1
 
 
 def chunk_range(file_id: int) -> tuple[int, int]:
-    """The lowest and highest number that a chunk of this file revision can have."""
+    """Return the lowest and highest number that a chunk of this file revision can have."""
     first = file_id << ORDINAL_BITS
     return first, first | ((1 << ORDINAL_BITS) - 1)

@@ -50,7 +50,7 @@ class SecondVectors:
             return {key: row for key, row in found if row is not None}
 
     def keys(self) -> set[bytes]:
-        """Everything that has a vector."""
+        """Return everything that has a vector."""
         if not self._path.exists():
             return set()
         with self._guard, translated(self._path):

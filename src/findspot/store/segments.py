@@ -48,7 +48,7 @@ class Segment:
     lists: Lists | None = None
 
     def places(self, wanted: Numbers) -> tuple[NDArray[np.intp], Mask]:
-        """The row of each chunk, and whether it is here at all."""
+        """Return the row of each chunk, and whether it is here at all."""
         order = self.lists.by_number if self.lists else None
         found = np.searchsorted(self.numbers, wanted, sorter=order)
         here = found < self.numbers.size
@@ -65,13 +65,13 @@ def of_lines(numbers: Numbers) -> Mask:
 
 
 def live_rows(segment: Segment, allowed: Mask, *, only_lines: bool = False) -> NDArray[np.intp]:
-    """The rows of a segment whose file revision is allowed, outlines left out on request."""
+    """Return the rows of a segment whose file revision is allowed, outlines left out on request."""
     mask = is_allowed(segment.numbers, allowed)
     return np.flatnonzero(mask & of_lines(segment.numbers) if only_lines else mask)
 
 
 def is_allowed(numbers: Numbers, allowed: Mask) -> Mask:
-    """Whether the file of each chunk is; files unknown to the mask are not."""
+    """Return whether the file of each chunk is; files unknown to the mask are not."""
     files = numbers >> ORDINAL_BITS
     if files.size and int(files.max()) < allowed.size:
         mask: Mask = allowed[files]
@@ -127,7 +127,7 @@ class _Gathered:
 
 
 def _arranged(gathered: _Gathered) -> tuple[_Gathered, Lists]:
-    """The same rows list by list, those of a list by number as before."""
+    """Return the same rows list by list, those of a list by number as before."""
     count = gathered.order.size
     centres = centres_of(gathered.rows_at, count)
     lists = lists_of(gathered.rows_at, count, centres)
@@ -193,7 +193,7 @@ def open_segment(path: Path, checked: set[str]) -> Segment:
 
 
 def _cut(data: NDArray[np.uint8], fields: Sequence[tuple[Any, int]]) -> tuple[list[NDArray[Any]], int]:
-    """The arrays that stand one after the other behind the header, and where the rows begin."""
+    """Return the arrays that stand one after the other behind the header, and where the rows begin."""
     parts = []
     end = _HEADER_BYTES
     for kind, count in fields:

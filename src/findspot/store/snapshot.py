@@ -63,16 +63,16 @@ class Snapshot:
         return rows.chunks_of_file(self._db, file.id) if file else []
 
     def definitions(self, names: Sequence[str], limit: int = 1_000) -> list[Definition]:
-        """The definitions of any of these lower-cased names."""
+        """Return the definitions of any of these lower-cased names."""
         return rows.defining_chunks(self._db, names, limit) if names else []
 
     def memo(self, make: Callable[[], T], *, lasting: bool = False) -> T:
-        """What `make` gave when it was first asked for in this generation, or, lasting, in any."""
+        """Return what `make` gave when it was first asked for in this generation, or, lasting, in any."""
         kept = self._derived.lasting if lasting else self._derived.memos
         return cast(T, kept.setdefault(make, make()))
 
     def facts(self, file_id: int) -> Facts | None:
-        """What a file says about names."""
+        """Return what a file says about names."""
         return rows.file_facts(self._db, file_id)
 
     def files_naming(self, name: str) -> list[tuple[int, int, int]]:
@@ -80,7 +80,7 @@ class Snapshot:
         return rows.files_naming(self._db, name)
 
     def spellings(self, name: str) -> list[str]:
-        """The defined names that differ from this one by case only."""
+        """Return the defined names that differ from this one by case only."""
         return rows.spellings(self._db, name)
 
     def keywords(self, corpus: Corpus) -> keywords.KeywordReader | None:
@@ -89,13 +89,15 @@ class Snapshot:
     def nearest(
         self, query: NDArray[np.int8], allowed: segments.Mask, top: int, *, exact: bool = False
     ) -> tuple[segments.Numbers, NDArray[np.float32]]:
-        """The nearest chunks of these files; of a large index nearly all of them, unless told to be exact."""
+        """Return the nearest chunks of these files; of a large index nearly all of them, unless told to be
+        exact.
+        """
         return vectors.scan(self._derived.segments, query, allowed, top, exact=exact)
 
     def nearest_among(
         self, query: NDArray[np.int8], wanted: segments.Numbers, top: int
     ) -> tuple[segments.Numbers, NDArray[np.float32]]:
-        """The nearest of these chunks, outlines and all; `wanted` is sorted."""
+        """Return the nearest of these chunks, outlines and all; `wanted` is sorted."""
         return vectors.scan_among(self._derived.segments, query, wanted, top)
 
     def facets(self) -> Iterator[tuple[int, str, tuple[str, ...]]]:
@@ -107,11 +109,11 @@ class Snapshot:
         return rows.chunks_defining(self._db, kinds)
 
     def likeness(self, query: NDArray[np.int8], numbers: Sequence[int]) -> dict[int, float]:
-        """What `nearest` would say of these chunks."""
+        """Return what `nearest` would say of these chunks."""
         return vectors.score_of(self._derived.segments, query, numbers)
 
     def vector(self, number: int) -> tuple[NDArray[np.int8], float]:
-        """The stored vector of a chunk and its scale."""
+        """Return the stored vector of a chunk and its scale."""
         vector, scale = self._db.execute(
             "SELECT vector, scale FROM chunks WHERE id = ?", (number,)
         ).fetchone()
@@ -125,5 +127,5 @@ class Snapshot:
         return rows.embedding_keys(self._db, numbers)
 
     def embedded_fields(self, numbers: Sequence[int]) -> list[EmbeddedFields]:
-        """What a model reads of these chunks."""
+        """Return what a model reads of these chunks."""
         return rows.fields_of(self._db, numbers)

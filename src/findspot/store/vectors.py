@@ -22,7 +22,7 @@ Scores = NDArray[np.float32]
 def scan(
     segments: Sequence[Segment], query: NDArray[np.int8], allowed: Mask, top: int, *, exact: bool = False
 ) -> tuple[Numbers, Scores]:
-    """The `top` chunks of lines nearest to the query among the allowed file revisions, best first.
+    """Return the `top` chunks of lines nearest to the query among the allowed file revisions, best first.
 
     `allowed` is indexed by file number. Scores are cosines up to the query's own scale. Ties
     break by chunk number, so that the same snapshot gives the same answer.
@@ -40,7 +40,7 @@ def scan(
 def scan_among(
     segments: Sequence[Segment], query: NDArray[np.int8], wanted: Numbers, top: int
 ) -> tuple[Numbers, Scores]:
-    """The `top` nearest of these chunks, outlines and all; `wanted` is sorted."""
+    """Return the `top` nearest of these chunks, outlines and all; `wanted` is sorted."""
     found: list[tuple[Numbers, Scores]] = []
     for segment in segments:
         places = np.searchsorted(wanted, segment.numbers)
@@ -54,7 +54,7 @@ def scan_among(
 def score_of(
     segments: Sequence[Segment], query: NDArray[np.int8], numbers: Sequence[int]
 ) -> dict[int, float]:
-    """The scores that `scan` would give these chunks."""
+    """Return the scores that `scan` would give these chunks."""
     wanted = np.array(sorted(numbers), np.int64)
     found: dict[int, float] = {}
     for segment in segments:
@@ -67,7 +67,7 @@ def score_of(
 def _scan_lists(
     segment: Segment, query: NDArray[np.int8], allowed: Mask, top: int
 ) -> tuple[Numbers, Scores] | None:
-    """The best of the lists near the query; None where there are no lists, or they do not do."""
+    """Return the best of the lists near the query; None where there are no lists, or they do not do."""
     if segment.lists is None:
         return None
     spans = list(segment.lists.near(query))

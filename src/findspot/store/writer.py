@@ -41,7 +41,7 @@ class Writer:
         return rows.all_files(self._db)
 
     def known_files(self, places: Sequence[str] | None = None) -> KnownFiles:
-        """All files; with `places`, those that are or lie below one of these paths."""
+        """Return all files; with `places`, those that are or lie below one of these paths."""
         if places is None:
             return KnownFiles({file.path: file for file in self.files()}, rows.files_left_out(self._db))
         indexed = {file.path: file for place in places for file in rows.files_at(self._db, place)}
@@ -54,7 +54,7 @@ class Writer:
         return rows.read_meta(self._db)
 
     def keys_of(self, file: StoredFile | None) -> frozenset[bytes]:
-        """What is already embedded of a file."""
+        """Return what is already embedded of a file."""
         return frozenset(rows.file_vectors(self._db, file.id)) if file else frozenset()
 
     def put(self, record: FileRecord, revision: int | None = None) -> None:
@@ -105,7 +105,7 @@ class Writer:
         rows.replace_walk_skips(self._db, skips)
 
     def renew_walk_skips(self, places: Sequence[str], skips: Sequence[Skip]) -> bool:
-        """The same for what lies at some paths; False when nothing of it is new."""
+        """Return the same for what lies at some paths; False when nothing of it is new."""
         before = {skip for place in places for skip in rows.walk_skips_at(self._db, place)}
         # A path in a folder that is left out as a whole has the Skip of that folder.
         around = {skip for skip in skips if skip not in before and self._has_walk_skip(skip)}
@@ -131,7 +131,7 @@ class Writer:
         rows.delete_skips(self._db, reason)
 
     def embedded_fields(self, size: int) -> Iterator[list[EmbeddedFields]]:
-        """What a model reads of every chunk, so many at a time."""
+        """Yield what a model reads of every chunk, so many at a time."""
         last = 0
         while batch := rows.fields_after(self._db, last, size):
             yield batch
@@ -150,7 +150,7 @@ class Writer:
             self._new.setdefault(number >> ORDINAL_BITS, []).append((number, scale, vector))
 
     def counts(self) -> tuple[int, int]:
-        """How many files and chunks there are, of both kinds."""
+        """Return how many files and chunks there are, of both kinds."""
         found = rows.counts(self._db).values()
         return sum(files for files, _ in found), sum(chunks for _, chunks in found)
 
@@ -238,7 +238,9 @@ class Writer:
 
 
 def _merge_from(sizes: Sequence[int]) -> int:
-    """The first of the newest segments to merge: each older one left is twice as large as all after it."""
+    """Return the first of the newest segments to merge: each older one left is twice as large as all after
+    it.
+    """
     first = len(sizes) - 1
     gathered = sizes[first]
     while first > 0 and sizes[first - 1] < 2 * gathered:

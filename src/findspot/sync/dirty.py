@@ -75,7 +75,7 @@ class DirtyFiles:
 
 
 def read_dirty(folder: Path) -> set[str]:
-    """The paths that an index folder remembers; what cannot be read is nothing."""
+    """Return the paths that an index folder remembers; what cannot be read is nothing."""
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
         return {path for path in read_json(folder / FILE_NAME)["files"] if isinstance(path, str)}
     return set()

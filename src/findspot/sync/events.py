@@ -20,7 +20,7 @@ _RULES = frozenset({GITIGNORE, OWN_IGNORE, PROJECT_FILE})
 
 
 def changed_path(root: Path | Roots, reported: str) -> str | None:
-    """The path that has to be looked at; None for what can never be in the index.
+    """Return the path that has to be looked at; None for what can never be in the index.
 
     The deny list comes first: most of what happens in a project happens in build folders, caches
     and the swap files of editors.

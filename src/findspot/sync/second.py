@@ -105,7 +105,7 @@ class SecondModel:
         self._opened: tuple[EmbedSettings, SecondReading] | None = None
 
     def reading(self, store: Store, settings: EmbedSettings) -> SecondReading | None:
-        """What the model reads of an index; None where no slower model is chosen."""
+        """Return what the model reads of an index; None where no slower model is chosen."""
         _, slow = two_speeds(settings)
         with self._guard:
             if self._opened and self._opened[0] == slow:
@@ -119,7 +119,7 @@ class SecondModel:
         return reading
 
     def reader(self, store: Store, settings: EmbedSettings) -> tuple[SecondReader | None, str | None]:
-        """What the model has read, or why it has no say."""
+        """Return what the model has read, or why it has no say."""
         try:
             reading = self.reading(store, settings)
         except FindspotError as error:
@@ -143,7 +143,7 @@ class SecondModel:
 
 
 def second_status(store: Store, settings: EmbedSettings) -> SecondStatus | None:
-    """How far the slower model is, without opening it."""
+    """Return how far the slower model is, without opening it."""
     _, slow = two_speeds(settings)
     if slow is None:
         return None

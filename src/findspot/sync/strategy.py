@@ -45,7 +45,7 @@ class Strategy(abc.ABC):
 
     @abc.abstractmethod
     def due(self) -> frozenset[str]:
-        """The paths whose time has come."""
+        """Return the paths whose time has come."""
 
     def initialise(self) -> None:
         """Take up what an earlier process left."""

@@ -287,7 +287,7 @@ class Supervisor:
         return policy_of(self._watched.settings)
 
     def _still_ours(self, mark: tuple[int, int] | None) -> bool:
-        """Whether project, index and lock are those that we began with."""
+        """Return whether project, index and lock are those that we began with."""
         store = self._watched.store
         return store.exists and self._watched.roots.are_there and _identity(self._lock) == mark
 

@@ -149,7 +149,7 @@ class Watcher:
 
 
 def _but(reported: Iterable[str], folders: frozenset[str]) -> frozenset[str]:
-    """The folders whose watches still hold: one that is told of itself came, went or was replaced."""
+    """Return the folders whose watches still hold: one that is told of itself came, went or was replaced."""
     lost = folders.intersection(reported)
     if not lost:
         return folders

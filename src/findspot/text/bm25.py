@@ -64,26 +64,26 @@ class Bm25:
         return term in self._terms
 
     def holding(self, term: str) -> int:
-        """How many documents hold a word."""
+        """Return how many documents hold a word."""
         place = self._terms.get(term)
         return 0 if place is None else int(self.postings.starts[place + 1] - self.postings.starts[place])
 
     def scores(self, terms: Iterable[str]) -> NDArray[np.float32]:
-        """One number a document; a word that is asked for twice counts once."""
+        """Return one number a document; a word that is asked for twice counts once."""
         total = np.zeros(self.postings.size, dtype=np.float32)
         for part in self._parts(terms):
             total[self.postings.documents[part]] += self.postings.gains[part]
         return total
 
     def held(self, terms: Iterable[str]) -> NDArray[np.int32]:
-        """How many of the words each document holds."""
+        """Return how many of the words each document holds."""
         count = np.zeros(self.postings.size, dtype=np.int32)
         for part in self._parts(terms):
             count[self.postings.documents[part]] += 1
         return count
 
     def shares(self, terms: Iterable[str], idf: Idf = lucene_idf) -> tuple[NDArray[np.float32], float]:
-        """How much of the words' weight each document holds, and how much all of them together do."""
+        """Return how much of the words' weight each document holds, and how much all of them together do."""
         held = np.zeros(self.postings.size, dtype=np.float32)
         asked = known = 0.0
         for term in sorted(set(terms)):

@@ -16,12 +16,12 @@ FOLDERS = 3
 
 @lru_cache(maxsize=4096)
 def path_text(path: str) -> str:
-    """The words of a path that help to find it."""
+    """Return the words of a path that help to find it."""
     pure = PurePosixPath(path)
     stem = pure.name.split(".", 1)[0] or pure.name
     return " ".join([stem] * STEM_REPEATS + list(pure.parent.parts[-FOLDERS:]))
 
 
 def keyword_text(path: str, breadcrumb: str | None, context: str, text: str) -> str:
-    """The tokens that are indexed for a chunk, joined by spaces."""
+    """Return the tokens that are indexed for a chunk, joined by spaces."""
     return " ".join(tokens(f"{path_text(path)} {breadcrumb or ''} {context}\n{text}"))

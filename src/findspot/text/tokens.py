@@ -39,7 +39,7 @@ _DOUBLING = frozenset(("ing", "ings", "er", "ers", "or", "ors", "ed"))
 
 @lru_cache(maxsize=200_000)
 def stem(word: str) -> str:
-    """A lower-cased word without its grammatical ending, at least three letters long."""
+    """Return a lower-cased word without its grammatical ending, at least three letters long."""
     for ending, instead in _ENDINGS:
         if word.endswith(ending) and len(word) - len(ending) + len(instead) >= 3:
             if ending == "s" and word.endswith("ss"):
@@ -53,7 +53,7 @@ def stem(word: str) -> str:
 
 @lru_cache(maxsize=200_000)
 def word_tokens(word: str) -> tuple[str, ...]:
-    """The tokens of one identifier: itself lower-cased, then the stems of its parts."""
+    """Return the tokens of one identifier: itself lower-cased, then the stems of its parts."""
     if len(word) > MAX_TOKEN_CHARS:
         return ()
     whole = word.strip("_").lower()
@@ -70,23 +70,23 @@ def placed_tokens(text: str) -> Iterator[tuple[int, tuple[str, ...]]]:
 
 
 def tokens(text: str) -> list[str]:
-    """All tokens of a text, in order, identifiers followed by the stems of their parts."""
+    """Return all tokens of a text, in order, identifiers followed by the stems of their parts."""
     return list(chain.from_iterable(map(word_tokens, _WORD.findall(text))))
 
 
 @lru_cache(maxsize=200_000)
 def word_parts(word: str) -> tuple[str, ...]:
-    """The parts of one identifier, lower-cased: what a model of natural words understands."""
+    """Return the parts of one identifier, lower-cased: what a model of natural words understands."""
     if len(word) > MAX_TOKEN_CHARS:
         return ()
     return tuple(part.lower() for part in _PART.findall(word))
 
 
 def parts(text: str) -> list[str]:
-    """The lower-cased parts of all words of a text, in order, compounds left out."""
+    """Return the lower-cased parts of all words of a text, in order, compounds left out."""
     return list(chain.from_iterable(map(word_parts, _WORD.findall(text))))
 
 
 def words(text: str) -> list[str]:
-    """The words of a text as they are written."""
+    """Return the words of a text as they are written."""
     return _WORD.findall(text)

@@ -50,7 +50,7 @@ class EmbeddingStrategy:
         return ranked(np.where(allowed, scores, 0), tools)
 
     def read(self, query: str, tools: ToolSet, mode: SearchMode) -> Request:
-        """What the query asks for, in words that the model or the tools know."""
+        """Return what the query asks for, in words that the model or the tools know."""
         if tools.vectors is None or tools.about.provider is None:
             raise NoEmbeddingsError(mode)
         model = self.model_of(tools)
@@ -59,7 +59,7 @@ class EmbeddingStrategy:
         )
 
     def likeness(self, request: Request, tools: ToolSet) -> Likeness:
-        """How like the request each tool is."""
+        """Return how like the request each tool is."""
         assert tools.vectors is not None, "`read` refuses tools that have none"
         model = self.model_of(tools)
         rows = model.embed([request.text, *request.sentences], EmbedMode.QUERY)
@@ -73,7 +73,7 @@ class EmbeddingStrategy:
         return Likeness(cosines[0], np.maximum.reduce(cosines))
 
     def model_of(self, tools: ToolSet) -> Embedder:
-        """The very model that the tools were embedded with."""
+        """Return the very model that the tools were embedded with."""
         about = tools.about
         model = self._embedder(about.provider or "")
         known = (about.dimensions, about.revision or model.revision)

@@ -27,7 +27,9 @@ through that hold every word)."""
 def any_fits(
     request: Request, cosines: Scores, merit: Scores, allowed: NDArray[np.bool_], tools: ToolSet
 ) -> bool:
-    """Whether the tool of most merit is like enough to the request, and the request to the catalogue."""
+    """Return whether the tool of most merit is like enough to the request, and the request to the
+    catalogue.
+    """
     limit = FIT_LIKENESS.get(tools.about.provider or "")
     if limit is None:
         return True

@@ -47,7 +47,7 @@ class HybridStrategy:
 
 
 def _spread(scores: Scores) -> Scores:
-    """How far each stands out, in standard deviations: what is no better than most counts nothing."""
+    """Return how far each stands out, in standard deviations: what is no better than most counts nothing."""
     deviation = scores.std()
     return (scores - scores.mean()) / deviation if deviation > 0 else np.zeros_like(scores)
 

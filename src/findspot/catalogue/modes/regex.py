@@ -55,7 +55,7 @@ class RegexStrategy:
 
 
 def _matching_lines(pattern: str, tools: ToolSet) -> NDArray[np.int64]:
-    """The lines of the tools' texts that match, counted from 0."""
+    """Return the lines of the tools' texts that match, counted from 0."""
     plain = tools.is_ascii and not _NEEDS_UNICODE.search(pattern)
     options = (*_OPTIONS, "--no-unicode") if plain else _OPTIONS  # a third of the time in large catalogues
     command = [ripgrep_binary(), *options, *SIZE_LIMITS, "--regexp", pattern, "--", str(tools.texts)]

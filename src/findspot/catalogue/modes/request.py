@@ -81,7 +81,7 @@ def read_request(query: str) -> Request:
 
 
 def _told(path: re.Match[str]) -> str:
-    """What a tool may be good for there: of `/srv/plan.xlsx`, that it is a spreadsheet in a file."""
+    """Return what a tool may be good for there: of `/srv/plan.xlsx`, that it is a spreadsheet in a file."""
     name = re.split(r"[/\\]", path[0])[-1]
     ending = name.rpartition(".")[2].lower() if "." in name else ""
     return f" {_KIND_OF.get(ending, ending)} file path "

@@ -26,14 +26,16 @@ def respelt(query: str, knows: Callable[[str], bool], keywords: Bm25) -> str:
 
 
 def _meant(word: str, knows: Callable[[str], bool], keywords: Bm25) -> str:
-    """The neighbour that most tools hold; the word itself where it has none."""
+    """Return the neighbour that most tools hold; the word itself where it has none."""
     held = [(keywords.holding(stem(near)), near) for near in set(_one_slip_away(word)) if knows(near)]
     count, near = max(held, default=(0, word))
     return near if count else word
 
 
 def _one_slip_away(word: str) -> Iterator[str]:
-    """A letter left out, doubled, mistaken, or two exchanged; hardly anyone gets the first one wrong."""
+    """Yield a letter left out, doubled, mistaken, or two exchanged; hardly anyone gets the first one
+    wrong.
+    """
     for place in range(1, len(word) + 1):
         before, after = word[:place], word[place:]
         yield before + after[1:]

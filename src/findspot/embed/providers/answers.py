@@ -14,7 +14,9 @@ from findspot.embed.protocol import Vectors
 def read_vectors(
     found: Any, texts: int, dimensions: int | None, failure: Callable[[str], ProviderError]
 ) -> Vectors:
-    """Rows for so many texts, all finite and of one length; `failure` makes the error that says why not."""
+    """Return rows for so many texts, all finite and of one length; `failure` makes the error that says why
+    not.
+    """
     try:
         vectors = np.array(found, np.float32)
     except (ValueError, TypeError) as error:

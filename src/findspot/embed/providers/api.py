@@ -95,7 +95,7 @@ class ApiEmbedder:
         return self._dimensions
 
     def embed(self, texts: Sequence[str], mode: EmbedMode) -> Vectors:
-        """One unit row a text; blank texts, which these services refuse, are rows of zeros."""
+        """Return one unit row a text; blank texts, which these services refuse, are rows of zeros."""
         told = [place for place, text in enumerate(texts) if text.strip()]
         parts = [self._batch(part, mode) for part in _batches([texts[place][:MAX_CHARS] for place in told])]
         rows = np.zeros((len(texts), self.dimensions), np.float32)
@@ -123,7 +123,7 @@ class ApiEmbedder:
         return vectors
 
     def _ask(self, body: bytes) -> Answer:
-        """One request, made again after a while where the service asks for that."""
+        """Return one request, made again after a while where the service asks for that."""
         for tried in range(1, MAX_TRIES + 1):
             answer = self._ask_once(body)
             if answer.status == 200:
@@ -174,7 +174,7 @@ def _batches(texts: Sequence[str]) -> list[list[str]]:
 
 
 def _pause_s(tried: int, retry_after: str) -> float:
-    """What the service asks for, else twice as long each time, spread so that clients do not meet."""
+    """Return what the service asks for, else twice as long each time, spread so that clients do not meet."""
     try:
         return min(_MAX_WAIT_S, max(0.0, float(retry_after)))
     except ValueError:

@@ -24,7 +24,7 @@ _LAYER = re.compile(r"encoder\.layer\.(\d+)\.")
 
 
 def read_safetensors(path: Path) -> Tensors:
-    """The tensors of a file, mapped; ValueError when it is not whole."""
+    """Return the tensors of a file, mapped; ValueError when it is not whole."""
     data = np.memmap(path, np.uint8, "r")
     start = 8 + int.from_bytes(data[:8].tobytes(), "little")
     if data.size < 8 or start > data.size:
@@ -80,7 +80,7 @@ class _Encoder:
         return helper.make_model(graph, opset_imports=opsets, ir_version=8)
 
     def _embed(self) -> str:
-        """Words, positions and the one segment, added and normalised; words in half precision."""
+        """Return words, positions and the one segment, added and normalised; words in half precision."""
         from onnx import TensorProto
 
         words = self._weight("embeddings.word_embeddings.weight", np.float16)
@@ -127,7 +127,7 @@ class _Encoder:
         self._node("Div", ["total", "count"], "pooled")
 
     def _times(self, hidden: str, name: str) -> str:
-        """A product with a matrix, whose columns each have their own scale where it is int8.
+        """Return a product with a matrix, whose columns each have their own scale where it is int8.
 
         One scale for the whole matrix would move the vectors to a cosine of 0.936, this to 0.994.
         """

@@ -68,7 +68,7 @@ class HttpEmbedder:
         self._ask("GET", "/", None)
 
     def embed(self, texts: Sequence[str], mode: EmbedMode) -> Vectors:
-        """One unit row a text."""
+        """Return one unit row a text."""
         batches = [texts[first : first + BATCH_TEXTS] for first in range(0, len(texts), BATCH_TEXTS)]
         if not batches:
             return np.zeros((0, self.dimensions), np.float32)

@@ -57,7 +57,7 @@ class StaticEmbedder:
         return cls(table, WordPieces(vocabulary), revision)
 
     def embed(self, texts: Sequence[str], mode: EmbedMode) -> Vectors:
-        """One unit row a text; questions and passages are read alike."""
+        """Return one unit row a text; questions and passages are read alike."""
         del mode
         rows = np.zeros((len(texts), self.dimensions), dtype=np.float32)
         for start in range(0, len(texts), BLOCK_TEXTS):
@@ -68,14 +68,14 @@ class StaticEmbedder:
         return rows
 
     def knows(self, word: str) -> bool:
-        """Whether a lower-cased word is in the vocabulary as a whole."""
+        """Return whether a lower-cased word is in the vocabulary as a whole."""
         return self._pieces.knows(word)
 
     def close(self) -> None:
         """Nothing is held but a memory map, which goes with the object."""
 
     def _token_ids(self, texts: Sequence[str]) -> list[list[int]]:
-        """Each text's distinct tokens, sorted, so that sums do not depend on the order of words."""
+        """Return each text's distinct tokens, sorted, so that sums do not depend on the order of words."""
         with self._lock:
             lookup = self._pieces.__getitem__
             ids = [sorted(set(chain.from_iterable(map(lookup, set(words(text)))))) for text in texts]

@@ -111,7 +111,7 @@ class TransformerEmbedder:
         self._prompts = _prompts(folder)
 
     def embed(self, texts: Sequence[str], mode: EmbedMode) -> Vectors:
-        """One unit row a text."""
+        """Return one unit row a text."""
         prompt = self._prompts.get(mode, "")
         rows = np.zeros((len(texts), self.dimensions), np.float32)
         for row, text in enumerate(texts):
@@ -140,14 +140,14 @@ class TransformerEmbedder:
 
 
 def runtime_there() -> bool:
-    """Whether the extra `minilm` is installed."""
+    """Return whether the extra `minilm` is installed."""
     from importlib.util import find_spec
 
     return all(find_spec(name) is not None for name in ("onnxruntime", "onnx", "tokenizers"))
 
 
 def _open_graph(folder: Path, graph: Path, *, int8: bool) -> Any:
-    """A session of the graph, which is written where it is missing or damaged."""
+    """Return a session of the graph, which is written where it is missing or damaged."""
     if graph.is_file():
         try:
             return _session(graph)
@@ -194,7 +194,7 @@ def _read_dense(folder: Path) -> Tensors | None:
 
 
 def _prompts(folder: Path) -> dict[EmbedMode, str]:
-    """What a model wants to stand before a question and before a passage."""
+    """Return what a model wants to stand before a question and before a passage."""
     prompts = read_config(folder, "config_sentence_transformers.json").get("prompts")
     if not isinstance(prompts, dict):
         return {}

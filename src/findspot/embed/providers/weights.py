@@ -115,7 +115,7 @@ def _file_sha256(path: Path) -> str:
 
 
 def _in_cache(model: ModelFiles, hub: HubSettings) -> list[Path]:
-    """The snapshot that `main` names, then any other, by name."""
+    """Return the snapshot that `main` names, then any other, by name."""
     snapshots = _cache_folder(model, hub) / "snapshots"
     main = _cache_folder(model, hub) / "refs" / "main"
     named = [snapshots / main.read_text("utf-8").strip()] if main.is_file() else []
@@ -197,7 +197,7 @@ def _redirected(address: Address, location: str) -> tuple[Address, str]:
 
 
 def read_config(folder: Path, name: str) -> dict[str, object]:
-    """One of a model's JSON files; empty where the model has none."""
+    """Return one of a model's JSON files; empty where the model has none."""
     try:
         value = json.loads((folder / name).read_text("utf-8"))
     except FileNotFoundError:

@@ -27,11 +27,11 @@ class WordPieces(dict[str, tuple[int, ...]]):
         return ids
 
     def knows(self, part: str) -> bool:
-        """Whether a lower-cased part is an entry of its own."""
+        """Return whether a lower-cased part is an entry of its own."""
         return part in self._ids
 
     def part_ids(self, part: str) -> list[int]:
-        """The ids of one lower-cased part; characters that no entry holds are left out."""
+        """Return the ids of one lower-cased part; characters that no entry holds are left out."""
         whole = self._ids.get(part)
         if whole is not None:
             return [whole]

@@ -35,7 +35,7 @@ class GoModules(ModuleFinder):
         return self.sources.once("go_module_name", self._find_module_name)
 
     def _find_module_name(self) -> str:
-        """The last part of the module's own path: what imports of the root folder end in."""
+        """Return the last part of the module's own path: what imports of the root folder end in."""
         text = self.sources.text("go.mod") if "go.mod" in self.paths else ""
         return text.partition("module ")[2].split("\n")[0].strip().rpartition("/")[2]
 

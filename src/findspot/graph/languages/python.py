@@ -74,7 +74,7 @@ class PythonModules(ModuleFinder):
         return self.sources.once("python_roots", self._find_roots)
 
     def _find_roots(self) -> list[str]:
-        """The folders that hold a package or module that is in no package."""
+        """Return the folders that hold a package or module that is in no package."""
         roots = set()
         for start in {path.rpartition("/")[0] for path in self.paths if path.endswith((".py", ".pyi"))}:
             folder = start

@@ -153,6 +153,6 @@ def _invoke(arguments: list[str], manner: Manner) -> None:
 
 
 def _reader_left() -> int:
-    """The reader of our output has seen enough; the interpreter must not complain when it ends."""
+    """Return the reader of our output has seen enough; the interpreter must not complain when it ends."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0

@@ -12,12 +12,12 @@ from findspot.serve.cli.options import Manner
 
 
 def can_ask() -> bool:
-    """Whether somebody sits at both ends of the question."""
+    """Return whether somebody sits at both ends of the question."""
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
 def prompt(question: str) -> str:
-    """One line of answer; the end of input is a cancellation."""
+    """Return one line of answer; the end of input is a cancellation."""
     click.echo(output.clean(question) + " ", nl=False, err=True)
     sys.stderr.flush()
     answer = sys.stdin.readline()

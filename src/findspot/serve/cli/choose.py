@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def open_engine(flags: dict[str, object] | None = None) -> Iterator[Engine]:
-    """The engine, for a command about no project in particular."""
+    """Provide the engine, for a command about no project in particular."""
     with _engine(flags) as engine:
         _show_warnings(engine.settings)
         yield engine
@@ -35,7 +35,7 @@ def open_project(
     to_index: bool = False,
     ask: bool = True,
 ) -> Iterator[Project]:
-    """The project named on the command line, else the one around the working directory.
+    """Provide the project named on the command line, else the one around the working directory.
 
     `exact` is for commands that change an index: they take a named folder for what it is,
     where the others find the project around it. With `to_index` it is the same, but for a folder that
@@ -91,7 +91,7 @@ def _find(engine: Engine, given: str | None, *, exact: bool, may_ask: bool) -> P
 
 
 def _choose_folder() -> str:
-    """The two choices where no folder upwards looks like a project."""
+    """Return the two choices where no folder upwards looks like a project."""
     here = str(Path.cwd())
     output.note("Could not detect project root.")
     output.note(f" [1] Use current directory: {here}")

@@ -29,7 +29,7 @@ _MATCH = {"fg": "yellow", "bold": True}
 def source_lines(
     lines: Sequence[str], language: str, marked: re.Pattern[str] | None, width: int | None = None
 ) -> list[str]:
-    """The lines, safe for a terminal, coloured where it wants colours, cut to a width."""
+    """Return the lines, safe for a terminal, coloured where it wants colours, cut to a width."""
     safe = [output.clean(line.rstrip("\r").replace("\t", TAB)) for line in lines]
     shown = [_shortened(line, width) for line in safe]
     if not output.wants_colour(sys.stdout):
@@ -56,7 +56,7 @@ def _painted(line: str, styles: list[dict[str, Any]], marked: re.Pattern[str] | 
 
 
 def _syntax(lines: Sequence[str], language: str) -> list[list[dict[str, Any]]]:
-    """The style of every character; plain where the language is not known."""
+    """Return the style of every character; plain where the language is not known."""
     plain: dict[str, Any] = {}
     styles = [[plain] * len(line) for line in lines]
     lexer = _lexer(language)
@@ -82,7 +82,7 @@ def _style(kind: str) -> dict[str, Any] | None:
 
 @cache
 def _lexer(language: str) -> Any:
-    """What reads a language; a missing or unknown one costs only the colours."""
+    """Return what reads a language; a missing or unknown one costs only the colours."""
     try:
         from pygments.lexers import get_lexer_by_name
         from pygments.util import ClassNotFound

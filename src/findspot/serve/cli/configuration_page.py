@@ -74,7 +74,7 @@ _SECTIONS = {
 
 
 def configuration_page() -> str:
-    """All settings as Markdown, by the stage that they are for."""
+    """Return all settings as Markdown, by the stage that they are for."""
     sections = {key.section: [other for other in KEYS if other.section == key.section] for key in KEYS}
     ordered = sorted(sections, key=list(_SECTIONS).index)
     limits = "\n".join(f"| `{name}` | {limit.text} |" for name, limit in COMMITTED.items())

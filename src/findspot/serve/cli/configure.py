@@ -128,7 +128,7 @@ def path_(manner: Manner, scope: str | None, path: str | None) -> None:
 
 
 def _settings(given: str | None) -> tuple[Settings, Project | None]:
-    """The configuration of a project; of the machine, where there is none."""
+    """Return the configuration of a project; of the machine, where there is none."""
     try:
         with open_project(given, ask=False) as project:
             return project.settings, project
@@ -145,7 +145,7 @@ def _files(settings: Settings, project: Project | None) -> dict[str, Path]:
 
 
 def _file(scope: str | None, given: str | None) -> Path:
-    """The file that a scope means; an index's own file only where there is an index."""
+    """Return the file that a scope means; an index's own file only where there is an index."""
     if scope == "global":
         with open_engine() as engine:
             return engine.settings.home / INDEX_FILE
@@ -161,7 +161,7 @@ def _file(scope: str | None, given: str | None) -> Path:
 
 
 def _with_global_hint(error: FindspotError) -> FindspotError:
-    """The same error, which also says how to set a key without a project."""
+    """Return the same error, which also says how to set a key without a project."""
     error.hint = f"To set it for all your projects, add --global. {error.hint}"
     return error
 
@@ -194,7 +194,7 @@ def _show(settings: Settings, manner: Manner) -> None:
 
 
 def _shown(name: str, value: Any) -> Any:
-    """A value without what only its owner should see: a token, the password in an address."""
+    """Return a value without what only its owner should see: a token, the password in an address."""
     if not isinstance(value, str):
         return value
     return HIDDEN if BY_NAME[name].secret else _PASSWORD.sub(rf"\1{HIDDEN}@", value)

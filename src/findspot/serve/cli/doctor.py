@@ -61,7 +61,7 @@ def doctor(manner: Manner, project: str | None, no_self_test: bool, bundle: Path
 
 
 def _open(engine: Engine, given: str | None) -> tuple[Project | None, Check | None]:
-    """The project here; one that cannot be opened is a finding."""
+    """Return the project here; one that cannot be opened is a finding."""
     try:
         return engine.detect("." if given is None else given), None
     except ProjectNotDetectedError:

@@ -196,7 +196,7 @@ def _read(
 
 
 def _answer_object(answer: SearchAnswer) -> dict[str, Any]:
-    """The fields of `search_index`."""
+    """Return the fields of `search_index`."""
     return {
         "results": [
             {

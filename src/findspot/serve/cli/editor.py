@@ -24,7 +24,7 @@ _USUAL = ("nvim", "vim", "nano", "vi", "notepad")
 
 
 def editor_command(path: Path, line: int) -> list[str]:
-    """The command that opens a file at a line, in the editor that the user named or has."""
+    """Return the command that opens a file at a line, in the editor that the user named or has."""
     named = terminal_settings().editor or next(filter(find_program, _USUAL), "")
     command = shlex.split(named)
     if not command:

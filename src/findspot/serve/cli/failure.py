@@ -63,7 +63,7 @@ def report(error: FindspotError, manner: Manner) -> None:
 
 
 def report_usage(error: click.ClickException, manner: Manner) -> int:
-    """A command line that cannot be run as it stands."""
+    """Return a command line that cannot be run as it stands."""
     message = error.format_message()
     if manner.json:
         code = error.code if isinstance(error, ConfirmationRequiredError) else "INVALID_ARGUMENT"

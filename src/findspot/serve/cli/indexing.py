@@ -30,7 +30,7 @@ _MANY_FILES = 1_000
 
 
 def _checked(key: str) -> Callable[[click.Context, click.Parameter, Any], Any]:
-    """A flag must be a valid value of its key: what is typed is refused, not replaced by a default."""
+    """Return a flag must be a valid value of its key: what is typed is refused, not replaced by a default."""
 
     def check(_ctx: click.Context, _parameter: click.Parameter, value: Any) -> Any:
         from findspot.core.config import check_value
@@ -66,7 +66,7 @@ _FLAGS: tuple[tuple[str, str, dict[str, Any]], ...] = (
 
 
 def _flags(command: Command) -> Command:
-    """The options that override the configuration, gathered into `flags` by their keys."""
+    """Return the options that override the configuration, gathered into `flags` by their keys."""
     names = {option.split("/")[0].replace("-", "_"): key for option, key, _ in _FLAGS}
 
     @functools.wraps(command)

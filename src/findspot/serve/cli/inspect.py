@@ -162,7 +162,7 @@ def _show_skips(skips: list[Skip]) -> None:
 
 
 def _models(found: IndexStatus) -> str:
-    """The model of the index, and how far a slower one is that reads after it."""
+    """Return the model of the index, and how far a slower one is that reads after it."""
     if found.second is None:
         return found.model or ""
     second = found.second

@@ -41,7 +41,7 @@ def named(text: str) -> list[str]:
 
 
 def _after_sequence(text: str) -> str:
-    """What follows an escape sequence that means nothing here."""
+    """Return what follows an escape sequence that means nothing here."""
     end = next((place for place, c in enumerate(text[2:], 3) if "@" <= c <= "~"), len(text))
     return text[end:]
 

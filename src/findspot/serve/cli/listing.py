@@ -41,7 +41,7 @@ def show_results(results: Results, *, full: bool = False) -> None:
 
 
 def _by_file(hits: Sequence[Hit]) -> Iterable[tuple[str, list[Hit]]]:
-    """Files in the order of their best hit; a file's hits in the order of its lines."""
+    """Return files in the order of their best hit; a file's hits in the order of its lines."""
     first = {hit.path: place for place, hit in reversed(list(enumerate(hits)))}
     ordered = sorted(hits, key=lambda hit: (first[hit.path], hit.span.start))
     return ((path, list(group)) for path, group in groupby(ordered, key=lambda hit: hit.path))
@@ -66,14 +66,14 @@ def _show_hit(hit: Hit, marked: re.Pattern[str] | None, full: bool) -> None:
 
 
 def _window(hit: Hit, count: int) -> tuple[int, int]:
-    """Lines to show: the beginning while it holds the best line, else those around it."""
+    """Return lines to show: the beginning while it holds the best line, else those around it."""
     focus = (hit.focus or hit.span.start) - hit.span.start
     start = 0 if focus < SHOWN_LINES else max(0, min(focus - SHOWN_LINES // 2, count - SHOWN_LINES))
     return start, min(count, start + SHOWN_LINES)
 
 
 def with_passage(hit: Hit, lines: Sequence[str], room: int) -> list[str]:
-    """The lines of a hit, the best one cut to its passage if it is long."""
+    """Return the lines of a hit, the best one cut to its passage if it is long."""
     focus = (hit.focus or hit.span.start) - hit.span.start
     return [
         shorten(line, 0, room, hit.focus_column) if place == focus else line
@@ -87,7 +87,7 @@ def _room(taken: int) -> int | None:
 
 
 def query_words(query: str) -> re.Pattern[str] | None:
-    """What to mark in the lines of an answer."""
+    """Return what to mark in the lines of an answer."""
     words = {word for word in parts(query) if len(word) > 1 and word not in STOP_WORDS}
     if not words:
         return None

@@ -38,7 +38,7 @@ def common(command: Command) -> Command:
 
 
 def path_or_project(command: Command) -> Command:
-    """A project named by an argument or by an option; the command receives `project`."""
+    """Return a project named by an argument or by an option; the command receives `project`."""
 
     @functools.wraps(command)
     def with_one(*args: Any, path: str | None, project: str | None, **others: Any) -> Any:

@@ -28,7 +28,7 @@ def tolerate_any_text() -> None:
 
 
 def clean(text: str) -> str:
-    """The text on one line, with everything that is not a visible character spelled out."""
+    """Return the text on one line, with everything that is not a visible character spelled out."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
@@ -65,7 +65,7 @@ def paint(text: str, stream: TextIO, **style: Any) -> str:
 
 
 def wants_colour(stream: TextIO) -> bool:
-    """Whether a stream is a terminal whose user has not said no to colours."""
+    """Return whether a stream is a terminal whose user has not said no to colours."""
     return terminal_settings().colours and stream.isatty()
 
 
@@ -107,7 +107,7 @@ def ranking(counts: dict[str, int], most: int | None = None) -> str:
 
 
 def moment(timestamp: str | None) -> str:
-    """A stored time as `2026-01-15 14:30 UTC (3 hours ago)`."""
+    """Return a stored time as `2026-01-15 14:30 UTC (3 hours ago)`."""
     if not timestamp:
         return ""
     then = datetime.fromisoformat(timestamp)

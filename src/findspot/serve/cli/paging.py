@@ -48,7 +48,7 @@ def paged(*, wanted: bool = True) -> Iterator[None]:
 
 
 def _command() -> list[str]:
-    """The pager's command; nothing where there is none, or the user wants none."""
+    """Return the pager's command; nothing where there is none, or the user wants none."""
     command = shlex.split(terminal_settings().pager)
     if not command or command[0] == "cat":
         return []

@@ -81,7 +81,7 @@ class Picker:
         return self.hits[self.chosen] if self.hits else None
 
     def screen(self, columns: int, rows: int) -> list[str]:
-        """The lines of the screen: the query, the results, the chosen one's text."""
+        """Return the lines of the screen: the query, the results, the chosen one's text."""
         room = max(3, int((rows - 3) * _LIST_SHARE))
         first = max(0, min(self.chosen - room // 2, len(self.hits) - room))
         listed = [self._row(place, columns) for place in range(first, min(first + room, len(self.hits)))]

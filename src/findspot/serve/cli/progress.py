@@ -51,7 +51,7 @@ def stoppable() -> Iterator[CancelToken]:
 
 @contextlib.contextmanager
 def shown_progress(quiet: bool) -> Iterator[ProgressSink]:
-    """A bar on a terminal; one line elsewhere; nothing for `--json` away from a terminal."""
+    """Provide a bar on a terminal; one line elsewhere; nothing for `--json` away from a terminal."""
     if sys.stderr.isatty():
         with _bar() as bar:
             yield _BarSink(bar)
@@ -63,7 +63,7 @@ def shown_progress(quiet: bool) -> Iterator[ProgressSink]:
 
 @contextlib.contextmanager
 def progress_when_needed() -> Iterator[ProgressSink]:
-    """A bar on a terminal from the first report on; work that has nothing to do shows none."""
+    """Provide a bar on a terminal from the first report on; work that has nothing to do shows none."""
     if not sys.stderr.isatty():
         yield ignore_progress
         return

@@ -57,7 +57,7 @@ def research(manner: Manner, words: Sequence[str], project: str | None, **option
 
 
 def _verb(name: str, aim: Aim, depth: int, about: str) -> click.Command:
-    """A command that follows one relation from a name."""
+    """Return a command that follows one relation from a name."""
 
     @click.command(name=name, help=about)
     @click.argument("name", metavar="PATH" if aim is Aim.IMPORTERS else "NAME")

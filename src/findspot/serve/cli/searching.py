@@ -32,7 +32,7 @@ UNLIMITED = 10**9
 
 
 def _shared_options(command: Command) -> Command:
-    """What both searches take, named as in the MCP tools."""
+    """Return what both searches take, named as in the MCP tools."""
     for option in reversed(
         [
             click.option("-n", "--limit", type=click.IntRange(1, 100), help="Results to show (1-100)."),
@@ -153,7 +153,7 @@ def _open(root: Path, results: Results, place: int) -> None:
 
 
 def _query_values(options: dict[str, Any]) -> dict[str, Any]:
-    """The options as the library takes them."""
+    """Return the options as the library takes them."""
     lists = {name: _listed(options[name]) for name in ("extensions", "languages") if name in options}
     values = options | lists | {"mode": Mode(options["mode"])}
     if "include_tests" in options:

@@ -101,7 +101,7 @@ def setup(
 
 
 def _steps(names: tuple[str, ...], machine: Machine) -> list[Step]:
-    """One for each configuration file of the clients that are there, or that were named."""
+    """Return one for each configuration file of the clients that are there, or that were named."""
     command = serve_command(Python())
     chosen = [BY_NAME[name] for name in names] or list(CLIENTS)
     steps = []
@@ -230,7 +230,7 @@ def _print(names: tuple[str, ...], machine: Machine, manner: Manner) -> None:
 
 
 def _project_root(given: str | None) -> Path | None:
-    """The project around, if there is one: set-up works without."""
+    """Return the project around, if there is one: set-up works without."""
     try:
         with open_project(given, ask=False) as opened:
             return opened.root

@@ -51,7 +51,7 @@ def outline(manner: Manner, file: str, project: str | None, update: bool) -> Non
 
 
 def _from_here(roots: Roots, file: str) -> str:
-    """A path as typed: relative to the working directory where that is inside, else to the root."""
+    """Return a path as typed: relative to the working directory where that is inside, else to the root."""
     here = Path.cwd() / file
     return str(here.resolve()) if here.exists() and roots.spelled(here.resolve()) else file
 

@@ -58,7 +58,7 @@ def ui(path: str | None, port: int | None, no_open: bool) -> None:
 
 @contextlib.contextmanager
 def leading_to(address: str) -> Iterator[Path]:
-    """A file of one's own that leads a browser to an address with a token.
+    """Provide a file of one's own that leads a browser to an address with a token.
 
     The address itself would stand on the browser's command line, which every user of the machine can read.
     """

@@ -55,24 +55,24 @@ class Grant:
     everything: bool = False
 
     def allows(self, root: Path) -> bool:
-        """Whether this very folder is a granted project; nothing on disk is looked at."""
+        """Return whether this very folder is a granted project; nothing on disk is looked at."""
         if self.everything or root in self.paths:
             return True
         key = index_key(root)
         return bool(self.ids) and not self.ids.isdisjoint((key, key[:LEGACY_INDEX_HASH_CHARS]))
 
     def covers(self, folder: Path) -> bool:
-        """Whether a folder is a granted project or inside one."""
+        """Return whether a folder is a granted project or inside one."""
         return any(self.allows(around) for around in (folder, *folder.parents))
 
     def knows(self, identity: str) -> bool:
-        """Whether an index's id is that of a granted project."""
+        """Return whether an index's id is that of a granted project."""
         keys = {key for path in self.paths for key in _ids_of(path)}
         return self.everything or identity in self.ids or identity in keys
 
 
 def granted_all(name: str, token: str) -> Grant:
-    """The grant of a server's one token."""
+    """Return the grant of a server's one token."""
     return Grant(name, _digest(token.encode()), everything=True)
 
 
@@ -86,7 +86,7 @@ class Grants:
         self._listed = read_grants(file) if file else ()
 
     def of(self, token: bytes) -> Grant | None:
-        """The grant of a token; every known one is compared, in the same time whichever it is."""
+        """Return the grant of a token; every known one is compared, in the same time whichever it is."""
         self._refresh()
         given, found = _digest(token), None
         for grant in (*self._fixed, *self._listed):
@@ -107,7 +107,7 @@ class Grants:
 
 
 def read_grants(file: Path) -> tuple[Grant, ...]:
-    """The grants that a tokens file lists."""
+    """Return the grants that a tokens file lists."""
     try:
         content = read_json(file)
     except (OSError, ValueError) as error:
@@ -122,7 +122,7 @@ def read_grants(file: Path) -> tuple[Grant, ...]:
 
 
 def _grant(file: Path, number: int, entry: Any) -> Grant:
-    """One entry; what is wrong is told by its number, so that no hash gets into a log."""
+    """Return one entry; what is wrong is told by its number, so that no hash gets into a log."""
     fields = entry if isinstance(entry, dict) else {}
     name, sha256, projects = (fields.get(field) for field in ("name", "sha256", "projects"))
     if not isinstance(name, str) or not name or not isinstance(sha256, str):
@@ -144,7 +144,7 @@ def _told_apart(projects: Iterable[str]) -> tuple[frozenset[Path], frozenset[str
 
 
 def lexical(path: str | Path) -> Path:
-    """A path by its spelling alone."""
+    """Return a path by its spelling alone."""
     return Path(os.path.abspath(os.path.expanduser(path)))  # noqa: PTH100, PTH111  pathlib's look at the disk
 
 

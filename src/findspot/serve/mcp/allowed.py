@@ -27,7 +27,7 @@ class AllowedEngine:
         self._grant = grant
 
     def folder(self, path: str | Path) -> Path:
-        """A folder of a granted project; a link that leads out of it leads nowhere."""
+        """Return a folder of a granted project; a link that leads out of it leads nowhere."""
         named = lexical(path)
         if self._grant.covers(named) and self._grant.covers(found := project_root(named)):
             return found
@@ -52,7 +52,7 @@ class AllowedEngine:
         return self._engine.projects(self._grant.allows)
 
     def detect(self, start: str | Path = ".") -> Project:
-        """The granted project around a folder, else the only one that is granted."""
+        """Return the granted project around a folder, else the only one that is granted."""
         root = self.indexed_root(lexical(start))
         only = [Path(status.project_path) for _, status in self.projects()] if root is None else [root]
         if len(only) != 1:

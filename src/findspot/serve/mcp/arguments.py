@@ -29,7 +29,7 @@ class Arguments:
     warnings: tuple[str, ...] = ()
 
     def __getitem__(self, name: str) -> Any:
-        """The value, or None for an optional argument that was not given."""
+        """Return the value, or None for an optional argument that was not given."""
         return self.values.get(name)
 
 

@@ -49,7 +49,7 @@ class Bodies:
                 self._busy.discard(key)
 
     async def _listen(self, receive: Receive) -> tuple[list[Message], bytes]:
-        """The body, up to the size that is taken at all; one that is larger is refused further in."""
+        """Return the body, up to the size that is taken at all; one that is larger is refused further in."""
         heard: list[Message] = []
         size = 0
         while size <= self._max_body_bytes:
@@ -62,7 +62,9 @@ class Bodies:
 
 
 def _readable(heard: list[Message], body: bytes) -> tuple[list[Message], bytes]:
-    """What was heard, as one message with a readable body; a client that left before its end stays gone."""
+    """Return what was heard, as one message with a readable body; a client that left before its end stays
+    gone.
+    """
     if any(message["type"] != "http.request" for message in heard):
         return heard, b""
     body = with_whole_characters(body)
@@ -81,7 +83,7 @@ def _session(scope: Scope) -> bytes | None:
 
 
 def _identity(body: bytes) -> Any:
-    """The id of a request; None for anything else."""
+    """Return the id of a request; None for anything else."""
     try:
         message = json.loads(body)
     except (ValueError, RecursionError):

@@ -78,7 +78,7 @@ class Call:
         self._keep_task = keep_task
 
     def seen(self, folders: list[Path]) -> list[Path]:
-        """Those of a client's folders that its token is for."""
+        """Return those of a client's folders that its token is for."""
         grant = self.client.grant
         return folders if grant is None else [folder for folder in folders if grant.covers(folder)]
 
@@ -102,7 +102,7 @@ class Call:
         return await in_long_thread(work, self._threads.long, self.client, self._library.ending, told=told)
 
     def _engine(self) -> Engine:
-        """The engine, or as much of it as the client's token is for."""
+        """Return the engine, or as much of it as the client's token is for."""
         engine, grant = self._library.open(), self.client.grant
         if grant is None or grant.everything:
             return engine

@@ -85,7 +85,7 @@ class Calls:
         return taskwire.created(task, context)
 
     async def _once_long(self, context: Context, tool: Tool, client: Client, given: dict[str, Any]) -> Any:
-        """The extension: the server decides, and does so where the long part begins."""
+        """Return the extension: the server decides, and does so where the long part begins."""
 
         async def tell(_task: Task) -> None:
             """Clients of the extension poll."""
@@ -134,12 +134,12 @@ def _check_support(context: Context, tool: Tool, asked: bool) -> None:
 
 
 async def answered(tool: Tool, call: Call, given: dict[str, Any]) -> Answer:
-    """A tool's answer, whatever happens."""
+    """Return a tool's answer, whatever happens."""
     return _warned(await _outcome(tool, call, given), call.warnings)
 
 
 def _warned(answer: Answer, warnings: list[str]) -> Answer:
-    """The answer with what the call has to say beside it; the values of an error stay as they are."""
+    """Return the answer with what the call has to say beside it; the values of an error stay as they are."""
     if not warnings:
         return answer
     said = " ".join(dict.fromkeys(warnings))

@@ -137,7 +137,7 @@ class Client:
         await self._connection.notify(method, params)
 
     async def agrees(self, question: str) -> Reply:
-        """A question with yes or no for an answer."""
+        """Return a question with yes or no for an answer."""
         result = await self._elicit(question, _NO_FIELDS)
         if result is None:
             return Reply.UNASKED
@@ -156,13 +156,13 @@ class Client:
     async def fill_in(
         self, question: str, fields: dict[str, Any], required: list[str], key: str | None = None
     ) -> dict[str, Any]:
-        """A question with fields to fill in; empty when it was not asked or not answered."""
+        """Return a question with fields to fill in; empty when it was not asked or not answered."""
         form = {"type": "object", "properties": fields, "required": required}
         result = await self._elicit(question, form, key)
         return dict(result.content or {}) if result and result.action == "accept" else {}
 
     async def roots(self) -> list[Path]:
-        """The folders the client works in, as far as they exist here."""
+        """Return the folders the client works in, as far as they exist here."""
         if self._roots is None:
             listed = self.memory.get(_ROOTS) or await self._listed_roots()
             self.named_roots = [str(root.uri) for root in listed.roots] if listed else []
@@ -197,7 +197,9 @@ class Client:
         return listed
 
     def sampler(self) -> Sample | None:
-        """The client's own language model, to be asked from a working thread; None where it offers none."""
+        """Return the client's own language model, to be asked from a working thread; None where it offers
+        none.
+        """
         capabilities = self._session.client_capabilities
         if capabilities is None or capabilities.sampling is None or not self._can_hear():
             return None
@@ -229,7 +231,9 @@ class Client:
             return None
 
     async def request(self, key: str, asked: types.InputRequest, result: type[Result]) -> Result | None:
-        """The answer to a question, in whichever way it travels; None for an answer of another kind."""
+        """Return the answer to a question, in whichever way it travels; None for an answer of another
+        kind.
+        """
         if self.task is not None and self.task.kept:
             assert asked.params is not None
             params = asked.params.model_dump(by_alias=True, mode="json", exclude_none=True)
@@ -241,7 +245,9 @@ class Client:
         return await self._session.send_request(asked, result, metadata=related)
 
     def _answer_to(self, key: str, request: types.InputRequest) -> types.InputResponse:
-        """What the client answered; answers of earlier rounds come back sealed in the request's state."""
+        """Return what the client answered; answers of earlier rounds come back sealed in the request's
+        state.
+        """
         if key in self._heard:
             return self._heard[key]
         state = _RESPONSES.dump_json(self._heard, by_alias=True, exclude_none=True)
@@ -250,7 +256,7 @@ class Client:
 
 
 async def sample(client: Client, prompt: Prompt) -> Completion:
-    """What the client's language model answers, if its user lets it and within the prompt's time."""
+    """Return what the client's language model answers, if its user lets it and within the prompt's time."""
     said = types.SamplingMessage(role="user", content=types.TextContent(text=prompt.text))
     asked = types.CreateMessageRequest(
         params=types.CreateMessageRequestParams(
@@ -270,13 +276,13 @@ async def sample(client: Client, prompt: Prompt) -> Completion:
 
 
 def grant_of(context: ServerRequestContext[Any, Any]) -> Grant | None:
-    """The grant that a request came in with."""
+    """Return the grant that a request came in with."""
     found: Grant | None = getattr(context.request, "scope", {}).get(IN_SCOPE)
     return found
 
 
 def key_of(question: str) -> str:
-    """The same question has the same key, so that its answer is known when the call comes again."""
+    """Return the same question has the same key, so that its answer is known when the call comes again."""
     return hashlib.sha256(question.encode("utf-8", "replace")).hexdigest()[:16]
 
 
@@ -288,7 +294,7 @@ def forget_roots(context: ServerRequestContext[Any, Any]) -> None:
 
 
 def _folder(uri: str) -> Path | None:
-    """The folder that a `file:` address names, if it is one here."""
+    """Return the folder that a `file:` address names, if it is one here."""
     parts = urlsplit(uri)
     if parts.scheme != "file" or parts.netloc not in ("", "localhost"):
         return None

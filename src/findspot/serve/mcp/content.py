@@ -62,7 +62,7 @@ def _more(part: Link | Media | Carried) -> dict[str, Any]:
 
 
 def _link(link: Link) -> dict[str, Any]:
-    """A place to open; meant for people, since an assistant has it in the structured content."""
+    """Return a place to open; meant for people, since an assistant has it in the structured content."""
     annotations = {"audience": ["user"], "priority": link.priority}
     described = {
         "type": "resource_link",
@@ -87,7 +87,7 @@ def encodable(text: str) -> str:
 
 
 def _is_text(values: Any) -> bool:
-    """Whether the wire can carry values as they are: far quicker to tell than to make sure."""
+    """Return whether the wire can carry values as they are: far quicker to tell than to make sure."""
     try:
         to_json(values)
     except ValueError:

@@ -9,13 +9,15 @@ from findspot.serve.mcp.registry import Registry, Tool
 
 
 def tool_tokens(tool: Tool, *, enhanced: bool = False) -> int:
-    """Tokens (characters / 4) of a tool as `tools/list` shows it to a model: no icons, no output schema."""
+    """Return tokens (characters / 4) of a tool as `tools/list` shows it to a model: no icons, no output
+    schema.
+    """
     shown = wire_tool(tool, enhanced=enhanced).model_copy(update={"icons": None, "output_schema": None})
     return token_count(shown.model_dump_json(by_alias=True, exclude_none=True))
 
 
 def costs_page(registry: Registry) -> str:
-    """Each toolset with its tools, their tokens and the sum."""
+    """Return each toolset with its tools, their tokens and the sum."""
     lines: list[str] = []
     total = 0
     for toolset in TOOLSETS:

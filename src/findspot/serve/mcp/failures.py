@@ -50,7 +50,7 @@ class AnsweredError(Exception):
 
 
 def failed(error: FindspotError) -> Answer:
-    """An error raised on purpose."""
+    """Return an error raised on purpose."""
     values = {
         "code": error.code,
         "userMessage": error.user_message,
@@ -62,7 +62,7 @@ def failed(error: FindspotError) -> Answer:
 
 
 def failed_unchanging(error: FindspotError, answer: Answer) -> Answer:
-    """The same on a server that changes no index: it recommends no tool that it does not offer."""
+    """Return the same on a server that changes no index: it recommends no tool that it does not offer."""
     if error.code not in _MENDED_BY_INDEXING:
         return answer
     text = error.user_message if isinstance(error, PathNotIndexedError) else answer.text
@@ -70,7 +70,7 @@ def failed_unchanging(error: FindspotError, answer: Answer) -> Answer:
 
 
 def broken(error: Exception) -> Answer:
-    """An error nobody expected; where it happened stays in the log."""
+    """Return an error nobody expected; where it happened stays in the log."""
     message = _UNEXPECTED
     detail = f"{INTERNAL_ERROR}: {type(error).__name__}: {error}"[:500]
     values = {"code": INTERNAL_ERROR, "userMessage": message, "developerMessage": detail}

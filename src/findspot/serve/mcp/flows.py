@@ -108,7 +108,7 @@ async def from_index(
 
 
 async def indexed_project(call: Call, named: str | None) -> Target:
-    """A project that has an index by now, for work that takes longer than looking it up."""
+    """Return a project that has an index by now, for work that takes longer than looking it up."""
 
     def ready(target: Target) -> Target:
         with target.project.store.snapshot():

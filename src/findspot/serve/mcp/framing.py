@@ -105,7 +105,7 @@ def _refused_batch(values: list[Any]) -> tuple[types.JSONRPCError, ...]:
 
 
 def _message(value: Any) -> types.JSONRPCMessage:
-    """The message that a value is; raises the answer to one that is not."""
+    """Return the message that a value is; raises the answer to one that is not."""
     if not isinstance(value, dict):
         raise _RefusedError(_error(None, types.INVALID_REQUEST, "Invalid request: not an object"))
     identity = _readable_id(value)
@@ -119,7 +119,9 @@ def _message(value: Any) -> types.JSONRPCMessage:
 
 
 def _answer_to(value: dict[str, Any], identity: str | int | None) -> types.JSONRPCError | None:
-    """The error for an object that is not a message; notifications and responses are never answered."""
+    """Return the error for an object that is not a message; notifications and responses are never
+    answered.
+    """
     if "method" not in value and ("result" in value or "error" in value):
         return None
     if value.get("jsonrpc") != "2.0":

@@ -96,7 +96,7 @@ class Gate:
 
 
 def _opens_session(scope: Scope) -> bool:
-    """Whether the protocol's library takes a request for the first of a session."""
+    """Return whether the protocol's library takes a request for the first of a session."""
     headers = Headers(scope=scope)
     version = headers.get(MCP_PROTOCOL_VERSION_HEADER)
     of_sessions = version is None or version in HANDSHAKE_PROTOCOL_VERSIONS
@@ -104,7 +104,7 @@ def _opens_session(scope: Scope) -> bool:
 
 
 def _token(scope: Scope) -> bytes:
-    """The one bearer token of a request; nothing where there is none, or more than one."""
+    """Return the one bearer token of a request; nothing where there is none, or more than one."""
     given = [value for name, value in scope["headers"] if name == b"authorization"]
     if len(given) != 1 or not given[0].lower().startswith(_BEARER):
         return b""

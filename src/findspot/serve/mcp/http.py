@@ -97,7 +97,7 @@ def make_app(
     limits: Limits | None = None,
     read_only: bool = False,
 ) -> ASGIApp:
-    """The whole server as an ASGI application."""
+    """Return the whole server as an ASGI application."""
     names = dict.fromkeys((*_LOOPBACK_NAMES, *hosts))
     security = TransportSecuritySettings(
         allowed_hosts=[entry for name in names for entry in (name, f"{name}:*")],
@@ -130,7 +130,7 @@ def make_app(
 
 
 def _single_token(settings: HttpSettings, choice: TokenChoice) -> tuple[str | None, bool]:
-    """The one token for everything, if there is one, and whether it was made here."""
+    """Return the one token for everything, if there is one, and whether it was made here."""
     if choice.without:
         return None, False
     if choice.token_file:
@@ -156,7 +156,7 @@ def _read_token(file: Path) -> str:
 
 
 def _grants(settings: HttpSettings, token: str | None, choice: TokenChoice) -> Grants | None:
-    """Who is let in: the one token, those of a file, or both; None where nobody has to show one."""
+    """Return who is let in: the one token, those of a file, or both; None where nobody has to show one."""
     listed = None if choice.without else choice.tokens_file or settings.tokens_file
     if not token and not listed:
         return None

@@ -39,7 +39,7 @@ class Limits:
 
     @contextmanager
     def request(self, name: str) -> Iterator[None]:
-        """One request of a token, from its beginning to its end."""
+        """Provide one request of a token, from its beginning to its end."""
         now, most = self._clock(), float(self._per_second * _BURST_S)
         account = self._accounts.setdefault(name, _Account(most, now))
         account.left = min(most, account.left + (now - account.at) * self._per_second)

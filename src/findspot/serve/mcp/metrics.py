@@ -48,7 +48,7 @@ class Meter:
 
     @contextmanager
     def call(self, tool: str) -> Iterator[Outcome]:
-        """One call of a tool; it failed if it raises, or says so."""
+        """Provide one call of a tool; it failed if it raises, or says so."""
         outcome, started = Outcome(), time.perf_counter()
         try:
             yield outcome
@@ -63,7 +63,7 @@ class Meter:
         self._refused[reason] += 1
 
     def page(self, indexes: Iterable[tuple[str, int, float]]) -> str:
-        """All figures; of each index its project, generation and age in seconds."""
+        """Return all figures; of each index its project, generation and age in seconds."""
         lines = [
             *_head("build_info", "gauge", "Which version runs"),
             _line("build_info", 1, version=__version__),

@@ -81,7 +81,7 @@ class Offering:
         return types.ListPromptsResult(prompts=[_wire_prompt(prompt) for prompt in self._usable(context)])
 
     def _usable(self, context: Context) -> list[Prompt]:
-        """The prompts whose tools the client is offered."""
+        """Return the prompts whose tools the client is offered."""
         tools = self._offered(context)
         return [prompt for prompt in self._offers.prompts if tools.issuperset(prompt.tools)]
 
@@ -114,7 +114,7 @@ class Offering:
     def _known(
         self, context: Context, reference: types.ResourceTemplateReference | types.PromptReference
     ) -> str:
-        """The address or name that is completed, if it is one of ours."""
+        """Return the address or name that is completed, if it is one of ours."""
         if isinstance(reference, types.ResourceTemplateReference):
             if reference.uri not in (place.uri for place in self._offers.places):
                 raise MCPError(types.INVALID_PARAMS, f"Unknown resource template: {reference.uri}")

@@ -22,7 +22,7 @@ An answer is structured content and a text; the text is the JSON of the structur
 
 
 def tools_page(registry: Registry) -> str:
-    """All tools as Markdown."""
+    """Return all tools as Markdown."""
     return "\n".join([_HEAD, _overview(registry), *(_section(tool) for tool in registry)])
 
 

@@ -46,7 +46,7 @@ class Lines:
         self._arrived: asyncio.Event | None = None
 
     async def next(self) -> bytes | None:
-        """The next line; None once the input is over, or was ended."""
+        """Return the next line; None once the input is over, or was ended."""
         arrived = self._arrived or self._start()
         while not self._ended:
             if self._lines:
@@ -198,7 +198,9 @@ def _has_no_reader(descriptor: int) -> bool:
 
 
 def _without_waiting(descriptor: int, opened: contextlib.ExitStack) -> Attempt | None:
-    """A way to write to a pipe or socket that never waits, and leaves it as it is for whoever shares it."""
+    """Return a way to write to a pipe or socket that never waits, and leaves it as it is for whoever shares
+    it.
+    """
     mode = os.fstat(descriptor).st_mode
     if stat.S_ISSOCK(mode) and hasattr(socket, "MSG_DONTWAIT"):
         sender = opened.enter_context(socket.socket(fileno=os.dup(descriptor)))

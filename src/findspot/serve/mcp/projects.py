@@ -37,7 +37,7 @@ class Target:
 
 
 def working_folder() -> Path:
-    """Where the server was started."""
+    """Return where the server was started."""
     try:
         return Path.cwd()
     except OSError:
@@ -45,12 +45,12 @@ def working_folder() -> Path:
 
 
 async def find_project(call: Call, given: str | None, *, exact: bool = False) -> Target:
-    """The project of a call."""
+    """Return the project of a call."""
     return await in_project(call, given, lambda target: target, exact=exact)
 
 
 async def detected_project(call: Call) -> Target:
-    """The project around the server's own folder, whatever the client's roots are."""
+    """Return the project around the server's own folder, whatever the client's roots are."""
     return await call.quick(lambda engine: _detected(engine, exact=False))
 
 
@@ -66,7 +66,7 @@ async def find_to_index(call: Call, given: str | None) -> Target:
 
 
 async def is_outside(call: Call, folder: Path) -> bool:
-    """Whether a folder lies neither in the server's working folder nor in one of the client's.
+    """Return whether a folder lies neither in the server's working folder nor in one of the client's.
 
     A token that names projects has settled what its client may index.
     """
@@ -80,7 +80,9 @@ async def is_outside(call: Call, folder: Path) -> bool:
 
 
 def _working_folders() -> list[Path]:
-    """The project that the server was started in; a folder that holds the user's home is no project."""
+    """Return the project that the server was started in; a folder that holds the user's home is no
+    project.
+    """
     try:
         here = working_folder()
         home = Path.home()
@@ -110,14 +112,14 @@ async def _locate(call: Call, given: str | None, work: Callable[[Target], T], *,
 
 
 def _noted(call: Call, target: Target) -> Target:
-    """The target of a call, whose answer says so where that is a part of a project only."""
+    """Return the target of a call, whose answer says so where that is a part of a project only."""
     if target.under:
         call.warnings.append(limit_note(target.project, target.under, f"Name {target.project.root}"))
     return target
 
 
 async def _locator(call: Call, given: str | None, exact: bool) -> Callable[[Engine], Target]:
-    """How to find the project; the client is asked for its roots only where they matter."""
+    """Return how to find the project; the client is asked for its roots only where they matter."""
     if given is not None and (given.startswith("~") or Path(given).is_absolute()):
         return lambda engine: _named(engine, given, Path(given), exact)
     roots = call.seen(await call.client.roots())
@@ -145,20 +147,20 @@ def _named(engine: Engine, given: str, path: Path, exact: bool) -> Target:
 
 
 def _around(engine: Engine, folder: Path, named: str) -> Target:
-    """The index that covers a folder, filtered to it; a folder that none covers is its own project."""
+    """Return the index that covers a folder, filtered to it; a folder that none covers is its own project."""
     project = engine.project(engine.indexed_root(folder) or folder)
     return Target(project, named, folder_in(project, folder))
 
 
 def _of_roots(engine: Engine, roots: list[Path]) -> Target:
-    """The client's first root that is indexed, else its first root."""
+    """Return the client's first root that is indexed, else its first root."""
     folders = [engine.folder(root) for root in roots]
     folder = next((folder for folder in folders if engine.indexed_root(folder)), folders[0])
     return _around(engine, folder, str(folder))
 
 
 def _detected(engine: Engine, exact: bool) -> Target:
-    """The project around the working directory; one nested in an index is a folder of that index."""
+    """Return the project around the working directory; one nested in an index is a folder of that index."""
     here = working_folder()
     project = engine.detect(here)
     under = None if exact or here == project.root else package_around(project, here)
@@ -166,7 +168,7 @@ def _detected(engine: Engine, exact: bool) -> Target:
 
 
 async def _chosen(call: Call) -> str:
-    """The two choices where no folder looks like a project; asked once per connection."""
+    """Return the two choices where no folder looks like a project; asked once per connection."""
     here = str(working_folder())
     if _CHOSEN in call.client.memory:
         if not (chosen := str(call.client.memory[_CHOSEN])):

@@ -102,7 +102,7 @@ class Tool:
         return self.description + self.enhancement if enhanced else self.description
 
     def read(self, given: dict[str, Any]) -> Arguments:
-        """The arguments of a call, checked against the schema."""
+        """Return the arguments of a call, checked against the schema."""
         return read_arguments(self.input_schema, given, clamped=self.clamped, instead=self.instead)
 
 
@@ -118,7 +118,7 @@ class Registry:
         self._tools[tool.name] = tool
 
     def find(self, name: str, toolsets: Sequence[str]) -> Tool | None:
-        """The tool of that name, unless its toolset is not offered."""
+        """Return the tool of that name, unless its toolset is not offered."""
         tool = self._tools.get(name)
         return tool if tool and tool.toolset in toolsets else None
 

@@ -56,7 +56,9 @@ _COMPLETED = frozenset({_OUTLINE + "{+path}", _CHUNK + "{line}/{+path}", "explor
 
 
 async def read(call: Call, uri: str) -> Contents | None:
-    """The contents of an address, or None where nothing has it; only a known address asks for roots."""
+    """Return the contents of an address, or None where nothing has it; only a known address asks for
+    roots.
+    """
     try:
         if uri == _STATUS:
             return await _status(call)
@@ -94,7 +96,9 @@ async def complete(call: Call, about: str, argument: str, value: str) -> list[st
 
 
 async def _status(call: Call) -> Contents:
-    """The status names its project; a client that would have to call again is not asked for its roots."""
+    """Return the status names its project; a client that would have to call again is not asked for its
+    roots.
+    """
     target = await (detected_project(call) if call.client.modern else find_project(call, None))
     status = await call.quick(lambda _: target.project.status())
     return Contents("application/json", json.dumps(status_object(status), ensure_ascii=False))
@@ -124,7 +128,7 @@ def _chunk(project: Project, path: str, line: int) -> Contents | None:
 
 
 async def _file(call: Call, uri: str) -> Contents | None:
-    """A file of an index on this machine: of the one around it, else of the call's project."""
+    """Return a file of an index on this machine: of the one around it, else of the call's project."""
     parts = urlsplit(uri)
     path = Path(os.path.normpath(url2pathname(parts.path)))
     lines = _LINES.fullmatch(parts.fragment)

@@ -53,7 +53,7 @@ DESTRUCTIVE = IDEMPOTENT | {"destructiveHint": True, "idempotentHint": False}
 
 
 def takes(properties: dict[str, Schema], required: tuple[str, ...] = ()) -> Schema:
-    """An input schema: nothing but these arguments."""
+    """Return an input schema: nothing but these arguments."""
     return {
         "type": "object",
         "properties": properties,
@@ -63,7 +63,7 @@ def takes(properties: dict[str, Schema], required: tuple[str, ...] = ()) -> Sche
 
 
 def gives(properties: dict[str, Schema]) -> Schema:
-    """An output schema: any of these and what errors and warnings carry; nothing is required."""
+    """Return an output schema: any of these and what errors and warnings carry; nothing is required."""
     return {"type": "object", "properties": ALWAYS | properties}
 
 

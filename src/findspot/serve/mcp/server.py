@@ -59,7 +59,7 @@ def make_server(
     meter: Meter | None = None,
     terms: Terms = OPEN,
 ) -> Server[Any]:
-    """A server of these tools; how it is reached is the transport's matter."""
+    """Yield a server of these tools; how it is reached is the transport's matter."""
     tasks = Tasks()
     calls = Calls(library, tasks, terms)
     meter = meter or Meter()
@@ -132,7 +132,7 @@ def make_server(
 
 
 def _refusal(context: Context, tool: Tool, terms: Terms) -> str | None:
-    """Why a tool is not offered to a client, if it is not."""
+    """Return why a tool is not offered to a client, if it is not."""
     if terms.read_only and not tool.annotations["readOnlyHint"]:
         return f"{tool.name} changes what is indexed, and this server is read-only."
     grant = grant_of(context)
@@ -143,7 +143,7 @@ def _refusal(context: Context, tool: Tool, terms: Terms) -> str | None:
 
 
 def settings_here() -> Settings:
-    """The configuration in force where the server runs, read anew so that edits count at once."""
+    """Return the configuration in force where the server runs, read anew so that edits count at once."""
     try:
         home, here = home_folder(), working_folder()
     except ProjectNotDetectedError:

@@ -31,7 +31,7 @@ async def log_requests(ctx: ServerRequestContext[Any, Any], call_next: CallNext)
 
 
 def _client(params: Any) -> str:
-    """A client's name and version, and its version of the protocol."""
+    """Return a client's name and version, and its version of the protocol."""
     held = params if isinstance(params, dict) else {}
     info = held.get("clientInfo")
     named = info if isinstance(info, dict) else {}

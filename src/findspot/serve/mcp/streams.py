@@ -239,5 +239,5 @@ def _dumped(message: types.JSONRPCMessage) -> str:
 
 
 def _key(identity: RequestId) -> str:
-    """The same for `1` and `"1"`, which clients confuse, as the SDK sees it."""
+    """Return the same for `1` and `"1"`, which clients confuse, as the SDK sees it."""
     return str(identity)

@@ -199,7 +199,7 @@ class Tasks:
         return task if task and task.owner == owner else None
 
     def of(self, owner: str | None) -> list[Task]:
-        """The tasks of one client, oldest first."""
+        """Return the tasks of one client, oldest first."""
         self._forget_expired()
         return [task for task in self._tasks.values() if task.owner == owner]
 

@@ -62,12 +62,12 @@ def missing_extension() -> MCPError:
 
 
 def flat(task: Task) -> dict[str, Any]:
-    """A task as 2025-11-25 describes it."""
+    """Return a task as 2025-11-25 describes it."""
     return _described(task) | {"ttl": task.ttl_ms, "pollInterval": POLL_INTERVAL_MS}
 
 
 def extended(task: Task) -> dict[str, Any]:
-    """A task as the extension describes it."""
+    """Return a task as the extension describes it."""
     return _described(task) | {"ttlMs": task.ttl_ms, "pollIntervalMs": POLL_INTERVAL_MS}
 
 
@@ -82,14 +82,14 @@ def _described(task: Task) -> dict[str, Any]:
 
 
 def created(task: Task, context: Context) -> Any:
-    """The answer to a call that goes on as a task."""
+    """Return the answer to a call that goes on as a task."""
     if context.protocol_version in MODERN_PROTOCOL_VERSIONS:
         return {"resultType": "task", **extended(task)}
     return types.CallToolResult(content=[], _meta={_CREATED: flat(task)})
 
 
 async def shape_results(ctx: Context, call_next: CallNext) -> HandlerResult:
-    """What the SDK's result types have no place for: created tasks, and the capability itself."""
+    """Return what the SDK's result types have no place for: created tasks, and the capability itself."""
     result = await call_next(ctx)
     if not isinstance(result, dict):
         return result
@@ -211,7 +211,7 @@ async def _ask(context: Context, task: Task, key: str) -> None:
 
 
 def _request(method: str, params: dict[str, Any]) -> tuple[Any, Any]:
-    """A task's question as a request to the client, and what answers it."""
+    """Return a task's question as a request to the client, and what answers it."""
     if method == "sampling/createMessage":
         wanted = types.CreateMessageRequestParams.model_validate(params)
         return types.CreateMessageRequest(params=wanted), types.CreateMessageResult
@@ -220,7 +220,7 @@ def _request(method: str, params: dict[str, Any]) -> tuple[Any, Any]:
 
 
 def _payload(task: Task) -> dict[str, Any]:
-    """What the call itself would have answered."""
+    """Return what the call itself would have answered."""
     if task.status is Status.CANCELLED:
         return _dumped(wire_result(failed(CancelledError()), TASKS_VERSION), TASKS_VERSION)
     if task.error is not None:
@@ -229,7 +229,7 @@ def _payload(task: Task) -> dict[str, Any]:
 
 
 def _detailed(task: Task) -> dict[str, Any]:
-    """What a poll of the extension tells: the task, and what its status brings with it."""
+    """Return what a poll of the extension tells: the task, and what its status brings with it."""
     described = extended(task)
     if task.status is Status.INPUT_REQUIRED:
         asked = {key: {"method": q.method, "params": q.params} for key, q in task.questions.items()}
@@ -247,5 +247,5 @@ def _protocol_error(error: Exception) -> MCPError:
 
 
 def _dumped(result: dict[str, Any], version: str) -> dict[str, Any]:
-    """A result with the fields that a version has for it."""
+    """Return a result with the fields that a version has for it."""
     return serialize_server_result("tools/call", version, result)

@@ -15,7 +15,7 @@ _Choice = TypeVar("_Choice", bound=StrEnum)
 
 
 def query_of(given: Mapping[str, str]) -> Query:
-    """A search, with the signals behind each rank."""
+    """Return a search, with the signals behind each rank."""
     return Query(
         text=given.get("q", ""),
         corpus=choice(Corpus, given, "corpus", Corpus.CODE),

@@ -62,7 +62,7 @@ class Guard:
         await app(inner, receive, send_guarded)
 
     def _admitted(self, scope: Scope) -> tuple[ASGIApp, Scope]:
-        """What answers a request, and the request as the page's routes know it."""
+        """Return what answers a request, and the request as the page's routes know it."""
         headers, path = Headers(scope=scope), scope["path"]
         refused = PlainTextResponse(_REFUSED, 403)
         if not self._ours(headers):
@@ -78,7 +78,7 @@ class Guard:
         return (self._app if is_page or self._in_headers(headers) else refused), inner
 
     def _ours(self, headers: Headers) -> bool:
-        """Whether the names are ours and, where the browser tells, the asking page too."""
+        """Return whether the names are ours and, where the browser tells, the asking page too."""
         host, origin = headers.get("host", ""), headers.get("origin")
         if host not in self._hosts or (origin is not None and origin != f"http://{host}"):
             return False

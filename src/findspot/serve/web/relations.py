@@ -42,7 +42,9 @@ class Part:
 
 
 def map_object(project: Project, under: str) -> dict[str, Any]:
-    """The folders and files directly below a folder; one that holds nothing but a folder is passed over."""
+    """Return the folders and files directly below a folder; one that holds nothing but a folder is passed
+    over.
+    """
     with project.store.snapshot() as snapshot:
         files = snapshot.files.files
     at, parts = under.strip("/"), _parts(files, under.strip("/"))
@@ -55,7 +57,7 @@ def map_object(project: Project, under: str) -> dict[str, Any]:
 
 
 def imports_object(project: Project, at: str) -> dict[str, Any]:
-    """What imports what among the parts below a folder, and how often each reaches out of it."""
+    """Return what imports what among the parts below a folder, and how often each reaches out of it."""
     with project.store.snapshot() as snapshot:
         known = snapshot.memo(Imports)
         if known.counts is None:
@@ -73,7 +75,7 @@ def imports_object(project: Project, at: str) -> dict[str, Any]:
 
 
 def calls_object(project: Project, given: Mapping[str, str]) -> dict[str, Any]:
-    """The definitions of a name, and of the one that is meant its callers and what it calls."""
+    """Return the definitions of a name, and of the one that is meant its callers and what it calls."""
     with project.researcher.graph() as graph:
         found = graph.find(given.get("name", ""))[:MAX_DEFINITIONS] if given.get("name", "").strip() else []
         wanted = given.get("id")
@@ -92,7 +94,7 @@ def calls_object(project: Project, given: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _edges(edges: Iterable[Edge], end: Callable[[Edge], Node]) -> list[dict[str, Any]]:
-    """One entry for each definition at that end, with its first place and how often it is meant."""
+    """Return one entry for each definition at that end, with its first place and how often it is meant."""
     found: dict[str, dict[str, Any]] = {}
     for edge in edges:
         node = end(edge)
@@ -122,7 +124,7 @@ def _parts(files: Iterable[StoredFile], at: str) -> dict[str, Part]:
 
 
 def _child(path: str, at: str) -> str | None:
-    """The folder or file directly below `at` that holds a path; None for one elsewhere."""
+    """Return the folder or file directly below `at` that holds a path; None for one elsewhere."""
     before = f"{at}/" if at else ""
     if not path.startswith(before):
         return None

@@ -58,7 +58,7 @@ class Json(JSONResponse):
 
 
 def routes(workspace: Workspace) -> list[Route]:
-    """Every route under `/api`; what changes something is a POST."""
+    """Return every route under `/api`; what changes something is a POST."""
     gets: dict[str, Answer] = {
         "/api/projects": _projects,
         "/api/projects/{id}": _project,
@@ -92,7 +92,7 @@ def error_object(error: FindspotError) -> dict[str, Any]:
 
 
 def _endpoint(workspace: Workspace, answer: Answer) -> Callable[[Request], Response]:
-    """A plain function: starlette runs it in a thread, as the library wants it."""
+    """Return a plain function: starlette runs it in a thread, as the library wants it."""
 
     def respond(request: Request) -> Response:
         try:
@@ -126,7 +126,7 @@ def _projects(workspace: Workspace, _request: Request) -> dict[str, Any]:
 
 
 def _standing(workspace: Workspace, status: IndexStatus) -> dict[str, Any]:
-    """What the list says beyond the figures."""
+    """Return what the list says beyond the figures."""
     return {
         "languages": status.languages,
         "queryReady": status.query_ready,

@@ -47,7 +47,7 @@ def run(start: Path, port: int | None, opened: Callable[[str], None]) -> None:
 
 
 def make_app(workspace: Workspace, token: str, port: int) -> ASGIApp:
-    """The page, its files and its routes, behind the guard."""
+    """Return the page, its files and its routes, behind the guard."""
 
     mimetypes.add_type("text/javascript", ".js")  # some systems say otherwise, and browsers are strict
 

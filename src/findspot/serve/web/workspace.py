@@ -32,7 +32,7 @@ class Workspace:
             return None
 
     def project(self, identity: str) -> Project:
-        """The project of an id: an indexed one, or the one the page was started in."""
+        """Return the project of an id: an indexed one, or the one the page was started in."""
         with self._guard:
             root = self._roots.get(identity)
         if root is not None:
@@ -49,7 +49,9 @@ class Workspace:
         return found
 
     def projects(self) -> list[tuple[str, IndexStatus]]:
-        """Every project with its status; the one the page was started in comes first, indexed or not."""
+        """Return every project with its status; the one the page was started in comes first, indexed or
+        not.
+        """
         listed = dict(self.engine.projects())
         here = self.here
         if here is None:

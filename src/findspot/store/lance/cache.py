@@ -96,7 +96,7 @@ class CacheWriter(Writer):
 
 
 def parts_of(files: Iterable[StoredFile], chunks: int) -> Iterator[list[StoredFile]]:
-    """The files in parts of about so many chunks."""
+    """Yield the files in parts of about so many chunks."""
     part: list[StoredFile] = []
     held = 0
     for file in files:
@@ -110,5 +110,5 @@ def parts_of(files: Iterable[StoredFile], chunks: int) -> Iterator[list[StoredFi
 
 
 def meta_of_index(db: Connection) -> dict[str, str]:
-    """What is written about the index."""
+    """Return what is written about the index."""
     return {key: value for key, value in rows.read_meta(db).items() if key not in OWN_KEYS}

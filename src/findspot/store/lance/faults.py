@@ -62,7 +62,7 @@ class OvertakenError(IndexBusyError):
 
 
 def translation(error: Exception, place: str | Path) -> FindspotError:
-    """The error of ours that one of lancedb's stands for."""
+    """Return the error of ours that one of lancedb's stands for."""
     text = f"{error}"
     if any(word in text for word in _CONFLICTS):
         return OvertakenError("another indexer")
@@ -93,7 +93,7 @@ def _failure(text: str, place: str) -> FindspotError:
 
 
 def _said(text: str) -> tuple[str, str]:
-    """The error that the service named, and the status of its answer."""
+    """Return the error that the service named, and the status of its answer."""
     code, status = _CODE.search(text), _STATUS.search(text)
     return code[1] if code else "", status[1] if status else ""
 

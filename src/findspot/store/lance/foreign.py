@@ -31,7 +31,7 @@ _KIND = {Corpus.CODE: ("block", ChunkType.DEFINITIONS), Corpus.DOCS: ("section",
 
 
 def foreign_head(tables: Tables) -> Head | None:
-    """What stands for a commit where there are only the specification's tables."""
+    """Return what stands for a commit where there are only the specification's tables."""
     versions: dict[str, int] = {}
     dimensions = 0
     for name in CHUNK_TABLES.values():

@@ -40,7 +40,7 @@ class Head:
     """Whether the tables are still those of another program, with the specification's fields only."""
 
     def state(self) -> str:
-        """All but the generation, as it is written."""
+        """Return all but the generation, as it is written."""
         held = asdict(self)
         del held["generation"]
         return json.dumps(held)
@@ -56,7 +56,7 @@ def new_name() -> str:
 
 
 def read_head(generation: int, version: int, state: str) -> Head:
-    """A head as it was written; one of a newer format is refused."""
+    """Return a head as it was written; one of a newer format is refused."""
     if version > LANCE_FORMAT:
         raise IndexFormatError(version, LANCE_FORMAT)
     known = {item.name for item in fields(Head)}

@@ -31,7 +31,7 @@ def database_of(table: str) -> str:
 
 
 def schema_of(table: str, dimensions: int = SPECIFIED_DIMENSIONS) -> pa.Schema:
-    """The fields of a table."""
+    """Return the fields of a table."""
     import pyarrow as pa
 
     if table == FILES_TABLE:

@@ -177,7 +177,7 @@ class LanceWriter(CacheWriter):
         draft.delete(FILES_TABLE, "id", [*gone, *(file.id for file in changes.described)])
 
     def _batches(self, files: Iterable[StoredFile]) -> Iterator[tuple[str, Any]]:
-        """The chunks of files, and what these say about names, as rows: each batch of one table."""
+        """Yield the chunks of files, and what these say about names, as rows: each batch of one table."""
         for part in parts_of(files, _BATCH_CHUNKS):
             records = [(file.id, self._record(file)) for file in part]
             for corpus, table in CHUNK_TABLES.items():

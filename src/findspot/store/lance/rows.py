@@ -29,7 +29,7 @@ def file_rows(files: Iterable[StoredFile]) -> pa.Table:
 
 
 def reference_rows(files: Sequence[tuple[int, FileRecord]]) -> pa.Table | None:
-    """What numbered file revisions say about names; None where none says anything."""
+    """Return what numbered file revisions say about names; None where none says anything."""
     import pyarrow as pa
 
     said = [
@@ -52,7 +52,7 @@ def skip_rows(skips: Iterable[tuple[Any, ...]]) -> pa.Table:
 
 
 def chunk_rows(files: Sequence[tuple[int, FileRecord]]) -> pa.Table | None:
-    """The chunks of numbered file revisions; None where there are none."""
+    """Return the chunks of numbered file revisions; None where there are none."""
     import pyarrow as pa
 
     numbered = [
@@ -100,7 +100,7 @@ def _chunk_row(revision: int, record: FileRecord, ordinal: int, item: ChunkRecor
 
 
 def read_chunks(batch: pa.RecordBatch) -> Iterator[tuple[int, int, ChunkRecord]]:
-    """Each row as the number of its file, its place there, and what was stored."""
+    """Yield each row as the number of its file, its place there, and what was stored."""
     steps = steps_of(vectors_of(batch), batch.column("scale").to_numpy())
     for row, vector in zip(batch.drop_columns("vector").to_pylist(), steps, strict=True):
         chunk = Chunk(
@@ -128,7 +128,7 @@ def vectors_of(batch: pa.RecordBatch) -> NDArray[np.float32]:
 
 
 def steps_of(vectors: NDArray[np.float32], scales: NDArray[np.float64]) -> NDArray[np.int8]:
-    """The int8 rows whose products with their scales these vectors are."""
+    """Return the int8 rows whose products with their scales these vectors are."""
     held = scales[:, None]
     steps = np.divide(vectors, held, out=np.zeros(vectors.shape, np.float64), where=held > 0)
     return np.rint(steps).astype(np.int8)

@@ -140,7 +140,7 @@ class LanceStore:
 
     @contextlib.contextmanager
     def snapshot(self) -> Iterator[Snapshot]:
-        """The last commit, from the local copy, which is brought up to it first."""
+        """Provide the last commit, from the local copy, which is brought up to it first."""
         self._refresh()
         try:
             with self._cache.snapshot() as snapshot:
@@ -161,7 +161,7 @@ class LanceStore:
         return self._cache.meta()
 
     def parts(self) -> dict[str, int]:
-        """The bytes of the tables, where they are here, and of the local copy."""
+        """Return the bytes of the tables, where they are here, and of the local copy."""
         sizes = {
             "code tables": folder_bytes(self.folder / CODE_DATABASE),
             "documentation tables": folder_bytes(self.folder / DOCS_DATABASE),
@@ -171,7 +171,7 @@ class LanceStore:
 
     @contextlib.contextmanager
     def writer(self, wait_s: float = 0.0, *, create: bool = True) -> Iterator[LanceWriter]:
-        """The only writer of this machine; of several machines, the first to commit goes on."""
+        """Provide the only writer of this machine; of several machines, the first to commit goes on."""
         with self._publisher(wait_s, create=create) as (writer, head):
             writer.follow(head, self._truth(head), self._tables.stamp())
             yield writer
@@ -353,11 +353,11 @@ class LanceStore:
         return Foreign(self._tables, head) if head.foreign else Committed(self._tables, head)
 
     def _begin(self) -> Head:
-        """The first head: of no tables yet, or of those that another program left here."""
+        """Return the first head: of no tables yet, or of those that another program left here."""
         return self._tables.begin(foreign_head(self._tables) or first_head({}))
 
     def _open_cache(self, stack: contextlib.ExitStack, kind: WriterKind[C], wait_s: float) -> C:
-        """A writer of the local copy; one that is damaged, or of a newer version, is made anew."""
+        """Return a writer of the local copy; one that is damaged, or of a newer version, is made anew."""
         try:
             return stack.enter_context(self._cache.writer_of(kind, wait_s))
         except IndexCorruptError as error:

@@ -62,7 +62,9 @@ class Tables:
         self._databases: dict[str, lancedb.DBConnection] = {}
 
     def stamp(self) -> str | None:
-        """What changes whenever the head does, told without lancedb; None where that cannot be told."""
+        """Return what changes whenever the head does, told without lancedb; None where that cannot be
+        told.
+        """
         if isinstance(self.place, Path):
             for table in (HEAD_TABLE, CODE_TABLE):
                 versions = self.place / database_of(table) / f"{table}.lance" / "_versions"
@@ -80,7 +82,7 @@ class Tables:
         return self.open(HEAD_TABLE) is not None or self.open(CODE_TABLE) is not None
 
     def head(self) -> Head | None:
-        """The last commit; None where Findspot has made none."""
+        """Return the last commit; None where Findspot has made none."""
         table = self.open(HEAD_TABLE)
         if table is None:
             return None
@@ -110,7 +112,7 @@ class Tables:
             return bool(table.update(where=f"generation = {old.generation}", values=values).rows_updated)
 
     def open(self, name: str, version: int | None = None) -> Table | None:
-        """A table as it is now, or as it was at a version; None when there is none of that name."""
+        """Return a table as it is now, or as it was at a version; None when there is none of that name."""
         if isinstance(self.place, Path) and not (self.place / database_of(name) / f"{name}.lance").is_dir():
             return None  # to connect would make the folder, which stands for an index
         with self.translated():
@@ -125,14 +127,14 @@ class Tables:
             return table
 
     def at(self, name: str, version: int) -> Table:
-        """A table at the version that a head names; one that is gone is damage."""
+        """Return a table at the version that a head names; one that is gone is damage."""
         table = self.open(name, version)
         if table is None:
             raise IndexCorruptError(f"table {name} is missing")
         return table
 
     def make(self, name: str) -> Table:
-        """A new, empty table."""
+        """Return a new, empty table."""
         with self.translated():
             return self._create(name, schema_of(name).empty_table())
 
@@ -172,7 +174,7 @@ class Tables:
         return lancedb.connect(uri, storage_options={**_QUICK, **self._options}, session=session)
 
     def _for(self, table: str) -> dict[str, str] | None:
-        """How an object store is asked for a table; None for a folder."""
+        """Return how an object store is asked for a table; None for a folder."""
         large = {} if table == HEAD_TABLE else _LARGE
         return {**_QUICK, **large, **self._options} if self.remote else None
 
@@ -190,7 +192,9 @@ class _Exists(Exception):  # noqa: N818  not an error: someone else was first
 
 
 def ann_index() -> Any:
-    """A graph over vectors of one byte a value: of lancedb's kinds the quickest to build and to ask."""
+    """Return a graph over vectors of one byte a value: of lancedb's kinds the quickest to build and to
+    ask.
+    """
     from lancedb.index import HnswSq
 
     return HnswSq(distance_type="cosine")

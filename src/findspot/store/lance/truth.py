@@ -22,13 +22,13 @@ class Truth(Protocol):
     """What a commit holds."""
 
     def files(self) -> list[StoredFile]:
-        """Every file, numbered."""
+        """Return every file, numbered."""
 
     def records(self, files: Sequence[StoredFile]) -> Iterator[tuple[int, FileRecord]]:
         """These files with their numbers and all that is stored of them, in any order."""
 
     def skips(self) -> list[tuple[Any, ...]]:
-        """Every skip, as the database keeps it."""
+        """Return every skip, as the database keeps it."""
 
 
 class Committed:
@@ -55,7 +55,9 @@ class Committed:
     def _complete(
         self, table: str, wanted: dict[int, StoredFile]
     ) -> Iterator[tuple[StoredFile, list[tuple[int, ChunkRecord]]]]:
-        """A file is given out once all its chunks are there; those of one file mostly stand together."""
+        """Yield a file is given out once all its chunks are there; those of one file mostly stand
+        together.
+        """
         gathered: dict[int, list[tuple[int, ChunkRecord]]] = defaultdict(list)
         for number, ordinal, item in self._chunks(table, [n for n, file in wanted.items() if file.chunks]):
             if number in wanted:
@@ -76,7 +78,7 @@ class Committed:
         return {row["file_id"]: row["facts"] for batch in batches for row in batch.to_pylist()}
 
     def _between(self, table: str, numbers: Sequence[int]) -> Iterator[Any]:
-        """The rows of these files, and of some between them: numbers wanted together lie together."""
+        """Yield the rows of these files, and of some between them: numbers wanted together lie together."""
         if not numbers or table not in self._head.tables:
             return
         opened = self._at(table)
@@ -85,7 +87,7 @@ class Committed:
             yield from opened.search().where(between).to_batches(BATCH_ROWS)
 
     def _all(self, table: str) -> list[dict[str, Any]]:
-        """The rows of a table that is read whole; none where the head names none."""
+        """Return the rows of a table that is read whole; none where the head names none."""
         if table not in self._head.tables:
             return []
         opened = self._at(table)

@@ -89,7 +89,7 @@ def _lines(data: bytes | None) -> list[str]:
 
 
 def read(path: Path) -> bytes | None:
-    """A file's bytes; None where there is none."""
+    """Return a file's bytes; None where there is none."""
     try:
         return path.read_bytes()
     except FileNotFoundError:
@@ -109,7 +109,7 @@ class Record:
     """A file among the backups; None where there was no file before."""
 
     def is_ours(self, now: bytes | None) -> bool:
-        """Whether nobody has changed the file since."""
+        """Return whether nobody has changed the file since."""
         return now is not None and content_hash(now) == self.written
 
 

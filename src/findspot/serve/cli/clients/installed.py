@@ -37,7 +37,7 @@ class Python:
 
 
 def _origin() -> str:
-    """What an installer noted of a package that it did not take from an index."""
+    """Return what an installer noted of a package that it did not take from an index."""
     try:
         noted = metadata.distribution("findspot").read_text("direct_url.json")
         return str(json.loads(noted)["url"]) if noted else ""
@@ -60,7 +60,7 @@ def manner(python: Python) -> str:
 
 
 def serve_command(python: Python) -> list[str]:
-    """The command, with its arguments, that starts the server."""
+    """Return the command, with its arguments, that starts the server."""
     how = manner(python)
     if how == "uvx":
         source = ["--from", python.origin] if python.origin else []
@@ -74,7 +74,7 @@ def serve_command(python: Python) -> list[str]:
 
 
 def _launcher(python: Python, *, lasting: bool) -> str | None:
-    """The installed script; of a tool the one on the PATH, which outlives the tool's environment."""
+    """Return the installed script; of a tool the one on the PATH, which outlives the tool's environment."""
     own = [python.scripts / name for name in ("findspot", "findspot.exe")]
     script = next((path for path in own if path.is_file()), None)
     public = python.find("findspot") if lasting else None

@@ -24,7 +24,7 @@ _PAGES = ("AGENTS.md", "CLAUDE.md")
 
 
 def pages(root: Path) -> list[Path]:
-    """The pages of a project to write to: those that are there and do not refer to one another."""
+    """Return the pages of a project to write to: those that are there and do not refer to one another."""
     agents, claude = (root / name for name in _PAGES)
     if not claude.is_file():
         return [agents]
@@ -36,7 +36,7 @@ def pages(root: Path) -> list[Path]:
 
 
 def put(text: str, newline: str) -> str:
-    """The page with the paragraph at its end, or in the place where it was before."""
+    """Return the page with the paragraph at its end, or in the place where it was before."""
     block = f"{BEGIN}\n{PARAGRAPH}{END}".replace("\n", newline)
     found = _find(text)
     if found:
@@ -46,7 +46,7 @@ def put(text: str, newline: str) -> str:
 
 
 def take_out(text: str) -> str:
-    """The page without the paragraph and the blank line that parted it."""
+    """Return the page without the paragraph and the blank line that parted it."""
     found = _find(text)
     if not found:
         return text

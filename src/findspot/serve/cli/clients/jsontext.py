@@ -47,7 +47,7 @@ class Member:
 
 
 def parse(text: str) -> Node | None:
-    """The one value of a text; None where there is nothing but space and comments."""
+    """Return the one value of a text; None where there is nothing but space and comments."""
     start = _after_blank(text, 0)
     if start == len(text):
         return None
@@ -118,7 +118,7 @@ def _array(text: str, at: int, depth: int) -> Node:
 
 
 def _separator(text: str, at: int, closing: str) -> tuple[int, int | None]:
-    """The place of what follows an element, and of the comma before it, if any."""
+    """Return the place of what follows an element, and of the comma before it, if any."""
     comma = _after_blank(text, at)
     if text[comma : comma + 1] == ",":
         return _after_blank(text, comma + 1), comma
@@ -128,7 +128,7 @@ def _separator(text: str, at: int, closing: str) -> tuple[int, int | None]:
 
 
 def put(text: str, keys: tuple[str, ...], entry: dict[str, Any], newline: str) -> str:
-    """The text with an object at the end of `keys` that holds the entry's members.
+    """Return the text with an object at the end of `keys` that holds the entry's members.
 
     What is there already is kept: other members of the object, and values that are as they should be.
     """
@@ -178,7 +178,7 @@ def _nested(keys: tuple[str, ...], value: Any) -> Any:
 
 
 def _insert(text: str, node: Node, key: str, value: Any, newline: str) -> str:
-    """A new last member, in the manner of those that are there."""
+    """Return a new last member, in the manner of those that are there."""
     name = json.dumps(key, ensure_ascii=False) + ": "
     last = max((member.node.end for member in node.members.values()), default=None)
     if last is not None and "\n" not in text[node.start : last]:
@@ -198,7 +198,7 @@ def _insert(text: str, node: Node, key: str, value: Any, newline: str) -> str:
 
 
 def _step(text: str) -> str:
-    """One step of the text's indentation."""
+    """Return one step of the text's indentation."""
     found = _INDENT.search(text)
     return found[1] if found else _DEFAULT_INDENT
 
@@ -213,13 +213,13 @@ def _after_remarks(text: str, at: int) -> int:
 
 
 def _content_end(text: str, node: Node) -> int:
-    """Where the comments of an object without members end."""
+    """Return where the comments of an object without members end."""
     inside = text[node.start + 1 : node.end - 1]
     return node.start + 1 + len(inside.rstrip(" \t\r\n"))
 
 
 def _indent_at(text: str, at: int) -> str:
-    """The indentation of the line that a place is on."""
+    """Return the indentation of the line that a place is on."""
     line = text[text.rfind("\n", 0, at) + 1 : at]
     return line[: len(line) - len(line.lstrip(" \t"))]
 

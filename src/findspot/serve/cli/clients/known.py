@@ -26,7 +26,7 @@ class Machine:
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
 
     def folder(self, variable: str, *otherwise: str) -> Path:
-        """The folder that a variable names, else one below the home."""
+        """Return the folder that a variable names, else one below the home."""
         given = self.environ.get(variable)
         return Path(given).expanduser() if given else self.home.joinpath(*otherwise)
 
@@ -61,12 +61,12 @@ class Client:
     then: str = "Restart it."
 
     def entry(self, command: list[str]) -> dict[str, Any]:
-        """What the client has to know about Findspot."""
+        """Return what the client has to know about Findspot."""
         kind = {"type": "stdio"} if self.typed else {}
         return {**kind, "command": command[0], "args": command[1:]}
 
     def found(self, machine: Machine) -> list[Path]:
-        """The configuration files to write, there or not; none where the client is not installed."""
+        """Return the configuration files to write, there or not; none where the client is not installed."""
         here = [path for path in self.places(machine) if path.is_file() or _is_own(path.parent, machine)]
         if not here and self.program and machine.has_program(self.program):
             return self.places(machine)[:1]
@@ -74,7 +74,7 @@ class Client:
 
 
 def _is_own(folder: Path, machine: Machine) -> bool:
-    """Whether a folder tells of a client: the home folder is there anyway."""
+    """Return whether a folder tells of a client: the home folder is there anyway."""
     return folder != machine.home and folder.is_dir()
 
 

@@ -25,7 +25,7 @@ _TAKE_OUT: dict[str, Callable[[str, tuple[str, ...]], str]] = {
 
 
 def with_server(client: Client, path: Path, command: list[str]) -> Change:
-    """The client's configuration with Findspot in it."""
+    """Return the client's configuration with Findspot in it."""
     before = read(path)
     try:
         written = decode(before or b"")
@@ -37,7 +37,7 @@ def with_server(client: Client, path: Path, command: list[str]) -> Change:
 
 
 def with_instructions(path: Path) -> Change:
-    """A project's page for assistants with a paragraph on when to search."""
+    """Return a project's page for assistants with a paragraph on when to search."""
     before = read(path)
     try:
         written = decode(before or b"")
@@ -48,7 +48,7 @@ def with_instructions(path: Path) -> Change:
 
 
 def undone(record: Record, journal: Journal) -> Change:
-    """A file as it was; where others have changed it since, only what is ours is taken out."""
+    """Return a file as it was; where others have changed it since, only what is ours is taken out."""
     now = read(record.path)
     if record.is_ours(now):
         return Change(record.path, now, journal.original(record))
@@ -78,7 +78,7 @@ def _taken_out(owner: str, text: str, original: bytes | None) -> str:
 
 
 def server_in(client: Client, path: Path) -> dict[str, Any] | None:
-    """What a client's configuration says about Findspot; None where it says nothing."""
+    """Return what a client's configuration says about Findspot; None where it says nothing."""
     data = read(path)
     try:
         values = _values(client, decode(data or b"").text)
@@ -102,5 +102,5 @@ def _at(values: Any, keys: tuple[str, ...]) -> Any:
 
 
 def snippet(client: Client, command: list[str]) -> str:
-    """What to copy into a configuration that holds nothing else."""
+    """Return what to copy into a configuration that holds nothing else."""
     return _PUT[client.format]("", (*client.keys, SERVER), client.entry(command), "\n")

@@ -32,7 +32,7 @@ class Written:
 
 
 def decode(data: bytes) -> Written:
-    """A file's bytes as text; only UTF-8 is understood, as by the clients themselves."""
+    """Return a file's bytes as text; only UTF-8 is understood, as by the clients themselves."""
     marked = data.startswith(codecs.BOM_UTF8)
     try:
         text = data[len(codecs.BOM_UTF8) if marked else 0 :].decode("utf-8")
@@ -47,7 +47,7 @@ def line_of(text: str, at: int) -> int:
 
 
 def merged(values: dict[str, Any], keys: tuple[str, ...], entry: dict[str, Any]) -> dict[str, Any]:
-    """What a configuration should say once the entry is at the end of `keys`: proof of a change."""
+    """Return what a configuration should say once the entry is at the end of `keys`: proof of a change."""
     if not keys:
         return values | entry
     inner = values.get(keys[0], {})

@@ -34,7 +34,7 @@ def parse(text: str) -> dict[str, Any]:
 
 
 def put(text: str, keys: tuple[str, ...], entry: dict[str, Any], newline: str) -> str:
-    """The text with a table named by `keys` that holds the entry; what else is there is kept."""
+    """Return the text with a table named by `keys` that holds the entry; what else is there is kept."""
     values = parse(text)
     there = _at(values, keys)
     if there is None:
@@ -105,7 +105,7 @@ def _at(values: dict[str, Any], keys: tuple[str, ...]) -> dict[str, Any] | None:
 
 
 def _without(values: dict[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
-    """The values without those at the end of `keys`, nor a table that held nothing else."""
+    """Return the values without those at the end of `keys`, nor a table that held nothing else."""
     key, rest = keys[0], keys[1:]
     inner = _without(values[key], rest) if rest else {}
     others = {name: value for name, value in values.items() if name != key}
@@ -129,7 +129,7 @@ def _appended(text: str, keys: tuple[str, ...], entry: dict[str, Any], newline: 
 
 
 def _replaced(text: str, keys: tuple[str, ...], name: str, value: Any, newline: str) -> str:
-    """One key of a table that has a header of its own."""
+    """Return one key of a table that has a header of its own."""
     lines = _lines(text)
     start = next((n for n, line in enumerate(lines) if _header(line) == _parts(keys)), None)
     if start is None:
@@ -146,7 +146,7 @@ def _replaced(text: str, keys: tuple[str, ...], name: str, value: Any, newline: 
 
 
 def _length(lines: list[str], at: int) -> int:
-    """How many lines the statement at a line takes: as many as make it whole."""
+    """Return how many lines the statement at a line takes: as many as make it whole."""
     for end in range(at + 1, len(lines) + 1):
         try:
             tomllib.loads("".join(lines[at:end]))
@@ -157,7 +157,7 @@ def _length(lines: list[str], at: int) -> int:
 
 
 def _header(line: str) -> tuple[str, ...]:
-    """The parts of a table's name, spelled as here; of any other line, none."""
+    """Return the parts of a table's name, spelled as here; of any other line, none."""
     if not _HEADER.match(line) or line.lstrip().startswith("[["):
         return ()
     try:
@@ -176,7 +176,9 @@ def _parts(keys: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _spelled(value: Any) -> str:
-    """A string or a list of strings; a literal string where it holds backslashes, as paths on Windows do."""
+    """Return a string or a list of strings; a literal string where it holds backslashes, as paths on Windows
+    do.
+    """
     if isinstance(value, list):
         return "[" + ", ".join(map(_spelled, value)) + "]"
     text = str(value)

@@ -60,7 +60,7 @@ class Scrubber:
         return text.replace(self._home, "~") if len(self._home) > 1 else text
 
     def values(self, value: Any) -> Any:
-        """The same for every text in a value."""
+        """Return the same for every text in a value."""
         if isinstance(value, str):
             return self(value)
         if isinstance(value, dict):
@@ -81,7 +81,7 @@ def _secret_values(settings: Settings, environ: Mapping[str, str]) -> set[str]:
 
 
 def _bare(line: str) -> str:
-    """A record without long quotations; of a traceback's lines the places and the kind of error."""
+    """Return a record without long quotations; of a traceback's lines the places and the kind of error."""
     if RECORD.match(line):
         return _QUOTE.sub(_short, line)[:_MOST_CHARS]
     if _PLACE.match(line):
@@ -131,7 +131,7 @@ def _versions() -> dict[str, str]:
 
 
 def _settings(settings: Settings) -> dict[str, Any]:
-    """What was set, and where; of what may be secret only that it was."""
+    """Return what was set, and where; of what may be secret only that it was."""
     values = {
         name: GONE if NAMES_OF_SECRETS.search(name) and value else value
         for name, value in settings.values.items()

@@ -19,7 +19,7 @@ def log_file() -> Path:
 
 
 def last_lines(count: int) -> tuple[list[str], int]:
-    """The last lines of the log, of older files too where the newest has fewer; and where it ended."""
+    """Return the last lines of the log, of older files too where the newest has fewer; and where it ended."""
     lines: list[str] = []
     end = 0
     current = log_file()
@@ -34,7 +34,7 @@ def last_lines(count: int) -> tuple[list[str], int]:
 
 
 def at_least(level: str, lines: Iterable[str]) -> list[str]:
-    """The records of a level and above, with the lines that belong to them."""
+    """Return the records of a level and above, with the lines that belong to them."""
     kept: list[str] = []
     wanted = LEVELS[LEVELS.index(level) :]
     inside = False
@@ -48,6 +48,6 @@ def at_least(level: str, lines: Iterable[str]) -> list[str]:
 
 
 def record_object(line: str) -> dict[str, str]:
-    """A line of the log as an object; one that continues a record has only a message."""
+    """Return a line of the log as an object; one that continues a record has only a message."""
     record = RECORD.match(line)
     return record.groupdict() if record else {"message": line}

@@ -48,7 +48,7 @@ INOTIFY = Path("/proc/sys/fs/inotify")
 
 
 def machine_checks(root: Path | None) -> Iterator[Check]:
-    """Everything that does not depend on an index."""
+    """Yield everything that does not depend on an index."""
     home = home_folder()
     yield _python()
     yield _system()
@@ -77,7 +77,7 @@ def _system() -> Check:
 
 
 def _long_paths() -> bool:
-    """Whether Windows lets programs use paths of more than 260 characters."""
+    """Return whether Windows lets programs use paths of more than 260 characters."""
     try:
         winreg = importlib.import_module("winreg")
         with winreg.OpenKey(winreg.HKEY_LOCAL_MACHINE, _LONG_PATHS) as key:
@@ -149,7 +149,7 @@ def _disk(home: Path) -> Check:
 
 
 def watching(root: Path | None, limits: Path = INOTIFY) -> Check:
-    """Whether the system lets a watcher follow as many folders as there are."""
+    """Return whether the system lets a watcher follow as many folders as there are."""
     if root and (kind := remote_kind(root)):
         text = f"{root} is remote ({kind}): looked at every few seconds"
         return warning("watching", text, "Work on a local copy, if changes should count at once.")

@@ -27,7 +27,7 @@ _SAMPLE = 'def greeting(name):\n    """Say hello to someone."""\n    return f"he
 
 
 def project_checks(engine: Engine, project: Project | None) -> Iterator[Check]:
-    """Everything about configuration, assistants and indexes."""
+    """Yield everything about configuration, assistants and indexes."""
     settings = project.settings if project else engine.settings
     yield _configuration(settings.warnings)
     yield _model(engine, project)
@@ -63,7 +63,7 @@ def _model(engine: Engine, project: Project | None) -> Check:
 
 
 def clients(machine: Machine) -> Iterator[Check]:
-    """Each assistant that is here, and whether it knows a Findspot that can be started."""
+    """Yield each assistant that is here, and whether it knows a Findspot that can be started."""
     wanted = serve_command(Python())
     none = True
     for client in CLIENTS:
@@ -142,7 +142,7 @@ def self_test() -> Check:
 
 
 def _run(command: list[str], home: Path) -> dict[str, object] | Check:
-    """What the real program answers; a crash of a library is a finding like any other."""
+    """Return what the real program answers; a crash of a library is a finding like any other."""
     own = {name: value for name, value in os.environ.items() if not name.startswith("FINDSPOT_")}
     remedy = "Run it again with -v, or report this with --bundle."
     try:

@@ -55,13 +55,15 @@ async def _get_tool(call: Call, arguments: Arguments) -> Answer:
 
 
 async def _folder(call: Call) -> Path:
-    """Where the client works, else where the server was started."""
+    """Return where the client works, else where the server was started."""
     roots = await call.client.roots()
     return roots[0] if roots else working_folder()
 
 
 def _opened(engine: Engine, folder: Path) -> Catalogue:
-    """The catalogue of a folder; from its first use on it is kept warm, and current where the user asked."""
+    """Return the catalogue of a folder; from its first use on it is kept warm, and current where the user
+    asked.
+    """
     catalogue = engine.catalogue(folder)
     catalogue.warm()
     catalogue.follow()
@@ -69,7 +71,7 @@ def _opened(engine: Engine, folder: Path) -> Catalogue:
 
 
 def _failed(error: FindspotError) -> Answer:
-    """A catalogue is made by the user, not by a tool: its own hint says how."""
+    """Return a catalogue is made by the user, not by a tool: its own hint says how."""
     answer = failed(error)
     made_by_hand = isinstance(error, CatalogueNotFoundError) or "tools index" in error.hint
     return replace(answer, hint=error.hint or None) if made_by_hand else answer

@@ -43,7 +43,7 @@ COUNTS: dict[str, Schema] = {
 
 
 def warned(values: dict[str, Any], *warnings: str | None) -> dict[str, Any]:
-    """The values with everything a reader should know beside them."""
+    """Return the values with everything a reader should know beside them."""
     said = " ".join(filter(None, warnings))
     return values | {"warning": said} if said else values
 

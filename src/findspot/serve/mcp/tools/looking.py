@@ -38,7 +38,7 @@ async def _search_by_path(call: Call, arguments: Arguments) -> Answer:
 
 
 def _files(target: Target, pattern: str) -> tuple[list[str], str | None]:
-    """The paths that match, or what to ask for instead."""
+    """Return the paths that match, or what to ask for instead."""
     found = files_in(target.project, target.under, pattern)
     return found, None if found else pattern_hint(target.project, target.under, pattern)
 

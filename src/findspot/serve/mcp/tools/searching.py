@@ -198,13 +198,13 @@ def _words(text: str) -> list[str]:
 
 
 def _warned(results: Results, arguments: Arguments) -> Results:
-    """The results with everything a reader should know about them."""
+    """Return the results with everything a reader should know about them."""
     said = [*arguments.warnings, results.warning]
     return replace(results, warning=" ".join(filter(None, said)) or None)
 
 
 def _rendered(project: Project, results: Results, arguments: Arguments, corpus: Corpus) -> Answer:
-    """The two renderings, each within the limit on its own."""
+    """Return the two renderings, each within the limit on its own."""
     settings = project.settings
     wanted, roots = settings.serve, configured_roots(project.root, settings)
     limit = arguments["max_tokens"] or max(wanted.max_tokens, MIN_TOKENS)
@@ -215,7 +215,7 @@ def _rendered(project: Project, results: Results, arguments: Arguments, corpus: 
 
 
 def _link(roots: Roots, hit: Hit) -> Link:
-    """The lines of a hit, for a client that can open them."""
+    """Return the lines of a hit, for a client that can open them."""
     return Link(
         uri=f"{(roots / hit.path).as_uri()}#L{hit.span.start}-L{hit.span.end}",
         name=f"{hit.path}:{hit.span.start}-{hit.span.end}",
