@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from findspot.core.locks import writer_lock
 from program import Program
 
 from .conftest import MakeFolder, Serve
@@ -65,13 +66,14 @@ SHOP = {
 
 
 def damage_a_page(home: Path) -> Path:
-    """Zero a page of the one index, as a bad disk would: its time of writing stays."""
+    """Zero a page of the one index while nobody writes, as a bad disk would: its time of writing stays."""
     (database,) = home.glob("indexes/*/index.sqlite")
-    info = database.stat()
-    with database.open("r+b") as file:
+    with writer_lock(database.parent / "writer.lock", wait_s=30), database.open("r+b") as file:
+        info = database.stat()
         file.seek(info.st_size // 2 // 4096 * 4096)
         file.write(bytes(4096))
-    os.utime(database, ns=(info.st_atime_ns, info.st_mtime_ns))
+        file.flush()
+        os.utime(database, ns=(info.st_atime_ns, info.st_mtime_ns))
     return database.parent
 
 

@@ -68,7 +68,8 @@ def _translated(folder: Path) -> Iterator[None]:
 
 def _system_error(error: Exception, numbers: Sequence[int]) -> int | None:
     """Return which of these errors of the system tantivy reports in its text."""
-    return next((number for number in numbers if f"os error {number})" in str(error)), None)
+    text = str(error)
+    return next((n for n in numbers if f"os error {n})" in text or f"Os {{ code: {n}," in text), None)
 
 
 def _free_bytes(folder: Path) -> int:
