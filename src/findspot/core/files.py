@@ -76,6 +76,14 @@ def make_private_dir(path: Path) -> None:
         path.mkdir(mode=PRIVATE_DIR_MODE, exist_ok=True)
 
 
+def remove_entry(path: Path) -> None:
+    """Remove whatever has this name: a folder with everything in it, a file, or a link but not its target."""
+    if path.is_symlink() or path.is_file():
+        path.unlink(missing_ok=True)
+    else:
+        remove_folder(path)
+
+
 def remove_folder(path: Path) -> None:
     """Remove a folder with everything in it, also what another process is adding this moment."""
     for _ in range(_REMOVE_TRIES):
@@ -222,6 +230,8 @@ def translated_os_errors(path: Path, needed_bytes: int = 0) -> Iterator[None]:
             raise cannot_write(Path(error.filename) if error.filename else path) from error
         if error.errno in TOO_MANY_OPEN:
             raise out_of_resources(path, error.errno) from error
+        if error.errno in (errno.ENOTDIR, errno.EEXIST):
+            raise cannot_write(Path(error.filename) if error.filename else path) from error
         raise
 
 

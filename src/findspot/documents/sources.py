@@ -50,7 +50,7 @@ def folder_documents(folder: Path, pattern: str, settings: Settings) -> Iterator
 
 def file_document(path: Path, doc_id: str, settings: Settings) -> Document | Skip:
     """Return the document that is in one file, which the user named; a secret file is left out."""
-    if is_secret_path(path.absolute().as_posix()):
+    if any(is_secret_path(named.as_posix()) for named in (path.absolute(), path.resolve())):
         return Skip(str(path), SkipReason.DENIED, "a file that holds secrets by its name")
     try:
         data = read_named(path, MAX_FILE_BYTES)

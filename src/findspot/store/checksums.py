@@ -22,12 +22,9 @@ from numpy.typing import NDArray
 
 from findspot.core.errors import FindspotError, IndexCorruptError
 from findspot.core.files import stat_of, translated_os_errors, write_atomic
-from findspot.core.log import get_logger
 from findspot.store.database import FILE_NAME
 from findspot.store.derived import KEYWORDS
 from findspot.store.records import DerivedDamagedError
-
-_log = get_logger("store")
 
 NAME = "checksums.json"
 BLOCK_BYTES = 1 << 16
@@ -70,8 +67,12 @@ class Checksums:
             for _ in range(_TRIES):
                 state = self._state()
                 sums = _read(self._path)
-                if state is None or sums is None:
+                if state is None:
                     return
+                if sums is None:
+                    if self._state() == state:
+                        raise IndexCorruptError(f"{NAME} cannot be read")
+                    continue  # a writer has begun meanwhile
                 if self._compared and self._compared[0] == state[0]:
                     self._sums = {}  # somebody else has written to the database: all of it is compared
                 damaged = self._first_damaged(sums)
@@ -175,7 +176,7 @@ def _encoded(sums: Sums) -> bytes:
 
 
 def _read(path: Path) -> Sums | None:
-    """Return the checksums; None where there are none, or where they are damaged themselves."""
+    """Return the checksums; None where they are damaged themselves, or being written."""
     try:
         held: dict[str, Any] = json.loads(path.read_bytes())
         files = held["files"]
@@ -185,10 +186,7 @@ def _read(path: Path) -> Sums | None:
             name: FileSums(int(size), np.frombuffer(bytes.fromhex(blocks), "<u4"))
             for name, (size, blocks) in files.items()
         }
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        _log.warning("%s cannot be used: %s", path.name, type(error).__name__)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
 
 

@@ -6,7 +6,6 @@ All of it belongs to one generation, can be loaded for that generation, and can 
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -14,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from findspot.core.files import make_private_dir
+from findspot.core.files import make_private_dir, remove_entry
 from findspot.core.log import get_logger
 from findspot.core.model import Corpus
 from findspot.core.sqlite import Connection, transaction
@@ -137,6 +136,8 @@ def _count(segments: Iterable[Segment], mask: Mask, *, only_lines: bool = False)
 def rebuild(folder: Path, db: Connection) -> None:
     """Make the derived parts from the database; readers see the old ones or the new."""
     _rebuild_keywords(folder, db)
+    if (folder / VECTORS).is_symlink() or not (folder / VECTORS).is_dir():
+        remove_entry(folder / VECTORS)
     stored = rows.all_vectors(db)
     parts = iter(lambda: list(islice(stored, _PART_ROWS)), [])
     name = write_segment(folder / VECTORS, [segment_of(part) for part in parts], mask_of(rows.file_ids(db)))
@@ -149,7 +150,7 @@ def rebuild(folder: Path, db: Connection) -> None:
 def _rebuild_keywords(folder: Path, db: Connection) -> None:
     """Built aside and put in place whole: a keyword index half full would silently find less."""
     fresh = folder / f"{KEYWORDS}.new"
-    shutil.rmtree(fresh, ignore_errors=True)
+    remove_entry(fresh)
     make_private_dir(fresh)
     for corpus in Corpus:
         writer = keywords.KeywordWriter(fresh / corpus)
@@ -157,7 +158,7 @@ def _rebuild_keywords(folder: Path, db: Connection) -> None:
             writer.add(number, number >> ORDINAL_BITS, tokens)
         writer.commit()
         writer.close()
-    shutil.rmtree(folder / KEYWORDS, ignore_errors=True)
+    remove_entry(folder / KEYWORDS)
     fresh.rename(folder / KEYWORDS)
 
 
