@@ -8,6 +8,7 @@ import json
 import os
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -18,6 +19,7 @@ from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from contents import write_files
+from findspot.core.locks import writer_lock
 
 PATIENCE_S = 60
 """A machine may be busy; what takes longer than this hangs."""
@@ -196,3 +198,18 @@ def until(found: Callable[[], Any]) -> Any:
             return answer
         time.sleep(0.02)
     raise AssertionError("it never came")
+
+
+@contextlib.contextmanager
+def being_indexed(folder: Path) -> Iterator[None]:
+    """Hold an index as a run in another process does that somebody asked for."""
+    with (
+        writer_lock(folder / "writer.lock"),
+        contextlib.closing(sqlite3.connect(folder / "index.sqlite")) as db,
+    ):
+        (folder / "checksums.json").write_bytes(b"")  # a writer empties them first
+        db.execute("INSERT OR REPLACE INTO meta VALUES ('asked', '1')")
+        db.commit()
+        yield
+        db.execute("DELETE FROM meta WHERE key = 'asked'")
+        db.commit()

@@ -8,10 +8,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from findspot.core.locks import writer_lock
-
 from .conftest import Visit
-from .served import Home, Served, make_project, serving
+from .served import Home, Served, being_indexed, make_project, serving
 
 pytestmark = pytest.mark.programs
 
@@ -156,7 +154,7 @@ def test_indexing_stopped_and_damaged(
     home, root = indexed[0].copied(tmp_path), indexed[1]
     (folder,) = (home.folder / "home" / "indexes").iterdir()
     with serving(home, root) as served:
-        with writer_lock(folder / "writer.lock"):
+        with being_indexed(folder):
             for section in ("project", "projects", "search"):
                 states(f"{served.address}#/{section}", "progress")
         window = states(served.address, ".example")

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import re
-import sqlite3
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from findspot.core.locks import writer_lock
-
 from .conftest import Visit
-from .served import FILES, HOSTILE, Home, Served, make_project, serving
+from .served import FILES, HOSTILE, Home, Served, being_indexed, make_project, serving
 
 pytestmark = pytest.mark.programs
 
@@ -195,17 +190,6 @@ class TestSafety:
         expect(window.locator("#offline")).to_contain_text("earlier start of Findspot")
 
 
-@contextmanager
-def asked_run(database: Path) -> Iterator[None]:
-    """An index as a run that somebody asked for leaves it while it works."""
-    with closing(sqlite3.connect(database)) as db:
-        db.execute("INSERT OR REPLACE INTO meta VALUES ('asked', '1')")
-        db.commit()
-        yield
-        db.execute("DELETE FROM meta WHERE key = 'asked'")
-        db.commit()
-
-
 class TestStates:
     def test_no_project(self, visit: Visit, tmp_path: Path) -> None:
         (tmp_path / "empty").mkdir()
@@ -241,7 +225,7 @@ class TestStates:
         window = visit(f"{page.address}#/projects")
         expect(window.locator(".pill").first).to_have_text("Ready")
         (folder,) = (indexed[0].folder / "home" / "indexes").iterdir()
-        with writer_lock(folder / "writer.lock"), asked_run(folder / "index.sqlite"):
+        with being_indexed(folder):
             expect(window.locator(".pill").first).to_have_text("Indexing")
             window.get_by_role("link", name="shop").click()
             expect(window.get_by_role("progressbar")).to_be_visible()
