@@ -19,7 +19,9 @@ def logger(tmp_path: Path) -> Iterator[logging.Logger]:
     logger = logging.getLogger(log.LOGGER_NAME)
     before, level = list(logger.handlers), logger.level
     log.keep_log(tmp_path / "logs", "info")
+    logger.propagate = False  # pytest would report the records, and cannot send all of their characters
     yield logger
+    logger.propagate = True
     for handler in [handler for handler in logger.handlers if handler not in before]:
         logger.removeHandler(handler)
         handler.close()
