@@ -63,7 +63,7 @@ def shown_progress(quiet: bool) -> Iterator[ProgressSink]:
 
 @contextlib.contextmanager
 def progress_when_needed() -> Iterator[ProgressSink]:
-    """Provide a bar on a terminal from the first report on; work that has nothing to do shows none."""
+    """Provide a bar on a terminal once files are being indexed; work that has nothing to do shows none."""
     if not sys.stderr.isatty():
         yield ignore_progress
         return
@@ -71,6 +71,8 @@ def progress_when_needed() -> Iterator[ProgressSink]:
         sinks: list[_BarSink] = []
 
         def show(progress: Progress) -> None:
+            if not sinks and (progress.phase != "indexing" or not progress.total):
+                return
             if not sinks:
                 sinks.append(_BarSink(stack.enter_context(_bar())))
             sinks[0](progress)
