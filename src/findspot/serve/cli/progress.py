@@ -64,7 +64,7 @@ def shown_progress(quiet: bool) -> Iterator[ProgressSink]:
 @contextlib.contextmanager
 def progress_when_needed() -> Iterator[ProgressSink]:
     """Provide a bar on a terminal once files are being indexed; work that has nothing to do shows none."""
-    if not sys.stderr.isatty():
+    if not output.wants_colour(sys.stderr):  # a bar moves by the same escapes as colours
         yield ignore_progress
         return
     with contextlib.ExitStack() as stack:
