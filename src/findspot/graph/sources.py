@@ -176,6 +176,7 @@ class SourceView:
 
     @cached_property
     def definitions(self) -> list[Def]:
+        """Its definitions: the same objects to every thread, since they are compared by identity."""
         found: list[Def] = []
         for place, fact in enumerate(self.facts.definitions):
             parent = found[fact.parent] if fact.parent >= 0 else None
@@ -183,7 +184,7 @@ class SourceView:
             found.append(definition)
             if parent is not None:
                 parent.enclose(definition)
-        return found
+        return cast(list[Def], vars(self).setdefault("definitions", found))
 
     @cached_property
     def tops(self) -> dict[str, list[Def]]:
@@ -327,12 +328,12 @@ class Sources:
         return [skip.path for skip in skips]
 
     def view(self, file_id: int) -> SourceView | None:
-        """Return a file's facts; None where it is no code."""
+        """Return a file's facts, the same object to every thread; None where it is no code."""
         views = self.tables.views
-        if file_id not in views:
-            stored, facts = self.files.by_id.get(file_id), self._snapshot.facts(file_id)
-            views[file_id] = SourceView(stored, facts) if stored and facts else None
-        return views[file_id]
+        if file_id in views:
+            return views[file_id]
+        stored, facts = self.files.by_id.get(file_id), self._snapshot.facts(file_id)
+        return views.setdefault(file_id, SourceView(stored, facts) if stored and facts else None)
 
     def at(self, path: str) -> SourceView | None:
         """Return the facts of the file at a path."""

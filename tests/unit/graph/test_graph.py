@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from threading import Thread
 
 from findspot.core.facts import Relation
 from findspot.graph import Edge, Graph, Node, Outline
 from findspot.graph.shared_tables import tables_of
+from findspot.store.index import IndexStore
 from graphs import graph_of, record_of, stored
 
 SHOP = {
@@ -258,21 +260,32 @@ class TestGenerations:
         store.close()
 
     def test_threads_share_what_is_known(self, tmp_path: Path) -> None:
-        store = stored(SHOP, tmp_path)
-        found: list[list[str]] = []
+        """Each thread compares definitions by identity, so all of them must be given the same objects."""
+        switch_interval = sys.getswitchinterval()
+        sys.setswitchinterval(1e-5)  # threads take turns within a question, not after it
+        try:
+            for number in range(15):
+                store = stored(SHOP, tmp_path / str(number))
+                assert _callers_from_threads(store) == [["main"]] * 8
+                store.close()
+        finally:
+            sys.setswitchinterval(switch_interval)
 
-        def ask() -> None:
-            with store.snapshot() as snapshot:
-                graph = Graph(snapshot)
-                found.append(sources(graph.callers(named(graph, "total"))))
 
-        threads = [Thread(target=ask) for _ in range(8)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert found == [["main"]] * 8
-        store.close()
+def _callers_from_threads(store: IndexStore) -> list[list[str]]:
+    found: list[list[str]] = []
+
+    def ask() -> None:
+        with store.snapshot() as snapshot:
+            graph = Graph(snapshot)
+            found.append(sources(graph.callers(named(graph, "total"))))
+
+    threads = [Thread(target=ask) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return found
 
 
 def test_code_that_goes_in_circles_comes_to_an_end(tmp_path: Path) -> None:
