@@ -65,7 +65,7 @@ from findspot.search.second import Models
 from findspot.store.build import COMPLETE, unfinished, was_stopped
 from findspot.store.choice import check_kind, open_store
 from findspot.store.metadata import write_metadata
-from findspot.store.prebuilt import Manifest, pack, read_manifest, unpack
+from findspot.store.prebuilt import Imported, Manifest, pack, read_manifest, unpack
 from findspot.store.snapshot import Snapshot
 from findspot.store.transfer import convert
 from findspot.sync.catching_up import catch_up, run_options
@@ -304,7 +304,7 @@ class Project:
         """Write the index to one file, for others who work on the same files."""
         return pack(self.store, Path(target), self.root.name)
 
-    def import_index(self, source: str | Path) -> Manifest:
+    def import_index(self, source: str | Path) -> Imported:
         """Take over an index that `export_index` wrote; `update` brings it to the files that are here."""
         manifest = read_manifest(Path(source))
         model = self._model(self.settings)
@@ -312,11 +312,11 @@ class Project:
             raise ModelMismatchError(manifest.model, model)
         with self._alone():
             check = partial(keep_checked, roots=self.roots.checked(), settings=self.settings)
-            unpack(Path(source), self.store, self.root, check)
+            imported = unpack(Path(source), self.store, self.root, check)
         write_starter(self.store.folder)
         keep_given(self.root, self.store.folder, self._flags)
         write_metadata(self.store, self.root)
-        return manifest
+        return imported
 
     def status(self, *, check_disk: bool = True) -> IndexStatus:
         """Return what the index holds and, with `check_disk`, how it stands to the files on disk."""

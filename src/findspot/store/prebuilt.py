@@ -55,6 +55,15 @@ class Manifest:
     sha256: str
 
 
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What was taken over of a prebuilt index: the files that are here with the same content."""
+
+    manifest: Manifest
+    files: int
+    chunks: int
+
+
 def pack(store: Store, target: Path, project: str) -> Manifest:
     """Write the index to one file, which is there whole or not at all."""
     meta, counts = store.figures()
@@ -102,7 +111,7 @@ def read_manifest(source: Path) -> Manifest:
         return _manifest(archive)
 
 
-def unpack(source: Path, store: Store, root: Path, check: Callable[[Connection], object]) -> Manifest:
+def unpack(source: Path, store: Store, root: Path, check: Callable[[Connection], object]) -> Imported:
     """Make the index in a file the one of a store, after looking at all of it.
 
     `check` drops from the database what the files of the project do not confirm.
@@ -126,7 +135,8 @@ def unpack(source: Path, store: Store, root: Path, check: Callable[[Connection],
         raise _not_an_index(error.developer_message) from error
     finally:
         remove_database(path)
-    return manifest
+    counts = store.figures()[1].values()
+    return Imported(manifest, sum(files for files, _ in counts), sum(chunks for _, chunks in counts))
 
 
 @contextlib.contextmanager

@@ -89,14 +89,14 @@ def import_(manner: Manner, file: Path, project: str | None, no_update: bool, ye
     with open_project(project, exact=True) as opened:
         if opened.store.exists:
             confirm(_REPLACE_QUESTION, yes, manner, about=str(opened.root))
-        manifest = opened.import_index(file.expanduser().absolute())
+        imported = opened.import_index(file.expanduser().absolute())
         report = None if no_update else update_project(opened, manner, force=False, yes=yes)
         status = opened.status(check_disk=False)
     if manner.json:
-        taken = {"filesImported": manifest.files, "chunksImported": manifest.chunks}
+        taken = {"filesImported": imported.files, "chunksImported": imported.chunks}
         output.emit((shapes.report_object(report, forced=False) if report else {"status": "success"}) | taken)
         return
-    held = f"{output.count(manifest.files, 'file')}, {output.count(manifest.chunks, 'chunk')}"
-    output.line(f"{file}: {held} taken over", bold=True)
+    files = f"{imported.files} of {output.count(imported.manifest.files, 'file')}"
+    output.line(f"{file}: {files}, {output.count(imported.chunks, 'chunk')} taken over", bold=True)
     if report:
         summarise(report, status)
