@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from findspot import Engine
-from findspot.catalogue.build import BuildOptions
-from findspot.catalogue.model import SearchMode, SearchOptions
+from findspot.catalogue.catalogue_build import BuildOptions
+from findspot.catalogue.tool_record import SearchMode, SearchOptions
 
 _SPOKEN = {
     "verbs": "read write list create delete update search fetch convert send merge split export watch",
@@ -40,7 +40,7 @@ ROUNDS = 25
 COLD = """
 import time; started = time.perf_counter()
 from findspot import Engine
-from findspot.catalogue.model import SearchMode, SearchOptions
+from findspot.catalogue.tool_record import SearchMode, SearchOptions
 engine = Engine()
 found = engine.catalogue({folder!r}).search("file", SearchOptions(mode=SearchMode({mode!r})))
 assert found.tools
@@ -90,11 +90,11 @@ def run(count: int, folder: Path) -> None:
     engine = Engine()
     catalogue = engine.catalogue(folder)
     started = time.perf_counter()
-    path, built = catalogue.index([source], BuildOptions(), provider="local:static")
+    path, built = catalogue.indexer.index([source], BuildOptions(), provider="local:static")
     out(f"indexing {count:,} tools with embeddings: {time.perf_counter() - started:.2f} s ")
     out(f"({built.embedded:,} embedded, {path.stat().st_size >> 20} MB)\n")
     started = time.perf_counter()
-    catalogue.index([source], BuildOptions(), provider="local:static")
+    catalogue.indexer.index([source], BuildOptions(), provider="local:static")
     out(f"indexing again, nothing changed: {time.perf_counter() - started:.2f} s\n")
     for mode in SearchMode:
         asked = PATTERNS if mode is SearchMode.REGEX else QUERIES

@@ -18,10 +18,10 @@ from typing import Any
 
 from benchmarks.metrics import TOP, ndcg
 from findspot import Engine
-from findspot.catalogue.build import BuildOptions
 from findspot.catalogue.catalogue import Catalogue
-from findspot.catalogue.model import SearchMode, SearchOptions
-from findspot.catalogue.modes.fit import FIT_LIKENESS
+from findspot.catalogue.catalogue_build import BuildOptions
+from findspot.catalogue.search_modes import FIT_LIKENESS
+from findspot.catalogue.tool_record import SearchMode, SearchOptions
 
 CATALOGUES = {
     "tools_livemcp_step": "tools_livemcp",
@@ -65,7 +65,7 @@ def make(sets: Path, name: str, folder: Path, engine: Engine) -> tuple[Catalogue
     folder.mkdir(parents=True)
     source.write_text(json.dumps([{**tool, "serverName": tool["server"]} for tool in tools]), "utf-8")
     catalogue = engine.catalogue(folder)
-    catalogue.index([source], BuildOptions(), provider="local:static")
+    catalogue.indexer.index([source], BuildOptions(), provider="local:static")
     prefixes = ((tool["server"] + "__" if tool["server"] else "", tool) for tool in tools)
     return catalogue, {prefix + " ".join(tool["name"].split()): tool["id"] for prefix, tool in prefixes}
 

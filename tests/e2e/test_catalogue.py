@@ -15,8 +15,9 @@ from mcp.shared.exceptions import MCPError
 
 from e2e.conftest import Connect
 from e2e.harness import PATIENCE_S, Connection, text_of
-from findspot.catalogue.build import BuildOptions
-from findspot.catalogue.catalogue import Catalogue, agree_to_all
+from findspot.catalogue.catalogue import Catalogue
+from findspot.catalogue.catalogue_build import BuildOptions
+from findspot.catalogue.catalogue_indexer import agree_to_all
 from findspot.embed.registry import open_embedder
 
 EXAMPLE_SERVER = Path(__file__).parents[1] / "unit" / "catalogue" / "example_server.py"
@@ -53,7 +54,7 @@ def make(
     os.environ["HOME"] = str(user)
     try:
         catalogue = Catalogue(folder, user / "findspot", open_embedder)
-        catalogue.index(
+        catalogue.indexer.index(
             [folder / name],
             BuildOptions(),
             provider=provider,

@@ -17,7 +17,6 @@ FEWEST_LINES = 40
 REGISTRIES = (
     "graph/languages/",
     "embed/providers/",
-    "catalogue/modes/",
     "serve/mcp/tools/",
     "store/migrations/",
 )

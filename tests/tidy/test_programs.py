@@ -10,7 +10,7 @@ from pathlib import Path
 SOURCE = Path(__file__).parents[2] / "src" / "findspot"
 
 STARTERS = {
-    "catalogue/modes/regex.py": "ripgrep_binary",
+    "catalogue/search_modes.py": "ripgrep_binary",
     "core/git.py": "program",  # the absolute path that find_program gave
     "embed/providers/service.py": "resolved",
     "indexing/process.py": "python_command",

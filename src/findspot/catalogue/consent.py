@@ -1,8 +1,9 @@
-"""What the user agreed to start: nothing else is ever started or called.
+"""What the user agreed to, stored on this machine: nothing else is ever started or called.
 
-An agreement is a keyed hash of a server's command, arguments, working folder, environment, address and
-headers, kept in the home folder with the file and the name it was read from. An entry that is new, or that
-changed by one character since, has none.
+`agreed.json` holds one agreement per server: a keyed hash of its command, arguments, working folder,
+environment, address and headers, with the file and the name it was read from. An entry that is new or that
+changed by one character has none. `sources.json` records how each index was last made. Both are in the home
+folder, never beside the index: opening somebody's repository must not start the programs that it names.
 """
 
 from __future__ import annotations
@@ -10,11 +11,15 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
-from collections.abc import Iterable
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from findspot.catalogue.sources import MissingVariableError, ServerSpec
+from findspot.catalogue.server_sources import MissingVariableError, ServerSpec, read_sources
+from findspot.catalogue.toolset import State, state_of
+from findspot.core.errors import FindspotError
 from findspot.core.files import make_private_dir, read_json, write_json
 from findspot.core.locks import writer_lock
 
@@ -80,3 +85,122 @@ def _is_agreed(stored: dict[str, Any], spec: ServerSpec) -> bool:
 
 def _digest(key: str, text: str) -> str:
     return hmac.new(key.encode(), text.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """How an index was last made."""
+
+    files: Mapping[Path, tuple[str, ...]] = field(default_factory=dict)
+    """Each file that was named, with the servers that it named."""
+    exclude: tuple[str, ...] = ()
+    follow: bool = False
+    """Whether the servers are listened to while serving."""
+    provider: str | None = None
+    """The embedding provider that the user chose for it."""
+    digests: Mapping[str, str] = field(default_factory=dict)
+    """For each server a hash of what it was given when it was last asked."""
+
+
+def memory_file(home: Path) -> Path:
+    """Return the file that records how each index was made."""
+    return home / "catalogues" / "sources.json"
+
+
+def recall(home: Path, index: Path) -> Remembered:
+    """Return how an index was last made; an empty record where that is unknown."""
+    try:
+        about = _stored(home)[str(index)]
+        if "sources" in about:  # of version 0.1.0, which followed servers without being asked to
+            return Remembered({Path(path): () for path in about["sources"]}, tuple(about["exclude"]))
+        return Remembered(
+            files={Path(path): tuple(map(str, names)) for path, names in about["files"].items()},
+            exclude=tuple(map(str, about["exclude"])),
+            follow=about["following"] is True,
+            provider=about["provider"],
+            digests=dict(about["digests"]),
+        )
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return Remembered()
+
+
+def remember(home: Path, index: Path, remembered: Remembered) -> None:
+    """Record how an index was made."""
+    path = memory_file(home)
+    about = {
+        "files": {str(source): list(names) for source, names in remembered.files.items()},
+        "exclude": list(remembered.exclude),
+        "following": remembered.follow,
+        "provider": remembered.provider,
+        "digests": dict(remembered.digests),
+    }
+    make_private_dir(path.parent)
+    write_json(path, _stored(home) | {str(index): about})
+
+
+def _stored(home: Path) -> dict[str, Any]:
+    try:
+        stored = read_json(memory_file(home))
+    except (OSError, ValueError):
+        return {}
+    return stored if isinstance(stored, dict) else {}
+
+
+_CONFIGURATION_BYTES = 1 << 20
+"""A larger file is a list of tools: it is not read at every change only to look for servers."""
+
+_NAMED = 10
+_NAME_CHARS = 60
+
+
+class Notice:
+    """Names the servers that a catalogue leaves out because nobody agreed to start them.
+
+    The configurations of its index files are read again whenever one of them changes.
+    """
+
+    def __init__(self, home: Path, indexes: Sequence[Path]) -> None:
+        self._home = home
+        self._indexes = indexes
+        self._agreements = Agreements(home)
+        self._guard = threading.Lock()
+        self._state: list[State | None] = []
+        self._files: list[Path] = []
+        self._text: str | None = None
+
+    def text(self) -> str | None:
+        """Return a warning that names new and changed servers, or None where there are none."""
+        with self._guard:
+            if self._seen() != self._state or not self._state:
+                memories = [recall(self._home, index) for index in self._indexes]
+                self._files = [file for memory in memories for file in memory.files]
+                self._state = self._seen()
+                self._text = self._worded([spec for memory in memories for spec in self._lacking(memory)])
+            return self._text
+
+    def _seen(self) -> list[State | None]:
+        return [state_of(path) for path in (memory_file(self._home), self._agreements.path, *self._files)]
+
+    def _lacking(self, memory: Remembered) -> list[ServerSpec]:
+        lacking: list[ServerSpec] = []
+        for file in memory.files:
+            try:
+                read = read_sources([file], _CONFIGURATION_BYTES).without(memory.exclude)
+            except FindspotError:  # one that is gone or broken starts nothing
+                continue
+            lacking += self._agreements.lacking(read.servers)
+        return lacking
+
+    def _worded(self, lacking: Sequence[ServerSpec]) -> str | None:
+        if not lacking:
+            return None
+        names = [
+            f"{' '.join(spec.name.split())[:_NAME_CHARS]} "
+            f"({'changed' if self._agreements.is_known(spec) else 'new'})"
+            for spec in lacking[:_NAMED]
+        ]
+        more = f" and {len(lacking) - _NAMED} more" if len(lacking) > _NAMED else ""
+        return (
+            f"Servers were not started, since the user has not agreed to them as they are now: "
+            f"{', '.join(names)}{more}. `findspot tools index` shows what they run and asks."
+        )

@@ -13,8 +13,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from findspot.catalogue.model import CatalogueCorruptError, IndexedTool, ToolDefinition
-from findspot.catalogue.words import fields, searchable_text, token_counts
+from findspot.catalogue.tool_fields import fields, searchable_text, token_counts
+from findspot.catalogue.tool_record import CatalogueCorruptError, IndexedTool, ToolDefinition
 from findspot.core.files import (
     make_private_dir,
     parse_json,

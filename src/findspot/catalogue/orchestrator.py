@@ -18,7 +18,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from findspot.catalogue.model import SearchMode, SearchOptions, ToolReference, ToolResults
+from findspot.catalogue.tool_record import SearchMode, SearchOptions, ToolReference, ToolResults
 from findspot.catalogue.toolset import ToolSet
 from findspot.core.errors import InvalidArgumentError
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from findspot.core.model import IndexReport, IndexStatus, Skip
 
 if TYPE_CHECKING:
-    from findspot.catalogue.build import Built
-    from findspot.catalogue.model import ToolDefinition, ToolResults
+    from findspot.catalogue.catalogue_build import Built
+    from findspot.catalogue.tool_record import ToolDefinition, ToolResults
 
 
 def size(number_of_bytes: int) -> str:

@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 
-from findspot.catalogue.build import BuildOptions, Built
-from findspot.catalogue.catalogue import Catalogue, agree_to_all
+from findspot.catalogue.catalogue import Catalogue
+from findspot.catalogue.catalogue_build import BuildOptions, Built
+from findspot.catalogue.catalogue_indexer import agree_to_all
 from findspot.embed.registry import open_embedder
 
 SERVER = Path(__file__).with_name("example_server.py")
@@ -110,7 +111,7 @@ def index(catalogue: Catalogue, *sources: Path, **options: Any) -> Built:
     """Index with the agreement to every server; options of the catalogue and of the build together."""
     own = {"provider": "local:static", "agree": agree_to_all}
     own |= {name: options.pop(name) for name in OWN_OPTIONS & options.keys()}
-    return catalogue.index(sources, BuildOptions(**options), **own)[1]
+    return catalogue.indexer.index(sources, BuildOptions(**options), **own)[1]
 
 
 @pytest.fixture

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from findspot.catalogue.catalogue import Catalogue
-from findspot.catalogue.model import CatalogueCorruptError, SearchMode, SearchOptions, ToolDefinition
-from findspot.catalogue.sources import MissingVariableError, ServerSpec, existing, read_sources
-from findspot.catalogue.words import MAX_TEXT_CHARS, fields, searchable_text, token_counts
+from findspot.catalogue.server_sources import MissingVariableError, ServerSpec, existing, read_sources
+from findspot.catalogue.tool_fields import MAX_TEXT_CHARS, fields, searchable_text, token_counts
+from findspot.catalogue.tool_record import CatalogueCorruptError, SearchMode, SearchOptions, ToolDefinition
 from findspot.core.errors import InvalidArgumentError, PathNotFoundError
 from findspot.embed.registry import open_embedder
 

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 from findspot.catalogue.catalogue import Catalogue
-from findspot.catalogue.model import (
+from findspot.catalogue.orchestrator import MAX_QUERY_CHARS, Ranked
+from findspot.catalogue.tool_record import (
     CatalogueNotFoundError,
     NoEmbeddingsError,
     SearchMode,
     SearchOptions,
     UnknownToolError,
 )
-from findspot.catalogue.orchestrator import MAX_QUERY_CHARS, Ranked
 from findspot.catalogue.toolset import ToolSet
 from findspot.core.errors import InvalidArgumentError, InvalidPatternError, ModelMismatchError
 from findspot.embed.protocol import EmbedMode

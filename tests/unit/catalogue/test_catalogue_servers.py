@@ -14,14 +14,13 @@ from typing import Any
 import anyio
 import pytest
 
-from findspot.catalogue import connect
-from findspot.catalogue.build import Built, Outcome
+from findspot.catalogue import server_connections
 from findspot.catalogue.catalogue import Catalogue
-from findspot.catalogue.connect import NESTED_VARIABLE
-from findspot.catalogue.follow import Follower, agreed_to_follow
-from findspot.catalogue.memory import recall
-from findspot.catalogue.model import SearchMode, SearchOptions
-from findspot.catalogue.sources import ServerSpec
+from findspot.catalogue.catalogue_build import Built, Outcome
+from findspot.catalogue.consent import recall
+from findspot.catalogue.server_connections import NESTED_VARIABLE, Follower, agreed_to_follow
+from findspot.catalogue.server_sources import ServerSpec
+from findspot.catalogue.tool_record import SearchMode, SearchOptions
 
 from .conftest import PATIENCE_S, TOOLS, Write, entry, index
 
@@ -162,7 +161,7 @@ def test_what_was_indexed_is_remembered_at_home(open_catalogue: Open, write: Wri
     opened = open_catalogue()
     path = write("mcp.json", {"mcpServers": {"a": entry("notes")}})
     index(opened, path, exclude=("z",), follow=True)
-    assert opened.remembered() == (path,)
+    assert opened.indexer.remembered() == (path,)
     assert opened.project_index is not None
     about = recall(tmp_path / "findspot", opened.project_index)
     assert (about.files, about.exclude, about.follow) == ({path: ("a",)}, ("z",), True)
@@ -172,7 +171,7 @@ def test_what_was_indexed_is_remembered_at_home(open_catalogue: Open, write: Wri
     index(opened, follow=False)
     assert not recall(tmp_path / "findspot", opened.project_index).follow
     assert str(path) not in opened.project_index.read_text("utf-8")
-    assert open_catalogue().remembered(user_wide=True) == ()
+    assert open_catalogue().indexer.remembered(user_wide=True) == ()
 
 
 @pytest.fixture
@@ -191,7 +190,7 @@ def test_a_server_that_says_so_is_asked_again(changing: tuple[Catalogue, Path], 
     heard: queue.Queue[str] = queue.Queue()
 
     def changed(path: Path, server: str, tools: Any) -> None:
-        opened.replace_tools(path, server, tools)
+        opened.indexer.replace_tools(path, server, tools)
         heard.put(server)
 
     follower = Follower(tmp_path / "findspot", opened.paths, changed)
@@ -226,14 +225,14 @@ def test_a_followed_server_that_never_answers_is_ended(
     os.mkfifo(pid_file)
     code = f"import os; open({str(pid_file)!r}, 'w').write(str(os.getpid())); import signal; signal.pause()"
     spec = ServerSpec("hanging", command=sys.executable, args=("-c", code), source=tmp_path / "mcp.json")
-    monkeypatch.setattr(connect, "START_TIMEOUT_S", 1.0)
+    monkeypatch.setattr(server_connections, "START_TIMEOUT_S", 1.0)
 
     async def changed(*_: object) -> None:
         pytest.fail("it never answers")
 
     pids: queue.Queue[int] = queue.Queue()
     threading.Thread(target=lambda: pids.put(int(pid_file.read_text())), daemon=True).start()
-    anyio.run(connect.follow_servers, [spec], changed)
+    anyio.run(server_connections.follow_servers, [spec], changed)
     with pytest.raises(ProcessLookupError):
         os.kill(pids.get(timeout=PATIENCE_S), 0)
 
@@ -253,10 +252,10 @@ def test_tools_that_are_the_same_leave_the_file_alone(catalogue: Catalogue) -> N
     path = catalogue.project_index
     assert path is not None
     before = path.read_bytes()
-    catalogue.replace_tools(path, "mail", [catalogue.get("send_email")])
-    catalogue.replace_tools(path, "unknown", [catalogue.get("send_email")])
+    catalogue.indexer.replace_tools(path, "mail", [catalogue.get("send_email")])
+    catalogue.indexer.replace_tools(path, "unknown", [catalogue.get("send_email")])
     assert path.read_bytes() == before
-    catalogue.replace_tools(path, "mail", [])
+    catalogue.indexer.replace_tools(path, "mail", [])
     assert names(catalogue) == {"filesystem__read_file", "weather__get_forecast"}
 
 

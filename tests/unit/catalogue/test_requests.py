@@ -7,10 +7,9 @@ from collections.abc import Callable
 import pytest
 
 from findspot.catalogue.catalogue import Catalogue
-from findspot.catalogue.model import SearchMode, SearchOptions
-from findspot.catalogue.modes.request import MAX_SENTENCES, read_request
-from findspot.catalogue.modes.spelling import respelt
 from findspot.catalogue.orchestrator import MAX_QUERY_CHARS
+from findspot.catalogue.tool_record import SearchMode, SearchOptions
+from findspot.catalogue.tool_request import MAX_SENTENCES, read_request, respelt
 from findspot.embed.providers.static import StaticEmbedder
 from findspot.text.bm25 import Bm25
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from findspot.catalogue.model import DEFAULT_MODE, DEFAULT_TOP_K, MAX_TOP_K, SearchMode, SearchOptions
+from findspot.catalogue.tool_record import DEFAULT_MODE, DEFAULT_TOP_K, MAX_TOP_K, SearchMode, SearchOptions
 from findspot.core.errors import InvalidArgumentError
 from findspot.serve.cli import output
 from findspot.serve.cli.ask import can_ask, confirm
@@ -19,10 +19,10 @@ from findspot.serve.cli.failure import ConfirmationRequiredError
 from findspot.serve.cli.options import Manner, common, project_option, yes_option
 
 if TYPE_CHECKING:
-    from findspot.catalogue.build import Built
     from findspot.catalogue.catalogue import Catalogue
-    from findspot.catalogue.model import ToolReference
-    from findspot.catalogue.sources import ServerSpec
+    from findspot.catalogue.catalogue_build import Built
+    from findspot.catalogue.server_sources import ServerSpec
+    from findspot.catalogue.tool_record import ToolReference
 
 _SHOWN_CHARS = 100
 _COMMAND_CHARS = 400
@@ -85,8 +85,8 @@ def index(
     configurations that the project holds. You are asked before a server is started that is new or
     changed, and see its command.
     """
-    from findspot.catalogue.build import BuildOptions
-    from findspot.catalogue.sources import START_TIMEOUT_S
+    from findspot.catalogue.catalogue_build import BuildOptions
+    from findspot.catalogue.server_sources import START_TIMEOUT_S
 
     with open_engine() as engine:
         catalogue = engine.catalogue(project or ".")
@@ -99,7 +99,7 @@ def index(
         )
         chosen = None if no_embeddings else provider or engine.settings.embed.provider
         say = output.note if manner.verbose else (lambda _line: None)
-        path, built = catalogue.index(
+        path, built = catalogue.indexer.index(
             files,
             options,
             provider=chosen,
@@ -168,7 +168,7 @@ def show(manner: Manner, name: str, project: str | None) -> None:
 
     with open_engine() as engine:
         catalogue = engine.catalogue(project or ".")
-        tool, warning = catalogue.get(name), catalogue.warning()
+        tool, warning = catalogue.get(name), catalogue.notice.text()
     value = tool_object(tool, warning)
     if manner.json:
         output.emit(value)
@@ -188,11 +188,11 @@ def show(manner: Manner, name: str, project: str | None) -> None:
 
 def _sources(catalogue: Catalogue, given: Sequence[str], user_wide: bool) -> list[Path]:
     """Return the files to read: those named; none for those of the last time; else those that are found."""
-    from findspot.catalogue.sources import client_files, existing
+    from findspot.catalogue.server_sources import client_files, existing
 
     if given:
         return existing(given)
-    if catalogue.remembered(user_wide=user_wide):
+    if catalogue.indexer.remembered(user_wide=user_wide):
         return []
     found = [] if user_wide else client_files(catalogue.root)
     if not found:
@@ -232,7 +232,7 @@ def _shown(spec: ServerSpec) -> str:
 
 
 def _report(manner: Manner, path: Path, built: Built) -> None:
-    from findspot.catalogue.build import Outcome
+    from findspot.catalogue.catalogue_build import Outcome
     from findspot.serve.shapes import catalogue_object
 
     waiting = built.named(Outcome.NOT_AGREED)

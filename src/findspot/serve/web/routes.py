@@ -12,7 +12,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from findspot import __version__
-from findspot.catalogue.model import MAX_TOP_K, CatalogueNotFoundError, SearchMode, SearchOptions
+from findspot.catalogue.tool_record import MAX_TOP_K, CatalogueNotFoundError, SearchMode, SearchOptions
 from findspot.core.errors import FindspotError, InvalidArgumentError
 from findspot.core.log import get_logger
 from findspot.core.model import IndexStatus

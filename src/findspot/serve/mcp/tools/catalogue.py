@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from findspot.catalogue.model import (
+from findspot.catalogue.tool_record import (
     DEFAULT_MODE,
     DEFAULT_TOP_K,
     MAX_TOP_K,
@@ -49,7 +49,7 @@ async def _get_tool(call: Call, arguments: Arguments) -> Answer:
 
     def shown(engine: Engine) -> dict[str, Any]:
         catalogue = _opened(engine, folder)
-        return tool_object(catalogue.get(arguments["name"]), catalogue.warning())
+        return tool_object(catalogue.get(arguments["name"]), catalogue.notice.text())
 
     return Answer(await call.quick(shown))
 

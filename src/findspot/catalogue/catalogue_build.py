@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from findspot.catalogue.indexfile import DECIMALS, DEFAULT_DTYPE, IndexFile, ServerState, now
-from findspot.catalogue.model import IndexedTool, ToolDefinition
-from findspot.catalogue.sources import START_TIMEOUT_S, ServerSpec, Sources, matches
-from findspot.catalogue.vectors import embed_tools, fingerprint
-from findspot.catalogue.words import fields, searchable_text, token_counts
+from findspot.catalogue.server_sources import START_TIMEOUT_S, ServerSpec, Sources, matches
+from findspot.catalogue.tool_fields import embed_tools, fields, fingerprint, searchable_text, token_counts
+from findspot.catalogue.tool_record import IndexedTool, ToolDefinition
 from findspot.core.errors import InvalidArgumentError
 from findspot.embed.protocol import Embedder
 
 if TYPE_CHECKING:
-    from findspot.catalogue.connect import Answered
+    from findspot.catalogue.server_connections import Answered
 
 MAX_AGE = timedelta(days=1)
 """After which a server is asked again that may change without a file of this machine telling."""
@@ -191,7 +190,7 @@ def _gather(
 def _ask(specs: Sequence[ServerSpec], options: BuildOptions, said: Said) -> Mapping[str, Answered]:
     if not specs:
         return {}
-    from findspot.catalogue.connect import ask_servers
+    from findspot.catalogue.server_connections import ask_servers
 
     said(f"asking {len(specs)} servers")
     return ask_servers(specs, options.timeout_s, lambda name, answer: said(_line(name, answer)))
@@ -259,3 +258,23 @@ def index_tools(
         vector = known[mark] if embedder else None
         entries.append(IndexedTool(tool, text, tuple(counted), tuple(counted.values()), mark, vector))
     return entries, len(new)
+
+
+def with_tools(
+    old: IndexFile,
+    server: str,
+    tools: Sequence[ToolDefinition],
+    embedder: Embedder | None,
+    exclude: Sequence[str] = (),
+) -> IndexFile | None:
+    """Return the index with this server's tools; None where they are the same as before."""
+    tools = [tool for tool in tools if not matches(tool.name, exclude)]
+    before = [tool.tool for tool in old.tools if tool.server_name == server]
+    if list(tools) == before or server not in old.servers:
+        return None
+    own = index_tools(tools, old, embedder, old.dtype)[0]
+    place = next((n for n, tool in enumerate(old.tools) if tool.server_name == server), len(old.tools))
+    others = [tool for tool in old.tools if tool.server_name != server]
+    merged = (*others[:place], *own, *others[place:])
+    state = ServerState(old.servers[server].fingerprint, len(own), now())
+    return replace(old, tools=merged, updated_at=now(), servers={**old.servers, server: state})

@@ -6,9 +6,13 @@ Worth 0.735 → 0.758 of mean NDCG@10 over the six tool sets in `hybrid`; none o
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
+from itertools import islice
+from string import ascii_lowercase
 from typing import NamedTuple
 
-from findspot.catalogue.words import query_terms
+from findspot.catalogue.tool_fields import query_terms
+from findspot.text.bm25 import Bm25
 from findspot.text.tokens import stem
 
 MAX_SENTENCES = 16
@@ -72,7 +76,7 @@ class Request(NamedTuple):
 
 
 def read_request(query: str) -> Request:
-    lines = [" ".join(_PATH.sub(_told, line).split()) for line in query.splitlines()]
+    lines = [" ".join(_PATH.sub(_path_in_words, line).split()) for line in query.splitlines()]
     pieces = [piece for line in lines for piece in _BETWEEN.split(line)]
     sentences = [piece for piece in pieces if len(piece.split()) >= _LEAST_WORDS]
     text = " ".join(lines)
@@ -80,8 +84,42 @@ def read_request(query: str) -> Request:
     return Request(text, several, tuple(query_terms(text)))
 
 
-def _told(path: re.Match[str]) -> str:
+def _path_in_words(path: re.Match[str]) -> str:
     """Return what a tool may be good for there: of `/srv/plan.xlsx`, that it is a spreadsheet in a file."""
     name = re.split(r"[/\\]", path[0])[-1]
     ending = name.rpartition(".")[2].lower() if "." in name else ""
     return f" {_KIND_OF.get(ending, ending)} file path "
+
+
+_LONG_WORD = re.compile(r"\b[a-z]{8,40}\b")
+"""Shorter words have neighbours that mean something else (`grated`, `graded`); names begin with a capital."""
+
+_MAX_MISSPELT = 8
+"""A text with more words that nobody knows is in another language, and not to be guessed at."""
+
+
+def respelt(query: str, knows: Callable[[str], bool], keywords: Bm25) -> str:
+    """With words that neither the model nor any tool knows replaced by such that both do, one slip away."""
+    asked = dict.fromkeys(_LONG_WORD.findall(query))
+    unknown = (word for word in asked if not knows(word) and stem(word) not in keywords)
+    meant = {word: _meant(word, knows, keywords) for word in islice(unknown, _MAX_MISSPELT)}
+    return _LONG_WORD.sub(lambda word: meant.get(word[0], word[0]), query) if meant else query
+
+
+def _meant(word: str, knows: Callable[[str], bool], keywords: Bm25) -> str:
+    """Return the neighbour that most tools hold; the word itself where it has none."""
+    held = [(keywords.holding(stem(near)), near) for near in set(_one_slip_away(word)) if knows(near)]
+    count, near = max(held, default=(0, word))
+    return near if count else word
+
+
+def _one_slip_away(word: str) -> Iterator[str]:
+    """Yield a letter left out, doubled, mistaken, or two exchanged; hardly anyone gets the first one
+    wrong.
+    """
+    for place in range(1, len(word) + 1):
+        before, after = word[:place], word[place:]
+        yield before + after[1:]
+        yield before + after[1:2] + after[:1] + after[2:]
+        yield from (before + letter + after[1:] for letter in ascii_lowercase)
+        yield from (before + letter + after for letter in ascii_lowercase)

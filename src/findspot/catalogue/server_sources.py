@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from findspot.catalogue.indexfile import read_definition
-from findspot.catalogue.model import SEPARATOR, ToolDefinition
+from findspot.catalogue.tool_record import SEPARATOR, ToolDefinition
 from findspot.core.errors import InvalidArgumentError, PathNotFoundError
 from findspot.core.files import ContentError, content_hash, open_below, parse_json, read_named, reason
 from findspot.core.folder import NotRegularError, TooLargeError

@@ -1,0 +1,177 @@
+"""Indexing a catalogue: read the configurations, ask for the user's agreement, write the index file."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from findspot.catalogue.catalogue_build import BuildOptions, Built, Earlier, Outcome, Said, build, with_tools
+from findspot.catalogue.consent import Agreements, Remembered, recall, remember
+from findspot.catalogue.indexfile import IndexFile, parse_index, read_bytes, write_index
+from findspot.catalogue.server_sources import ServerSpec, Sources, read_sources
+from findspot.catalogue.tool_record import CatalogueCorruptError, ToolDefinition
+from findspot.catalogue.toolset import open_toolset
+from findspot.core.errors import FindspotError, InvalidArgumentError
+from findspot.core.locks import writer_lock
+from findspot.core.log import get_logger
+from findspot.core.paths import index_key
+from findspot.embed.protocol import Embedder
+
+_log = get_logger("catalogue")
+
+_WRITER_PATIENCE_S = 30.0
+
+Agree = Callable[[Sequence[ServerSpec]], Collection[ServerSpec]]
+"""Given servers that the user has not agreed to start, returns those to which they agree."""
+
+
+def agree_to_none(_servers: Sequence[ServerSpec]) -> Collection[ServerSpec]:
+    return ()
+
+
+def agree_to_all(servers: Sequence[ServerSpec]) -> Collection[ServerSpec]:
+    """For callers who know what the files name."""
+    return servers
+
+
+class CatalogueIndexer:
+    """Writes the index files of one catalogue; one writer per file at a time."""
+
+    def __init__(
+        self,
+        home: Path,
+        paths: Sequence[Path],
+        embedder: Callable[[str], Embedder],
+        chosen_embedder: Callable[[str], Embedder],
+    ) -> None:
+        """Take the index files, the project's first and the user's last.
+
+        `embedder` opens any provider; `chosen_embedder` only one that the user chose.
+        """
+        self._home = home
+        self._paths = paths
+        self._embedder = embedder
+        self._chosen_embedder = chosen_embedder
+
+    def index(
+        self,
+        sources: Sequence[Path],
+        options: BuildOptions,
+        *,
+        provider: str | None,
+        agree: Agree = agree_to_none,
+        user_wide: bool = False,
+        follow: bool | None = None,
+        replace_sources: bool = False,
+        said: Said = lambda _line: None,
+    ) -> tuple[Path, Built]:
+        """Bring these files into the project's index, or the user's; without a provider, without vectors.
+
+        Files of earlier runs stay part of it unless `replace_sources` is set; without `sources` it is they
+        that are read again. `agree` is given the servers that the user has not agreed to start, and returns
+        those to start. Where nothing that was asked for can be indexed, nothing is written.
+        """
+        path = self._paths[-1 if user_wide else 0]
+        with self._writing(path):
+            last = recall(self._home, path)
+            read, missing = _read_all(sources, Remembered() if replace_sources else last)
+            asked_for = _of_files(read, sources).without(options.exclude).names
+            if not asked_for:
+                raise _nothing_named(sources or list(last.files))
+            agreements = self._agreed(read.without(options.exclude), agree)
+            embedder = self._embedder(provider) if provider is not None else None
+            earlier = Earlier(
+                agreed=agreements.holds,
+                changed=lambda spec: last.digests.get(spec.name, "") not in ("", agreements.digest(spec)),
+                exclude=last.exclude,
+                unread=frozenset(name for names in missing.values() for name in names),
+            )
+            built = build(read, self._previous(path, options), embedder, options, earlier=earlier, said=said)
+            done = set(built.named(Outcome.INDEXED, Outcome.UNCHANGED))
+            if not done & asked_for:
+                return path, replace(built, written=False)
+            written = write_index(path, built.index), built.index
+            digests = {spec.name: agreements.digest(spec) for spec in read.servers if spec.name in done}
+            followed = last.follow if follow is None else follow
+            files = {**missing, **read.files}
+            remember(self._home, path, Remembered(files, options.exclude, followed, provider, digests))
+        open_toolset(self._home, self._paths, written)  # so that the first search finds the arrays
+        return path, built
+
+    def remembered(self, *, user_wide: bool = False) -> tuple[Path, ...]:
+        """Return the files that the index was made from."""
+        path = self._paths[-1 if user_wide else 0]
+        return tuple(recall(self._home, path).files)
+
+    def _agreed(self, sources: Sources, agree: Agree) -> Agreements:
+        """Ask about the servers that may not be started yet, before any is."""
+        agreements = Agreements(self._home)
+        lacking = agreements.lacking(sources.servers)
+        accepted = agree(lacking) if lacking else ()
+        if accepted:
+            agreements.add(accepted)
+        return agreements
+
+    def replace_tools(self, path: Path, server: str, tools: Sequence[ToolDefinition]) -> None:
+        """Give one server other tools; everything else of the file stays as it is."""
+        with self._writing(path):
+            data = read_bytes(path)
+            if data is None:
+                return
+            old = parse_index(path, data)
+            embedder = self._chosen_embedder(old.provider) if old.provider else None
+            new = with_tools(old, server, tools, embedder, recall(self._home, path).exclude)
+            if new is not None:
+                write_index(path, new)
+                _log.info("the tools of %s changed: %d", server, len(tools))
+
+    def _previous(self, path: Path, options: BuildOptions) -> IndexFile | None:
+        """Return what the file held; a damaged one is replaced."""
+        try:
+            data = read_bytes(path)
+            return None if data is None else parse_index(path, data)
+        except CatalogueCorruptError as error:
+            if not options.force:
+                raise
+            _log.warning("%s", error.user_message)
+            return None
+
+    def _writing(self, path: Path) -> contextlib.AbstractContextManager[None]:
+        return writer_lock(self._home / "catalogues" / f"{index_key(path)}.lock", _WRITER_PATIENCE_S)
+
+
+def _read_all(sources: Sequence[Path], last: Remembered) -> tuple[Sources, dict[Path, tuple[str, ...]]]:
+    """Read the named files and those of earlier runs; return also those that cannot be read any more."""
+    read = read_sources(sources)
+    missing: dict[Path, tuple[str, ...]] = {}
+    for file, names in last.files.items():
+        if file in read.files:
+            continue
+        try:
+            read = read.and_then(read_sources([file]))
+        except FindspotError as error:
+            note = f"{error.user_message} Its tools are as they were; --replace leaves them out."
+            read = read.and_then(Sources(notes=(note,)))
+            missing[file] = names
+    return read, missing
+
+
+def _of_files(read: Sources, files: Sequence[Path]) -> Sources:
+    """Return what the named files say; everything where none was named."""
+    if not files:
+        return read
+    names = {name for file in files for name in read.files.get(file, ())}
+    return Sources(
+        tuple(spec for spec in read.servers if spec.name in names),
+        tuple(listed for listed in read.lists if listed.server_name in names),
+    )
+
+
+def _nothing_named(files: Sequence[Path]) -> InvalidArgumentError:
+    named = ", ".join(map(str, files)) or "No file"
+    return InvalidArgumentError(
+        f"{named} names no server and no tool that is not left out. The catalogue was not changed.",
+        hint="To have no catalogue, delete its index.json.",
+    )

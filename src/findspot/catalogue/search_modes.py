@@ -1,0 +1,288 @@
+"""The four modes of matching: `regex`, `bm25`, `embedding` and `hybrid`."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from findspot.catalogue.orchestrator import Ranked, Scores, SearchOrchestrator, ranked
+from findspot.catalogue.tool_fields import query_terms
+from findspot.catalogue.tool_record import NoEmbeddingsError, SearchMode, SearchOptions
+from findspot.catalogue.tool_request import SYNONYM_SHARE, SYNONYMS, Request, read_request, respelt
+from findspot.catalogue.toolset import ToolSet
+from findspot.core.errors import InvalidArgumentError, ModelMismatchError
+from findspot.core.platforms import NO_WINDOW
+from findspot.embed.protocol import Embedder, EmbedMode, Lexicon
+from findspot.text.ripgrep import SIZE_LIMITS, check_pattern, refusal, ripgrep_binary
+
+
+class Bm25Strategy:
+    """Words of the query against words of the tools and their servers' names.
+
+    A tool's score is its share of the best tool's.
+    """
+
+    mode = SearchMode.BM25
+
+    def initialize(self) -> None:
+        """The words were counted when the tools were indexed."""
+
+    def search(self, query: str, tools: ToolSet, options: SearchOptions) -> Ranked:
+        scores = np.where(tools.allowed(options.server), tools.keywords.scores(query_terms(query)), 0)
+        best = scores.max(initial=0)
+        return ranked(scores / best if best > 0 else scores, tools)
+
+    def dispose(self) -> None:
+        """Nothing is held."""
+
+
+TIMEOUT_S = 10.0
+_OPTIONS = ("--no-config", "--ignore-case", "--text", "--line-number", "--no-filename", "--max-columns=1",
+            "--no-heading", "--color=never")  # fmt: skip
+"""The numbers of the matching lines are wanted, not the lines, which `--max-columns` leaves out."""
+
+_LEFT_OUT = b":[Omitted long matching line]"
+_AFTER_NUMBER = re.compile(rb":[^\n]*")
+
+_NEEDS_UNICODE = re.compile(r"[^\x00-\x7f]|\\[pPuUx]|\(\?")
+"""What a pattern may hold that reads differently, or not at all, without tables of all scripts."""
+
+
+class RegexStrategy:
+    """A pattern over each tool's text; every match scores 1.
+
+    Case does not matter; tools whose name matches come before those whose description does. ripgrep does
+    the matching, in time linear in the text: no pattern can hang the search.
+    """
+
+    mode = SearchMode.REGEX
+
+    def initialize(self) -> None:
+        """Find the program, so that a broken installation is noticed here."""
+        ripgrep_binary()
+
+    def search(self, query: str, tools: ToolSet, options: SearchOptions) -> Ranked:
+        check_pattern(query)
+        allowed = tools.allowed(options.server)
+        rank = np.zeros(len(tools), dtype=np.int8)  # 0 no match, 1 in the text, 2 in the name
+        lines = _matching_lines(query, tools)
+        rank[lines[lines >= len(tools)] - len(tools)] = 1
+        rank[lines[lines < len(tools)]] = 2
+        rows = np.flatnonzero(np.where(allowed, rank, 0))
+        order = rows[np.argsort(tools.name_order[rows] - len(tools) * rank[rows].astype(np.int64))]
+        return Ranked(order, np.ones(len(order), dtype=np.float32))
+
+    def dispose(self) -> None:
+        """Nothing is held."""
+
+
+def _matching_lines(pattern: str, tools: ToolSet) -> NDArray[np.int64]:
+    """Return the lines of the tools' texts that match, counted from 0."""
+    plain = tools.is_ascii and not _NEEDS_UNICODE.search(pattern)
+    options = (*_OPTIONS, "--no-unicode") if plain else _OPTIONS  # a third of the time in large catalogues
+    command = [ripgrep_binary(), *options, *SIZE_LIMITS, "--regexp", pattern, "--", str(tools.texts)]
+    try:
+        done = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=TIMEOUT_S,
+            check=False,
+            creationflags=NO_WINDOW,
+        )
+    except subprocess.TimeoutExpired:
+        raise InvalidArgumentError(
+            f"The pattern took longer than {TIMEOUT_S:.0f} s.", hint="Make it more specific."
+        ) from None
+    if done.returncode > 1:
+        complaint = done.stderr.decode("utf-8", "replace")
+        if not tools.texts.exists():
+            raise FileNotFoundError(tools.texts)
+        error = refusal(pattern, complaint)
+        error.user_message = error.with_hint()
+        error.hint = ""
+        error.args = (error.user_message,)
+        raise error
+    return np.fromstring(_only_numbers(done.stdout).decode("ascii"), dtype=np.int64, sep="\n") - 1
+
+
+def _only_numbers(lines: bytes) -> bytes:
+    """Without what follows each number; thousands of lines take a tenth of what `replace` takes."""
+    if lines.count(_LEFT_OUT) == lines.count(b"\n"):
+        return lines.translate(None, _LEFT_OUT)
+    return _AFTER_NUMBER.sub(b"", lines)  # lines of one character are shown
+
+
+FIT_LIKENESS = {"local:static": 0.46}
+"""Where a query's fit stays below this, no tool fits. Measured by `python -m benchmarks.tools --off-topic`;
+models that were not measured have no such limit."""
+
+CATALOGUE_SHARE = 1.0
+"""A query that speaks of what the catalogue is about is less likely to be beside the point than one
+that is like a single tool by chance."""
+
+WORDS_SHARE = 0.2
+"""Words that no tool holds lower a query's likeness to every tool, which is no fault of theirs; words
+that tools do hold, but not the best one, speak against it. At the same loss of recall, this took
+queries about other things that find nothing from 61 % to 72 % (70 % in `hybrid`, which lets tools
+through that hold every word)."""
+
+
+def any_fits(
+    request: Request, cosines: Scores, merit: Scores, allowed: NDArray[np.bool_], tools: ToolSet
+) -> bool:
+    """Return whether the tool of most merit is like enough to the request, and the request to the
+    catalogue.
+    """
+    limit = FIT_LIKENESS.get(tools.about.provider or "")
+    if limit is None:
+        return True
+    if not allowed.any():
+        return False
+    shares, known = tools.keywords.shares(request.terms)
+    best = int(np.where(allowed, merit, -np.inf).argmax())
+    fit = float(cosines[allowed].max()) + WORDS_SHARE * (float(shares[best]) - known)
+    if tools.centre_length > 0:  # the mean of the cosines is the query's product with the mean vector
+        fit += CATALOGUE_SHARE * float(cosines.mean()) / tools.centre_length
+    return fit >= limit
+
+
+_NO_ROWS = np.zeros(0, dtype=np.int64)
+NOTHING = Ranked(_NO_ROWS, _NO_ROWS.astype(np.float32))
+
+
+class Likeness(NamedTuple):
+    """Cosines, one a tool; −1 where a tool has no vector, or the request no meaning."""
+
+    whole: Scores
+    nearest: Scores
+    """Of the whole request and its sentences, that which is most like the tool: one sentence often says
+    what is wanted and the others why. Mean NDCG@10 of `hybrid` over six sets 0.742 instead of 0.735."""
+
+
+class EmbeddingStrategy:
+    """The query's vector against all vectors of the tools, exactly; a score is (cosine + 1) / 2."""
+
+    mode = SearchMode.EMBEDDING
+
+    def __init__(self, embedder: Callable[[str], Embedder]) -> None:
+        self._embedder = embedder
+
+    def initialize(self) -> None:
+        """Which model is needed is told by the tools."""
+
+    def search(self, query: str, tools: ToolSet, options: SearchOptions) -> Ranked:
+        allowed = tools.allowed(options.server)
+        request = self.read(query, tools, self.mode)
+        likeness = self.likeness(request, tools)
+        if not any_fits(request, likeness.whole, likeness.nearest, allowed, tools):
+            return NOTHING
+        scores = np.clip((likeness.nearest + 1) / 2, 0, 1).astype(np.float32)
+        return ranked(np.where(allowed, scores, 0), tools)
+
+    def read(self, query: str, tools: ToolSet, mode: SearchMode) -> Request:
+        """Return what the query asks for, in words that the model or the tools know."""
+        if tools.vectors is None or tools.about.provider is None:
+            raise NoEmbeddingsError(mode)
+        model = self.model_of(tools)
+        return read_request(
+            respelt(query, model.knows, tools.keywords) if isinstance(model, Lexicon) else query
+        )
+
+    def likeness(self, request: Request, tools: ToolSet) -> Likeness:
+        """Return how like the request each tool is."""
+        assert tools.vectors is not None, "`read` refuses tools that have none"
+        model = self.model_of(tools)
+        rows = model.embed([request.text, *request.sentences], EmbedMode.QUERY)
+        meant = [row for row in rows if row.any()]
+        if not meant:
+            nothing = np.full(len(tools), -1, dtype=np.float32)
+            return Likeness(nothing, nothing)
+        # Not `@`, which hands so little work to threads: where all cores are busy, waiting for them took
+        # 18 ms at 10,000 tools instead of 0.6.
+        cosines: list[Scores] = [np.vecdot(tools.vectors, row) for row in meant]
+        return Likeness(cosines[0], np.maximum.reduce(cosines))
+
+    def model_of(self, tools: ToolSet) -> Embedder:
+        """Return the very model that the tools were embedded with."""
+        about = tools.about
+        model = self._embedder(about.provider or "")
+        known = (about.dimensions, about.revision or model.revision)
+        if (model.dimensions, model.revision) != known:
+            error = ModelMismatchError(f"{about.provider} {about.revision}", f"{model.id} {model.revision}")
+            error.hint = "Run `findspot tools index` to embed the tools with the model that is installed."
+            raise error
+        return model
+
+    def dispose(self) -> None:
+        """The models belong to whoever opened them."""
+
+
+MEANING_SHARE = 0.6
+"""Requests name the wish, tools name the means: meaning counts a little more than words. Mean
+NDCG@10 over the six tool sets: 0.721 at 0.4, 0.732 at 0.5, 0.736 here, 0.733 at 0.8; leaving a set
+out chooses 0.6 to 0.8."""
+
+
+class HybridStrategy:
+    """Keywords and meaning, each in units of its own spread over the catalogue, so that they can be added."""
+
+    mode = SearchMode.HYBRID
+
+    def __init__(self, embedding: EmbeddingStrategy) -> None:
+        self._embedding = embedding
+
+    def initialize(self) -> None:
+        """What is needed was made ready by the modes this one is made of."""
+
+    def search(self, query: str, tools: ToolSet, options: SearchOptions) -> Ranked:
+        allowed = tools.allowed(options.server)
+        request = self._embedding.read(query, tools, self.mode)
+        likeness = self._embedding.likeness(request, tools)
+        words = _keyword_scores(request, tools)
+        fused = MEANING_SHARE * _spread(likeness.nearest) + (1 - MEANING_SHARE) * _spread(words)
+        fits = any_fits(request, likeness.whole, fused, allowed, tools)
+        if not fits and not (allowed & _holds_all(request, tools)).any():
+            return NOTHING
+        fused = np.where(allowed, fused, 0)
+        best = fused.max(initial=0)
+        return ranked((fused / best).astype(np.float32), tools) if best > 0 else NOTHING
+
+    def dispose(self) -> None:
+        """Nothing is held."""
+
+
+def _spread(scores: Scores) -> Scores:
+    """Return how far each stands out, in standard deviations: what is no better than most counts nothing."""
+    deviation = scores.std()
+    return (scores - scores.mean()) / deviation if deviation > 0 else np.zeros_like(scores)
+
+
+def _keyword_scores(request: Request, tools: ToolSet) -> Scores:
+    """As in mode `bm25`, and for a verb that a tool does not hold the best of its synonyms, in part."""
+    scores = tools.keywords.scores(request.terms)
+    for verb in sorted(SYNONYMS.keys() & request.terms):
+        instead = np.max([tools.keywords.scores([other]) for other in SYNONYMS[verb]], axis=0)
+        scores += np.maximum(0, SYNONYM_SHARE * instead - tools.keywords.scores([verb]))
+    return scores
+
+
+def _holds_all(request: Request, tools: ToolSet) -> NDArray[np.bool_]:
+    """Tools with every word of the query, such as their very name: they fit, whatever a model makes of it."""
+    terms = set(request.terms)
+    holds: NDArray[np.bool_] = tools.keywords.held(terms) == max(1, len(terms))
+    return holds
+
+
+def standard_orchestrator(embedder: Callable[[str], Embedder]) -> SearchOrchestrator:
+    """Regex, BM25, embedding and hybrid; `embedder` opens the provider that an index names."""
+    orchestrator = SearchOrchestrator()
+    embedding = EmbeddingStrategy(embedder)
+    for strategy in (RegexStrategy(), Bm25Strategy(), embedding, HybridStrategy(embedding)):
+        orchestrator.register_strategy(strategy)
+    return orchestrator
