@@ -1,7 +1,7 @@
 """Chunk files (`.cortex/chunks/*.json`): exported, loaded, searched, reloaded when they change."""
 
-from findspot.chunkfiles.export import ExportReport, export_chunks
-from findspot.chunkfiles.model import (
+from findspot.chunkfiles.chunk_export import ExportReport, export_chunks
+from findspot.chunkfiles.context_chunk import (
     ChunkFilesError,
     ContextChunk,
     ContextSearcher,

@@ -1,20 +1,235 @@
-"""Chunks loaded from files: one state, searched by many threads and never changed."""
+"""Chunks loaded from files: filters, texts and vectors of one state, searched by many threads.
+
+The chunks are in a spool: a copy of our own on disk, so that memory holds only what a scan reads, and a
+chunk file may be overwritten in place while the old state is still served. It is stored for the next start,
+because parsing a hundred thousand chunks takes half a minute.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+import json
+import os
+import shutil
+import tempfile
+import threading
+import weakref
+import zlib
+from array import array
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from pathlib import Path
+from typing import IO, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from findspot.chunkfiles.facets import Facets
-from findspot.chunkfiles.model import SearchOptions, SearchResult
-from findspot.chunkfiles.reading import FileHead
-from findspot.chunkfiles.spool import Spool, decoded
+from findspot.chunkfiles.chunk_reader import FileHead
+from findspot.chunkfiles.context_chunk import CONSTANT, ContextChunk, SearchOptions, SearchResult
+from findspot.core.files import PRIVATE_FILE_MODE, make_private_dir, translated_os_errors
+from findspot.core.model import ChunkType
 from findspot.embed.batch import quantise
 from findspot.embed.protocol import Vectors
 from findspot.store.segments import Segment
 from findspot.store.vectors import scan_among
+
+Rows = NDArray[np.int64]
+Rows32 = NDArray[np.uint32]
+
+
+class Facets:
+    """The rows of each chunk type and of each tag; tags are compared without regard to case."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._types: dict[str, array[int]] = {}
+        self._tags: dict[str, array[int]] = {}
+
+    def add(self, chunk_type: str, tags: Iterable[str]) -> None:
+        """The next row; constants are data too, also beside functions in one chunk."""
+        self._types.setdefault(chunk_type, array("I")).append(self.count)
+        if chunk_type == ChunkType.DEFINITIONS and CONSTANT in tags:
+            self._types.setdefault(ChunkType.DATA, array("I")).append(self.count)
+        for tag in {tag.lower() for tag in tags}:
+            self._tags.setdefault(tag, array("I")).append(self.count)
+        self.count += 1
+
+    def truncate(self, count: int) -> None:
+        """Forget the rows from this one on."""
+        self.count = count
+        for rows in (*self._types.values(), *self._tags.values()):
+            while rows and rows[-1] >= count:
+                rows.pop()
+
+    def as_arrays(self) -> tuple[dict[str, list[tuple[str, int]]], NDArray[np.uint32]]:
+        """Return the types and tags with how many rows each has, and all these rows in that order."""
+        groups = {"types": self._types, "tags": self._tags}
+        named = {group: [(name, len(rows)) for name, rows in held.items()] for group, held in groups.items()}
+        parts = [np.frombuffer(rows, np.uint32) for held in groups.values() for rows in held.values() if rows]
+        return named, np.concatenate(parts) if parts else np.empty(0, np.uint32)
+
+    @classmethod
+    def from_arrays(cls, named: Mapping[str, list[tuple[str, int]]], rows: Rows32, count: int) -> Facets:
+        """Return what `as_arrays` described."""
+        facets, at = cls(), 0
+        facets.count = count
+        for held, group in ((facets._types, "types"), (facets._tags, "tags")):
+            for name, size in named[group]:
+                held[name] = array("I", rows[at : at + size].astype(np.uint32).tobytes())
+                at += size
+        return facets
+
+    @property
+    def type_counts(self) -> dict[str, int]:
+        return {name: len(rows) for name, rows in sorted(self._types.items()) if rows}
+
+    def rows(self, options: SearchOptions) -> Rows:
+        """Return the rows that pass, in order."""
+        sets = [_rows(self._tags, tag.lower()) for tag in options.tags]
+        if options.chunk_types:
+            chosen = [_rows(self._types, name) for name in dict.fromkeys(options.chunk_types)]
+            sets.append(np.unique(np.concatenate(chosen)))
+        if not sets:
+            return np.arange(self.count, dtype=np.int64)
+        common = reduce(lambda one, other: np.intersect1d(one, other, assume_unique=True), sets)
+        return common.astype(np.int64)
+
+
+def _rows(held: dict[str, array[int]], name: str) -> NDArray[np.uint32]:
+    return np.frombuffer(held[name], np.uint32) if held.get(name) else np.empty(0, np.uint32)
+
+
+NEW = ".new-"
+"""How the name of a folder begins that is not kept yet."""
+
+_RECORDS, _ROWS, _ARRAYS, _ABOUT = "records.bin", "rows.bin", "arrays.npz", "about.json"
+
+
+class SpoolDamagedError(Exception):
+    """What is kept is not what was written: the chunk files have to be read again."""
+
+
+class Spool:
+    """Chunks by row, in a folder that is removed when it is closed, unless it is kept.
+
+    One file has each row's exact vector and its chunk, read one by one; the other has the vectors
+    as int8, mapped into memory for the scan.
+    """
+
+    _records: IO[bytes]
+    _rows: IO[bytes]
+    _removed: weakref.finalize[..., Any] | None = None
+    """Removes the folder of a spool that is not kept, also when nobody closes it."""
+
+    def __init__(self, folder: Path) -> None:
+        make_private_dir(folder)
+        with translated_os_errors(folder):
+            self._folder = Path(tempfile.mkdtemp(prefix=NEW, dir=folder))
+            self._removed = weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
+            self._records = _new(self._folder / _RECORDS)
+            self._rows = _new(self._folder / _ROWS)
+        self._starts = array("Q", [0])
+        self._scales = array("f")
+        self._checksums = array("I")
+        self._lock = threading.Lock()
+
+    @classmethod
+    def opened(cls, folder: Path) -> tuple[Spool, Mapping[str, Any], Mapping[str, NDArray[Any]]]:
+        """Open a spool that was kept, with what was kept beside it; an error if it is damaged."""
+        about = json.loads((folder / _ABOUT).read_bytes())
+        with np.load(folder / _ARRAYS, allow_pickle=False) as stored:
+            arrays = {name: stored[name] for name in stored.files}
+        spool = cls.__new__(cls)
+        spool._folder, spool._lock = folder, threading.Lock()
+        spool._starts = array("Q", arrays.pop("starts").astype(np.uint64).tobytes())
+        spool._scales = array("f", arrays.pop("scales").astype(np.float32).tobytes())
+        spool._checksums = array("I", arrays.pop("checksums").astype(np.uint32).tobytes())
+        with contextlib.ExitStack() as opening:
+            spool._records = opening.enter_context((folder / _RECORDS).open("rb"))
+            spool._rows = opening.enter_context((folder / _ROWS).open("rb"))
+            if (
+                len(spool._starts) != len(spool._scales) + 1
+                or len(spool._checksums) != len(spool._scales)
+                or zlib.crc32(spool._rows.read()) != about["rows"]
+                or (folder / _RECORDS).stat().st_size != spool._starts[-1]
+            ):
+                raise ValueError("what is kept is damaged")
+            opening.pop_all()
+        return spool, about, arrays
+
+    def append(self, chunk: ContextChunk, vector: Vectors) -> None:
+        data = vector.tobytes() + json.dumps(chunk.as_object(), ensure_ascii=False).encode("utf-8", "replace")
+        row = quantise(vector[None])
+        with translated_os_errors(self._folder, len(data)):
+            self._records.write(data)
+            self._rows.write(row.values.tobytes())
+        self._starts.append(self._starts[-1] + len(data))
+        self._scales.append(float(row.scales[0]))
+        self._checksums.append(zlib.crc32(data))
+
+    def truncate(self, count: int) -> None:
+        """Forget the rows from this one on."""
+        width = self._rows.tell() // max(1, len(self._scales))
+        del self._starts[count + 1 :], self._scales[count:], self._checksums[count:]
+        for file, end in ((self._records, self._starts[-1]), (self._rows, count * width)):
+            file.seek(end)
+            file.truncate()
+
+    def segment(self) -> Segment:
+        """Return what a scan reads; nothing can be appended any more."""
+        with translated_os_errors(self._folder):
+            self._records.flush()
+            self._rows.flush()
+        count = len(self._scales)
+        rows: NDArray[np.int8] = np.memmap(self._rows, np.int8, "r").reshape(count, -1)
+        return Segment(np.arange(count, dtype=np.int64), np.array(self._scales, np.float32), rows)
+
+    def read(self, row: int, dimensions: int) -> tuple[Vectors, bytes]:
+        """Return the exact vector of a row, and its chunk as JSON."""
+        start, end = self._starts[row], self._starts[row + 1]
+        with self._lock:
+            self._records.seek(start)
+            data = self._records.read(end - start)
+        if zlib.crc32(data) != self._checksums[row]:
+            raise SpoolDamagedError
+        return np.frombuffer(data, np.float32, dimensions), data[4 * dimensions :]
+
+    def keep(self, place: Path, about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Keep it at a place, with values beside it, where `opened` finds it; what was there before goes."""
+        self._rows.seek(0)
+        checked = {**about, "rows": zlib.crc32(self._rows.read())}
+        own = {"starts": self._starts, "scales": self._scales, "checksums": self._checksums}
+        named: dict[str, Any] = {name: np.array(values) for name, values in own.items()}
+        with _new(self._folder / _ARRAYS) as file:
+            np.savez(file, **(named | dict(arrays)))
+        with _new(self._folder / _ABOUT) as file:
+            file.write(json.dumps(checked).encode())
+        old = Path(tempfile.mkdtemp(prefix=NEW, dir=place.parent))
+        with contextlib.suppress(FileNotFoundError):
+            place.rename(old / "old")
+        self._folder = self._folder.rename(place)
+        if self._removed is not None:
+            self._removed.detach()
+        shutil.rmtree(old, ignore_errors=True)
+
+    def close(self) -> None:
+        self._records.close()
+        self._rows.close()
+        if self._removed is not None:
+            self._removed()
+
+
+def _new(path: Path) -> IO[bytes]:
+    """Make a file that only its owner can read."""
+    return os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, PRIVATE_FILE_MODE), "w+b")
+
+
+def decoded(data: bytes) -> ContextChunk:
+    """Return a chunk as the spool keeps it."""
+    value = json.loads(data)
+    return ContextChunk(**{**value, "tags": tuple(value["tags"])})
+
 
 RESCORED = 32
 """Rows beyond the limit whose exact cosine is computed: the scan reads int8, which is off by up to

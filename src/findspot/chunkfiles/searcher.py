@@ -2,28 +2,167 @@
 
 from __future__ import annotations
 
+import os
+import stat
 import threading
+from array import array
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from pathlib import Path
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path, PurePosixPath
 from typing import Any
 
-from findspot.chunkfiles.files import ServedFiles
-from findspot.chunkfiles.freshness import Compared, compare
-from findspot.chunkfiles.indexed import IndexedChunks
-from findspot.chunkfiles.loading import chunk_files
-from findspot.chunkfiles.model import ChunkFilesError, FoundChunks, SearchOptions, SearchResult
-from findspot.chunkfiles.spool import SpoolDamagedError
+import numpy as np
+
+from findspot.chunkfiles.chunk_export import Describer
+from findspot.chunkfiles.collection import Facets, Rows, SpoolDamagedError
+from findspot.chunkfiles.context_chunk import (
+    ChunkFilesError,
+    ContextChunk,
+    FoundChunks,
+    SearchOptions,
+    SearchResult,
+)
+from findspot.chunkfiles.served_files import ServedFiles, chunk_files
 from findspot.core.denied import is_secret_path
 from findspot.core.errors import IndexNotFoundError, ModelMismatchError
 from findspot.core.keys import CHUNK_SERVICE, CORTEX_FILE
 from findspot.core.roots import Roots
 from findspot.core.settings import Settings
 from findspot.discover.secrets import masked
+from findspot.embed.batch import quantise
 from findspot.embed.protocol import Embedder, EmbedMode, model_name
 from findspot.embed.providers.http import HttpEmbedder
 from findspot.embed.registry import PROVIDERS, require_chosen, two_speeds
 from findspot.store.protocol import Store
+from findspot.store.snapshot import Snapshot
+
+_MOST_NAMED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """Results without those of deleted files, and the files that differ."""
+
+    results: list[SearchResult]
+    changed: tuple[str, ...]
+    gone: tuple[str, ...]
+
+    def warning(self, made_by: str, remedy: str) -> str | None:
+        """Say what differs from the disk; `made_by` and `remedy` name what is old and how to renew it."""
+        parts = []
+        if self.changed:
+            parts.append(f"changed since then: {_named(self.changed)}")
+        if self.gone:
+            parts.append(f"gone, so left out: {_named(self.gone)}")
+        return f"{made_by} is older than the project ({'; '.join(parts)}). {remedy}" if parts else None
+
+
+def compare(roots: Roots, results: Sequence[SearchResult], *, may_be_elsewhere: bool) -> Compared:
+    """Compare the files of results with the disk; a chunk carries its file's time of writing.
+
+    Chunks of which no file exists may be those of a project that is elsewhere: they are not judged.
+    """
+    kept: list[SearchResult] = []
+    states: dict[str, bool | None] = {}
+    for result in results:
+        path = str(result.chunk.metadata.get("file_path", ""))
+        if path not in states:
+            states[path] = _is_same(roots, path, result.chunk)
+        if states[path] is not None:
+            kept.append(result)
+    if may_be_elsewhere and not kept:
+        return Compared(list(results), (), ())
+    changed = tuple(path for path, same in states.items() if same is False)
+    gone = tuple(path for path, same in states.items() if same is None)
+    return Compared(kept, changed, gone)
+
+
+def _is_same(roots: Roots, path: str, chunk: ContextChunk) -> bool | None:
+    """Return whether a file is as it was; None if there is none. What names no file below the root is not
+    judged.
+    """
+    parts = PurePosixPath(path).parts
+    if not parts or path.startswith("/") or ".." in parts:
+        return True
+    try:
+        info = os.lstat(roots / path)
+    except ValueError:
+        return True
+    except OSError:
+        return None
+    written = datetime.fromtimestamp(info.st_mtime_ns // 1_000_000_000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return stat.S_ISREG(info.st_mode) and written == chunk.updated_at
+
+
+def _named(paths: Sequence[str]) -> str:
+    more = f" and {len(paths) - _MOST_NAMED} more" if len(paths) > _MOST_NAMED else ""
+    return ", ".join(paths[:_MOST_NAMED]) + more
+
+
+class _Generation:
+    """What is derived from one state of the index: numbers, filters, descriptions."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self.number = snapshot.generation
+        self.describer = Describer(snapshot)
+        self.facets = Facets()
+        numbers = array("q")
+        for number, chunk_type, tags in snapshot.facets():
+            numbers.append(number)
+            self.facets.add(chunk_type, self.describer.tags(number, tags))
+        self.numbers: Rows = np.array(numbers, np.int64)
+
+
+class IndexedChunks:
+    """Searches the chunks of an index, outlines among them."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._guard = threading.Lock()
+        self._generation: _Generation | None = None
+
+    def search(self, embedder: Embedder, query: str, options: SearchOptions) -> list[SearchResult]:
+        """Return the nearest chunks that pass the filters: by cosine, then by id."""
+        with self._store.snapshot() as snapshot:
+            meta = snapshot.meta()
+            if meta.get("model") not in (None, model_name(embedder)):
+                raise ModelMismatchError(meta["model"], model_name(embedder))
+            state = self._state(snapshot)
+            question = quantise(embedder.embed([query], EmbedMode.QUERY))
+            if not question.values.any():
+                return []
+            wanted = state.numbers[state.facets.rows(options)]
+            numbers, scores = snapshot.nearest_among(question.values[0], wanted, options.limit)
+            chunks = snapshot.chunks(numbers.tolist())
+            scale = float(question.scales[0])
+            results = [
+                SearchResult(state.describer.describe(chunks[number]), _cosine(score * scale))
+                for number, score in zip(numbers.tolist(), scores.tolist(), strict=True)
+            ]
+        near = [result for result in results if result.combined_score >= options.min_score]
+        return sorted(near, key=lambda result: (-result.combined_score, result.chunk.id))
+
+    def stats(self) -> Mapping[str, Any]:
+        with self._store.snapshot() as snapshot:
+            state, meta = self._state(snapshot), snapshot.meta()
+        return {
+            "source": "index",
+            "total_chunks": int(state.numbers.size),
+            "chunks_by_type": state.facets.type_counts,
+            "model": meta.get("model", ""),
+        }
+
+    def _state(self, snapshot: Snapshot) -> _Generation:
+        with self._guard:
+            if self._generation is None or self._generation.number != snapshot.generation:
+                self._generation = _Generation(snapshot)
+            return self._generation
+
+
+def _cosine(value: float) -> float:
+    return round(max(-1.0, min(1.0, value)), 6)
+
 
 SPARE_RESULTS = 20
 """Results asked for beyond the limit, since those of deleted files are left out."""
@@ -58,7 +197,9 @@ class ProjectChunks:
         wider = replace(options, limit=options.limit + SPARE_RESULTS)
         if served is None:
             embedder = self._embedder(two_speeds(settings.embed)[0].provider)
-            compared = self._compared(self._indexed.search(embedder, query, wider), may_be_elsewhere=False)
+            compared = compare(
+                self._roots(), self._indexed.search(embedder, query, wider), may_be_elsewhere=False
+            )
             told = compared.warning("The index", "It is brought up to date in a moment.")
         else:
             collection = served.collection()
@@ -70,16 +211,15 @@ class ProjectChunks:
                 served.renew()
                 found = served.collection().search(vector, wider)
             ours = _made_by_us(collection.head.model)
-            compared = self._compared(found, may_be_elsewhere=True) if ours else Compared(found, (), ())
+            compared = (
+                compare(self._roots(), found, may_be_elsewhere=True) if ours else Compared(found, (), ())
+            )
             told = compared.warning("The export", "Run `findspot chunks export`.")
         warnings = (*_about_cortex(settings), served.warning if served else None, told)
         results = compared.results[: options.limit]
         if settings.discover.secret_scan != "off":
             results = _without_secrets(results)
         return FoundChunks(results, " ".join(filter(None, warnings)) or None)
-
-    def _compared(self, found: Sequence[SearchResult], *, may_be_elsewhere: bool) -> Compared:
-        return compare(self._roots(), found, may_be_elsewhere=may_be_elsewhere)
 
     def stats(self) -> Mapping[str, Any]:
         served = self._files(self._settings())

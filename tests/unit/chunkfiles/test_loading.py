@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from e2e.cortex_files import DIMENSIONS, chunk, embedding, file_value, write_file, write_samples
-from findspot.chunkfiles import ChunkFilesError, SearchOptions, reading
+from findspot.chunkfiles import ChunkFilesError, SearchOptions, chunk_reader
 from findspot.chunkfiles.collection import Collection
-from findspot.chunkfiles.loading import load
+from findspot.chunkfiles.served_files import load
 
 
 @pytest.fixture
@@ -96,7 +96,7 @@ def test_order_of_keys_and_omitted_fields(folder: Path) -> None:
 def test_a_file_is_read_in_pieces(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_samples(folder)
     whole = found(loaded(folder), "password session")
-    monkeypatch.setattr(reading, "_READ_CHARS", 7)
+    monkeypatch.setattr(chunk_reader, "_READ_CHARS", 7)
     assert found(loaded(folder), "password session") == whole
 
 

@@ -16,8 +16,8 @@ import pytest
 from e2e.cortex_files import EmbeddingService, chunk, file_value, write_file, write_samples
 from e2e.sample import FILES
 from findspot import Engine
-from findspot.chunkfiles import ChunkFilesError, ProjectChunks, SearchOptions, export_chunks, reading
-from findspot.chunkfiles.model import FoundChunks
+from findspot.chunkfiles import ChunkFilesError, ProjectChunks, SearchOptions, chunk_reader, export_chunks
+from findspot.chunkfiles.context_chunk import FoundChunks
 from findspot.core.errors import IndexNotFoundError, ModelMismatchError, ProviderError
 from findspot.embed.registry import PROVIDERS
 
@@ -334,13 +334,13 @@ def test_a_folder_that_leads_out_of_the_project_is_refused(
 def parsed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The chunk files that are parsed from now on."""
     names: list[str] = []
-    opened = reading.ChunkFile._opened
+    opened = chunk_reader.ChunkFile._opened
 
-    def noted(file: reading.ChunkFile) -> Any:
+    def noted(file: chunk_reader.ChunkFile) -> Any:
         names.append(file._path.name)
         return opened(file)
 
-    monkeypatch.setattr(reading.ChunkFile, "_opened", noted)
+    monkeypatch.setattr(chunk_reader.ChunkFile, "_opened", noted)
     return names
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from findspot.chunkfiles.model import ContextChunk, SearchResult
+from findspot.chunkfiles.context_chunk import ContextChunk, SearchResult
 from findspot.search.fit import token_count
 from findspot.serve.context import fitted
 

@@ -124,7 +124,7 @@ def _follow(
     project: Project, target: _Target, report: ExportReport, manner: Manner, cancel: CancelToken
 ) -> None:
     """Export again after each change of the index, until a signal comes."""
-    from findspot.chunkfiles.watching import watch_tree
+    from findspot.chunkfiles.folder_watch import watch_tree
 
     generation = report.generation
     output.note("Watching for changes; Ctrl-C ends it.")

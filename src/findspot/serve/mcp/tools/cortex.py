@@ -127,7 +127,7 @@ def _with_files(engine: Engine, folders: list[Path]) -> ProjectChunks | None:
 
 def answer_from(searcher: ContextSearcher, arguments: Arguments) -> Answer:
     """Ask a searcher, and give its results their shape."""
-    from findspot.chunkfiles.model import FoundChunks, ReportsStats, SearchOptions
+    from findspot.chunkfiles.context_chunk import FoundChunks, ReportsStats, SearchOptions
 
     options = SearchOptions(
         limit=arguments["limit"],
@@ -153,7 +153,7 @@ def answer_from(searcher: ContextSearcher, arguments: Arguments) -> Answer:
 
 def _asked(searcher: ContextSearcher, query: str, options: SearchOptions) -> Sequence[SearchResult]:
     """Whatever a searcher fails with is a failed search; the log has the details."""
-    from findspot.chunkfiles.model import ChunkFilesError
+    from findspot.chunkfiles.context_chunk import ChunkFilesError
 
     try:
         return searcher.query(query, options)

@@ -14,7 +14,7 @@ from typing import Any, TextIO
 
 import numpy as np
 
-from findspot.chunkfiles.model import ContextChunk
+from findspot.chunkfiles.context_chunk import ContextChunk
 from findspot.core.folder import Folder
 from findspot.embed.protocol import Vectors
 

@@ -1,0 +1,289 @@
+"""The chunk files of a folder: loaded, stored for the next start, and swapped whole when they change."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import threading
+import time
+import zipfile
+from collections.abc import Mapping
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from findspot.chunkfiles.chunk_reader import ChunkFile, FileHead, MalformedError
+from findspot.chunkfiles.collection import NEW, Collection, Facets, Spool
+from findspot.chunkfiles.context_chunk import ChunkFilesError
+from findspot.chunkfiles.folder_watch import FolderWatch
+from findspot.core.errors import FindspotError
+from findspot.core.files import reason, remove_folder
+from findspot.core.log import get_logger
+
+_log = get_logger("chunkfiles")
+
+Signature = tuple[tuple[str, int, int, int, int], ...]
+
+
+def chunk_files(folder: Path) -> list[Path]:
+    """Return the chunk files of a folder, in order; none where it is no folder. Links are among them, to be
+    told.
+    """
+    try:
+        found = [path for path in folder.iterdir() if path.suffix == ".json" and path.name[0] != "."]
+        return sorted(path for path in found if path.is_symlink() or path.is_file())
+    except OSError:
+        return []
+
+
+def signature(folder: Path) -> Signature:
+    """Return what tells one state of the files from another."""
+    states = []
+    for path in chunk_files(folder):
+        try:
+            about = path.lstat()
+        except OSError:
+            continue  # gone this moment: the state differs already
+        states.append((path.name, about.st_ino, about.st_size, about.st_mtime_ns, about.st_ctime_ns))
+    return tuple(states)
+
+
+def load(folder: Path, spool_folder: Path, dimensions: int | None, *, skip_malformed: bool) -> Collection:
+    """Read all files; a malformed one is left out with a warning or, on request, an error."""
+    files = chunk_files(folder)
+    if not files:
+        raise ChunkFilesError(f"There are no chunk files in {folder}.")
+    loader = _Loader(Spool(spool_folder))
+    skipped = []
+    try:
+        for path in files:
+            try:
+                loader.add(path)
+            except (MalformedError, OSError) as error:
+                why = reason(error) if isinstance(error, OSError) else str(error)
+                if not skip_malformed:
+                    raise ChunkFilesError(f"The chunk file {path.name} is malformed: {why}.") from error
+                told = f"{path.name}: {why}"
+                _log.warning("chunk file left out: %s", told)
+                skipped.append(told)
+        return loader.finish(folder, dimensions, tuple(skipped))
+    except BaseException:
+        loader.spool.close()
+        raise
+
+
+class _Loader:
+    """Gathers the chunks of several files; what a malformed file brought before it failed is dropped."""
+
+    def __init__(self, spool: Spool) -> None:
+        self.spool = spool
+        self._facets = Facets()
+        self._ids: set[int] = set()
+        self._heads: dict[str, FileHead] = {}
+
+    def add(self, path: Path) -> None:
+        before = self._facets.count
+        file = ChunkFile(path)
+        ids: set[int] = set()
+        try:
+            for chunk, vector in file.chunks():
+                identity = hash(chunk.id)  # the ids themselves would take the most memory of all
+                if identity in self._ids or identity in ids:
+                    _log.warning("%s: the chunk %s is there already; the first counts", path.name, chunk.id)
+                    continue
+                ids.add(identity)
+                self.spool.append(chunk, vector)
+                self._facets.add(chunk.chunk_type, chunk.tags)
+            head = file.head()
+        except BaseException:
+            self._facets.truncate(before)
+            self.spool.truncate(before)
+            raise
+        self._ids |= ids
+        if ids:
+            self._heads[path.name] = head
+
+    def finish(self, folder: Path, dimensions: int | None, skipped: tuple[str, ...]) -> Collection:
+        """Return the collection, once all files are found to be of one model."""
+        if not self._heads:
+            why = "; ".join(skipped) or "they hold no chunks"
+            raise ChunkFilesError(f"There are no usable chunk files in {folder}: {why}.")
+        head = _common(self._heads, dimensions)
+        return Collection(self.spool.segment(), self._facets, self.spool, head, skipped)
+
+
+def _common(heads: dict[str, FileHead], dimensions: int | None) -> FileHead:
+    """Return the head of all files; vectors of different models never meet."""
+    first_name, first = next(iter(heads.items()))
+    for name, head in heads.items():
+        if head.dimensions != first.dimensions:
+            raise ChunkFilesError(
+                f"Wrong embedding dimensions: {name} has {head.dimensions}, {first_name} {first.dimensions}."
+            )
+        if head.model != first.model:
+            raise ChunkFilesError(
+                f"{name} was made with the model '{head.model}', {first_name} with '{first.model}'."
+            )
+    if dimensions is not None and dimensions != first.dimensions:
+        raise ChunkFilesError(
+            f"Wrong embedding dimensions: the chunk files have {first.dimensions}, "
+            f"{dimensions} are configured."
+        )
+    return first
+
+
+_FORMAT = 1
+_NAME_CHARS = 32
+_MOST_KEPT = 16
+_ABANDONED_S = 86_400
+"""A folder that was begun a day ago belongs to a process that died."""
+
+
+def recall(home: Path, folder: Path, seen: Signature) -> Collection | None:
+    """Return what is kept of a folder in this very state; None if there is nothing, or it is damaged."""
+    place = _place(home, folder)
+    try:
+        spool, about, arrays = Spool.opened(place)
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
+        _log.warning("what was kept of the chunk files is damaged and made again: %s", type(error).__name__)
+        return None
+    if about.get("state") != _state(folder, seen):
+        spool.close()
+        return None
+    head = FileHead(*about["head"])
+    facets = Facets.from_arrays(about["facets"], arrays["facets"], about["count"])
+    return Collection(spool.segment(), facets, spool, head, tuple(about["skipped"]))
+
+
+def keep(home: Path, folder: Path, seen: Signature, collection: Collection) -> None:
+    """Keep a collection for the next start; where that fails, the next start takes longer."""
+    named, rows = collection.facets.as_arrays()
+    about: dict[str, Any] = {
+        "state": _state(folder, seen),
+        "folder": str(folder),
+        "head": [collection.head.model, collection.head.dimensions, collection.head.chunk_type],
+        "skipped": list(collection.skipped),
+        "count": collection.facets.count,
+        "facets": named,
+    }
+    try:
+        _prune(home)
+        collection.spool.keep(_place(home, folder), about, {"facets": rows})
+    except OSError as error:
+        _log.warning("loaded chunk files are not kept: %s", error.strerror)
+
+
+def forget(home: Path, folder: Path) -> None:
+    """Remove what is kept of a folder."""
+    remove_folder(_place(home, folder))
+
+
+def _place(home: Path, folder: Path) -> Path:
+    return home / sha256(str(folder).encode("utf-8", "surrogateescape")).hexdigest()[:_NAME_CHARS]
+
+
+def _state(folder: Path, seen: Signature) -> str:
+    return json.dumps([_FORMAT, str(folder), seen])
+
+
+def _prune(home: Path) -> None:
+    """Remove what nobody will ask for: of folders that are gone, of processes that died, the oldest."""
+    kept: list[tuple[float, Path]] = []
+    for place in home.iterdir():
+        with contextlib.suppress(OSError, ValueError, KeyError):
+            written = place.stat().st_mtime
+            if place.name.startswith(NEW):
+                if time.time() - written > _ABANDONED_S:
+                    remove_folder(place)
+                continue
+            source = Path(json.loads((place / "about.json").read_bytes())["folder"])
+            if source.is_dir():
+                kept.append((written, place))
+            else:
+                remove_folder(place)
+    for _, place in sorted(kept, reverse=True)[_MOST_KEPT:]:
+        remove_folder(place)
+
+
+class ServedFiles:
+    """The collection of a folder. A reload that fails keeps the old state."""
+
+    def __init__(self, folder: Path, spool_folder: Path, dimensions: int | None) -> None:
+        self.folder = folder
+        self._spool_folder = spool_folder
+        self._dimensions = dimensions
+        self._guard = threading.Lock()
+        self._collection: Collection | None = None
+        self._watch: FolderWatch | None = None
+        self._reloads = 0
+        self._failure: str | None = None
+
+    @property
+    def exist(self) -> bool:
+        """Whether there is anything to serve: files, or what was loaded of them."""
+        return self._collection is not None or bool(chunk_files(self.folder))
+
+    def collection(self) -> Collection:
+        """Return the current state, loaded on first use and followed from then on."""
+        with self._guard:
+            if self._collection is None:
+                seen = signature(self.folder)
+                self._collection = recall(self._spool_folder, self.folder, seen) or self._load(True, seen)
+                self._watch = FolderWatch(self.folder, lambda: signature(self.folder), self.reload, seen)
+                self._watch.start()
+            return self._collection
+
+    def reload(self) -> None:
+        """Read the files anew; readers keep what they have until all of it is there."""
+        started = time.monotonic()
+        try:
+            fresh = self._load(False, signature(self.folder))
+        except FindspotError as error:
+            _log.warning("chunk files not reloaded, the old state is kept: %s", error.user_message)
+            self._failure = error.user_message
+            return
+        self._collection, self._failure = fresh, None
+        self._reloads += 1
+        took_ms = (time.monotonic() - started) * 1000
+        _log.info("chunk files reloaded: %d chunks in %.0f ms", fresh.segment.numbers.size, took_ms)
+
+    @property
+    def warning(self) -> str | None:
+        """What a reader should know of the files: those left out, or that newer ones could not be read."""
+        if self._failure:
+            return f"The chunk files changed, and these are the old ones: {self._failure}"
+        skipped = self._collection.skipped if self._collection else ()
+        return f"Chunk files left out: {'; '.join(skipped)}." if skipped else None
+
+    def stats(self) -> Mapping[str, Any]:
+        collection = self.collection()
+        return {
+            "source": "files",
+            "total_chunks": int(collection.segment.numbers.size),
+            "chunks_by_type": collection.facets.type_counts,
+            "model": collection.head.model,
+            "dimensions": collection.head.dimensions,
+            "reloads": self._reloads,
+            "skipped_files": list(collection.skipped),
+        }
+
+    def close(self) -> None:
+        with self._guard:
+            watch, self._watch = self._watch, None
+            self._collection = None
+        if watch is not None:
+            watch.stop()
+
+    def renew(self) -> None:
+        """Read the files again, since what was kept of them is damaged."""
+        _log.warning("what was kept of the chunk files is damaged; they are read again")
+        forget(self._spool_folder, self.folder)
+        self.reload()
+
+    def _load(self, skip_malformed: bool, seen: Signature) -> Collection:
+        fresh = load(self.folder, self._spool_folder, self._dimensions, skip_malformed=skip_malformed)
+        if signature(self.folder) == seen:  # else something was written meanwhile
+            keep(self._spool_folder, self.folder, seen, fresh)
+        return fresh
