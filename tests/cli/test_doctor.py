@@ -11,10 +11,9 @@ from pathlib import Path
 import pytest
 
 from findspot.core.config import load_settings
-from findspot.serve.cli.health.bundle import Scrubber
-from findspot.serve.cli.health.check import State
-from findspot.serve.cli.health.journal import at_least, last_lines
-from findspot.serve.cli.health.machine import watching
+from findspot.serve.cli.activity_commands import at_least, last_lines
+from findspot.serve.cli.bug_report import Scrubber
+from findspot.serve.cli.doctor import State, watching
 from program import TIMEOUT_S, Program
 
 Make = Callable[..., Path]

@@ -11,11 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from findspot.serve.cli.clients.change import ConfigChangedError, Journal
-from findspot.serve.cli.clients.instructions import BEGIN
-from findspot.serve.cli.clients.jsontext import parse
-from findspot.serve.cli.clients.known import BY_NAME
-from findspot.serve.cli.clients.plan import with_server
+from findspot.serve.cli.clients.config_files import BEGIN, ConfigChangedError, Journal, with_server
+from findspot.serve.cli.clients.known_clients import BY_NAME
+from findspot.text.jsonc import parse
 from program import TIMEOUT_S, Outcome, Program
 
 CLAUDE_CODE = b"""{

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from findspot.serve.cli.editor import editor_command
-from findspot.serve.cli.keys import named
+from findspot.serve.cli.terminal import editor_command, key_names
 from program import Program
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such terminals")
@@ -132,4 +131,4 @@ def test_without_an_index_the_help_is_shown(findspot: Program) -> None:
     ],
 )
 def test_keys_have_names(typed: str, keys: list[str]) -> None:
-    assert named(typed) == keys
+    assert key_names(typed) == keys

@@ -15,10 +15,8 @@ STARTERS = {
     "embed/providers/service.py": "resolved",
     "indexing/process.py": "python_command",
     "search/regex.py": "ripgrep_binary",
-    "serve/cli/editor.py": "resolved",
-    "serve/cli/health/machine.py": "python_command",
-    "serve/cli/health/project.py": "python_command",
-    "serve/cli/paging.py": "find_program",
+    "serve/cli/doctor.py": "python_command",
+    "serve/cli/terminal.py": "resolved",
 }
 """Each module that starts a program, and what gives it the program's absolute path."""
 
@@ -70,7 +68,7 @@ def test_each_of_them_finds_its_program_by_an_absolute_path() -> None:
 def test_python_is_started_without_its_working_folder() -> None:
     """security 1: `sys.executable` becomes a command in one place, with -P."""
     users = {name for name, tree in trees().items() if "sys.executable" in ast.unparse(tree)}
-    shown = {"serve/cli/clients/installed.py", "serve/cli/health/machine.py"}
+    shown = {"serve/cli/clients/known_clients.py", "serve/cli/doctor.py"}
     assert users == {"core/programs.py"} | shown
     assert '[sys.executable, "-P", *arguments]' in (SOURCE / "core/programs.py").read_text("utf-8")
     for name, tree in trees().items():

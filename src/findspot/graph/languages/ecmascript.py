@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import posixpath
-import re
 from collections.abc import Iterator
 from typing import Any
 
 from findspot.graph.languages.language import Language, ModuleFinder
+from findspot.text import jsonc
 
 _SUFFIXES = (".ts", ".tsx", ".mts", ".cts", ".d.ts", ".js", ".jsx", ".mjs", ".cjs")
 _ENDS = ("", *_SUFFIXES, *(f"/index{suffix}" for suffix in _SUFFIXES))
@@ -16,8 +15,6 @@ _COMPILED = {".js": (".ts", ".tsx"), ".jsx": (".tsx",), ".mjs": (".mts",), ".cjs
 """TypeScript imports name what its files are compiled to."""
 
 _CONFIGS = ("tsconfig.json", "jsconfig.json", "tsconfig.base.json")
-_COMMENT = re.compile(r'("(?:\\.|[^"\\])*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
-_TRAILING = re.compile(r",(\s*[}\]])")
 
 
 class EcmascriptModules(ModuleFinder):
@@ -109,12 +106,11 @@ class EcmascriptModules(ModuleFinder):
 
 def _read_jsonc(text: str) -> dict[str, Any]:
     """Return the object of JSON with comments and trailing commas; an empty one for anything else."""
-    bare = _TRAILING.sub(r"\1", _COMMENT.sub(lambda match: match[1] or "", text))
     try:
-        value = json.loads(bare)
-    except ValueError:
+        node = jsonc.parse(text)
+    except jsonc.MalformedError:
         return {}
-    return value if isinstance(value, dict) else {}
+    return node.value if node and isinstance(node.value, dict) else {}
 
 
 class TypeScript(Language):

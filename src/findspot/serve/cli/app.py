@@ -16,37 +16,40 @@ from findspot.serve.cli.failure import exit_code, report, report_bug, report_usa
 from findspot.serve.cli.options import Manner
 
 COMMANDS: dict[str, tuple[str, str]] = {
-    "setup": ("setup", "Connect the assistants on this machine to Findspot, or take that back."),
-    "serve": ("serve", "Serve the tools to an assistant, over MCP on standard input and output."),
-    "index": ("indexing", "Index a project, or bring its index up to date."),
-    "search": ("searching", "Search a project's code."),
-    "docs": ("searching", "Search a project's documentation."),
-    "research": ("research", "Follow the code from a question: who calls, who implements, how A reaches B."),
-    "callers": ("research", "Show what calls a function."),
-    "callees": ("research", "Show what a function calls."),
-    "implementations": ("research", "Show every type that implements a type."),
-    "importers": ("research", "Show the files that import a file or module."),
-    "outline": ("structure", "Show what a file defines."),
-    "map": ("structure", "Show the modules of a project and what depends on what."),
-    "ui": ("ui", "Open a page in the browser: search, projects, tools."),
-    "status": ("inspect", "Show what the index holds and whether it is current."),
-    "files": ("inspect", "List indexed files that match a glob."),
-    "watch": ("watch", "Keep a project's index up to date until stopped."),
-    "projects": ("inspect", "List every indexed project."),
-    "reindex": ("indexing", "Rebuild the index from scratch."),
-    "delete": ("removal", "Delete a project's index."),
-    "clean": ("removal", "Delete indexes whose project is gone."),
-    "export": ("exporting", "Write a project's index to one file, for others to use."),
-    "import": ("exporting", "Take over an index from such a file."),
-    "store": ("store", "Move an index to another store, or look after it."),
-    "chunks": ("chunks", "Write a project's chunks as files, or search them by type and tag."),
-    "documents": ("documents", "Keep and search named full-text indexes."),
-    "tools": ("tools", "Index the tools of MCP servers, and find one."),
-    "models": ("models", "List the embedding providers and how they stand on this machine."),
-    "stats": ("stats", "Show how much was searched here, and the tokens that it spared."),
+    "setup": ("setup_command", "Connect the assistants on this machine to Findspot, or take that back."),
+    "serve": ("serve_commands", "Serve the tools to an assistant, over MCP on standard input and output."),
+    "index": ("index_commands", "Index a project, or bring its index up to date."),
+    "search": ("search_commands", "Search a project's code."),
+    "docs": ("search_commands", "Search a project's documentation."),
+    "research": (
+        "research_commands",
+        "Follow the code from a question: who calls, who implements, how A reaches B.",
+    ),
+    "callers": ("research_commands", "Show what calls a function."),
+    "callees": ("research_commands", "Show what a function calls."),
+    "implementations": ("research_commands", "Show every type that implements a type."),
+    "importers": ("research_commands", "Show the files that import a file or module."),
+    "outline": ("research_commands", "Show what a file defines."),
+    "map": ("research_commands", "Show the modules of a project and what depends on what."),
+    "ui": ("serve_commands", "Open a page in the browser: search, projects, tools."),
+    "status": ("project_commands", "Show what the index holds and whether it is current."),
+    "files": ("project_commands", "List indexed files that match a glob."),
+    "watch": ("index_commands", "Keep a project's index up to date until stopped."),
+    "projects": ("project_commands", "List every indexed project."),
+    "reindex": ("index_commands", "Rebuild the index from scratch."),
+    "delete": ("project_commands", "Delete a project's index."),
+    "clean": ("project_commands", "Delete indexes whose project is gone."),
+    "export": ("store_commands", "Write a project's index to one file, for others to use."),
+    "import": ("store_commands", "Take over an index from such a file."),
+    "store": ("store_commands", "Move an index to another store, or look after it."),
+    "chunks": ("chunk_commands", "Write a project's chunks as files, or search them by type and tag."),
+    "documents": ("document_commands", "Keep and search named full-text indexes."),
+    "tools": ("tool_commands", "Index the tools of MCP servers, and find one."),
+    "models": ("config_commands", "List the embedding providers and how they stand on this machine."),
+    "stats": ("activity_commands", "Show how much was searched here, and the tokens that it spared."),
     "doctor": ("doctor", "Check everything Findspot needs, and say what to do."),
-    "logs": ("logs", "Show the log that servers keep."),
-    "config": ("configure", "Show or change the configuration."),
+    "logs": ("activity_commands", "Show the log that servers keep."),
+    "config": ("config_commands", "Show or change the configuration."),
 }
 """Command → its module and its line in the help; in the order in which the help lists them."""
 
@@ -102,13 +105,13 @@ def _picked() -> bool:
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         return False
     from findspot.core.errors import ProjectNotDetectedError
-    from findspot.serve.cli.choose import open_project
+    from findspot.serve.cli.project_choice import open_project
 
     try:
         with open_project(None, ask=False) as project:
             if not project.store.exists:
                 return False
-            from findspot.serve.cli.indexing import prepare_index
+            from findspot.serve.cli.index_commands import prepare_index
             from findspot.serve.cli.picker import pick
 
             prepare_index(project, Manner(), update=True)

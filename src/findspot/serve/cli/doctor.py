@@ -2,21 +2,374 @@
 
 from __future__ import annotations
 
+import importlib
+import json
+import os
+import platform
+import shutil
+import stat
+import struct
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from importlib import metadata
 from pathlib import Path
 
 import click
 
+from findspot import __version__
+from findspot.core.config import home_folder
 from findspot.core.errors import FindspotError, ProjectNotDetectedError
+from findspot.core.files import folder_bytes
+from findspot.core.model import IndexState, SkipReason
+from findspot.core.mounts import remote_kind
+from findspot.core.programs import python_command, python_environment
 from findspot.engine import Engine
 from findspot.project import Project
+from findspot.serve import shapes
 from findspot.serve.cli import output
-from findspot.serve.cli.choose import open_engine
-from findspot.serve.cli.health.bundle import write_bundle
-from findspot.serve.cli.health.check import Check, State, error
-from findspot.serve.cli.health.journal import last_lines
-from findspot.serve.cli.health.machine import machine_checks
-from findspot.serve.cli.health.project import project_checks, self_test
+from findspot.serve.cli.activity_commands import last_lines
+from findspot.serve.cli.bug_report import write_bundle
+from findspot.serve.cli.clients import config_files
+from findspot.serve.cli.clients.known_clients import (
+    CLIENTS,
+    Client,
+    Machine,
+    Python,
+    installation,
+    serve_command,
+)
 from findspot.serve.cli.options import Manner, common, path_or_project
+from findspot.serve.cli.project_choice import open_engine
+
+
+class State(StrEnum):
+    """How a thing stands."""
+
+    OK = "ok"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A finding; `remedy` says what to do, and is empty only where nothing has to be done."""
+
+    name: str
+    state: State
+    text: str
+    remedy: str = ""
+
+
+def ok(name: str, text: str) -> Check:
+    return Check(name, State.OK, text)
+
+
+def warning(name: str, text: str, remedy: str) -> Check:
+    return Check(name, State.WARNING, text, remedy)
+
+
+def error(name: str, text: str, remedy: str) -> Check:
+    return Check(name, State.ERROR, text, remedy)
+
+
+LEAST_DISK_BYTES = 200 * 1024 * 1024
+"""An index of a middling project and its next version, which exist side by side for a moment."""
+ENOUGH_DISK_BYTES = 1024 * 1024 * 1024
+
+ENOUGH_WATCHES = 65_536
+"""What a large project has in folders, with room for the editor's own watches."""
+
+_LEAST_WATCHES = 8_192
+"""The old default of Linux, which one editor alone uses up."""
+
+_NATIVE = ("numpy", "simsimd", "tantivy", "tree_sitter", "watchfiles", "pydantic_core")
+_LOAD = """
+import importlib, sys
+for name in sys.argv[1:]:
+    try:
+        importlib.import_module(name)
+        print(name, "loads", flush=True)
+    except ImportError as problem:
+        print(name, str(problem).replace(chr(10), " "), flush=True)
+"""
+_LONG_PATHS = r"SYSTEM\CurrentControlSet\Control\FileSystem"
+INOTIFY = Path("/proc/sys/fs/inotify")
+
+
+def machine_checks(root: Path | None) -> Iterator[Check]:
+    """Yield everything that does not depend on an index."""
+    home = home_folder()
+    yield _python()
+    yield _system()
+    yield _installation()
+    yield _packages()
+    yield _console(sys.stdout.encoding or "")
+    yield _home(home)
+    yield _disk(home)
+    yield watching(root)
+
+
+def _python() -> Check:
+    bits = struct.calcsize("P") * 8
+    text = f"{platform.python_implementation()} {platform.python_version()}, {bits} bits, {sys.executable}"
+    if bits < 64:
+        return warning("python", text, "Use a 64-bit Python: large indexes do not fit into this one.")
+    return ok("python", text)
+
+
+def _system() -> Check:
+    text = f"{platform.system()} {platform.release()}, {platform.machine()}, {os.cpu_count()} cores"
+    if sys.platform == "win32" and not _long_paths():
+        remedy = "Enable long paths (LongPathsEnabled in the registry): files with longer paths are left out."
+        return warning("system", f"{text}; paths are limited to 260 characters", remedy)
+    return ok("system", text)
+
+
+def _long_paths() -> bool:
+    """Return whether Windows lets programs use paths of more than 260 characters."""
+    try:
+        winreg = importlib.import_module("winreg")
+        with winreg.OpenKey(winreg.HKEY_LOCAL_MACHINE, _LONG_PATHS) as key:
+            return bool(winreg.QueryValueEx(key, "LongPathsEnabled")[0])
+    except (ImportError, OSError):
+        return False
+
+
+def _installation() -> Check:
+    python = Python()
+    command = " ".join(serve_command(python))
+    text = f"findspot {__version__} ({installation(python)}), started by `{command}`"
+    found, first = python.find("findspot"), serve_command(python)[0]
+    if found and Path(first).is_file() and not Path(found).samefile(first) and "findspot" in Path(first).name:
+        return warning(
+            "findspot", f"{text}; another one is first on the PATH: {found}", "Remove one of them."
+        )
+    return ok("findspot", text)
+
+
+def _packages() -> Check:
+    """Packages in machine code are what fails on an unusual system, and may take the process with them."""
+    done = subprocess.run(
+        python_command("-c", _LOAD, *_NATIVE),
+        env=python_environment(),
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+    told = dict(line.split(" ", 1) for line in done.stdout.splitlines() if " " in line)
+    broken = [f"{name} ({told.get(name, 'crashes')})" for name in _NATIVE if told.get(name) != "loads"]
+    if broken:
+        return error("packages", f"cannot be loaded: {', '.join(broken)}", "Install findspot again.")
+    return ok("packages", f"{len(list(metadata.distributions()))} installed, those in machine code load")
+
+
+def _console(encoding: str) -> Check:
+    if encoding.lower().replace("-", "") == "utf8":
+        return ok("console", encoding)
+    remedy = "Set PYTHONUTF8=1 to see them as they are."
+    return warning("console", f"{encoding}: characters that it lacks are shown as escapes", remedy)
+
+
+def _home(home: Path) -> Check:
+    if not home.exists():
+        return ok("store", f"{home} (made with the first index)")
+    text = f"{home}, {shapes.size(folder_bytes(home))}"
+    if not os.access(home, os.R_OK | os.W_OK | os.X_OK):
+        return error(
+            "store", f"{text}; not writable", f"Make {home} your own, or set FINDSPOT_HOME elsewhere."
+        )
+    kind = remote_kind(home)
+    if kind:
+        remedy = "Set FINDSPOT_HOME to a folder on a local disk: locks may not hold here."
+        return warning("store", f"{text}; on a remote file system ({kind})", remedy)
+    if os.name == "posix" and stat.S_IMODE(home.stat().st_mode) & 0o077:
+        return warning("store", f"{text}; others can read it", f"chmod 700 {home}")
+    return ok("store", text)
+
+
+def _disk(home: Path) -> Check:
+    folder = next(place for place in (home, *home.parents) if place.exists())
+    free = shutil.disk_usage(folder).free
+    text = f"{shapes.size(free)} free at {folder}"
+    remedy = "Free some space, or set FINDSPOT_HOME to a folder on another disk."
+    if free < LEAST_DISK_BYTES:
+        return error("disk", text, remedy)
+    return warning("disk", text, remedy) if free < ENOUGH_DISK_BYTES else ok("disk", text)
+
+
+def watching(root: Path | None, limits: Path = INOTIFY) -> Check:
+    """Return whether the system lets a watcher follow as many folders as there are."""
+    if root and (kind := remote_kind(root)):
+        text = f"{root} is remote ({kind}): looked at every few seconds"
+        return warning("watching", text, "Work on a local copy, if changes should count at once.")
+    try:
+        watches = int((limits / "max_user_watches").read_text("ascii"))
+    except (OSError, ValueError):
+        return ok("watching", "the system sets no limit on watched folders")
+    needed = _count_folders(root) if root else 0
+    text = f"{watches:,} watches allowed" + (f", {needed:,} folders here" if root else "")
+    if watches < max(needed * 2, _LEAST_WATCHES):
+        remedy = f"sudo sysctl fs.inotify.max_user_watches={max(ENOUGH_WATCHES, needed * 4)}"
+        return warning("watching", f"{text}; beyond that folders are looked at every few seconds", remedy)
+    return ok("watching", text)
+
+
+def _count_folders(root: Path) -> int:
+    """Folders that a watcher would follow: those that the walk enters."""
+    from findspot.core.config import load_settings
+    from findspot.discover.walk import walk
+    from findspot.indexing.pipeline import policy_of
+
+    found = walk(root, policy_of(load_settings(root)))
+    return len({file.path.rpartition("/")[0] for file in found.files})
+
+
+_SELF_TEST_S = 60
+_SAMPLE = 'def greeting(name):\n    """Say hello to someone."""\n    return f"hello {name}"\n'
+
+
+def project_checks(engine: Engine, project: Project | None) -> Iterator[Check]:
+    """Yield everything about configuration, assistants and indexes."""
+    settings = project.settings if project else engine.settings
+    yield _configuration(settings.warnings)
+    yield _model(engine, project)
+    yield from client_checks(Machine())
+    yield _index(project)
+    yield _indexes(engine)
+
+
+def _configuration(warnings: tuple[str, ...]) -> Check:
+    if warnings:
+        return warning(
+            "configuration", "; ".join(warnings), "Correct it; `findspot config` shows what counts."
+        )
+    return ok("configuration", "valid")
+
+
+def _model(engine: Engine, project: Project | None) -> Check:
+    from findspot.embed.survey import survey
+
+    settings = (project.settings if project else engine.settings).embed
+    chosen = next((row for row in survey(settings, measure=False) if row.chosen), None)
+    if chosen is None:
+        remedy = (
+            "`findspot models` lists the providers; set one with `findspot config set embedding.provider`."
+        )
+        return error("model", f"there is no provider {settings.provider}", remedy)
+    goes = "nothing leaves this machine" if not chosen.leaves_machine else f"texts go to {chosen.sends_to}"
+    if not chosen.installed:
+        return error(
+            "model", f"{chosen.provider}: {chosen.detail}", "`findspot models` says what each needs."
+        )
+    return ok("model", f"{chosen.provider}, {goes}")
+
+
+def client_checks(machine: Machine) -> Iterator[Check]:
+    """Yield each assistant that is here, and whether it knows a Findspot that can be started."""
+    wanted = serve_command(Python())
+    none = True
+    for client in CLIENTS:
+        for path in client.found(machine):
+            none = False
+            yield _client(client, path, wanted)
+    if none:
+        remedy = "`findspot setup --client NAME` writes a configuration; `--print` shows it."
+        yield warning("assistants", "none was found on this machine", remedy)
+
+
+def _client(client: Client, path: Path, wanted: list[str]) -> Check:
+    title, remedy = client.title, "Run `findspot setup`."
+    try:
+        entry = config_files.server_in(client, path)
+    except FindspotError as problem:
+        return error("assistants", f"{title}: {problem.user_message}", problem.hint)
+    if entry is None:
+        return warning("assistants", f"{title}: does not know Findspot yet ({path})", remedy)
+    command = [str(entry.get("command", "")), *map(str, entry.get("args") or [])]
+    if Path(command[0]).is_absolute() and not Path(command[0]).exists():
+        return error("assistants", f"{title}: {command[0]} is gone", remedy)
+    if command != wanted:
+        return ok("assistants", f"{title}: starts `{' '.join(command)}`")
+    return ok("assistants", f"{title}: set up")
+
+
+def _index(project: Project | None) -> Check:
+    if project is None:
+        return ok("index", "no project here")
+    status = project.status()
+    text = f"{status.project_path}: {status.state.replace('_', ' ')}, {status.total_files:,} files"
+    if status.state is IndexState.NOT_FOUND:
+        return warning("index", f"{status.project_path} is not indexed", "Run `findspot index`.")
+    if status.state is IndexState.FAILED:
+        return error("index", f"{text}; {status.last_error}", "Run `findspot index` to rebuild it.")
+    if status.last_error:
+        return warning("index", f"{text}; {status.last_error}", "Run `findspot index` to try again.")
+    if status.state is IndexState.INCOMPLETE:
+        return warning("index", text, "Run `findspot index` to go on where it stopped.")
+    if status.pending_changes and not status.watcher_active:
+        behind = f"{text}; {status.pending_changes:,} changes wait"
+        return warning("index", behind, "Run `findspot index`, or let a server watch.")
+    if closed := status.skipped.get(SkipReason.UNREADABLE):
+        remedy = "Correct their permissions; `findspot status --skipped unreadable` lists them."
+        return warning("index", f"{text}; {closed:,} cannot be read", remedy)
+    return ok("index", f"{text}, {status.total_chunks:,} chunks")
+
+
+def _indexes(engine: Engine) -> Check:
+    found, orphans = engine.projects(), engine.orphans()
+    failed = [status.project_path for _, status in found if status.state is IndexState.FAILED]
+    text = f"{len(found)} on this machine"
+    if failed:
+        return error("indexes", f"{text}, damaged: {', '.join(failed)}", "Run `findspot index` in each.")
+    if orphans:
+        return warning("indexes", f"{text}, {len(orphans)} without a project", "Run `findspot clean`.")
+    return ok("indexes", text)
+
+
+def self_test() -> Check:
+    """Index and search a sample in processes and a folder of their own, so that nothing is left."""
+    with tempfile.TemporaryDirectory(prefix="findspot-", ignore_cleanup_errors=True) as place:
+        root = Path(place, "sample")
+        root.mkdir()
+        (root / "greeting.py").write_text(_SAMPLE, encoding="utf-8")
+        home = Path(place, "home")
+        indexed = _run_findspot(["index", str(root)], home)
+        found = _run_findspot(["search", "say hello to someone", "--project", str(root)], home)
+    for answer in (indexed, found):
+        if isinstance(answer, Check):
+            return answer
+    if '"greeting.py"' not in json.dumps(found):
+        return error("self-test", "a search of the sample found nothing", "Report this, with --bundle.")
+    return ok("self-test", "a sample was indexed and found")
+
+
+def _run_findspot(command: list[str], home: Path) -> dict[str, object] | Check:
+    """Return what the real program answers; a crash of a library is a finding like any other."""
+    own = {name: value for name, value in os.environ.items() if not name.startswith("FINDSPOT_")}
+    remedy = "Run it again with -v, or report this with --bundle."
+    try:
+        done = subprocess.run(
+            python_command("-m", "findspot", *command, "--json"),
+            cwd=home.parent,
+            env=python_environment(own) | {"FINDSPOT_HOME": str(home)},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_SELF_TEST_S,
+            check=False,
+        )
+        answer: dict[str, object] = json.loads(done.stdout)
+    except subprocess.TimeoutExpired:
+        return error("self-test", f"`findspot {command[0]}` took more than {_SELF_TEST_S} s", remedy)
+    except ValueError:
+        return error("self-test", f"`findspot {command[0]}` ended with {done.returncode}", remedy)
+    if done.returncode:
+        return error("self-test", f"`findspot {command[0]}`: {answer.get('developerMessage')}", remedy)
+    return answer
+
 
 _MARKS = {State.OK: ("ok  ", "green"), State.WARNING: ("warn", "yellow"), State.ERROR: ("FAIL", "red")}
 _BUNDLE_LINES = 2_000
@@ -38,7 +391,7 @@ def doctor(manner: Manner, project: str | None, no_self_test: bool, bundle: Path
     Exit code 1 when something does not work; warnings alone are 0.
     """
     with open_engine() as engine:
-        opened, problem = _open(engine, project)
+        opened, problem = _open_project(engine, project)
         checks = [*machine_checks(opened.root if opened else None), *project_checks(engine, opened)]
         checks += [problem] if problem else []
         checks += [] if no_self_test else [self_test()]
@@ -53,14 +406,14 @@ def doctor(manner: Manner, project: str | None, no_self_test: bool, bundle: Path
         )
     else:
         for check in checks:
-            _show(check)
+            _show_check(check)
         if bundle:
             output.note(f"{bundle} holds {', '.join(names)}. Look through it before you send it.")
     if State.ERROR in worst:
         raise click.exceptions.Exit(1)
 
 
-def _open(engine: Engine, given: str | None) -> tuple[Project | None, Check | None]:
+def _open_project(engine: Engine, given: str | None) -> tuple[Project | None, Check | None]:
     """Return the project here; one that cannot be opened is a finding."""
     try:
         return engine.detect("." if given is None else given), None
@@ -70,7 +423,7 @@ def _open(engine: Engine, given: str | None) -> tuple[Project | None, Check | No
         return None, error("project", problem.user_message, problem.hint or "Name another folder.")
 
 
-def _show(check: Check) -> None:
+def _show_check(check: Check) -> None:
     mark, colour = _MARKS[check.state]
     output.line(f"{mark}  {check.name}: {check.text}", fg=None if check.state is State.OK else colour)
     if check.remedy:

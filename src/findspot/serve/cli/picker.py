@@ -13,10 +13,8 @@ import click
 from findspot.core.errors import FindspotError
 from findspot.core.model import Hit, Query, Results
 from findspot.serve.cli import output
-from findspot.serve.cli.colours import source_lines
-from findspot.serve.cli.editor import open_in_editor
-from findspot.serve.cli.keys import ReadKeys, reading_keys
-from findspot.serve.cli.listing import query_words, with_passage
+from findspot.serve.cli.listing import query_words, source_lines, with_passage
+from findspot.serve.cli.terminal import ReadKeys, open_in_editor, reading_keys
 
 if TYPE_CHECKING:
     from findspot.project import Project

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from findspot.serve.cli.clients import jsontext
-from findspot.serve.cli.clients.text import MalformedError, decode
+from findspot.serve.cli.clients import json_edit
+from findspot.serve.cli.clients.config_files import decode
+from findspot.text.jsonc import MalformedError, parse
 
 KEYS = ("mcpServers", "findspot")
 ENTRY = {"command": "/opt/bin/findspot", "args": ["serve"]}
@@ -46,11 +47,11 @@ FILES = {
 
 
 def put(text: str, entry: dict[str, object] = ENTRY) -> str:
-    return jsontext.put(text, KEYS, entry, decode(text.encode()).newline)
+    return json_edit.put(text, KEYS, entry, decode(text.encode()).newline)
 
 
 def value(text: str) -> dict[str, object]:
-    node = jsontext.parse(text)
+    node = parse(text)
     return node.value if node else {}
 
 
@@ -76,13 +77,13 @@ class TestEveryFile:
         assert ("\r\n" in after) == ("\r\n" in FILES[name])
 
     def test_taking_it_out_leaves_what_was(self, name: str) -> None:
-        out = jsontext.take_out(put(FILES[name]), KEYS)
+        out = json_edit.take_out(put(FILES[name]), KEYS)
         assert value(out) == {"mcpServers": {}} | value(FILES[name])
 
 
 @pytest.mark.parametrize("name", ["another server", "tabs", "crlf", "comma, then comment", "trailing commas"])
 def test_taking_it_out_restores_the_text(name: str) -> None:
-    assert jsontext.take_out(put(FILES[name]), KEYS) == FILES[name]
+    assert json_edit.take_out(put(FILES[name]), KEYS) == FILES[name]
 
 
 def test_comments_stay_with_what_they_are_about() -> None:
@@ -135,7 +136,7 @@ def test_what_is_no_json_is_refused_with_its_line(text: str, reason: str) -> Non
 
 def test_taking_out_what_is_not_there_changes_nothing() -> None:
     for text in ("", "{}", FILES["another server"]):
-        assert jsontext.take_out(text, KEYS) == text
+        assert json_edit.take_out(text, KEYS) == text
 
 
 json_values = st.recursive(
@@ -181,7 +182,7 @@ def test_however_it_is_written_values_and_comments_stay(written: tuple[dict[str,
     assert value(changed) == content | {"mcpServers": content.get("mcpServers", {}) | {"findspot": ENTRY}}
     rest = iter(changed)
     assert all(character in rest for character in "".join(text.split()))
-    assert value(jsontext.take_out(changed, KEYS)) == {"mcpServers": {}} | content
+    assert value(json_edit.take_out(changed, KEYS)) == {"mcpServers": {}} | content
 
 
 TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|//[^\n]*|/\*.*?\*/|[\w.+-]+|[^\s\w]', re.DOTALL)
@@ -209,7 +210,7 @@ def test_every_comment_of_the_user_stays(
         starts = [found.start() for found in TOKEN.finditer(edited)]
         at = starts[place % len(starts)]
         edited = edited[:at] + (f"// note {number}\n" if own_line else f"/* note {number} */") + edited[at:]
-    out = jsontext.take_out(edited, KEYS)
+    out = json_edit.take_out(edited, KEYS)
     assert comments(out) == comments(edited)
     assert bare(out) == bare(text)
     assert value(out) == content
@@ -218,7 +219,7 @@ def test_every_comment_of_the_user_stays(
 def test_a_remark_stays_on_its_own_line() -> None:
     """code-review B2: a trailing remark moved onto the parent's line."""
     text = '{\n  "mcpServers": {\n    "findspot": {} // mine\n  }\n}\n'
-    assert jsontext.take_out(text, KEYS) == '{\n  "mcpServers": {\n    // mine\n  }\n}\n'
+    assert json_edit.take_out(text, KEYS) == '{\n  "mcpServers": {\n    // mine\n  }\n}\n'
 
 
 @given(documents, st.sampled_from([None, 1, 2, "\t"]), st.sampled_from(["\n", "\r\n"]))
@@ -232,5 +233,5 @@ def test_any_document_keeps_its_values(content: dict[str, object], indent: int |
     assert json.loads(changed) == content | {
         "mcpServers": content.get("mcpServers", {}) | {"findspot": ENTRY}
     }
-    taken = json.loads(jsontext.take_out(changed, KEYS))
+    taken = json.loads(json_edit.take_out(changed, KEYS))
     assert taken == {"mcpServers": {}} | content

@@ -7,10 +7,23 @@ from pathlib import Path
 
 import pytest
 
-from findspot.serve.cli.clients import instructions
-from findspot.serve.cli.clients.installed import Python, manner, serve_command
-from findspot.serve.cli.clients.known import BY_NAME, CLIENTS, Machine
-from findspot.serve.cli.clients.text import MalformedError, decode
+from findspot.serve.cli.clients.config_files import (
+    BEGIN,
+    END,
+    decode,
+    pages,
+    put_instructions,
+    take_out_instructions,
+)
+from findspot.serve.cli.clients.known_clients import (
+    BY_NAME,
+    CLIENTS,
+    Machine,
+    Python,
+    installation,
+    serve_command,
+)
+from findspot.text.jsonc import MalformedError
 
 PLACES = {
     "linux": {
@@ -109,13 +122,13 @@ class TestCommand:
         (prefix / "uv-receipt.toml").touch()
         (tmp_path / "bin").mkdir()
         (tmp_path / "bin" / "findspot").symlink_to(prefix / "bin" / "findspot")
-        assert manner(here) == "uv tool"
+        assert installation(here) == "uv tool"
         assert serve_command(here) == [str(tmp_path / "bin" / "findspot"), "serve"]
 
     def test_pipx_without_its_folder_on_the_path(self, tmp_path: Path) -> None:
         here = python(tmp_path / "pipx" / "venvs" / "findspot")
         (here.prefix / "pipx_metadata.json").touch()
-        assert manner(here) == "pipx"
+        assert installation(here) == "pipx"
         assert serve_command(here) == [str(here.scripts / "findspot"), "serve"]
 
     def test_another_findspot_on_the_path_is_not_taken(self, tmp_path: Path) -> None:
@@ -123,7 +136,7 @@ class TestCommand:
         other.parent.mkdir()
         other.touch(0o755)
         here = python(tmp_path / "venv", str(other.parent))
-        assert manner(here) == "venv"
+        assert installation(here) == "venv"
         assert serve_command(here) == [str(here.scripts / "findspot"), "serve"]
 
     def test_uvx_leaves_nothing_to_point_at(self, tmp_path: Path) -> None:
@@ -146,7 +159,7 @@ class TestCommand:
 
     def test_without_a_script_the_module_is_run(self, tmp_path: Path) -> None:
         here = python(tmp_path, base=str(tmp_path), script="")
-        assert manner(here) == "python"
+        assert installation(here) == "python"
         assert serve_command(here) == [here.executable, "-P", "-m", "findspot", "serve"]
 
 
@@ -154,36 +167,36 @@ class TestInstructions:
     @pytest.mark.parametrize("text", ["", "# Project\n", "# Project\n\nText.\n", "# P\r\n\r\nText.\r\n"])
     def test_in_and_out_again(self, text: str) -> None:
         newline = decode(text.encode()).newline
-        page = instructions.put(text, newline)
+        page = put_instructions(text, newline)
         assert page.startswith(text)
         assert "search_code" in page
-        assert instructions.put(page, newline) == page
-        assert instructions.take_out(page) == text
-        assert instructions.take_out(text) == text
+        assert put_instructions(page, newline) == page
+        assert take_out_instructions(page) == text
+        assert take_out_instructions(text) == text
 
     def test_an_old_paragraph_is_replaced_in_its_place(self) -> None:
-        old = f"# A\n\n{instructions.BEGIN}\nold\n{instructions.END}\n\n# B\n"
-        new = instructions.put(old, "\n")
+        old = f"# A\n\n{BEGIN}\nold\n{END}\n\n# B\n"
+        new = put_instructions(old, "\n")
         assert "old" not in new
         assert new.startswith("# A\n\n<!--")
         assert new.endswith("-->\n\n# B\n")
 
     def test_a_mark_without_its_end_is_refused(self) -> None:
         with pytest.raises(MalformedError, match="line 2"):
-            instructions.put(f"# A\n{instructions.BEGIN}\n", "\n")
+            put_instructions(f"# A\n{BEGIN}\n", "\n")
 
     def test_which_pages(self, tmp_path: Path) -> None:
         agents, claude = tmp_path / "AGENTS.md", tmp_path / "CLAUDE.md"
-        assert instructions.pages(tmp_path) == [agents]
+        assert pages(tmp_path) == [agents]
         claude.write_text("# Rules\n")
-        assert instructions.pages(tmp_path) == [claude]
+        assert pages(tmp_path) == [claude]
         agents.write_text("# Rules\n")
-        assert instructions.pages(tmp_path) == [agents, claude]
+        assert pages(tmp_path) == [agents, claude]
         claude.write_text("@AGENTS.md\n")
-        assert instructions.pages(tmp_path) == [agents]
+        assert pages(tmp_path) == [agents]
         claude.unlink()
         claude.symlink_to(agents)
-        assert instructions.pages(tmp_path) == [agents]
+        assert pages(tmp_path) == [agents]
 
 
 def test_other_encodings_are_refused() -> None:

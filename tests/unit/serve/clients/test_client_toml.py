@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from findspot.serve.cli.clients import tomltext
-from findspot.serve.cli.clients.text import MalformedError
+from findspot.serve.cli.clients import toml_edit
+from findspot.text.jsonc import MalformedError
 
 KEYS = ("mcp_servers", "findspot")
 ENTRY = {"command": "/opt/bin/findspot", "args": ["serve"]}
@@ -32,34 +32,34 @@ FILES = {
 @pytest.mark.parametrize("name", FILES)
 def test_a_table_is_appended(name: str, newline: str) -> None:
     before = FILES[name].replace("\n", newline)
-    after = tomltext.put(before, KEYS, ENTRY, newline)
+    after = toml_edit.put(before, KEYS, ENTRY, newline)
     assert after.startswith(before)
     assert after.endswith(TABLE.replace("\n", newline))
     values = tomllib.loads(after)
     assert values["mcp_servers"].pop("findspot") == ENTRY
     assert values == {"mcp_servers": {}} | tomllib.loads(before)
-    assert tomltext.put(after, KEYS, ENTRY, newline) == after
+    assert toml_edit.put(after, KEYS, ENTRY, newline) == after
 
 
 @pytest.mark.parametrize("name", FILES)
 def test_taking_it_out_leaves_the_values(name: str) -> None:
-    out = tomltext.take_out(tomltext.put(FILES[name], KEYS, ENTRY, "\n"), KEYS)
+    out = toml_edit.take_out(toml_edit.put(FILES[name], KEYS, ENTRY, "\n"), KEYS)
     assert tomllib.loads(out) == tomllib.loads(FILES[name])
     assert out.rstrip() == FILES[name].rstrip()
 
 
 def test_the_tables_below_go_with_it() -> None:
     text = f'{TABLE}\n[mcp_servers.findspot.env]\nA = "b"\n\n[other]\nx = 1\n'
-    assert tomltext.take_out(text, KEYS) == "[other]\nx = 1\n"
-    assert tomltext.take_out("[other]\n", KEYS) == "[other]\n"
+    assert toml_edit.take_out(text, KEYS) == "[other]\nx = 1\n"
+    assert toml_edit.take_out("[other]\n", KEYS) == "[other]\n"
 
 
 def test_comments_around_the_table_stay() -> None:
     """code-review B2: the comment above the next table went with ours."""
     text = f'{TABLE}# profile for work, never delete: see wiki\n[profiles.work]\nmodel = "a"\n'
-    assert tomltext.take_out(text, KEYS) == text.removeprefix(TABLE)
+    assert toml_edit.take_out(text, KEYS) == text.removeprefix(TABLE)
     inside = '[mcp_servers.findspot] # a\ncommand = "#no" # b\n  # c\nargs = [ # d\n  "#no", # e\n]\n'
-    assert tomltext.take_out(inside, KEYS) == "# a\n# b\n  # c\n# d\n# e\n"
+    assert toml_edit.take_out(inside, KEYS) == "# a\n# b\n  # c\n# d\n# e\n"
 
 
 notes = st.lists(st.tuples(st.integers(0, 30), st.booleans()), max_size=6)
@@ -69,14 +69,14 @@ notes = st.lists(st.tuples(st.integers(0, 30), st.booleans()), max_size=6)
 def test_every_comment_of_the_user_stays(name: str, noted: list[tuple[int, bool]], newline: str) -> None:
     """code-review B2: put, then any comments of the user, then take out leaves their edit alone."""
     before = FILES[name].replace("\n", newline)
-    lines = tomltext.put(before, KEYS, ENTRY, newline).split(newline)
+    lines = toml_edit.put(before, KEYS, ENTRY, newline).split(newline)
     for number, (place, own_line) in enumerate(noted):
         at = place % len(lines)
         if own_line:
             lines.insert(at, f"# note {number}")
         else:
             lines[at] += f" # note {number}"
-    out = tomltext.take_out(newline.join(lines), KEYS)
+    out = toml_edit.take_out(newline.join(lines), KEYS)
     assert comments(out) == comments(newline.join(lines))
     left = re.sub("#.*", "", out).split()
     assert left == re.sub("#.*", "", before).split()
@@ -101,12 +101,12 @@ def comments(text: str) -> list[str]:
     ],
 )
 def test_an_old_entry_is_brought_up_to_date(before: str, after: str) -> None:
-    assert tomltext.put(before, KEYS, ENTRY, "\n") == after
+    assert toml_edit.put(before, KEYS, ENTRY, "\n") == after
 
 
 def test_paths_on_windows_need_no_escapes() -> None:
     entry = {"command": r"C:\Users\o'neil\findspot.exe", "args": [r"C:\a b"]}
-    text = tomltext.put("", KEYS, entry, "\r\n")
+    text = toml_edit.put("", KEYS, entry, "\r\n")
     assert r"args = ['C:\a b']" in text
     assert tomllib.loads(text)["mcp_servers"]["findspot"] == entry
 
@@ -124,5 +124,5 @@ def test_paths_on_windows_need_no_escapes() -> None:
 )
 def test_what_cannot_be_changed_is_refused(text: str, reason: str) -> None:
     with pytest.raises(MalformedError) as refused:
-        tomltext.put(text, KEYS, ENTRY, "\n")
+        toml_edit.put(text, KEYS, ENTRY, "\n")
     assert reason in str(refused.value)

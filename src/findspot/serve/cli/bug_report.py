@@ -20,11 +20,11 @@ from findspot.core.keys import KEYS
 from findspot.core.settings import Settings
 from findspot.discover.redaction import NAMES_OF_SECRETS, redacted
 from findspot.discover.redaction import REMOVED as GONE
-from findspot.serve.cli.health.check import Check
-from findspot.serve.cli.health.journal import RECORD
+from findspot.serve.cli.activity_commands import RECORD
 
 if TYPE_CHECKING:
     from findspot.core.model import IndexStatus
+    from findspot.serve.cli.doctor import Check
 
 _LEAST_SECRET_CHARS = 6
 """Shorter values are words like `true`, which stand in every text."""

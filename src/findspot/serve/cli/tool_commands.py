@@ -13,10 +13,10 @@ import click
 from findspot.catalogue.tool_record import DEFAULT_MODE, DEFAULT_TOP_K, MAX_TOP_K, SearchMode, SearchOptions
 from findspot.core.errors import InvalidArgumentError
 from findspot.serve.cli import output
-from findspot.serve.cli.ask import can_ask, confirm
-from findspot.serve.cli.choose import open_engine
 from findspot.serve.cli.failure import ConfirmationRequiredError
+from findspot.serve.cli.interaction import can_ask, confirm
 from findspot.serve.cli.options import Manner, common, project_option, yes_option
+from findspot.serve.cli.project_choice import open_engine
 
 if TYPE_CHECKING:
     from findspot.catalogue.catalogue import Catalogue

@@ -10,9 +10,9 @@ import click
 from findspot.core.keys import COMMITTED_FILES, CORTEX_FILE
 from findspot.core.model import ChunkType
 from findspot.serve.cli import output
-from findspot.serve.cli.choose import open_engine, open_project
+from findspot.serve.cli.interaction import shown_progress, stoppable
 from findspot.serve.cli.options import Manner, common, path_or_project, project_option
-from findspot.serve.cli.progress import shown_progress, stoppable
+from findspot.serve.cli.project_choice import open_engine, open_project
 
 if TYPE_CHECKING:
     from findspot.chunkfiles import ExportReport

@@ -17,12 +17,11 @@ from findspot.core.model import Corpus, IncludeTests, Mode, Query
 from findspot.serve import usage
 from findspot.serve.answers import FORMATS, MIN_TOKENS, fitted_text, fitted_values
 from findspot.serve.cli import output
-from findspot.serve.cli.choose import folder_inside, folder_note, open_project
-from findspot.serve.cli.editor import open_in_editor
-from findspot.serve.cli.indexing import prepare_index
+from findspot.serve.cli.index_commands import prepare_index
 from findspot.serve.cli.listing import show_results
 from findspot.serve.cli.options import Command, Manner, common, project_option, update_option
-from findspot.serve.cli.paging import paged
+from findspot.serve.cli.project_choice import folder_inside, folder_note, open_project
+from findspot.serve.cli.terminal import open_in_editor, paged
 
 if TYPE_CHECKING:
     from findspot.core.model import Results

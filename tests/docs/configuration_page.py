@@ -1,4 +1,4 @@
-"""The page about the settings, from their table: `python -m findspot.serve.cli.configuration_page`."""
+"""The page about the settings, from their table: `python tests/docs/configuration_page.py`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _HEAD = """\
 # Configuration
 
 Nothing has to be configured. This page is written from the table of settings
-(`python -m findspot.serve.cli.configuration_page > docs/configuration.md`).
+(`python tests/docs/configuration_page.py > docs/configuration.md`).
 
 ## Where a value comes from
 

@@ -11,7 +11,8 @@ import re
 import tomllib
 from typing import Any
 
-from findspot.serve.cli.clients.text import MalformedError, merged
+from findspot.serve.cli.clients.json_edit import merged
+from findspot.text.jsonc import MalformedError
 
 _HEADER = re.compile(r"^[ \t]*\[")
 _ANY_LINE = re.compile(r"[^\n]*\n|[^\n]+")

@@ -12,9 +12,9 @@ import click
 from findspot.core.errors import FileNotIndexedError, InvalidArgumentError
 from findspot.serve import shapes
 from findspot.serve.cli import output
-from findspot.serve.cli.ask import confirm
-from findspot.serve.cli.choose import open_engine
+from findspot.serve.cli.interaction import confirm
 from findspot.serve.cli.options import Command, Manner, common, yes_option
+from findspot.serve.cli.project_choice import open_engine
 
 if TYPE_CHECKING:
     from findspot.core.settings import Settings

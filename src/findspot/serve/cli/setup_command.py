@@ -11,13 +11,12 @@ import click
 from findspot.core.config import home_folder
 from findspot.core.errors import InvalidArgumentError, ProjectNotDetectedError
 from findspot.serve.cli import output
-from findspot.serve.cli.ask import can_ask, confirm, prompt
-from findspot.serve.cli.choose import open_project
-from findspot.serve.cli.clients import instructions, plan
-from findspot.serve.cli.clients.change import Change, ConfigUnreadableError, Journal
-from findspot.serve.cli.clients.installed import Python, serve_command
-from findspot.serve.cli.clients.known import BY_NAME, CLIENTS, Client, Machine
+from findspot.serve.cli.clients import config_files
+from findspot.serve.cli.clients.config_files import Change, ConfigUnreadableError, Journal
+from findspot.serve.cli.clients.known_clients import BY_NAME, CLIENTS, Client, Machine, Python, serve_command
+from findspot.serve.cli.interaction import can_ask, confirm, prompt
 from findspot.serve.cli.options import Manner, common, path_or_project, yes_option
+from findspot.serve.cli.project_choice import open_project
 
 _INSTRUCTIONS_TITLE = "Instructions for assistants"
 _TAB = 4
@@ -113,7 +112,7 @@ def _steps(names: tuple[str, ...], machine: Machine) -> list[Step]:
 
 def _step(client: Client, path: Path, command: list[str]) -> Step:
     try:
-        change = plan.with_server(client, path, command)
+        change = config_files.with_server(client, path, command)
     except ConfigUnreadableError as problem:
         return Step(client.name, client.title, path, Change(path, None, None), problem)
     return Step(client.name, client.title, path, change, then=client.then)
@@ -125,8 +124,8 @@ def _instructions(root: Path | None, *, required: bool = False) -> list[Step]:
             raise ProjectNotDetectedError(str(Path.cwd()))
         return []
     return [
-        Step(plan.INSTRUCTIONS, _INSTRUCTIONS_TITLE, page, plan.with_instructions(page))
-        for page in instructions.pages(root)
+        Step(config_files.INSTRUCTIONS, _INSTRUCTIONS_TITLE, page, config_files.with_instructions(page))
+        for page in config_files.pages(root)
     ]
 
 
@@ -192,7 +191,7 @@ def _undo(names: tuple[str, ...], journal: Journal, manner: Manner, *, dry_run: 
     steps = []
     for record in records:
         title = BY_NAME[record.owner].title if record.owner in BY_NAME else _INSTRUCTIONS_TITLE
-        steps.append(Step(record.owner, title, record.path, plan.undone(record, journal)))
+        steps.append(Step(record.owner, title, record.path, config_files.undone(record, journal)))
     if not manner.json:
         for step in steps:
             output.line(f"{step.title}: {step.path}", bold=True)
@@ -215,7 +214,7 @@ def _print(names: tuple[str, ...], machine: Machine, manner: Manner) -> None:
     command = serve_command(Python())
     chosen = [BY_NAME[name] for name in names] or [c for c in CLIENTS if c.found(machine)] or list(CLIENTS)
     rows = [
-        (client, (client.found(machine) or client.places(machine))[0], plan.snippet(client, command))
+        (client, (client.found(machine) or client.places(machine))[0], config_files.snippet(client, command))
         for client in chosen
     ]
     if manner.json:
@@ -257,7 +256,7 @@ def _offer_index(root: Path | None, wanted: bool | None) -> None:
         if opened.store.exists and not wanted:
             return
     if wanted or (can_ask() and prompt(f"Index {root} now? [y/N]").lower() in ("y", "yes")):
-        from findspot.serve.cli.indexing import index
+        from findspot.serve.cli.index_commands import index
 
         index.main([str(root)], prog_name="findspot index", standalone_mode=False, obj=Manner())
     elif wanted is None:

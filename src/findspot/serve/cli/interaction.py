@@ -1,4 +1,4 @@
-"""How long work is watched and stopped from a terminal."""
+"""What passes between a running command and its user: questions, progress, and the wish to stop."""
 
 from __future__ import annotations
 
@@ -9,14 +9,54 @@ from collections.abc import Iterator
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
+import click
+
 from findspot.core.errors import CancelledError
 from findspot.core.model import SECOND_READING, Progress
 from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
 from findspot.serve.cli import output
-from findspot.serve.cli.failure import StoppedError
+from findspot.serve.cli.failure import DECLINED, ConfirmationRequiredError, StoppedError
+from findspot.serve.cli.options import Manner
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
+
+
+def can_ask() -> bool:
+    """Return whether somebody sits at both ends of the question."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def prompt(question: str) -> str:
+    """Return one line of answer; the end of input is a cancellation."""
+    click.echo(output.clean(question) + " ", nl=False, err=True)
+    sys.stderr.flush()
+    answer = sys.stdin.readline()
+    if not answer:
+        raise click.Abort
+    return answer.strip()
+
+
+def confirm(
+    question: str, yes: bool, manner: Manner, *, about: str = "", code: str = "INVALID_ARGUMENT"
+) -> None:
+    """Go on only with a yes: given beforehand, or now; a no ends the command.
+
+    `code` names the reason for the question to programs that cannot answer it.
+    """
+    if yes:
+        return
+    if not can_ask():
+        raise ConfirmationRequiredError(question, code)
+    if about:
+        output.note(about, bold=True)
+    if prompt(f"{question} [y/N]").lower() in ("y", "yes"):
+        return
+    if manner.json:
+        output.emit({"status": "cancelled"})
+    output.note("Cancelled; nothing was changed.")
+    raise click.exceptions.Exit(DECLINED)
+
 
 _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 

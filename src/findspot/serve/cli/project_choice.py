@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from findspot.core.errors import ProjectNotDetectedError
 from findspot.serve.cli import output
-from findspot.serve.cli.ask import can_ask, prompt
+from findspot.serve.cli.interaction import can_ask, prompt
 
 if TYPE_CHECKING:
     from findspot.core.settings import Settings

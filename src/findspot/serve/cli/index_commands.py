@@ -1,4 +1,4 @@
-"""`findspot index` and `findspot reindex`."""
+"""`findspot index`, `findspot reindex` and `findspot watch`: making an index and keeping it current."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ import click
 
 from findspot.core.errors import FileLimitError, IndexBusyError, IndexNotFoundError
 from findspot.core.model import IndexReport, IndexStatus
+from findspot.core.progress import CancelToken
 from findspot.serve import shapes
 from findspot.serve.cli import output
-from findspot.serve.cli.ask import can_ask, confirm
-from findspot.serve.cli.choose import open_project
+from findspot.serve.cli.interaction import can_ask, confirm, progress_when_needed, shown_progress, stoppable
 from findspot.serve.cli.options import Command, Manner, common, path_or_project, yes_option
-from findspot.serve.cli.progress import progress_when_needed, shown_progress, stoppable
+from findspot.serve.cli.project_choice import open_project
 from findspot.serve.shapes import report_object
 
 if TYPE_CHECKING:
     from findspot.project import Project
+    from findspot.sync.supervisor import Standing
 
 _REBUILD_QUESTION = "This will rebuild the entire index. Continue?"
 _MOST_LANGUAGES = 6
@@ -247,3 +248,66 @@ def _next(status: IndexStatus) -> str:
     if status.skipped:
         return "`findspot status --skipped` lists what was left out and why"
     return "`findspot status` shows how the index stands"
+
+
+_LOOK_S = 0.5
+
+
+@click.command()
+@path_or_project
+@common
+def watch(manner: Manner, project: str | None) -> None:
+    """Keep the index of the project at PATH up to date until you press Ctrl-C.
+
+    A server watches the projects it is asked about by itself; this is for when none runs. Of several
+    processes on one project one watches, and another takes over when it ends.
+    """
+    with open_project(project) as opened, stoppable() as cancel:
+        offer_index(opened, manner)
+        opened.files(limit=1)  # without an index there is nothing to keep
+        _follow_standing(opened, manner, cancel)
+        output.note("Stopped watching.")
+
+
+def _follow_standing(project: Project, manner: Manner, cancel: CancelToken) -> None:
+    supervisor = project.watch()
+    told: tuple[object, ...] = ()
+    while not cancel.wait(_LOOK_S):
+        standing = supervisor.standing
+        if _facts(standing) != told:
+            told = _facts(standing)
+            _show_standing(project, standing, manner)
+
+
+def _facts(standing: Standing) -> tuple[object, ...]:
+    updates = standing.strategy.flushes if standing.strategy else 0
+    return standing.watching, standing.polling, standing.last_error, updates
+
+
+def _show_standing(project: Project, standing: Standing, manner: Manner) -> None:
+    stats = standing.strategy
+    values = {
+        "projectPath": str(project.root),
+        "watching": standing.watching,
+        "strategy": stats.name if stats else project.settings.sync.strategy,
+        "updates": stats.flushes if stats else 0,
+        "pendingChanges": stats.pending if stats else 0,
+        "lastError": standing.last_error or None,
+        "polling": standing.polling or None,
+    }
+    if manner.json:
+        output.emit_line(values)
+    else:
+        output.line(_sentence(values, wanted=project.wanted))
+
+
+def _sentence(values: dict[str, object], *, wanted: bool) -> str:
+    if values["lastError"]:
+        return f"trouble: {values['lastError']}"
+    if not wanted:
+        return f"{values['projectPath']}: not watching; indexing was stopped. Run `findspot index` to go on."
+    if not values["watching"]:
+        return f"{values['projectPath']}: another process watches; standing by"
+    how = f" (every few seconds: {values['polling']})" if values["polling"] else ""
+    updates = output.count(int(str(values["updates"])), "update")
+    return f"{values['projectPath']}: watching, {values['strategy']}, {updates}{how}"

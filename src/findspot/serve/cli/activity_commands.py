@@ -1,0 +1,145 @@
+"""`findspot logs` and `findspot stats`: what servers wrote down, and how much was searched."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import click
+
+from findspot.core.config import home_folder
+from findspot.core.progress import CancelToken
+from findspot.serve import usage
+from findspot.serve.cli import output
+from findspot.serve.cli.interaction import stoppable
+from findspot.serve.cli.options import Manner, common
+
+RECORD = re.compile(
+    r"(?P<time>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d),\d+ (?P<level>[A-Z]+) (?P<part>[\w.]+) (?P<message>.*)"
+)
+LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
+_COLOURS = {"WARNING": "yellow", "ERROR": "red", "CRITICAL": "red"}
+_LOOK_S = 0.3
+
+
+@click.command()
+@click.option("-n", "--lines", type=click.IntRange(1, 1_000_000), default=50, show_default=True)
+@click.option("-f", "--follow", is_flag=True, help="Go on with what is written from now on.")
+@click.option("--level", type=click.Choice(LEVELS, case_sensitive=False), help="This level and above.")
+@click.option("--path", "only_path", is_flag=True, help="Print where the log is, and end.")
+@common
+def logs(manner: Manner, lines: int, follow: bool, level: str | None, only_path: bool) -> None:
+    """Show the log that servers keep: counts, durations and paths, never source text."""
+    path = log_file()
+    if only_path:
+        output.emit({"path": str(path)}) if manner.json else output.line(str(path))
+        return
+    shown, end = last_lines(lines)
+    shown = at_least(level, shown) if level else shown
+    if manner.json and not follow:
+        output.emit({"path": str(path), "lines": [record_object(line) for line in shown]})
+        return
+    if not shown and not follow:
+        output.note(f"Nothing is logged yet ({path}).")
+    with stoppable() as cancel:
+        for line in shown:
+            _show_record(line, manner)
+        if follow:
+            for line in _new_lines(end, cancel):
+                if not level or at_least(level, [line]):
+                    _show_record(line, manner)
+
+
+def _show_record(line: str, manner: Manner) -> None:
+    record = record_object(line)
+    if manner.json:
+        output.emit_line(record)
+    else:
+        output.line(line, fg=_COLOURS.get(record.get("level", "")))
+
+
+def _new_lines(at: int, cancel: CancelToken) -> Iterator[str]:
+    """Whole lines as they are appended after a place, across the change to a new file."""
+    path, rest = log_file(), b""
+    while not cancel.wait(_LOOK_S):
+        if not path.exists():
+            continue
+        if path.stat().st_size < at:
+            at, rest = 0, b""
+        with path.open("rb") as source:
+            source.seek(at)
+            data = source.read()
+        at += len(data)
+        *whole, rest = (rest + data).split(b"\n")
+        yield from (line.decode("utf-8", "replace") for line in whole)
+
+
+def log_file() -> Path:
+    return home_folder() / "logs" / "findspot.log"
+
+
+def last_lines(count: int) -> tuple[list[str], int]:
+    """Return the last lines of the log, of older files too where the newest has fewer; and where it ended."""
+    lines: list[str] = []
+    end = 0
+    current = log_file()
+    older = [current.with_name(f"{current.name}.{number}") for number in range(1, 10)]
+    for path in (current, *older):
+        if len(lines) >= count or not path.is_file():
+            break
+        data = path.read_bytes()
+        end = len(data) if path == current else end
+        lines = data.decode("utf-8", "replace").splitlines() + lines
+    return lines[-count:], end
+
+
+def at_least(level: str, lines: Iterable[str]) -> list[str]:
+    """Return the records of a level and above, with the lines that belong to them."""
+    kept: list[str] = []
+    wanted = LEVELS[LEVELS.index(level) :]
+    inside = False
+    for line in lines:
+        record = RECORD.match(line)
+        if record:
+            inside = record["level"] in wanted
+        if inside:
+            kept.append(line)
+    return kept
+
+
+def record_object(line: str) -> dict[str, str]:
+    """Return a line of the log as an object; one that continues a record has only a message."""
+    record = RECORD.match(line)
+    return record.groupdict() if record else {"message": line}
+
+
+@click.command()
+@click.option("--days", type=click.IntRange(1), help="Only the last so many days.")
+@click.option("--clear", is_flag=True, help="Forget everything that was counted.")
+@common
+def stats(manner: Manner, days: int | None, clear: bool) -> None:
+    """Show how much Findspot was used on this machine, and the tokens that its answers spared.
+
+    Only counts are kept, here and nowhere else: no query, no path, no text.
+    """
+    if clear:
+        usage.clear()
+    since = (datetime.now(UTC) - timedelta(days=days - 1)).strftime("%Y-%m-%d") if days else ""
+    found = usage.usage(since)
+    if manner.json:
+        output.emit({"usage": [asdict(item) | {"saved": item.saved} for item in found]})
+        return
+    if not found:
+        output.line("Nothing has been counted yet.")
+        return
+    rows = [
+        [item.surface, f"{item.searches:,}", f"{item.answered:,}", f"{item.shown:,}", f"{item.saved:,}"]
+        for item in found
+    ]
+    output.table(rows, ["by", "searches", "answered", "tokens shown", "tokens saved"], numbers=range(1, 5))
+    output.note(
+        "Saved: what the files of the answers would have cost, read whole, less the answers.", dim=True
+    )

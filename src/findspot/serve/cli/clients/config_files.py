@@ -1,0 +1,361 @@
+"""What set-up writes to a client's or project's file, with a backup, and how it is taken back."""
+
+from __future__ import annotations
+
+import codecs
+import contextlib
+import difflib
+import os
+import stat
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from findspot.core.errors import InvalidArgumentError
+from findspot.core.files import (
+    content_hash,
+    make_private_dir,
+    read_json,
+    translated_os_errors,
+    write_atomic,
+    write_json,
+)
+from findspot.core.locks import writer_lock
+from findspot.discover.redaction import redacted
+from findspot.serve.cli.clients import json_edit, toml_edit
+from findspot.serve.cli.clients.known_clients import BY_NAME, SERVER, Client
+from findspot.text import jsonc
+from findspot.text.jsonc import MalformedError, line_of
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A file's text without its mark of byte order, and how its lines end."""
+
+    text: str
+    marked: bool
+    newline: str
+
+    @property
+    def data(self) -> bytes:
+        return (codecs.BOM_UTF8 if self.marked else b"") + self.text.encode()
+
+    def with_text(self, text: str) -> Written:
+        return Written(text, self.marked, self.newline)
+
+
+def decode(data: bytes) -> Written:
+    """Return a file's bytes as text; only UTF-8 is understood, as by the clients themselves."""
+    marked = data.startswith(codecs.BOM_UTF8)
+    try:
+        text = data[len(codecs.BOM_UTF8) if marked else 0 :].decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data[: error.start].count(b"\n") + 1
+        raise MalformedError("this is not UTF-8 text", line) from None
+    return Written(text, marked, "\r\n" if "\r\n" in text else "\n")
+
+
+_CONTEXT_LINES = 2
+_MASK = "****"
+_NEW_FILE_MODE = 0o644
+
+
+class ConfigUnreadableError(InvalidArgumentError):
+    """A file that is not as its client writes it; it was not touched."""
+
+    def __init__(self, path: Path, reason: object) -> None:
+        super().__init__(
+            f"{path} cannot be read_config ({reason}). It was not touched.",
+            hint="Correct it and run `findspot setup` again, or copy what `findspot setup --print` shows.",
+        )
+
+
+class ConfigChangedError(InvalidArgumentError):
+    """Somebody else wrote the file while the user was asked."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(
+            f"{path} was changed meanwhile. It was not touched.", hint="Run the same command again."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A file as it is and as it should be; None is a file that is not there."""
+
+    path: Path
+    before: bytes | None
+    after: bytes | None
+
+    @property
+    def needed(self) -> bool:
+        return self.before != self.after
+
+    def diff(self) -> list[str]:
+        """Return the lines that differ, as `diff -u` shows them, with the secrets of all lines masked."""
+        name = str(self.path)
+        old, new = _masked_lines(self.before), _masked_lines(self.after)
+        return list(difflib.unified_diff(old, new, name, name, n=_CONTEXT_LINES, lineterm=""))
+
+    def require_unchanged(self) -> None:
+        """The user may have thought for long, and clients write their files often."""
+        if read_config(self.path) != self.before:
+            raise ConfigChangedError(self.path)
+
+    def write(self) -> None:
+        """Put it in force; a link stays a link, and a file keeps its permissions."""
+        target = Path(os.path.realpath(self.path))
+        self.require_unchanged()
+        with translated_os_errors(target):
+            if self.after is None:
+                target.unlink(missing_ok=True)
+                return
+            mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else _NEW_FILE_MODE
+            target.parent.mkdir(parents=True, exist_ok=True)
+            write_atomic(target, self.after)
+            target.chmod(mode)
+
+
+def _masked_lines(data: bytes | None) -> list[str]:
+    text = (data or b"").decode("utf-8", "replace")
+    return redacted(text, _MASK).splitlines()
+
+
+def read_config(path: Path) -> bytes | None:
+    """Return a file's bytes; None where there is none."""
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise ConfigUnreadableError(path, error.strerror or error) from None
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One file that set-up wrote: for whom, the hash of what it wrote, and where the original is."""
+
+    path: Path
+    owner: str
+    written: str
+    backup: str | None
+    """A file among the backups; None where there was no file before."""
+
+    def is_ours(self, now: bytes | None) -> bool:
+        """Return whether nobody has changed the file since."""
+        return now is not None and content_hash(now) == self.written
+
+
+class Journal:
+    """What set-up wrote, with each file as it was before; kept under Findspot's own folder."""
+
+    def __init__(self, home: Path) -> None:
+        self._folder = home / "setup"
+        self._file = self._folder / "written.json"
+        self.backups = self._folder / "backups"
+
+    @contextlib.contextmanager
+    def held(self) -> Iterator[None]:
+        """Alone: of two set-ups at once, one would keep the other's work as the original."""
+        with writer_lock(self._folder / "setup.lock"):
+            yield
+
+    def records(self) -> dict[Path, Record]:
+        try:
+            found = read_json(self._file)
+            return {Path(name): Record(Path(name), **record) for name, record in found.items()}
+        except FileNotFoundError:
+            return {}
+        except (ValueError, TypeError, AttributeError) as error:
+            raise ConfigUnreadableError(self._file, error) from None
+
+    def original(self, record: Record) -> bytes | None:
+        return None if record.backup is None else (self.backups / record.backup).read_bytes()
+
+    def apply(self, change: Change, owner: str) -> None:
+        """Keep what is there, then write: a crash in between leaves a backup too many, no loss."""
+        assert change.after is not None
+        change.require_unchanged()
+        known = self.records().get(change.path)
+        if known is None or not known.is_ours(change.before):
+            known = Record(change.path, owner, "", self._keep(change))
+        record = Record(change.path, owner, content_hash(change.after), known.backup)
+        self._save(self.records() | {change.path: record})
+        change.write()
+
+    def forget(self, record: Record) -> None:
+        """Once a file is as it was, its backup has served."""
+        self._save({path: other for path, other in self.records().items() if path != record.path})
+        if record.backup:
+            (self.backups / record.backup).unlink(missing_ok=True)
+
+    def _keep(self, change: Change) -> str | None:
+        if change.before is None:
+            return None
+        make_private_dir(self.backups)
+        name = f"{content_hash(str(change.path).encode())[:8]}-{change.path.name}"
+        write_atomic(self.backups / name, change.before)
+        return name
+
+    def _save(self, records: dict[Path, Record]) -> None:
+        make_private_dir(self._folder)
+        rows = {
+            str(path): {"owner": record.owner, "written": record.written, "backup": record.backup}
+            for path, record in records.items()
+        }
+        write_json(self._file, rows)
+
+
+BEGIN = "<!-- findspot:begin -->"
+END = "<!-- findspot:end -->"
+PARAGRAPH = """\
+## Finding code and documentation
+
+This project is indexed by Findspot. Before you read files or run grep to find something, ask its tools:
+
+- `search_code` with a question or a name finds code by meaning and by word;
+- `search_docs` does the same for documentation;
+- `search_by_path` lists files by glob.
+
+Each result names its file and lines, so read just those.
+"""
+
+_PAGES = ("AGENTS.md", "CLAUDE.md")
+
+
+def pages(root: Path) -> list[Path]:
+    """Return the pages of a project to write to: those that are there and do not refer to one another."""
+    agents, claude = (root / name for name in _PAGES)
+    if not claude.is_file():
+        return [agents]
+    if not agents.is_file():
+        return [claude]
+    if claude.samefile(agents) or agents.name in claude.read_text("utf-8", "replace"):
+        return [agents]
+    return [agents, claude]
+
+
+def put_instructions(text: str, newline: str) -> str:
+    """Return the page with the paragraph at its end, or in the place where it was before."""
+    block = f"{BEGIN}\n{PARAGRAPH}{END}".replace("\n", newline)
+    found = _find_paragraph(text)
+    if found:
+        return text[: found[0]] + block + text[found[1] :]
+    gap = "" if not text or text.endswith("\n") else newline
+    return text + gap + (newline if text.strip() else "") + block + newline
+
+
+def take_out_instructions(text: str) -> str:
+    """Return the page without the paragraph and the blank line that parted it."""
+    found = _find_paragraph(text)
+    if not found:
+        return text
+    before, after = text[: found[0]], text[found[1] :].removeprefix("\r").removeprefix("\n")
+    blank = next((end for end in ("\r\n\r\n", "\n\n") if before.endswith(end)), "")
+    return before.removesuffix(blank) + blank[: len(blank) // 2] + after
+
+
+def _find_paragraph(text: str) -> tuple[int, int] | None:
+    start = text.find(BEGIN)
+    if start < 0:
+        return None
+    end = text.find(END, start)
+    if end < 0:
+        raise MalformedError(f"`{BEGIN}` has no `{END}`", line_of(text, start))
+    return start, end + len(END)
+
+
+INSTRUCTIONS = "instructions"
+"""The owner of what is written to a project's page for assistants."""
+
+_PUT: dict[str, Callable[[str, tuple[str, ...], dict[str, Any], str], str]] = {
+    "json": json_edit.put,
+    "toml": toml_edit.put,
+}
+_TAKE_OUT: dict[str, Callable[[str, tuple[str, ...]], str]] = {
+    "json": json_edit.take_out,
+    "toml": toml_edit.take_out,
+}
+
+
+def with_server(client: Client, path: Path, command: list[str]) -> Change:
+    """Return the client's configuration with Findspot in it."""
+    before = read_config(path)
+    try:
+        written = decode(before or b"")
+        keys = (*client.keys, SERVER)
+        text = _PUT[client.format](written.text, keys, client.entry(command), written.newline)
+    except MalformedError as error:
+        raise ConfigUnreadableError(path, error) from None
+    return Change(path, before, written.with_text(text).data)
+
+
+def with_instructions(path: Path) -> Change:
+    """Return a project's page for assistants with a paragraph on when to search."""
+    before = read_config(path)
+    try:
+        written = decode(before or b"")
+        text = put_instructions(written.text, written.newline)
+    except MalformedError as error:
+        raise ConfigUnreadableError(path, error) from None
+    return Change(path, before, written.with_text(text).data)
+
+
+def undone(record: Record, journal: Journal) -> Change:
+    """Return a file as it was; where others have changed it since, only what is ours is taken out."""
+    now = read_config(record.path)
+    if record.is_ours(now):
+        return Change(record.path, now, journal.original(record))
+    if now is None:
+        return Change(record.path, None, None)
+    try:
+        written = decode(now)
+        text = _taken_out(record.owner, written.text, journal.original(record))
+    except MalformedError as error:
+        raise ConfigUnreadableError(record.path, error) from None
+    return Change(record.path, now, written.with_text(text).data)
+
+
+def _taken_out(owner: str, text: str, original: bytes | None) -> str:
+    """Take out what set-up put in: Findspot's entry, and the table of servers if it made that too."""
+    if owner == INSTRUCTIONS:
+        return take_out_instructions(text)
+    client = BY_NAME[owner]
+    take_out = _TAKE_OUT[client.format]
+    text = take_out(text, (*client.keys, SERVER))
+    try:
+        before, now = _values(client, decode(original or b"").text), _values(client, text)
+    except MalformedError:
+        return text
+    ours = _at(before, client.keys) is None and _at(now, client.keys) == {}
+    return take_out(text, client.keys) if ours else text
+
+
+def server_in(client: Client, path: Path) -> dict[str, Any] | None:
+    """Return what a client's configuration says about Findspot; None where it says nothing."""
+    data = read_config(path)
+    try:
+        values = _values(client, decode(data or b"").text)
+    except MalformedError as error:
+        raise ConfigUnreadableError(path, error) from None
+    there = _at(values, (*client.keys, SERVER))
+    return there if isinstance(there, dict) else None
+
+
+def _values(client: Client, text: str) -> Any:
+    if client.format == "toml":
+        return toml_edit.parse(text)
+    node = jsonc.parse(text)
+    return node.value if node else None
+
+
+def _at(values: Any, keys: tuple[str, ...]) -> Any:
+    for key in keys:
+        values = values.get(key) if isinstance(values, dict) else None
+    return values
+
+
+def snippet(client: Client, command: list[str]) -> str:
+    """Return what to copy into a configuration that holds nothing else."""
+    return _PUT[client.format]("", (*client.keys, SERVER), client.entry(command), "\n")

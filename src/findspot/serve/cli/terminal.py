@@ -1,0 +1,186 @@
+"""The user's terminal: a pager for long answers, an editor for a file, and single keys."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path, PurePath
+
+import click
+
+from findspot.core.config import terminal_settings
+from findspot.core.programs import find_program, resolved
+
+_LESS = "FRX"
+"""Quit if it fits on one screen, keep colours, leave the text on the screen."""
+
+
+class _Terminal(io.TextIOWrapper):
+    """A pipe to a pager stands for the terminal that the pager writes to."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@contextlib.contextmanager
+def paged(*, wanted: bool = True) -> Iterator[None]:
+    """Send what is printed to the user's pager, where there is a terminal and a pager."""
+    command = _pager() if wanted and sys.stdout.isatty() else []
+    if not command:
+        yield
+        return
+    environment = {"LESS": _LESS, "LESSCHARSET": "utf-8", **os.environ}
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, env=environment)
+    assert process.stdin is not None
+    before, sys.stdout = sys.stdout, _Terminal(process.stdin, encoding="utf-8", errors="backslashreplace")
+    try:
+        with contextlib.suppress(BrokenPipeError):  # the reader has seen enough
+            yield
+            sys.stdout.flush()
+    finally:
+        with contextlib.suppress(BrokenPipeError):
+            sys.stdout.close()
+        sys.stdout = before
+        with contextlib.suppress(KeyboardInterrupt):
+            process.wait()
+
+
+def _pager() -> list[str]:
+    """Return the pager's command; nothing where there is none, or the user wants none."""
+    command = shlex.split(terminal_settings().pager)
+    if not command or command[0] == "cat":
+        return []
+    program = find_program(command[0])
+    return [program, *command[1:]] if program else []
+
+
+_COLON = frozenset({"subl", "sublime_text", "zed", "hx", "helix", "atom", "mate", "micro"})
+"""Editors that take `path:line`."""
+
+_GOTO = frozenset({"code", "code-insiders", "codium", "cursor", "windsurf"})
+"""Editors of the VS Code family: `--goto path:line`."""
+
+_LINE = frozenset({"idea", "pycharm", "webstorm", "goland", "clion", "rubymine", "phpstorm", "kate"})
+"""Editors that take `--line N path`."""
+
+_USUAL = ("nvim", "vim", "nano", "vi", "notepad")
+
+
+def editor_command(path: Path, line: int) -> list[str]:
+    """Return the command that opens a file at a line, in the editor that the user named or has."""
+    named = terminal_settings().editor or next(filter(find_program, _USUAL), "")
+    command = shlex.split(named)
+    if not command:
+        raise click.ClickException("No editor was found. Set EDITOR, such as EDITOR=vim.")
+    name = PurePath(command[0]).stem.lower()
+    if name in _GOTO:
+        return [*command, "--goto", f"{path}:{line}"]
+    if name in _COLON:
+        return [*command, f"{path}:{line}"]
+    if name in _LINE:
+        return [*command, "--line", str(line), str(path)]
+    if name == "notepad":
+        return [*command, str(path)]
+    return [*command, f"+{line}", str(path)]  # vi and its kin, nano, emacs, gedit
+
+
+def open_in_editor(path: Path, line: int) -> None:
+    """Open it, and wait as long as the editor wants to be waited for."""
+    command = editor_command(path, line)
+    try:
+        subprocess.run(resolved(command), check=True)
+    except FileNotFoundError:
+        raise click.ClickException(f"The editor '{command[0]}' was not found. Set EDITOR.") from None
+    except subprocess.CalledProcessError as error:
+        raise click.ClickException(f"The editor '{command[0]}' ended with {error.returncode}.") from None
+
+
+_SEQUENCES = {
+    "\x1b[A": "up", "\x1bOA": "up", "\x1b[B": "down", "\x1bOB": "down",
+    "\x1b[5~": "page up", "\x1b[6~": "page down", "\x1b[H": "home", "\x1b[F": "end",
+    "\r": "enter", "\n": "enter", "\x7f": "backspace", "\x08": "backspace",
+    "\x15": "clear", "\x17": "word", "\x10": "up", "\x0e": "down",
+    "\x1b": "leave", "\x03": "leave", "\x04": "leave",
+}  # fmt: skip
+"""Bytes of usual terminals; Ctrl-U clears, Ctrl-W takes a word, Ctrl-P and Ctrl-N move."""
+
+_WINDOWS = {"H": "up", "P": "down", "I": "page up", "Q": "page down", "G": "home", "O": "end"}
+
+ReadKeys = Callable[[float | None], list[str]]
+"""The keys that came within so many seconds, or the next ones however long they take."""
+
+
+def key_names(text: str) -> list[str]:
+    """Pressed keys: names of special ones, characters as they are; unknown sequences are passed over."""
+    keys = []
+    while text:
+        known = next((s for s in sorted(_SEQUENCES, key=len, reverse=True) if text.startswith(s)), None)
+        if known == "\x1b" and len(text) > 1 and text[1] in "[O":
+            text = _after_sequence(text)
+            continue
+        if known is not None:
+            keys.append(_SEQUENCES[known])
+            text = text[len(known) :]
+            continue
+        if text[0].isprintable():
+            keys.append(text[0])
+        text = text[1:]
+    return keys
+
+
+def _after_sequence(text: str) -> str:
+    """Return what follows an escape sequence that means nothing here."""
+    end = next((place for place, c in enumerate(text[2:], 3) if "@" <= c <= "~"), len(text))
+    return text[end:]
+
+
+if sys.platform == "win32":  # pragma: no cover - exercised on Windows only
+
+    @contextlib.contextmanager
+    def reading_keys() -> Iterator[ReadKeys]:
+        """Keys one by one, as the console gives them."""
+        import msvcrt
+        import time
+
+        def read(timeout_s: float | None) -> list[str]:
+            deadline = None if timeout_s is None else time.monotonic() + timeout_s
+            while not msvcrt.kbhit():
+                if deadline is not None and time.monotonic() >= deadline:
+                    return []
+                time.sleep(0.01)
+            key = msvcrt.getwch()
+            if key in ("\x00", "\xe0"):
+                return [_WINDOWS[code]] if (code := msvcrt.getwch()) in _WINDOWS else []
+            return key_names(key)
+
+        yield read
+
+else:
+
+    @contextlib.contextmanager
+    def reading_keys() -> Iterator[ReadKeys]:
+        """Keys one by one, not echoed; the terminal is put back as it was."""
+        import select
+        import termios
+        import tty
+
+        terminal = sys.stdin.fileno()
+        before = termios.tcgetattr(terminal)
+
+        def read(timeout_s: float | None) -> list[str]:
+            ready, _, _ = select.select([terminal], [], [], timeout_s)
+            if not ready:
+                return []
+            data = os.read(terminal, 1024)
+            return key_names(data.decode("utf-8", "ignore")) if data else ["leave"]
+
+        try:
+            tty.setraw(terminal)
+            yield read
+        finally:
+            termios.tcsetattr(terminal, termios.TCSADRAIN, before)
