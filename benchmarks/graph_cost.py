@@ -24,7 +24,7 @@ from findspot.embed.registry import open_embedder
 from findspot.indexing.messages import Indexed, Job, Setup
 from findspot.indexing.pipeline import policy_of
 from findspot.indexing.worker import process
-from findspot.store.index import IndexStore
+from findspot.store.sqlite_store import IndexStore
 
 COMMIT_FILES = 200
 """A commit every so many files, as a run of two seconds would do."""

@@ -43,7 +43,7 @@ from findspot.embed.protocol import Embedder, EmbedMode, Vectors, model_name
 from findspot.embed.registry import open_embedder
 from findspot.search.hybrid import search
 from findspot.search.retrieve import POOL
-from findspot.store.lance.store import CACHE, LanceStore
+from findspot.store.lance.lance_store import CACHE, LanceStore
 from findspot.store.records import ChunkRecord, FileRecord
 from findspot.store.snapshot import Snapshot
 from findspot.text.document import keyword_text

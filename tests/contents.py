@@ -19,10 +19,9 @@ from findspot import Project
 from findspot.core.facts import Facts, names_of
 from findspot.core.files import content_hash
 from findspot.core.model import Chunk, ChunkType, Corpus, SourceFile, Span, Symbol
-from findspot.store.protocol import Store
-from findspot.store.records import ChunkRecord, FileRecord, StoredChunk
-from findspot.store.schema import OUTLINE_ORDINAL
+from findspot.store.records import OUTLINE_ORDINAL, ChunkRecord, FileRecord, StoredChunk
 from findspot.store.snapshot import Snapshot
+from findspot.store.store_protocol import Store
 from findspot.text.document import keyword_text
 from findspot.text.tokens import tokens
 

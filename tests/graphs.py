@@ -11,8 +11,8 @@ from findspot.core.facts import names_of, pack
 from findspot.core.languages import language_of
 from findspot.core.model import Corpus, SourceFile
 from findspot.graph import Graph
-from findspot.store.index import IndexStore
 from findspot.store.records import ChunkRecord, FileRecord
+from findspot.store.sqlite_store import IndexStore
 
 
 def record_of(path: str, text: str) -> FileRecord:

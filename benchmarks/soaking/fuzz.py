@@ -20,7 +20,7 @@ from findspot.core.paths import relative_path
 from findspot.discover.content import readable_text
 from findspot.discover.policy import Policy
 from findspot.discover.walk import classify
-from findspot.sync.events import changed_path
+from findspot.sync.changed_paths import changed_path
 
 SLOW_S = 10.0
 """What takes longer than this twice hangs; on a busy machine a new index waits for its worker's start."""

@@ -12,7 +12,7 @@ from typing import Any
 from benchmarks.soaking.answers import held, rebuilt
 from findspot import Project
 from findspot.core.model import IndexState
-from findspot.store.protocol import Store
+from findspot.store.store_protocol import Store
 
 FILES = 40
 MOST_EDITS = 3

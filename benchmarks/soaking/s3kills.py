@@ -18,7 +18,7 @@ from benchmarks.soaking.answers import Held, held, rebuilt
 from benchmarks.soaking.kills import MOST_EDITS, live_and_die, lost_of, make_files
 from findspot import Project
 from findspot.core.errors import FindspotError
-from findspot.store.lance.store import LanceStore
+from findspot.store.lance.lance_store import LanceStore
 
 _LONGEST_EDIT_S = 2.0
 """About what one edit takes here: the kill falls anywhere into it."""

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from findspot.chunkfiles.searcher import ProjectChunks
     from findspot.documents.named import NamedIndexes
     from findspot.project import Project
-    from findspot.store.protocol import Store
+    from findspot.store.store_protocol import Store
 
 
 class Engine:
@@ -220,7 +220,7 @@ def covering_root(folder: Path, wanted: Callable[[Path], bool] = lambda _: True)
 
     A checkout is no part of what is around it, unless an index around it names a folder of it in `roots`.
     """
-    from findspot.store.choice import holds_index
+    from findspot.store.stores import holds_index
 
     home = home_folder()
     around = tuple(folders_around(folder))
@@ -240,7 +240,7 @@ def _names_one_of(folders: tuple[Path, ...], root: Path, index: Path) -> bool:
 
 
 def _store_in(folder: Path) -> Store:
-    from findspot.store.choice import local_store
+    from findspot.store.stores import local_store
 
     return local_store(folder)
 

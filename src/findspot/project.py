@@ -62,17 +62,14 @@ from findspot.search.hybrid import search
 from findspot.search.questions import asks_model
 from findspot.search.regex import search_regex
 from findspot.search.second import Models
-from findspot.store.build import COMPLETE, unfinished, was_stopped
-from findspot.store.choice import check_kind, open_store
-from findspot.store.metadata import write_metadata
+from findspot.store.index_meta import COMPLETE, unfinished, was_stopped, write_metadata
 from findspot.store.prebuilt import Imported, Manifest, pack, read_manifest, unpack
 from findspot.store.snapshot import Snapshot
-from findspot.store.transfer import convert
-from findspot.sync.catching_up import catch_up, run_options
-from findspot.sync.dirty import read_dirty
-from findspot.sync.lazy import Lazy
-from findspot.sync.notes import status_notes, strategy_note
+from findspot.store.stores import check_kind, convert, open_store
+from findspot.sync.catching_up import catch_up, run_options, status_notes
+from findspot.sync.changed_paths import read_dirty
 from findspot.sync.second import SecondModel, SecondReading, second_status
+from findspot.sync.strategies import Lazy, strategy_note
 from findspot.sync.supervisor import LOCK_NAME, MANY, Standing, Supervisor
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ sys.path.insert(0, str(HERE.parent))
 
 from contents import record  # noqa: E402
 from findspot.core.model import Corpus, Skip, SkipReason  # noqa: E402
-from findspot.store.index import IndexStore  # noqa: E402
+from findspot.store.sqlite_store import IndexStore  # noqa: E402
 
 
 def main() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from contents import contents, record
 from findspot.core.model import Corpus
-from findspot.store.index import IndexStore
+from findspot.store.sqlite_store import IndexStore
 
 HERE = Path(__file__).parent
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from findspot.store.choice import store_of_kind
-from findspot.store.protocol import Store
+from findspot.store.store_protocol import Store
+from findspot.store.stores import store_of_kind
 
 OpenAt = Callable[[Path], Store]
 

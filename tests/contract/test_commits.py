@@ -13,7 +13,7 @@ import pytest
 from contents import contents, put, record, vector_of, words_found
 from findspot.core.errors import IndexNotFoundError
 from findspot.core.model import Corpus, Skip, SkipReason, SourceFile, Stamp
-from findspot.store.protocol import Store
+from findspot.store.store_protocol import Store
 
 
 def paths(store: Store) -> list[str]:
@@ -228,7 +228,7 @@ def check_one_version(snapshot: object, seen: set[str]) -> None:
 READER = """
 import sys
 from pathlib import Path
-from findspot.store.choice import store_of_kind
+from findspot.store.stores import store_of_kind
 store = store_of_kind(sys.argv[2], Path(sys.argv[1]), "p")
 for _ in range(2):
     with store.snapshot() as snapshot:

@@ -9,8 +9,8 @@ from pathlib import Path
 from contents import contents, put, record, vector_of
 from findspot.core.facts import Facts, ReferenceFact, Relation, names_of, pack
 from findspot.core.model import ChunkType, Corpus, Skip, SkipReason, SourceFile, Stamp, Symbol
-from findspot.store.protocol import Store
 from findspot.store.records import FileRecord
+from findspot.store.store_protocol import Store
 
 OpenAt = Callable[[Path], Store]
 

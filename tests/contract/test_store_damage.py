@@ -11,11 +11,10 @@ import pytest
 from contents import contents, put, record, written_by_newer_version
 from findspot.core.errors import IndexBusyError, IndexCorruptError, IndexFormatError, IndexNotFoundError
 from findspot.core.model import Corpus
-from findspot.store.lance.head import LANCE_FORMAT
-from findspot.store.lance.layout import HEAD_TABLE
-from findspot.store.lance.tables import Tables
-from findspot.store.protocol import Store
-from findspot.store.schema import FORMAT_VERSION
+from findspot.store.database import FORMAT_VERSION
+from findspot.store.lance.lance_format import HEAD_TABLE, LANCE_FORMAT
+from findspot.store.lance.lance_tables import Tables
+from findspot.store.store_protocol import Store
 
 OpenAt = Callable[[Path], Store]
 

@@ -13,14 +13,14 @@ import pytest
 
 from contents import contents, put, record
 from findspot.core.errors import IndexBusyError
-from findspot.store.protocol import Store
+from findspot.store.store_protocol import Store
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
 
 HOLD = """
 import sys
 from pathlib import Path
-from findspot.store.choice import store_of_kind
+from findspot.store.stores import store_of_kind
 with store_of_kind(sys.argv[1], Path(sys.argv[2]), "p").writer():
     print("held", flush=True)
     sys.stdin.readline()
@@ -31,7 +31,7 @@ import sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[3])
 from contents import record
-from findspot.store.choice import store_of_kind
+from findspot.store.stores import store_of_kind
 with store_of_kind(sys.argv[1], Path(sys.argv[2]), "p").writer() as writer:
     print("ready", flush=True)
     for turn in range(int(sys.argv[4]), 1_000_000):

@@ -16,8 +16,8 @@ import pytest
 from contents import contents, fresh_contents, write_files
 from findspot import Project, Query
 from findspot.core.model import IndexState, Mode
-from findspot.sync.dirty import read_dirty
-from findspot.sync.strategy import Stats
+from findspot.sync.changed_paths import read_dirty
+from findspot.sync.strategies import Stats
 from findspot.sync.supervisor import LOCK_NAME
 from findspot.sync.watcher import Watcher
 

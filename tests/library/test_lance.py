@@ -17,7 +17,7 @@ from findspot import Project
 from findspot.core.errors import ModelMismatchError
 from findspot.core.files import content_hash
 from findspot.core.model import Corpus, IndexState, Mode, Query
-from findspot.store.lance.store import LanceStore
+from findspot.store.lance.lance_store import LanceStore
 from shop_project import shop
 
 MakeProject = Callable[..., Project]

@@ -23,9 +23,9 @@ from findspot.core.errors import (
     StoreRefusedError,
     StoreUnavailableError,
 )
-from findspot.store.lance import store as lance_store
-from findspot.store.lance.layout import CODE_TABLE, HEAD_TABLE
-from findspot.store.lance.store import LanceStore
+from findspot.store.lance import lance_store
+from findspot.store.lance.lance_format import CODE_TABLE, HEAD_TABLE
+from findspot.store.lance.lance_store import LanceStore
 from object_server import CREDENTIALS, Bucket, Fault, FaultyProxy
 
 HURRIED = {"client_max_retries": "0", "client_retry_timeout": "1", "lance_aimd_max_retries": "0"}

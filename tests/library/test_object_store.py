@@ -16,12 +16,11 @@ from findspot import Project
 from findspot.core.errors import IndexBusyError, IndexNotFoundError, InvalidArgumentError
 from findspot.core.model import Corpus, IndexState, Query
 from findspot.core.settings import StoreSettings
-from findspot.store.lance import store as lance_store
-from findspot.store.lance.draft import Draft
-from findspot.store.lance.layout import CODE_TABLE, FILES_TABLE
-from findspot.store.lance.store import LanceStore
-from findspot.store.lance.tables import Tables
-from findspot.store.transfer import attach, convert
+from findspot.store.lance import lance_store
+from findspot.store.lance.lance_format import CODE_TABLE, FILES_TABLE
+from findspot.store.lance.lance_store import LanceStore
+from findspot.store.lance.lance_tables import Draft, Tables
+from findspot.store.stores import attach, convert
 from object_server import CREDENTIALS, Bucket
 from shop_project import shop
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from contents import contents, record
 from findspot.core.model import Corpus
-from findspot.store.index import IndexStore
+from findspot.store.sqlite_store import IndexStore
 
 NAMES = ("a.py", "b.py", "c.md", "d/e.py", "d/f.md")
 TEXTS = ("alpha beta", "gamma", "alpha", "delta epsilon zeta", "x")

@@ -20,8 +20,7 @@ from findspot.core.denied import is_secret_path
 from findspot.core.files import translated_os_errors
 from findspot.core.folder import Folder
 from findspot.core.model import ChunkType
-from findspot.store.records import StoredChunk
-from findspot.store.schema import ORDINAL_BITS, OUTLINE_ORDINAL
+from findspot.store.records import ORDINAL_BITS, OUTLINE_ORDINAL, StoredChunk
 from findspot.store.snapshot import Snapshot
 
 _MODE = 0o666

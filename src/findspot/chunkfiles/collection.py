@@ -31,8 +31,7 @@ from findspot.core.files import PRIVATE_FILE_MODE, make_private_dir, translated_
 from findspot.core.model import ChunkType
 from findspot.embed.batch import quantise
 from findspot.embed.protocol import Vectors
-from findspot.store.segments import Segment
-from findspot.store.vectors import scan_among
+from findspot.store.vector_segments import Segment, scan_among
 
 Rows = NDArray[np.int64]
 Rows32 = NDArray[np.uint32]

@@ -34,8 +34,8 @@ from findspot.embed.batch import quantise
 from findspot.embed.protocol import Embedder, EmbedMode, model_name
 from findspot.embed.providers.http import HttpEmbedder
 from findspot.embed.registry import PROVIDERS, require_chosen, two_speeds
-from findspot.store.protocol import Store
 from findspot.store.snapshot import Snapshot
+from findspot.store.store_protocol import Store
 
 _MOST_NAMED = 3
 

@@ -19,12 +19,12 @@ from findspot.core.locks import writer_lock
 from findspot.core.log import get_logger
 from findspot.core.model import SourceFile
 from findspot.core.sqlite import remove_database, transaction, translated, version_of
-from findspot.store import database as rows
-from findspot.store.build import COMPLETE, INCOMPLETE
-from findspot.store.checksums import Checksums
+from findspot.store import index_rows as rows
+from findspot.store.damage import Checksums
+from findspot.store.database import FILE_NAME, FORMAT_VERSION, connect_reader, read_meta, write_meta
 from findspot.store.derived import KEYWORDS, VECTORS
-from findspot.store.index import LOCK_NAME, IndexStore
-from findspot.store.schema import FORMAT_VERSION
+from findspot.store.index_meta import COMPLETE, INCOMPLETE
+from findspot.store.sqlite_store import LOCK_NAME, IndexStore
 
 _log = get_logger("indexing")
 
@@ -36,7 +36,7 @@ _MIN_ALIKE = 0.5
 """The share of sampled files that must be there, of the same size. Below it, cutting costs no more."""
 
 _WAIT_S = 1.0
-_FRESH = f"{rows.FILE_NAME}.new"
+_FRESH = f"{FILE_NAME}.new"
 
 _ITS_OWN = (
     "created_at", "updated_at", "checked_at", "last_full_index", "scanned_ns", "done", "total", "notes",
@@ -61,7 +61,7 @@ def adopt(store: IndexStore, root: Path, made_by: dict[str, str], files: Sequenc
             if store.database.is_file():  # made by another process meanwhile
                 return None
             Checksums(sibling).check()
-            with translated_os_errors(store.folder), translated(sibling / rows.FILE_NAME):
+            with translated_os_errors(store.folder), translated(sibling / FILE_NAME):
                 return _copy(sibling, store.folder, root)
     except (IndexBusyError, IndexCorruptError) as error:
         _log.info("not begun from the index in %s: %s", sibling.name, error.developer_message)
@@ -83,19 +83,19 @@ def _most_alike(own: Path, made_by: dict[str, str], sample: Sequence[SourceFile]
 
 def _others(own: Path) -> Iterator[Path]:
     for folder in sorted(own.parent.iterdir()) if own.parent.is_dir() else ():
-        if folder != own and (folder / rows.FILE_NAME).is_file():
+        if folder != own and (folder / FILE_NAME).is_file():
             yield folder
 
 
 def _alike(folder: Path, made_by: dict[str, str], sample: Sequence[SourceFile]) -> int:
-    path = folder / rows.FILE_NAME
+    path = folder / FILE_NAME
     wanted = {**made_by, "build": COMPLETE}
     with (
         contextlib.suppress(FindspotError),
         translated(path),
-        contextlib.closing(rows.connect_reader(path)) as db,
+        contextlib.closing(connect_reader(path)) as db,
     ):
-        if version_of(db) == FORMAT_VERSION and wanted.items() <= rows.read_meta(db).items():
+        if version_of(db) == FORMAT_VERSION and wanted.items() <= read_meta(db).items():
             there = ((rows.find_file(db, file.path), file) for file in sample)
             return sum(known is not None and known.size == file.size for known, file in there)
     return 0
@@ -108,16 +108,16 @@ def _copy(sibling: Path, own: Path, root: Path) -> str:
         if (sibling / part).is_dir():
             shutil.copytree(sibling / part, own / part)
     with (
-        contextlib.closing(rows.connect_reader(sibling / rows.FILE_NAME)) as source,
+        contextlib.closing(connect_reader(sibling / FILE_NAME)) as source,
         contextlib.closing(sqlite.connect(own / _FRESH, create=True)) as fresh,
     ):
-        project = rows.read_meta(source)["project_path"]
+        project = read_meta(source)["project_path"]
         source.backup(fresh)
         with transaction(fresh):
             fresh.executemany("DELETE FROM meta WHERE key = ?", ((key,) for key in _ITS_OWN))
-            rows.write_meta(fresh, {"project_path": str(root), "build": INCOMPLETE})
+            write_meta(fresh, {"project_path": str(root), "build": INCOMPLETE})
     make_private_dir(own)
-    (own / _FRESH).rename(own / rows.FILE_NAME)
+    (own / _FRESH).rename(own / FILE_NAME)
     _log.info("begun from the index of %s", project)
     return project
 

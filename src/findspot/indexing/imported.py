@@ -21,7 +21,7 @@ from findspot.discover.content import readable_text
 from findspot.discover.reading import read_file
 from findspot.discover.walk import walk
 from findspot.indexing.pipeline import policy_of
-from findspot.store.schema import ORDINAL_BITS, chunk_range
+from findspot.store.records import ORDINAL_BITS, chunk_range
 
 _WORD = re.compile(r"\w+")
 _KIND = re.compile(r"[a-z_ +-]{0,40}")

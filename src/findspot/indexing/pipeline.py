@@ -37,11 +37,11 @@ from findspot.indexing.messages import Indexed, Job, Outcome, Setup, Unchanged, 
 from findspot.indexing.pool import worker_count
 from findspot.indexing.runlog import log_run
 from findspot.indexing.spare import SparePool
-from findspot.store.build import COMPLETE, INCOMPLETE, STOPPED, was_stopped
-from findspot.store.index import IndexStore
-from findspot.store.protocol import Store
+from findspot.store.index_meta import COMPLETE, INCOMPLETE, STOPPED, was_stopped
 from findspot.store.records import StoredFile
 from findspot.store.snapshot import Snapshot
+from findspot.store.sqlite_store import IndexStore
+from findspot.store.store_protocol import Store
 from findspot.store.writer import Writer
 
 _log = get_logger("indexing")

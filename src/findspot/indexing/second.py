@@ -11,8 +11,8 @@ from findspot.core.progress import CancelToken, ProgressSink
 from findspot.embed.batch import embed_chunks
 from findspot.embed.protocol import Embedder
 from findspot.indexing.embedding import embeddable
-from findspot.store.protocol import Store
 from findspot.store.second import SecondVectors
+from findspot.store.store_protocol import Store
 
 BATCH_CHUNKS = 16
 """About a second of a small transformer's work: what is lost when it is stopped."""

@@ -23,9 +23,9 @@ from findspot.research.outward import Nearness
 from findspot.research.synthesis import summarised, synthesize_by_model, synthesize_from_hits
 from findspot.research.trail import Trail
 from findspot.search.questions import asks_model
-from findspot.store.build import unfinished
-from findspot.store.protocol import Store
+from findspot.store.index_meta import unfinished
 from findspot.store.snapshot import Snapshot
+from findspot.store.store_protocol import Store
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from findspot.core.errors import ModelMismatchError
 from findspot.core.model import Mode, Query
 from findspot.embed.protocol import Embedder, model_name
-from findspot.store.lance.foreign import UNNAMED_MODEL
+from findspot.store.lance.lance_commits import UNNAMED_MODEL
 
 _BY_WORDS = "Searched by words alone: which model made the vectors of this index is not known."
 

@@ -17,7 +17,7 @@ from findspot.search.filters import allowed_files, nothing_to_search
 from findspot.search.questions import Question, understand
 from findspot.search.retrieve import Found, candidates
 from findspot.search.second import SecondReader, mixture
-from findspot.store.schema import ORDINAL_BITS
+from findspot.store.records import ORDINAL_BITS
 from findspot.store.snapshot import Snapshot
 from findspot.text.tokens import parts
 

@@ -14,8 +14,7 @@ from findspot.rank.signals import definition_worth
 from findspot.search.filters import is_filtered
 from findspot.search.questions import Question
 from findspot.store.derived import Selection
-from findspot.store.records import Definition, StoredFile
-from findspot.store.schema import ORDINAL_BITS
+from findspot.store.records import ORDINAL_BITS, Definition, StoredFile
 from findspot.store.snapshot import Snapshot
 
 POOL = 200

@@ -9,12 +9,10 @@ from pathlib import Path
 from findspot.core import sqlite
 from findspot.core.files import make_private_dir
 from findspot.core.sqlite import remove_database
-from findspot.store import database as rows
+from findspot.store.database import FILE_NAME, JOURNAL_NOTE, MIGRATIONS, connect, connect_reader
 from findspot.store.derived import KEYWORDS, VECTORS, rebuild
-from findspot.store.journal import NOTE
-from findspot.store.schema import MIGRATIONS
 
-_LOCAL = ("segments", NOTE, "origin%")
+_LOCAL = ("segments", JOURNAL_NOTE, "origin%")
 """What is written about the files of one machine; `origin…` is what a local copy notes of its source."""
 
 
@@ -23,7 +21,7 @@ def copy_database(source: Path, target: Path) -> None:
     remove_database(target)
     with (
         sqlite.translated(source),
-        contextlib.closing(rows.connect_reader(source)) as db,
+        contextlib.closing(connect_reader(source)) as db,
         contextlib.closing(sqlite.connect(target, create=True)) as copy,
     ):
         db.backup(copy)
@@ -35,7 +33,7 @@ def prepare_copy(path: Path, folder: Path) -> None:
     """Bring a copy to this format, and make what is derived from it in a folder."""
     shutil.rmtree(folder, ignore_errors=True)
     make_private_dir(folder)
-    with sqlite.translated(path), contextlib.closing(rows.connect(path)) as db:
+    with sqlite.translated(path), contextlib.closing(connect(path)) as db:
         sqlite.migrate(db, MIGRATIONS)
         rebuild(folder, db)
 
@@ -46,4 +44,4 @@ def put_in_place(path: Path, prepared: Path, folder: Path) -> None:
         shutil.rmtree(folder / part, ignore_errors=True)
         if (prepared / part).is_dir():
             (prepared / part).rename(folder / part)
-    path.rename(folder / rows.FILE_NAME)
+    path.rename(folder / FILE_NAME)

@@ -1,21 +1,203 @@
-"""Damage of a database: how it is confirmed, and the mark that outlives the process that found it.
+"""Damage of an index: how it is noticed, confirmed and marked.
 
-The mark makes the next run, of whatever process, set the index aside and rebuild it: an update of a few
-files might never meet the damaged page.
+`checksums.json` lists the database and every file of the keyword index, with its size and one CRC-32 per
+block. It holds something exactly while nobody writes: a writer empties it before it changes anything, and
+fills it when it is done. A writer that was killed leaves it empty; until the next run only SQLite's own
+checks are left. Vector segments carry their own checksum (`vector_segments`).
+
+`damaged.json` marks an index that was found to be damaged. It outlives the process that found it and makes
+the next run set the index aside and rebuild it: an update of a few files might never meet the damaged page.
 """
 
 from __future__ import annotations
 
 import contextlib
+import json
+import os
+import threading
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from findspot.core.errors import FindspotError, IndexCorruptError
 from findspot.core.facts import unpack
-from findspot.core.files import read_json, write_json
+from findspot.core.files import read_json, stat_of, translated_os_errors, write_atomic, write_json
 from findspot.core.sqlite import Connection, translated
-from findspot.store import database as rows
-from findspot.store.schema import ORDINAL_BITS
+from findspot.store.database import FILE_NAME, connect_reader
+from findspot.store.derived import KEYWORDS
+from findspot.store.records import ORDINAL_BITS, DerivedDamagedError
+
+CHECKSUMS = "checksums.json"
+BLOCK_BYTES = 1 << 16
+_TRIES = 5
+
+Blocks = NDArray[np.uint32]
+State = tuple[tuple[int, ...], tuple[int, ...]]
+"""Of `checksums.json` and of the database, as the system describes them."""
+
+
+class FileSums(NamedTuple):
+    """The size of a file and the checksum of each block."""
+
+    size: int
+    blocks: Blocks
+
+
+Sums = dict[str, FileSums]
+"""By path within the folder of the index."""
+
+
+class Checksums:
+    """The checksums of one index, as this process has read, compared and written them."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._path = folder / CHECKSUMS
+        self._guard = threading.Lock()
+        self._compared: State | None = None
+        """In which state the files were compared …"""
+        self._sums: Sums = {}
+        """… and what it said."""
+
+    def check(self) -> None:
+        """Compare the files with their checksums, once per state; raise the error of what is damaged."""
+        state = self._state()
+        if state is None or state == self._compared:
+            return
+        with self._guard:
+            for _ in range(_TRIES):
+                state = self._state()
+                sums = _read(self._path)
+                if state is None:
+                    return
+                if sums is None:
+                    if self._state() == state:
+                        raise IndexCorruptError(f"{CHECKSUMS} cannot be read")
+                    continue  # a writer has begun meanwhile
+                if self._compared and self._compared[0] == state[0]:
+                    self._sums = {}  # somebody else has written to the database: all of it is compared
+                damaged = self._first_damaged(sums)
+                if self._state() == state:  # else a writer has begun meanwhile
+                    if damaged:
+                        raise damaged
+                    self._compared, self._sums = state, sums
+                    return
+
+    def begin(self) -> None:
+        """Say that the files change from now on; only what was just compared need not be read at the end."""
+        if self._compared is None or self._compared != self._state():
+            self._sums = {}
+        with translated_os_errors(self._path), self._path.open("wb") as out:
+            os.fsync(out.fileno())
+        self._compared = None
+
+    def finish(self, pages: set[int] | None, page_bytes: int) -> None:
+        """Write the checksums of the files as they are; `pages` of the database changed, or any with None."""
+        changed = None if pages is None else {(page - 1) * page_bytes // BLOCK_BYTES for page in pages}
+        with contextlib.suppress(FindspotError, OSError):  # without them nothing is compared
+            sums = {name: self._renewed(name, changed) for name in self._names()}
+            write_atomic(self._path, _encoded(sums))
+            self._compared, self._sums = self._state(), sums
+
+    def forget(self) -> None:
+        """Compare everything again at the next opportunity."""
+        with self._guard:
+            self._compared, self._sums = None, {}
+
+    def _state(self) -> State | None:
+        """Return what changes with the checksums and with the database; None where there are none."""
+        sums, database = stat_of(self._path), stat_of(self._folder / FILE_NAME)
+        if sums is None or database is None or not sums.st_size:
+            return None
+        files = (sums, database)
+        one, other = ((f.st_ino, f.st_mtime_ns, f.st_ctime_ns, f.st_size) for f in files)
+        return one, other
+
+    def _names(self) -> Iterator[str]:
+        yield FILE_NAME
+        for path in sorted((self._folder / KEYWORDS).rglob("*")):
+            if path.is_file() and path.suffix != ".lock":
+                yield path.relative_to(self._folder).as_posix()
+
+    def _renewed(self, name: str, changed: set[int] | None) -> FileSums:
+        """Return the checksums of a file; blocks that cannot have changed keep theirs."""
+        path, known = self._folder / name, self._sums.get(name)
+        size = path.stat().st_size
+        if known and known.size == size and name != FILE_NAME and path.suffix != ".json":
+            return known  # the files of a keyword segment never change
+        blocks = np.zeros(-(-size // BLOCK_BYTES), np.uint32)
+        again = set(range(blocks.size))
+        if known and name == FILE_NAME and changed is not None:
+            same = min(known.size, size) // BLOCK_BYTES
+            blocks[:same] = known.blocks[:same]
+            again -= set(range(same)) - changed
+        for number, checksum in _sums_of(path, sorted(again)):
+            blocks[number] = checksum
+        return FileSums(size, blocks)
+
+    def _first_damaged(self, sums: Sums) -> IndexCorruptError | None:
+        """Return the error of the first file that is not as written; blocks known to be whole are not
+        read.
+        """
+        for name, expected in sums.items():
+            if not self._is_whole(name, expected):
+                kind = IndexCorruptError if name == FILE_NAME else DerivedDamagedError
+                return kind(f"{name} has changed since it was written")
+        return None
+
+    def _is_whole(self, name: str, expected: FileSums) -> bool:
+        known = self._sums.get(name)
+        again = np.arange(expected.blocks.size)
+        if known and known.size == expected.size:
+            again = np.flatnonzero(known.blocks != expected.blocks)
+        try:
+            path = self._folder / name
+            if path.stat().st_size != expected.size:
+                return False
+            return all(checksum == expected.blocks[n] for n, checksum in _sums_of(path, again.tolist()))
+        except FileNotFoundError:
+            return False
+
+
+def _sums_of(path: Path, blocks: list[int]) -> Iterator[tuple[int, int]]:
+    if not blocks:
+        return
+    with path.open("rb", buffering=0) as source:
+        at = -1
+        for number in blocks:
+            if number != at:
+                source.seek(number * BLOCK_BYTES)
+            yield number, zlib.crc32(source.read(BLOCK_BYTES))
+            at = number + 1
+
+
+def _encoded(sums: Sums) -> bytes:
+    files = {name: [size, blocks.astype("<u4").tobytes().hex()] for name, (size, blocks) in sums.items()}
+    return json.dumps({"version": 1, "crc": _crc(files), "files": files}, indent=1).encode()
+
+
+def _read(path: Path) -> Sums | None:
+    """Return the checksums; None where they are damaged themselves, or being written."""
+    try:
+        held: dict[str, Any] = json.loads(path.read_bytes())
+        files = held["files"]
+        if held["version"] != 1 or held["crc"] != _crc(files):
+            raise ValueError("its own checksum is wrong")
+        return {
+            name: FileSums(int(size), np.frombuffer(bytes.fromhex(blocks), "<u4"))
+            for name, (size, blocks) in files.items()
+        }
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def _crc(files: Any) -> int:
+    return zlib.crc32(json.dumps(files, sort_keys=True).encode())
+
 
 MARK = "damaged.json"
 
@@ -53,7 +235,7 @@ def check_mark(folder: Path) -> None:
 def find_problem(database: Path) -> str | None:
     """Read all of a database, and say what is wrong with it; None when nothing is."""
     try:
-        with translated(database), contextlib.closing(rows.connect_reader(database)) as db:
+        with translated(database), contextlib.closing(connect_reader(database)) as db:
             return _problem(db)
     except IndexCorruptError as error:
         return error.detail

@@ -17,11 +17,18 @@ from findspot.core.files import make_private_dir, remove_entry
 from findspot.core.log import get_logger
 from findspot.core.model import Corpus
 from findspot.core.sqlite import Connection, transaction
-from findspot.store import database as rows
+from findspot.store import index_rows as rows
 from findspot.store import keywords
-from findspot.store.records import DerivedDamagedError, StoredFile
-from findspot.store.schema import ORDINAL_BITS
-from findspot.store.segments import Mask, Segment, live_rows, open_segment, remove_unlisted, write_segment
+from findspot.store.database import generation_of, read_meta, write_meta
+from findspot.store.records import ORDINAL_BITS, DerivedDamagedError, StoredFile
+from findspot.store.vector_segments import (
+    Mask,
+    Segment,
+    live_rows,
+    open_segment,
+    remove_unlisted,
+    write_segment,
+)
 
 _log = get_logger("store")
 
@@ -97,7 +104,7 @@ def load_derived(
 ) -> Derived:
     """Open the derived parts as the database lists them; `checked` names files known to be whole."""
     files = FileTable(rows.all_files(db))
-    names = json.loads(rows.read_meta(db).get("segments", "[]"))
+    names = json.loads(read_meta(db).get("segments", "[]"))
     segments = tuple(open_segment(folder / VECTORS / name, checked) for name in names)
     readers = {}
     for corpus in {file.corpus for file in files.files if file.chunks}:
@@ -143,7 +150,7 @@ def rebuild(folder: Path, db: Connection) -> None:
     name = write_segment(folder / VECTORS, [segment_of(part) for part in parts], mask_of(rows.file_ids(db)))
     names = [name] if name else []
     with transaction(db):
-        rows.write_meta(db, {"segments": json.dumps(names), "generation": str(rows.generation_of(db) + 1)})
+        write_meta(db, {"segments": json.dumps(names), "generation": str(generation_of(db) + 1)})
     remove_unlisted(folder / VECTORS, set(names))
 
 

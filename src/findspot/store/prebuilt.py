@@ -22,10 +22,9 @@ from findspot.core import sqlite
 from findspot.core.errors import IndexCorruptError, IndexFormatError, InvalidArgumentError
 from findspot.core.files import disk_full, open_named, reason, replacing, translated_os_errors
 from findspot.core.sqlite import Connection, remove_database
-from findspot.store import database as rows
-from findspot.store.build import COMPLETE
-from findspot.store.protocol import Store
-from findspot.store.schema import FORMAT_VERSION, MIGRATIONS
+from findspot.store.database import FILE_NAME, FORMAT_VERSION, MIGRATIONS, connect, write_meta
+from findspot.store.index_meta import COMPLETE
+from findspot.store.store_protocol import Store
 
 ARCHIVE_FORMAT = 1
 MANIFEST = "manifest.json"
@@ -80,13 +79,13 @@ def pack(store: Store, target: Path, project: str) -> Manifest:
             zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive,
         ):
             archive.writestr(MANIFEST, json.dumps(asdict(manifest), indent=2))
-            archive.write(path, rows.FILE_NAME)
+            archive.write(path, FILE_NAME)
     return manifest
 
 
 def _describe(path: Path, project: str, meta: dict[str, str], counts: Iterable[tuple[int, int]]) -> Manifest:
     """Make a copy of an index fit for others, and say what it is."""
-    with contextlib.closing(rows.connect(path)) as db:
+    with contextlib.closing(connect(path)) as db:
         db.executemany("DELETE FROM meta WHERE key = ?", ((key,) for key in _ITS_OWN))
         version = sqlite.version_of(db)
     held = list(counts)
@@ -121,13 +120,13 @@ def unpack(source: Path, store: Store, root: Path, check: Callable[[Connection],
     try:
         with _opened(source) as archive:
             manifest = _manifest(archive)
-            with translated_os_errors(path), archive.open(rows.FILE_NAME) as packed:
+            with translated_os_errors(path), archive.open(FILE_NAME) as packed:
                 _extract(packed, path, manifest)
         _check_database(path, manifest)
-        with sqlite.translated(path), contextlib.closing(rows.connect(path)) as db:
+        with sqlite.translated(path), contextlib.closing(connect(path)) as db:
             sqlite.migrate(db, MIGRATIONS)
             check(db)
-            rows.write_meta(db, {"project_path": str(root)})
+            write_meta(db, {"project_path": str(root)})
         store.take(path)
     except IndexFormatError:
         raise
@@ -163,7 +162,7 @@ def _manifest(archive: zipfile.ZipFile) -> Manifest:
     for found, known in ((manifest.archive, ARCHIVE_FORMAT), (manifest.format, FORMAT_VERSION)):
         if found > known:
             raise IndexFormatError(found, known)
-    database = archive.getinfo(rows.FILE_NAME)
+    database = archive.getinfo(FILE_NAME)
     if database.file_size > _MAX_RATIO * database.compress_size:
         raise _not_an_index("its database is compressed more than any index is")
     return manifest

@@ -9,6 +9,27 @@ from findspot.core.errors import IndexCorruptError
 from findspot.core.facts import NameCount
 from findspot.core.model import Chunk, SourceFile, Stamp
 
+ORDINAL_BITS = 12
+"""A chunk's number is its file revision's number followed by its place in the file.
+
+So a chunk's file is known from its number alone, in SQLite, in the keyword index and in the
+vector segments, and one set of live file numbers tells everywhere what is current.
+"""
+
+OUTLINE_ORDINAL = (1 << ORDINAL_BITS) - 1
+"""The ordinal of a file's outline, so that a scan for lines can tell it by its number."""
+
+
+def chunk_number(file_id: int, ordinal: int) -> int:
+    """Return the number of a chunk from its file revision and its place in the file."""
+    return (file_id << ORDINAL_BITS) | ordinal
+
+
+def chunk_range(file_id: int) -> tuple[int, int]:
+    """Return the lowest and highest number that a chunk of this file revision can have."""
+    first = file_id << ORDINAL_BITS
+    return first, first | OUTLINE_ORDINAL
+
 
 class DerivedDamagedError(IndexCorruptError):
     """Only what is derived is damaged: it can be made anew from the database."""

@@ -9,8 +9,7 @@ from typing import Any
 from findspot.core.facts import names_of, unpack
 from findspot.core.model import Chunk, ChunkType, Corpus, SourceFile, Span, Symbol
 from findspot.core.sqlite import Connection
-from findspot.store.records import ChunkRecord, FileRecord, StoredFile
-from findspot.store.schema import chunk_range
+from findspot.store.records import ChunkRecord, FileRecord, StoredFile, chunk_range
 from findspot.text.document import keyword_text
 
 _CHUNKS = (

@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 from findspot.core.facts import Facts
 from findspot.core.model import Corpus, Skip
 from findspot.core.sqlite import Connection
-from findspot.store import database as rows
-from findspot.store import keywords, segments, vectors
+from findspot.store import index_rows as rows
+from findspot.store import keywords
+from findspot.store import vector_segments as vectors
+from findspot.store.database import read_meta
 from findspot.store.derived import Derived, FileTable
 from findspot.store.records import Definition, EmbeddedFields, KnownFiles, StoredChunk, StoredFile
 
@@ -35,7 +37,7 @@ class Snapshot:
         return self._derived.files
 
     def meta(self) -> dict[str, str]:
-        return rows.read_meta(self._db)
+        return read_meta(self._db)
 
     def counts(self) -> dict[str, tuple[int, int]]:
         return rows.counts(self._db)
@@ -87,16 +89,16 @@ class Snapshot:
         return self._derived.keywords.get(corpus)
 
     def nearest(
-        self, query: NDArray[np.int8], allowed: segments.Mask, top: int, *, exact: bool = False
-    ) -> tuple[segments.Numbers, NDArray[np.float32]]:
+        self, query: NDArray[np.int8], allowed: vectors.Mask, top: int, *, exact: bool = False
+    ) -> tuple[vectors.Numbers, NDArray[np.float32]]:
         """Return the nearest chunks of these files; of a large index nearly all of them, unless told to be
         exact.
         """
         return vectors.scan(self._derived.segments, query, allowed, top, exact=exact)
 
     def nearest_among(
-        self, query: NDArray[np.int8], wanted: segments.Numbers, top: int
-    ) -> tuple[segments.Numbers, NDArray[np.float32]]:
+        self, query: NDArray[np.int8], wanted: vectors.Numbers, top: int
+    ) -> tuple[vectors.Numbers, NDArray[np.float32]]:
         """Return the nearest of these chunks, outlines and all; `wanted` is sorted."""
         return vectors.scan_among(self._derived.segments, query, wanted, top)
 

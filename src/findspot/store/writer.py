@@ -11,12 +11,12 @@ from pathlib import Path
 from findspot.core.errors import FindspotError
 from findspot.core.model import ChunkType, Skip, SkipReason, SourceFile, Stamp
 from findspot.core.sqlite import Connection, Error
-from findspot.store import database as rows
+from findspot.store import index_rows as rows
 from findspot.store import keywords
+from findspot.store.database import generation_of, read_meta, write_meta
 from findspot.store.derived import KEYWORDS, VECTORS, mask_of, segment_of
-from findspot.store.records import EmbeddedFields, FileRecord, KnownFiles, StoredFile
-from findspot.store.schema import ORDINAL_BITS
-from findspot.store.segments import open_segment, remove_unlisted, write_segment
+from findspot.store.records import ORDINAL_BITS, EmbeddedFields, FileRecord, KnownFiles, StoredFile
+from findspot.store.vector_segments import open_segment, remove_unlisted, write_segment
 
 _MAX_DEAD_SHARE = 0.25
 """Segments are merged whole once this share of their rows belongs to replaced files."""
@@ -35,7 +35,7 @@ class Writer:
         """Corpus and number of file revisions that go with this transaction …"""
         self._dead: list[tuple[str, int]] = []
         """… and of those that went with earlier ones: no snapshot to come can name them."""
-        self._segment_names: list[str] = json.loads(rows.read_meta(db).get("segments", "[]"))
+        self._segment_names: list[str] = json.loads(read_meta(db).get("segments", "[]"))
 
     def files(self) -> list[StoredFile]:
         return rows.all_files(self._db)
@@ -51,7 +51,7 @@ class Writer:
         return KnownFiles(indexed, left_out)
 
     def meta(self) -> dict[str, str]:
-        return rows.read_meta(self._db)
+        return read_meta(self._db)
 
     def keys_of(self, file: StoredFile | None) -> frozenset[bytes]:
         """Return what is already embedded of a file."""
@@ -159,7 +159,7 @@ class Writer:
 
     def set_meta(self, **values: str) -> None:
         self._begin()
-        rows.write_meta(self._db, values)
+        write_meta(self._db, values)
 
     def commit(self) -> None:
         """Make everything since the last commit visible at once."""
@@ -168,9 +168,7 @@ class Writer:
         for writer in self._keywords.values():
             writer.commit()
         self._write_vectors()
-        self.set_meta(
-            generation=str(rows.generation_of(self._db) + 1), segments=json.dumps(self._segment_names)
-        )
+        self.set_meta(generation=str(generation_of(self._db) + 1), segments=json.dumps(self._segment_names))
         self._publish()
         self._db.execute("COMMIT")
         self._dead, self._replaced = self._replaced, []

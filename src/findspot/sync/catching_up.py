@@ -16,9 +16,13 @@ from findspot.core.errors import (
 )
 from findspot.core.roots import Roots
 from findspot.core.settings import Settings
+from findspot.discover.notes import NOTED, left_out_notes
 from findspot.indexing.pipeline import is_current
-from findspot.store.build import COMPLETE
-from findspot.store.protocol import Store
+from findspot.store.database import JOURNAL_NOTE
+from findspot.store.index_meta import COMPLETE
+from findspot.store.snapshot import Snapshot
+from findspot.store.store_protocol import Store
+from findspot.sync.strategies import strategy_note
 
 
 class Indexed(Protocol):
@@ -66,6 +70,17 @@ def run_options(store: Store) -> dict[str, object]:
     with contextlib.suppress(FindspotError, ValueError):
         return dict(json.loads(store.meta().get("options", "{}"))) if store.exists else {}
     return {}
+
+
+def status_notes(
+    snapshot: Snapshot, settings: Settings, roots: Roots, *others: str | None
+) -> tuple[str, ...]:
+    """Return what a user should know of the last full run, of what is left out, and of the strategy."""
+    meta = snapshot.meta()
+    left_out = left_out_notes(skip for reason in NOTED for skip in snapshot.skips(reason))
+    strategy = strategy_note(settings.sync.strategy, roots)
+    notes = (*meta.get("notes", "").split("\n"), *left_out, strategy, meta.get(JOURNAL_NOTE), *others)
+    return tuple(filter(None, notes))
 
 
 def _is_complete(store: Store) -> bool:

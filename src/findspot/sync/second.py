@@ -16,8 +16,8 @@ from findspot.embed.protocol import Embedder, model_name
 from findspot.embed.registry import OpenEmbedder, two_speeds
 from findspot.indexing.second import READING_REVISION, read_again
 from findspot.search.second import SecondReader
-from findspot.store.protocol import Store
 from findspot.store.second import SecondVectors, standing
+from findspot.store.store_protocol import Store
 
 _log = get_logger("second")
 

@@ -1,4 +1,4 @@
-"""One watcher a project, whichever process has it: it starts, takes over, restarts and gives way."""
+"""One watcher per project, in whichever process: it starts, takes over, restarts and gives way."""
 
 from __future__ import annotations
 
@@ -26,15 +26,32 @@ from findspot.core.settings import Settings, SyncSettings
 from findspot.discover.above import state_above
 from findspot.discover.policy import Policy
 from findspot.indexing.pipeline import policy_of
-from findspot.store.protocol import Store
-from findspot.sync.dirty import DirtyFiles
-from findspot.sync.events import EVERYTHING
-from findspot.sync.integrity import Integrity
-from findspot.sync.lazy import Lazy
-from findspot.sync.on_commit import OnCommit, strategy_in_force
-from findspot.sync.realtime import Realtime
-from findspot.sync.strategy import Stats, Strategy
+from findspot.store.store_protocol import Store
+from findspot.sync.changed_paths import EVERYTHING, DirtyFiles
+from findspot.sync.strategies import Clock, Lazy, OnCommit, Realtime, Stats, Strategy, strategy_in_force
 from findspot.sync.watcher import Watcher
+
+RETRY_S = 5.0
+"""After a check that could not be finished."""
+
+
+class Integrity:
+    """When the next check is due."""
+
+    def __init__(self, clock: Clock = time.monotonic) -> None:
+        self._clock = clock
+        self._next = clock()
+
+    @property
+    def due(self) -> bool:
+        return self._clock() >= self._next
+
+    def done(self, interval_hours: int) -> None:
+        self._next = self._clock() + interval_hours * 3_600
+
+    def failed(self, retry_s: float = RETRY_S) -> None:
+        self._next = self._clock() + retry_s
+
 
 _log = get_logger("sync")
 

@@ -14,7 +14,7 @@ from findspot.core.mounts import remote_kind
 from findspot.core.roots import Roots
 from findspot.discover.policy import Policy
 from findspot.discover.walk import walk
-from findspot.sync.events import EVERYTHING, changed_path
+from findspot.sync.changed_paths import EVERYTHING, changed_path
 
 _log = get_logger("sync")
 

@@ -9,7 +9,7 @@ from threading import Thread
 from findspot.core.facts import Relation
 from findspot.graph import Edge, Graph, Node, Outline
 from findspot.graph.shared_tables import tables_of
-from findspot.store.index import IndexStore
+from findspot.store.sqlite_store import IndexStore
 from graphs import graph_of, record_of, stored
 
 SHOP = {

@@ -8,7 +8,7 @@ import pytest
 
 from findspot.graph import Graph, shared_tables
 from findspot.graph.shared_tables import tables_of
-from findspot.store.index import IndexStore
+from findspot.store.sqlite_store import IndexStore
 from graphs import record_of, stored
 
 FILES = {

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from findspot.rank.signals import Candidate
 from findspot.search.answers import MAX_MERGED_CHUNKS, MERGE_WITHIN, joined, passages
-from findspot.store.records import StoredChunk, StoredFile
-from findspot.store.schema import OUTLINE_ORDINAL, chunk_number
+from findspot.store.records import OUTLINE_ORDINAL, StoredChunk, StoredFile, chunk_number
 
 
 def ranking(*places: tuple[int, int]) -> list[Candidate]:

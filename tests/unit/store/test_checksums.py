@@ -11,9 +11,8 @@ import pytest
 
 from contents import contents, edited_database, put, record
 from findspot.core.errors import IndexCorruptError
-from findspot.store.checksums import NAME
-from findspot.store.damage import MARK
-from findspot.store.index import IndexStore
+from findspot.store.damage import CHECKSUMS, MARK
+from findspot.store.sqlite_store import IndexStore
 
 
 @pytest.fixture
@@ -24,7 +23,7 @@ def store(tmp_path: Path) -> IndexStore:
 
 
 def sums(store: IndexStore) -> dict[str, object]:
-    return dict(json.loads((store.folder / NAME).read_bytes())["files"])
+    return dict(json.loads((store.folder / CHECKSUMS).read_bytes())["files"])
 
 
 def damage(store: IndexStore, at: int) -> None:
@@ -43,7 +42,7 @@ def test_small_commits_lead_to_the_sums_of_the_whole(store: IndexStore, tmp_path
         put(store, record(f"{turn}.py", f"gamma {turn}"), record(f"new{turn}.py", "delta " * 3000 * turn))
     followed = sums(store)
     copy = IndexStore(Path(shutil.copytree(store.folder, tmp_path / "copy")), "p")
-    (copy.folder / NAME).unlink()
+    (copy.folder / CHECKSUMS).unlink()
     database = copy.database.read_bytes()
     copy._checksums.finish(None, 4096)
     assert sums(copy) == followed
@@ -52,7 +51,7 @@ def test_small_commits_lead_to_the_sums_of_the_whole(store: IndexStore, tmp_path
 
 def test_nothing_is_claimed_while_somebody_writes(store: IndexStore) -> None:
     with store.writer() as writer:
-        assert (store.folder / NAME).read_bytes() == b""
+        assert (store.folder / CHECKSUMS).read_bytes() == b""
         writer.put(record("more.py", "words"))
         writer.commit()
         assert len(contents(IndexStore(store.folder, "p")).files) == 61
@@ -83,10 +82,10 @@ def test_a_store_that_is_open_notices_a_file_that_was_written_to(store: IndexSto
 
 
 def test_what_a_killed_writer_left_is_not_called_damage(store: IndexStore) -> None:
-    (store.folder / NAME).write_bytes(b"")
+    (store.folder / CHECKSUMS).write_bytes(b"")
     with edited_database(store.folder) as db:
         db.execute("UPDATE files SET mtime_ns = 7")
-    (store.folder / NAME).write_bytes(b"")
+    (store.folder / CHECKSUMS).write_bytes(b"")
     assert len(contents(IndexStore(store.folder, "p")).files) == 60
     with IndexStore(store.folder, "p").writer():
         pass

@@ -12,7 +12,7 @@ import pytest
 from contents import Contents, contents, record, words_found
 from findspot.core.errors import IndexCorruptError
 from findspot.core.model import Corpus
-from findspot.store.index import IndexStore
+from findspot.store.sqlite_store import IndexStore
 
 Damage = Callable[[Path, random.Random], None]
 

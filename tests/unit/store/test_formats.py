@@ -17,9 +17,8 @@ from findspot.core.errors import (
     IndexNotFoundError,
     PermissionDeniedError,
 )
-from findspot.store import database
-from findspot.store.index import IndexStore
-from findspot.store.schema import FORMAT_VERSION, MIGRATIONS
+from findspot.store.database import FORMAT_VERSION, MIGRATIONS, connect, read_meta, write_meta
+from findspot.store.sqlite_store import IndexStore
 
 
 def test_the_steps_lead_to_the_current_format() -> None:
@@ -29,7 +28,7 @@ def test_the_steps_lead_to_the_current_format() -> None:
 def test_an_older_database_goes_through_every_later_step(tmp_path: Path) -> None:
     db = sqlite.connect(tmp_path / "x.sqlite", create=True)
     sqlite.migrate(db, MIGRATIONS)
-    database.write_meta(db, {"kept": "yes"})
+    write_meta(db, {"kept": "yes"})
     steps = {
         **MIGRATIONS,
         FORMAT_VERSION: "ALTER TABLE files ADD COLUMN extra TEXT;\nCREATE TABLE more (x)",
@@ -37,7 +36,7 @@ def test_an_older_database_goes_through_every_later_step(tmp_path: Path) -> None
     }
     sqlite.migrate(db, steps)
     assert sqlite.version_of(db) == FORMAT_VERSION + 2
-    assert database.read_meta(db) == {"kept": "yes"}
+    assert read_meta(db) == {"kept": "yes"}
     assert db.execute("SELECT x FROM more").fetchall() == [(7,)]
     sqlite.migrate(db, steps)
     assert db.execute("SELECT x FROM more").fetchall() == [(7,)]
@@ -52,7 +51,7 @@ def test_a_step_that_fails_leaves_the_old_format(tmp_path: Path) -> None:
     with pytest.raises(sqlite3.OperationalError):
         sqlite.migrate(db, broken)
     db.close()
-    db = database.connect(path)
+    db = connect(path)
     assert sqlite.version_of(db) == FORMAT_VERSION
     assert db.execute("SELECT name FROM sqlite_master WHERE name = 'more'").fetchall() == []
     db.close()

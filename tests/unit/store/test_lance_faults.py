@@ -14,7 +14,7 @@ from findspot.core.errors import (
     StoreRefusedError,
     StoreUnavailableError,
 )
-from findspot.store.lance.faults import OvertakenError, translation
+from findspot.store.lance.lance_tables import OvertakenError, translation
 
 ADDRESS = "s3://bucket/team"
 ASKED = "lance error: LanceError(IO): Generic S3 error: Error performing GET http://127.0.0.1:1/bucket/team/x"

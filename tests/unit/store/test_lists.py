@@ -7,10 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from findspot.store.records import DerivedDamagedError
-from findspot.store.schema import ORDINAL_BITS
-from findspot.store.segments import Segment, open_segment, write_segment
-from findspot.store.vectors import scan, scan_among, score_of
+from findspot.store.records import ORDINAL_BITS, DerivedDamagedError
+from findspot.store.vector_segments import Segment, open_segment, scan, scan_among, score_of, write_segment
 
 ROWS, FILES, TOPICS, TOP = 4_000, 400, 40, 20
 

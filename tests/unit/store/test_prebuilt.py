@@ -16,10 +16,10 @@ import pytest
 from contents import contents, put, record
 from findspot.core.errors import FindspotError, IndexFormatError, InvalidArgumentError
 from findspot.core.model import Corpus
-from findspot.store.choice import store_of_kind
-from findspot.store.index import IndexStore
 from findspot.store.prebuilt import pack, read_manifest, unpack
-from findspot.store.protocol import Store
+from findspot.store.sqlite_store import IndexStore
+from findspot.store.store_protocol import Store
+from findspot.store.stores import store_of_kind
 
 
 def trusting(db: sqlite3.Connection) -> None:

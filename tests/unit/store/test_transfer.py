@@ -11,11 +11,10 @@ from contents import contents, put, record
 from findspot.core.errors import IndexNotFoundError
 from findspot.core.model import Corpus, Skip, SkipReason
 from findspot.core.settings import StoreSettings
-from findspot.store.choice import open_store, store_of_kind, stored_kind
-from findspot.store.lance.store import LanceStore
-from findspot.store.protocol import Store
-from findspot.store.transfer import convert
-from findspot.store.transfer import fill as copy_over
+from findspot.store.lance.lance_store import LanceStore
+from findspot.store.store_protocol import Store
+from findspot.store.stores import convert, open_store, store_of_kind, stored_kind
+from findspot.store.stores import fill as copy_over
 
 UNDECIDED = StoreSettings("default", None)
 

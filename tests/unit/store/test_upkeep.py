@@ -9,7 +9,7 @@ import pytest
 
 from contents import DIMENSIONS, contents, put, record
 from findspot.core.model import Corpus
-from findspot.store.index import IndexStore
+from findspot.store.sqlite_store import IndexStore
 
 BYTES_A_ROW = DIMENSIONS + 8 + 4
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from findspot.indexing.delta import outermost
-from findspot.sync.events import EVERYTHING, changed_path
+from findspot.sync.changed_paths import EVERYTHING, changed_path
 
 
 @pytest.mark.parametrize(

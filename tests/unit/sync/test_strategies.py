@@ -10,12 +10,16 @@ import pytest
 
 from findspot.core.errors import IndexBusyError
 from findspot.core.roots import Roots
-from findspot.sync.dirty import MAX_PATHS, DirtyFiles, read_dirty
-from findspot.sync.events import EVERYTHING
-from findspot.sync.lazy import Lazy
-from findspot.sync.notes import strategy_note
-from findspot.sync.on_commit import OnCommit, strategy_in_force
-from findspot.sync.realtime import PATIENCE_S, STABLE_S, Realtime
+from findspot.sync.changed_paths import EVERYTHING, MAX_PATHS, DirtyFiles, read_dirty
+from findspot.sync.strategies import (
+    PATIENCE_S,
+    STABLE_S,
+    Lazy,
+    OnCommit,
+    Realtime,
+    strategy_in_force,
+    strategy_note,
+)
 
 
 class Clock:

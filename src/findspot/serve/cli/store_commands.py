@@ -77,7 +77,7 @@ def use(manner: Manner, address: str, project: str | None) -> None:
     Nothing is indexed here. An index that is here already stays, and is not used.
     """
     from findspot.core.settings import StoreSettings
-    from findspot.store.transfer import attach
+    from findspot.store.stores import attach
 
     with open_project(project, exact=True) as opened:
         attach(opened.store, StoreSettings(address, opened.settings.store.uri), str(opened.root))

@@ -34,14 +34,30 @@ from findspot.core.sqlite import (
     translated,
     version_of,
 )
-from findspot.store import checksums
-from findspot.store import database as rows
+from findspot.store import index_rows as rows
 from findspot.store.copying import copy_database, prepare_copy, put_in_place
-from findspot.store.damage import MARK, UNEXPECTED, check_mark, find_problem, mark_damaged
+from findspot.store.damage import (
+    CHECKSUMS,
+    MARK,
+    UNEXPECTED,
+    Checksums,
+    check_mark,
+    find_problem,
+    mark_damaged,
+)
+from findspot.store.database import (
+    FILE_NAME,
+    FILE_NAMES,
+    FORMAT_VERSION,
+    MIGRATIONS,
+    connect_reader,
+    connect_writer,
+    generation_of,
+    note_journal,
+    read_meta,
+)
 from findspot.store.derived import KEYWORDS, VECTORS, Derived, ensure_derived, load_derived, rebuild
-from findspot.store.journal import note_journal
 from findspot.store.records import DerivedDamagedError
-from findspot.store.schema import FORMAT_VERSION, MIGRATIONS
 from findspot.store.snapshot import Snapshot
 from findspot.store.writer import Writer
 
@@ -76,13 +92,13 @@ class IndexStore:
         self._idle: list[Connection] = []
         self._inode: int | None = None
         self._derived: Derived | None = None
-        self._checksums = checksums.Checksums(folder)
+        self._checksums = Checksums(folder)
         self._checked: set[str] = set()
         """Names of derived files, which never change, that were compared with their checksums."""
 
     @property
     def database(self) -> Path:
-        return self.folder / rows.FILE_NAME
+        return self.folder / FILE_NAME
 
     @property
     def exists(self) -> bool:
@@ -124,8 +140,8 @@ class IndexStore:
 
     def meta(self) -> dict[str, str]:
         """Return what is written about the index."""
-        with translated(self.database), contextlib.closing(rows.connect_reader(self.database)) as db:
-            return rows.read_meta(db)
+        with translated(self.database), contextlib.closing(connect_reader(self.database)) as db:
+            return read_meta(db)
 
     def _check(self) -> None:
         """Refuse an index that is known to be damaged, or is not as it was written."""
@@ -157,12 +173,12 @@ class IndexStore:
         """Return what is written about the index, and its files and chunks by corpus; nothing else is
         opened.
         """
-        with translated(self.database), contextlib.closing(rows.connect_reader(self.database)) as db:
-            return rows.read_meta(db), rows.counts(db)
+        with translated(self.database), contextlib.closing(connect_reader(self.database)) as db:
+            return read_meta(db), rows.counts(db)
 
     def parts(self) -> dict[str, int]:
         """Return the bytes of the database and of what is derived from it."""
-        files = (stat_of(self.folder / name) for name in rows.FILE_NAMES)
+        files = (stat_of(self.folder / name) for name in FILE_NAMES)
         sizes = {
             "text and structure": sum(file.st_size for file in files if file),
             "keywords": folder_bytes(self.folder / KEYWORDS),
@@ -194,7 +210,7 @@ class IndexStore:
         check_mark(self.folder)
         with translated(self.database):
             keywords_damaged = self._begin_writing()
-            db = rows.connect_writer(self.database)
+            db = connect_writer(self.database)
             whole = True
             try:
                 migrate(db, MIGRATIONS)
@@ -264,7 +280,7 @@ class IndexStore:
             self.close()
             shutil.rmtree(backup, ignore_errors=True)
             backup.mkdir(parents=True)
-            for name in (*rows.FILE_NAMES, KEYWORDS, VECTORS, checksums.NAME, MARK):
+            for name in (*FILE_NAMES, KEYWORDS, VECTORS, CHECKSUMS, MARK):
                 with contextlib.suppress(FileNotFoundError):
                     (self.folder / name).rename(backup / name)
         return backup
@@ -301,7 +317,7 @@ class IndexStore:
         with writer_lock(self._lock, DELETE_WAIT_S):
             self.close()
             # The database first: from then on there is no index, whatever happens to the rest.
-            for name in rows.FILE_NAMES:
+            for name in FILE_NAMES:
                 (self.folder / name).unlink(missing_ok=True)
             remove_folder(self.folder)
 
@@ -350,7 +366,7 @@ class IndexStore:
 
     def _open(self) -> Connection:
         try:
-            db = rows.connect_reader(self.database)
+            db = connect_reader(self.database)
         except PermissionDeniedError:
             if self.exists:
                 raise
@@ -368,7 +384,7 @@ class IndexStore:
         repaired = False
         for _ in range(_SNAPSHOT_TRIES):
             db.execute("BEGIN")
-            generation = rows.generation_of(db)
+            generation = generation_of(db)
             with self._guard:
                 derived = self._derived if inode == self._inode else None
             if derived and derived.generation == generation:
@@ -394,4 +410,4 @@ class IndexStore:
 
     def _generation_now(self) -> int:
         with contextlib.closing(self._open()) as db:
-            return rows.generation_of(db)
+            return generation_of(db)

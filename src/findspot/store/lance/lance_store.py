@@ -23,17 +23,14 @@ from findspot.core.files import folder_bytes, remove_folder, write_json
 from findspot.core.locks import is_locked, writer_lock
 from findspot.core.log import get_logger
 from findspot.core.model import Corpus
-from findspot.store.index import DELETE_WAIT_S, LOCK_NAME, SET_ASIDE, IndexStore, WriterKind
-from findspot.store.lance.cache import EPOCH, ORIGIN, STAMP, CacheWriter
-from findspot.store.lance.foreign import Foreign, foreign_head
-from findspot.store.lance.head import Head, first_head
-from findspot.store.lance.layout import CODE_DATABASE, DOCS_DATABASE
-from findspot.store.lance.publishing import LanceWriter
-from findspot.store.lance.tables import Tables
-from findspot.store.lance.truth import Committed, Truth
-from findspot.store.protocol import Figures
+from findspot.store.lance.lance_commits import Committed, Foreign, Truth, foreign_head
+from findspot.store.lance.lance_format import CODE_DATABASE, DOCS_DATABASE, Head, first_head
+from findspot.store.lance.lance_tables import Tables
+from findspot.store.lance.lance_writer import EPOCH, ORIGIN, STAMP, CacheWriter, LanceWriter
 from findspot.store.records import DerivedDamagedError
 from findspot.store.snapshot import Snapshot
+from findspot.store.sqlite_store import DELETE_WAIT_S, LOCK_NAME, SET_ASIDE, IndexStore, WriterKind
+from findspot.store.store_protocol import Figures
 
 _log = get_logger("store")
 

@@ -1,27 +1,46 @@
-"""The databases of one index: their tables by version, and the exchange of the head.
+"""The tables of one index in LanceDB: opened by version, changed by drafts, committed by their head.
 
-The only module that knows lancedb. A place is a folder, or an address such as `s3://bucket/prefix`.
+The only module that knows lancedb. A location is a folder, or an address such as `s3://bucket/prefix`.
+
+lancedb's errors differ only in their texts. Only an object that is missing or cut short counts as damage,
+because an indexer drops a damaged index and rebuilds it. Everything else may be a service's bad day.
+
+Each change makes a new version of its table. A version that does not follow on the last one seen means
+that someone else wrote in between, and the draft is given up.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import re
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from findspot.core.errors import IndexCorruptError, InvalidArgumentError
-from findspot.store.lance.faults import translation
-from findspot.store.lance.head import LANCE_FORMAT, Head, read_head
-from findspot.store.lance.layout import (
+from findspot.core.errors import (
+    FindspotError,
+    IndexBusyError,
+    IndexCorruptError,
+    InvalidArgumentError,
+    PermissionDeniedError,
+    StoreRefusedError,
+    StoreUnavailableError,
+)
+from findspot.core.files import disk_full
+from findspot.store.lance.lance_format import (
+    CHUNK_TABLES,
     CODE_DATABASE,
     CODE_TABLE,
     DOCS_DATABASE,
     HEAD_TABLE,
+    LANCE_FORMAT,
+    TABLES,
+    Head,
     database_of,
+    read_head,
     schema_of,
 )
 
@@ -29,6 +48,90 @@ if TYPE_CHECKING:
     import lancedb
     import pyarrow as pa
     from lancedb.table import Table
+
+_CONFLICTS = ("Incompatible transaction", "ommit conflict", "concurrent writers", "oncurrent modification")
+_DAMAGED = ("Not found:", "no longer exists", "Invalid range", "too small", "Corrupt", "corrupt", "magic")
+
+_CODE = re.compile(r"<Code>(\w+)</Code>")
+"""The service's own name of the error, in its answer."""
+_STATUS = re.compile(r"\bstatus(?: code)?: (?:StatusCode\()?(\d{3})\b")
+_REFUSED = ("401", "403")
+_BEYOND_END = "416"
+"""The answer to whoever asks for a part that an object does not have."""
+
+_RIGHTS = "Check the credentials (AWS_ACCESS_KEY_ID, …) and their rights to the bucket."
+_UNKNOWN = "The service does not know these credentials: check AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY."
+_EXPIRED = "The credentials have expired: renew them (AWS_SESSION_TOKEN, or your login), then try again."
+_NONE = "No credentials were found: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE."
+_CLOCK = "The service's clock and this machine's differ too much: set the clock, then try again."
+_BUSY = "The service asks for fewer requests. Nothing is lost: wait a minute, then try again."
+_FAILED = "The service failed. Nothing is lost: try again later."
+_BUCKET = "There is no such bucket: make it, or correct the address (`storeUri`)."
+
+_REFUSALS = {
+    "AccessDenied": _RIGHTS,
+    "InvalidAccessKeyId": _UNKNOWN,
+    "SignatureDoesNotMatch": _UNKNOWN,
+    "ExpiredToken": _EXPIRED,
+    "RequestExpired": _EXPIRED,
+    "InvalidToken": _EXPIRED,
+    "RequestTimeTooSkewed": _CLOCK,
+}
+_FAILURES = {
+    "NoSuchBucket": _BUCKET,
+    "SlowDown": _BUSY,
+    "429": _BUSY,
+    "503": _BUSY,
+    "500": _FAILED,
+    "502": _FAILED,
+}
+
+
+class OvertakenError(IndexBusyError):
+    """Someone else has written to a table meanwhile."""
+
+
+def translation(error: Exception, place: str | Path) -> FindspotError:
+    """Return the error of ours that one of lancedb's stands for."""
+    text = f"{error}"
+    if any(word in text for word in _CONFLICTS):
+        return OvertakenError("another indexer")
+    if not isinstance(place, Path):
+        return _refusal(text, place) or _failure(text, place)
+    if "os error 28" in text:
+        return disk_full(place)
+    return PermissionDeniedError(str(place)) if "os error 13" in text else IndexCorruptError(_shortened(text))
+
+
+def _refusal(text: str, place: str) -> StoreRefusedError | None:
+    code, status = _said(text)
+    if code in _REFUSALS or status in _REFUSED:
+        return StoreRefusedError(f"{place}: {status} {code}".strip(), hint=_REFUSALS.get(code, _RIGHTS))
+    if "CredentialsNotLoaded" in text or "Failed to get AWS credentials" in text:
+        return StoreRefusedError(f"{place}: no credentials", hint=_NONE)
+    return None
+
+
+def _failure(text: str, place: str) -> FindspotError:
+    code, status = _said(text)
+    if status and status != _BEYOND_END:
+        hint = _FAILURES.get(code) or _FAILURES.get(status, "")
+        return StoreUnavailableError(f"{place}: {status} {code}".strip(), hint=hint)
+    if status or any(word in text for word in _DAMAGED):
+        return IndexCorruptError(_shortened(text))
+    return StoreUnavailableError(f"{place}: {_shortened(text)}")  # away or slow: the texts are the same
+
+
+def _said(text: str) -> tuple[str, str]:
+    """Return the error that the service named, and the status of its answer."""
+    code, status = _CODE.search(text), _STATUS.search(text)
+    return code[1] if code else "", status[1] if status else ""
+
+
+def _shortened(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= 300 else line[:300] + "…"
+
 
 CACHE_BYTES = 32 << 20
 """For what lancedb keeps of tables and of their indexes: rows are read once, in order, and copied."""
@@ -198,3 +301,71 @@ def ann_index() -> Any:
     from lancedb.index import HnswSq
 
     return HnswSq(distance_type="cosine")
+
+
+_MAX_LISTED = 2_000
+"""Numbers in one condition."""
+
+
+class Draft:
+    """The tables as the next head will name them."""
+
+    def __init__(self, tables: Tables, head: Head) -> None:
+        self._tables = tables
+        self._opened: dict[str, Table] = {}
+        self.versions: dict[str, int] = {}
+        for name in TABLES:
+            self._rewind(name, head.tables.get(name))
+
+    def append(self, name: str, rows: pa.Table) -> None:
+        """Add rows; a table that is empty takes over their fields."""
+        table = self._opened[name]
+        with self._tables.translated():
+            alike = table.schema.equals(rows.schema)
+            self._follow(name, table.add(rows, mode="append" if alike else "overwrite").version)
+
+    def delete(self, name: str, field: str, numbers: Sequence[int]) -> None:
+        """Remove the rows of these numbers."""
+        for first in range(0, len(numbers), _MAX_LISTED):
+            listed = ", ".join(map(str, numbers[first : first + _MAX_LISTED]))
+            with self._tables.translated():
+                self._follow(name, self._opened[name].delete(f"{field} IN ({listed})").version)
+
+    def empty(self, name: str) -> None:
+        """Remove every row, and give the table our fields."""
+        with self._tables.translated():
+            rows = schema_of(name).empty_table()
+            self._follow(name, self._opened[name].add(rows, mode="overwrite").version)
+
+    def index_vectors(self, least_rows: int) -> None:
+        """Give large tables of chunks an approximate index, for programs that search them as they are."""
+        for name in CHUNK_TABLES.values():
+            table = self._opened[name]
+            with self._tables.translated():
+                indexed = any("vector" in index.columns for index in table.list_indices())
+                if not indexed and table.count_rows() >= least_rows:
+                    table.create_index("vector", config=ann_index())
+
+    def compact(self) -> None:
+        """Put small fragments together, and let go of versions that nobody can still be reading."""
+        for name, table in self._opened.items():
+            with self._tables.translated():
+                table.optimize(cleanup_older_than=KEPT)
+                table.checkout_latest()
+                self.versions[name] = int(table.version)
+
+    def _rewind(self, name: str, version: int | None) -> None:
+        """A table as the head has it: what a writer left that did not get to its commit is undone."""
+        found = self._tables.open(name)
+        table = self._tables.make(name) if found is None else found
+        with self._tables.translated():
+            if found is not None and version is not None and table.version != version:
+                table.restore(version)
+            self._opened[name], self.versions[name] = table, int(table.version)
+        if found is not None and version is None:
+            self.empty(name)
+
+    def _follow(self, name: str, version: int) -> None:
+        if version != self.versions[name] + 1:
+            raise OvertakenError("another indexer")
+        self.versions[name] = version

@@ -1,8 +1,11 @@
-"""Vectors in immutable, memory-mapped files.
+"""Vectors in immutable, memory-mapped files, and the search for the nearest ones.
 
 A commit writes its new vectors as one segment; the list of segments is part of the SQLite
 transaction, so readers see whole commits. A row whose file revision is no longer live is
-masked, and dropped when segments are merged. Large ones are written list by list (`lists`).
+masked, and dropped when segments are merged.
+
+A large segment is written list by list: its rows are grouped around centres. A search reads the
+lists whose centres are nearest to the query. It scores their rows exactly and misses those of other lists.
 
 The first bytes of a file
     FSPTVEC1    numbers, scales, rows, sorted by number
@@ -13,9 +16,10 @@ from __future__ import annotations
 
 import uuid
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from math import isqrt
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +27,89 @@ import numpy as np
 from numpy.typing import NDArray
 
 from findspot.core.files import TOO_MANY_OPEN, out_of_resources, replacing
-from findspot.store.lists import LISTED_ROWS, Lists, centres_of, lists_of
-from findspot.store.records import DerivedDamagedError
-from findspot.store.schema import ORDINAL_BITS, OUTLINE_ORDINAL
+from findspot.store.records import ORDINAL_BITS, OUTLINE_ORDINAL, DerivedDamagedError
+
+LISTED_ROWS = 200_000
+"""Smaller segments are scanned whole, which takes them less than ten milliseconds."""
+
+PROBED_SHARE = 0.2
+"""Lists that a search reads, as a share of all."""
+
+_TRAINING_ROWS_A_LIST = 40
+"""What k-means wants to see of a list to place its centre."""
+
+_ROUNDS = 6
+"""Of k-means: later ones move hardly a row."""
+
+_COMPARED_ROWS = 8_192
+"""Rows compared with all centres at a time: their likenesses take some thirty megabytes."""
+
+Floats = NDArray[np.float32]
+RowsAt = Callable[[NDArray[np.intp]], NDArray[np.int8]]
+
+
+@dataclass(frozen=True, slots=True)
+class Lists:
+    """Where each list of a segment starts, and around what it lies."""
+
+    centres: Floats
+    """One unit row a list."""
+    starts: NDArray[np.int64]
+    """The first row of each list, and the end of the last."""
+    by_number: NDArray[np.int32]
+    """The rows in the order of their chunks' numbers."""
+
+    def near(self, query: NDArray[np.int8]) -> Iterator[slice]:
+        """Yield the rows of the lists nearest to a query; lists that stand together come as one."""
+        likeness = self.centres @ query.astype(np.float32)
+        probed = max(1, int(self.centres.shape[0] * PROBED_SHARE))
+        chosen = np.sort(np.argpartition(-likeness, probed - 1)[:probed])
+        apart = np.flatnonzero(np.diff(chosen) > 1) + 1
+        for run in np.split(chosen, apart):
+            span = slice(int(self.starts[run[0]]), int(self.starts[run[-1] + 1]))
+            if span.start < span.stop:
+                yield span
+
+
+def centres_of(rows_at: RowsAt, count: int) -> Floats:
+    """Return where the vectors of some rows gather: k-means by direction over a sample, the same every
+    time.
+    """
+    lists = isqrt(count)
+    chance = np.random.default_rng(count)
+    sample = _units(
+        rows_at(np.sort(chance.choice(count, min(count, lists * _TRAINING_ROWS_A_LIST), replace=False)))
+    )
+    centres = sample[chance.choice(sample.shape[0], lists, replace=False)]
+    for _ in range(_ROUNDS):
+        places = _places(sample, centres)
+        order = np.argsort(places, kind="stable")
+        taken, firsts = np.unique(places[order], return_index=True)
+        centres = centres.copy()
+        centres[taken] = _units(np.add.reduceat(sample[order], firsts, axis=0))
+    return centres
+
+
+def lists_of(rows_at: RowsAt, count: int, centres: Floats) -> NDArray[np.int32]:
+    """Return the list of each row: that of the nearest centre."""
+    found = np.empty(count, np.int32)
+    for first in range(0, count, _COMPARED_ROWS):
+        block = np.arange(first, min(first + _COMPARED_ROWS, count))
+        found[block] = _places(_units(rows_at(block)), centres)
+    return found
+
+
+def _places(rows: Floats, centres: Floats) -> NDArray[np.int32]:
+    parts = (rows[first : first + _COMPARED_ROWS] for first in range(0, rows.shape[0], _COMPARED_ROWS))
+    return np.concatenate([np.argmax(part @ centres.T, axis=1) for part in parts]).astype(np.int32)
+
+
+def _units(rows: NDArray[np.int8] | Floats) -> Floats:
+    wide = rows.astype(np.float32)
+    lengths = np.linalg.norm(wide, axis=1, keepdims=True)
+    units: Floats = wide / np.maximum(lengths, np.float32(1e-9))
+    return units
+
 
 _MAGIC = b"FSPTVEC1"
 _MAGIC_LISTED = b"FSPTVEC2"
@@ -220,3 +304,108 @@ def remove_unlisted(folder: Path, listed: set[str]) -> None:
                 path.unlink()
             except OSError:
                 continue  # mapped by a reader on Windows: the next merge tries again
+
+
+_LEAST_ALLOWED = 0.5
+"""Share of the rows read that must be allowed for lists to do: among few files, the best chunks
+lie in lists further away."""
+
+_FEW = 0.125
+"""Share of a segment's rows up to which they are picked out for the comparison: beyond it, all are read."""
+
+Scores = NDArray[np.float32]
+
+
+def scan(
+    segments: Sequence[Segment], query: NDArray[np.int8], allowed: Mask, top: int, *, exact: bool = False
+) -> tuple[Numbers, Scores]:
+    """Return the `top` chunks of lines nearest to the query among the allowed file revisions, best first.
+
+    `allowed` is indexed by file number. Scores are cosines up to the query's own scale. Ties
+    break by chunk number, so that the same snapshot gives the same answer.
+    """
+    found: list[tuple[Numbers, Scores]] = []
+    for segment in segments:
+        near = None if exact else _scan_lists(segment, query, allowed, top)
+        if near is None:
+            keep = live_rows(segment, allowed, only_lines=True)
+            near = _best(segment.numbers[keep], _scores(segment, query, keep), top)
+        found.append(near)
+    return _merged(found, top)
+
+
+def scan_among(
+    segments: Sequence[Segment], query: NDArray[np.int8], wanted: Numbers, top: int
+) -> tuple[Numbers, Scores]:
+    """Return the `top` nearest of these chunks, outlines and all; `wanted` is sorted."""
+    found: list[tuple[Numbers, Scores]] = []
+    for segment in segments:
+        places = np.searchsorted(wanted, segment.numbers)
+        here = places < wanted.size
+        here[here] = wanted[places[here]] == segment.numbers[here]
+        keep = np.flatnonzero(here)
+        found.append(_best(segment.numbers[keep], _scores(segment, query, keep), top))
+    return _merged(found, top)
+
+
+def score_of(
+    segments: Sequence[Segment], query: NDArray[np.int8], numbers: Sequence[int]
+) -> dict[int, float]:
+    """Return the scores that `scan` would give these chunks."""
+    wanted = np.array(sorted(numbers), np.int64)
+    found: dict[int, float] = {}
+    for segment in segments:
+        rows, here = segment.places(wanted)
+        scores = (segment.rows[rows].astype(np.int32) @ query.astype(np.int32)) * segment.scales[rows]
+        found.update(zip(wanted[here].tolist(), scores.tolist(), strict=True))
+    return found
+
+
+def _scan_lists(
+    segment: Segment, query: NDArray[np.int8], allowed: Mask, top: int
+) -> tuple[Numbers, Scores] | None:
+    """Return the best of the lists near the query; None where there are no lists, or they do not do."""
+    if segment.lists is None:
+        return None
+    spans = list(segment.lists.near(query))
+    if not spans:
+        return None
+    numbers = np.concatenate([segment.numbers[span] for span in spans])
+    keep = np.flatnonzero(is_allowed(numbers, allowed) & of_lines(numbers))
+    if keep.size < max(top, _LEAST_ALLOWED * numbers.size):
+        return None
+    scales = np.concatenate([segment.scales[span] for span in spans])
+    dots = np.concatenate([_dots(segment.rows[span], query) for span in spans])
+    return _best(numbers[keep], dots[keep] * scales[keep], top)
+
+
+def _scores(segment: Segment, query: NDArray[np.int8], keep: NDArray[np.intp]) -> Scores:
+    if keep.size <= _FEW * segment.numbers.size:
+        dots = _dots(segment.rows[keep], query) if keep.size else np.empty(0, np.float32)
+    else:
+        dots = _dots(segment.rows, query)[keep]
+    return dots * segment.scales[keep]
+
+
+def _best(numbers: Numbers, scores: Scores, top: int) -> tuple[Numbers, Scores]:
+    if scores.size > top:  # with all that tie for the last place: it is settled by number later
+        best = np.flatnonzero(scores >= np.partition(scores, -top)[-top])
+        numbers, scores = numbers[best], scores[best]
+    return numbers, scores
+
+
+def _merged(found: Sequence[tuple[Numbers, Scores]], top: int) -> tuple[Numbers, Scores]:
+    if not found:
+        return np.empty(0, np.int64), np.empty(0, np.float32)
+    numbers = np.concatenate([n for n, _ in found])
+    scores = np.concatenate([s for _, s in found])
+    order = np.lexsort((numbers, -scores))[:top]
+    return numbers[order], scores[order]
+
+
+def _dots(rows: NDArray[np.int8], query: NDArray[np.int8]) -> NDArray[np.float32]:
+    import simsimd
+
+    # Its answer is float64: exact for sums of products of int8.
+    product = np.asarray(simsimd.cdist(query.reshape(1, -1), rows, metric="dot"))
+    return product.reshape(-1).astype(np.float32)

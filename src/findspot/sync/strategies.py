@@ -1,0 +1,265 @@
+"""When changes reach the index: as they happen, when nothing happens, or with a commit."""
+
+from __future__ import annotations
+
+import abc
+import os
+import re
+import threading
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from findspot.core.files import read_below
+from findspot.core.roots import Roots
+from findspot.discover.repository import common_folder, git_folder
+from findspot.discover.root import checkout_around
+from findspot.sync.changed_paths import DirtyFiles
+
+Apply = Callable[[frozenset[str]], None]
+"""Brings paths up to date; `EVERYTHING` among them means the whole project."""
+
+Clock = Callable[[], float]
+"""Seconds that never go back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """How a strategy stands."""
+
+    name: str
+    active: bool
+    pending: int
+    events: int
+    flushes: int
+
+
+class Strategy(abc.ABC):
+    """Notes what changed and decides when it is due; `flush` does not wait for that."""
+
+    name: ClassVar[str]
+
+    def __init__(self, dirty: DirtyFiles, apply: Apply, clock: Clock = time.monotonic) -> None:
+        self._dirty = dirty
+        self._apply = apply
+        self._clock = clock
+        self._flushing = threading.Lock()
+        self._active = False
+        self._events = 0
+        self._flushes = 0
+
+    @abc.abstractmethod
+    def due(self) -> frozenset[str]:
+        """Return the paths whose time has come."""
+
+    def initialise(self) -> None:
+        """Take up what an earlier process left."""
+        self._noted(self._dirty.paths)
+
+    def start(self) -> None:
+        self.initialise()
+        self._active = True
+
+    def stop(self) -> None:
+        """Take no more events; what waits stays noted."""
+        self._active = False
+
+    def on_event(self, paths: Iterable[str]) -> None:
+        """Note changes; they are indexed when they are due."""
+        paths = frozenset(paths)
+        if self._active and paths:
+            self._events += len(paths)
+            self._dirty.add(paths)
+            self._noted(paths)
+
+    def run_due(self) -> bool:
+        """Index what is due; False when nothing is."""
+        due = self.due()
+        if due:
+            self._index(due)
+        return bool(due)
+
+    def flush(self) -> None:
+        """Index everything that waits, now."""
+        self._index(self._dirty.paths)
+
+    @property
+    def waiting(self) -> frozenset[str]:
+        """Paths that are not in the index yet."""
+        return self._dirty.paths
+
+    def stats(self) -> Stats:
+        return Stats(self.name, self._active, len(self._dirty.paths), self._events, self._flushes)
+
+    def _noted(self, paths: frozenset[str]) -> None:  # noqa: B027 - not every strategy keeps something
+        """What a strategy keeps of events beside their paths."""
+
+    def _index(self, paths: frozenset[str]) -> None:
+        with self._flushing:
+            taken = self._dirty.take(paths)
+            if not taken:
+                return
+            try:
+                self._apply(taken)
+            except BaseException:
+                self._dirty.give_back()
+                raise
+            self._dirty.done()
+            self._flushes += 1
+
+
+STABLE_S = 0.5
+"""A file that was written this long ago is taken to be finished."""
+
+PATIENCE_S = 5.0
+"""A file that is written all the time is indexed this often nevertheless."""
+
+
+class Realtime(Strategy):
+    name = "realtime"
+
+    def initialise(self) -> None:
+        self._first: dict[str, float] = {}
+        self._last: dict[str, float] = {}
+        super().initialise()
+
+    def due(self) -> frozenset[str]:
+        now = self._clock()
+        ripe = [
+            path
+            for path, last in self._last.items()
+            if now - last >= STABLE_S or now - self._first[path] >= PATIENCE_S
+        ]
+        return frozenset(ripe)
+
+    def _noted(self, paths: frozenset[str]) -> None:
+        now = self._clock()
+        for path in paths:
+            self._first.setdefault(path, now)
+            self._last[path] = now
+
+    def _index(self, paths: frozenset[str]) -> None:
+        times = {path: self._first.pop(path, None) for path in paths}
+        for path in paths:
+            self._last.pop(path, None)
+        try:
+            super()._index(paths)
+        except BaseException:  # they are tried again after a while
+            self._noted(frozenset(times))
+            raise
+
+
+class Lazy(Strategy):
+    name = "lazy"
+
+    def __init__(self, dirty: DirtyFiles, apply: Apply, idle_s: float, clock: Clock = time.monotonic) -> None:
+        super().__init__(dirty, apply, clock)
+        self._idle_s = idle_s
+        self._last = clock()
+
+    def due(self) -> frozenset[str]:
+        idle = self._clock() - self._last >= self._idle_s
+        return self._dirty.paths if idle else frozenset()
+
+    def _noted(self, paths: frozenset[str]) -> None:
+        self._last = self._clock()
+
+
+_REF = re.compile(r"ref:\s*(refs/[\w./-]+)\s*$")
+_MAX_BYTES = 4_096
+
+_LOOK_S = 0.5
+"""How often the refs are looked at: a few calls that cost microseconds."""
+
+Position = tuple[tuple[int, int, int] | None, ...]
+"""What the files that HEAD depends on look like."""
+
+
+class OnCommit(Strategy):
+    name = "git"
+
+    def __init__(
+        self, dirty: DirtyFiles, apply: Apply, root: Path | Roots, clock: Clock = time.monotonic
+    ) -> None:
+        super().__init__(dirty, apply, clock)
+        self._roots = Roots.of(root)
+        self._position: Position = ()
+        self._moved_at: float | None = None
+        self._looked = clock()
+
+    def initialise(self) -> None:
+        self._position = self._look()
+
+    def due(self) -> frozenset[str]:
+        now = self._clock()
+        if now - self._looked >= _LOOK_S:
+            self._looked = now
+            position = self._look()
+            if position != self._position:
+                self._position, self._moved_at = position, now
+        if self._moved_at is None or now - self._moved_at < STABLE_S:
+            return frozenset()
+        self._moved_at = None
+        return self._dirty.paths
+
+    def _look(self) -> Position:
+        return tuple(state for folder in self._roots.folders for state in head_position(folder))
+
+    def _index(self, paths: frozenset[str]) -> None:
+        try:
+            super()._index(paths)
+        except BaseException:  # they belong to a commit, and are tried again after a while
+            self._moved_at = self._clock()
+            raise
+
+
+def strategy_in_force(wanted: str, roots: Roots) -> str:
+    """Return the strategy that is followed: without a repository there are no commits to wait for."""
+    return Realtime.name if wanted == OnCommit.name and without_git(roots) else wanted
+
+
+def without_git(roots: Roots) -> list[Path]:
+    """Return the roots that are in no repository."""
+    return [folder for folder in roots.folders if checkout_around(folder) is None]
+
+
+def head_position(root: Path) -> Position:
+    """Return what changes whenever HEAD does: by a commit, a checkout, a merge, a rebase or a reset."""
+    checkout = checkout_around(root)
+    git = git_folder(checkout) if checkout else None
+    if git is None:
+        return ()
+    common = common_folder(git)
+    watched = [git / "HEAD", git / "logs" / "HEAD", common / "packed-refs"]
+    ref = _REF.match(_head(git))
+    if ref and ".." not in ref[1]:
+        watched.append(common / ref[1])
+    return tuple(_state(path) for path in watched)
+
+
+def _head(git: Path) -> str:
+    try:
+        return read_below(git, "HEAD", _MAX_BYTES).decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+def _state(path: Path) -> tuple[int, int, int] | None:
+    try:
+        info = os.lstat(path)
+    except OSError:
+        return None
+    return info.st_mtime_ns, info.st_size, info.st_ino
+
+
+def strategy_note(wanted: str, roots: Roots) -> str | None:
+    """Return what a user should know where the strategy is not the one that they chose."""
+    if wanted != OnCommit.name or not (without := without_git(roots)):
+        return None
+    where = ", ".join(map(str, without))
+    return (
+        f"The strategy is '{OnCommit.name}', but {where} is in no git repository: "
+        f"changes are indexed as they happen ('{Realtime.name}')."
+    )
