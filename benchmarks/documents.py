@@ -21,7 +21,7 @@ from pathlib import Path
 
 from benchmarks.memory import pss_mb
 from findspot.documents import Document, NamedIndexes
-from findspot.documents.model import MAX_CONTENT_CHARS
+from findspot.documents.document_record import MAX_CONTENT_CHARS
 
 WORDS = 50_000
 WORDS_A_DOCUMENT = 120

@@ -30,7 +30,7 @@ from findspot.embed.protocol import Embedder
 if TYPE_CHECKING:
     from findspot.catalogue.catalogue import Catalogue
     from findspot.chunkfiles.searcher import ProjectChunks
-    from findspot.documents.named import NamedIndexes
+    from findspot.documents.named_indexes import NamedIndexes
     from findspot.project import Project
     from findspot.store.store_protocol import Store
 
@@ -75,7 +75,7 @@ class Engine:
         """The named full-text indexes: those of this process and those on disk."""
         with self._guard:
             if self._documents is None:
-                from findspot.documents.named import NamedIndexes
+                from findspot.documents.named_indexes import NamedIndexes
 
                 settings = self.settings
                 folder = settings.home / "documents"

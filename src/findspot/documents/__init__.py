@@ -1,9 +1,9 @@
 """Named full-text indexes: documents in, TF-IDF-ranked answers with highlights out."""
 
-from findspot.documents.model import Added, Document, Found, IndexInfo, SearchAnswer
-from findspot.documents.named import DEFAULT_INDEX, NamedIndexes
-from findspot.documents.query import ParsedQuery
-from findspot.documents.tokenizer import Tokenizer
+from findspot.documents.document_answer import Found, SearchAnswer
+from findspot.documents.document_query import ParsedQuery, Tokenizer
+from findspot.documents.document_record import Added, Document, IndexInfo
+from findspot.documents.named_indexes import DEFAULT_INDEX, NamedIndexes
 
 __all__ = [
     "DEFAULT_INDEX",

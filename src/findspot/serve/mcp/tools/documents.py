@@ -78,7 +78,7 @@ class _AddDocumentTool(Tool):
     """Content that is missing or no text at all is told in the words for blank content."""
 
     def read(self, given: dict[str, Any]) -> Arguments:
-        from findspot.documents.errors import BlankContentError
+        from findspot.documents.document_record import BlankContentError
 
         if not isinstance(given.get("content"), str):
             raise BlankContentError

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from findspot.documents.query import parse
-from findspot.documents.tokenizer import Tokenizer
+from findspot.documents.document_query import Tokenizer, parse
 
 
 def lists(query: str, tokenizer: Tokenizer | None = None) -> dict[str, list[str]]:

@@ -1,7 +1,11 @@
 """An index on disk: one SQLite file, safe against crashes, shared between processes.
 
-The file is the truth. Each process keeps the postings in memory, made from the encoded words
-that are stored with the documents, and reads what others have committed before every answer.
+The file is the truth. Each process holds the postings in memory, made from the encoded words that are
+stored with the documents, and reads what others have committed before every answer.
+
+FORMAT_VERSION
+    1   0.1.0   meta, terms, documents with their encoded words, removals
+    2   0.2.0   short words are encoded too, so that operators and phrases hold for them
 """
 
 from __future__ import annotations
@@ -18,14 +22,45 @@ from findspot.core import sqlite
 from findspot.core.errors import FindspotError, IndexFormatError
 from findspot.core.log import get_logger
 from findspot.core.sqlite import MAX_PARAMETERS, Connection, remove_database, translated, version_of
-from findspot.documents.errors import DamagedIndexError, IndexExistsError, UnknownIndexError
-from findspot.documents.highlights import highlights
-from findspot.documents.model import Added, Document, Found, IndexInfo, SearchAnswer
-from findspot.documents.postings import Postings, Vocabulary
-from findspot.documents.query import ParsedQuery, parse
-from findspot.documents.ranking import rank
-from findspot.documents.schema import FORMAT_VERSION, TABLES
-from findspot.documents.tokenizer import Tokenizer
+from findspot.documents.document_answer import SearchAnswer, answer
+from findspot.documents.document_query import Tokenizer, parse
+from findspot.documents.document_record import (
+    Added,
+    DamagedIndexError,
+    Document,
+    IndexExistsError,
+    IndexInfo,
+    UnknownIndexError,
+)
+from findspot.documents.postings import Postings, Vocabulary, rank
+
+FORMAT_VERSION = 2
+
+TABLES = """
+CREATE TABLE meta (
+    key   TEXT PRIMARY KEY,
+    value TEXT NOT NULL
+) WITHOUT ROWID;
+
+CREATE TABLE terms (
+    number INTEGER PRIMARY KEY,
+    term   TEXT NOT NULL
+);
+
+CREATE TABLE documents (
+    number   INTEGER PRIMARY KEY AUTOINCREMENT,  -- new whenever a document is indexed again
+    doc_id   TEXT NOT NULL UNIQUE,
+    content  TEXT NOT NULL,
+    metadata TEXT NOT NULL,
+    encoded  BLOB NOT NULL                       -- the numbers of its words, four bytes each
+);
+
+CREATE TABLE removals (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    doc_id TEXT NOT NULL
+);
+"""
+
 
 _log = get_logger("documents")
 
@@ -42,6 +77,43 @@ class _State:
         self.postings = Postings()
         self.last_document = 0
         self.last_removal = 0
+
+    def add(self, document: Document, tokenizer: Tokenizer) -> Added:
+        """Write a document, and its words into the postings."""
+        words = tokenizer.words(document.content)
+        encoded, fresh = self.postings.vocabulary.encode(words)
+        self.db.executemany("INSERT INTO terms VALUES (?, ?)", fresh)
+        row = (document.doc_id, document.content, document.metadata_json, encoded.tobytes())
+        cursor = self.db.execute(
+            "INSERT OR REPLACE INTO documents (doc_id, content, metadata, encoded) VALUES (?, ?, ?, ?)", row
+        )
+        self.last_document = int(cursor.lastrowid or 0)
+        replaced = self.postings.add(document.doc_id, encoded)
+        return Added(document.doc_id, tokenizer.count(words), replaced)
+
+    def catch_up(self) -> None:
+        """Read what was committed since; within a transaction, so that it fits together."""
+        numbers, postings = self.postings.vocabulary.numbers, self.postings
+        terms = self.db.execute("SELECT term, number FROM terms WHERE number >= ?", (len(numbers),))
+        numbers.update(terms)
+        written = self.db.execute(
+            "SELECT number, doc_id, encoded FROM documents WHERE number > ? ORDER BY number",
+            (self.last_document,),
+        )
+        while batch := written.fetchmany(_READ_ROWS):
+            ids = [doc_id for _, doc_id, _ in batch]
+            for doc_id in ids:
+                postings.remove(doc_id)
+            postings.extend(ids, [np.frombuffer(encoded, np.uint32) for _, _, encoded in batch])
+            self.last_document = batch[-1][0]
+        removed = self.db.execute(
+            "SELECT number, doc_id, doc_id IN (SELECT doc_id FROM documents) FROM removals WHERE number > ?",
+            (self.last_removal,),
+        )
+        for number, doc_id, is_back in removed:
+            self.last_removal = number
+            if not is_back:
+                postings.remove(doc_id)
 
 
 class DiskIndex:
@@ -82,7 +154,7 @@ class DiskIndex:
     def add(self, documents: Iterable[Document]) -> list[Added]:
         """Add documents, or replace those of the same id; all of them or, on an error, none."""
         with self._writing() as state:
-            return [self._add(state, document) for document in documents]
+            return [state.add(document, self.tokenizer) for document in documents]
 
     def remove(self, doc_id: str) -> bool:
         with self._writing() as state:
@@ -95,10 +167,10 @@ class DiskIndex:
         """Return the best `k` documents for a query, from one state of the file."""
         parsed = parse(query, self.tokenizer)
         with self._reading() as state:
-            self._catch_up(state)
+            state.catch_up()
             ranked, total = rank(state.postings, parsed, k)
             stored = _stored(state.db, [doc_id for doc_id, _ in ranked])
-        return SearchAnswer(self._found(ranked, stored, parsed), total, parsed)
+        return answer(ranked, total, stored, parsed, self.tokenizer)
 
     def close(self) -> None:
         with self._lock:
@@ -110,55 +182,6 @@ class DiskIndex:
             self._reset()
             remove_database(self._path)
 
-    def _found(
-        self, ranked: Sequence[tuple[str, float]], stored: dict[str, tuple[str, str]], query: ParsedQuery
-    ) -> tuple[Found, ...]:
-        return tuple(
-            Found(
-                doc_id,
-                score,
-                highlights(stored[doc_id][0], query.shown, self.tokenizer),
-                json.loads(stored[doc_id][1]),
-            )
-            for doc_id, score in ranked
-        )
-
-    def _add(self, state: _State, document: Document) -> Added:
-        words = self.tokenizer.words(document.content)
-        encoded, fresh = state.postings.vocabulary.encode(words)
-        state.db.executemany("INSERT INTO terms VALUES (?, ?)", fresh)
-        row = (document.doc_id, document.content, document.metadata_json, encoded.tobytes())
-        cursor = state.db.execute(
-            "INSERT OR REPLACE INTO documents (doc_id, content, metadata, encoded) VALUES (?, ?, ?, ?)", row
-        )
-        state.last_document = int(cursor.lastrowid or 0)
-        replaced = state.postings.add(document.doc_id, encoded)
-        return Added(document.doc_id, self.tokenizer.count(words), replaced)
-
-    def _catch_up(self, state: _State) -> None:
-        """Read what was committed since; within a transaction, so that it fits together."""
-        numbers, postings = state.postings.vocabulary.numbers, state.postings
-        terms = state.db.execute("SELECT term, number FROM terms WHERE number >= ?", (len(numbers),))
-        numbers.update(terms)
-        written = state.db.execute(
-            "SELECT number, doc_id, encoded FROM documents WHERE number > ? ORDER BY number",
-            (state.last_document,),
-        )
-        while batch := written.fetchmany(_READ_ROWS):
-            ids = [doc_id for _, doc_id, _ in batch]
-            for doc_id in ids:
-                postings.remove(doc_id)
-            postings.extend(ids, [np.frombuffer(encoded, np.uint32) for _, _, encoded in batch])
-            state.last_document = batch[-1][0]
-        removed = state.db.execute(
-            "SELECT number, doc_id, doc_id IN (SELECT doc_id FROM documents) FROM removals WHERE number > ?",
-            (state.last_removal,),
-        )
-        for number, doc_id, is_back in removed:
-            state.last_removal = number
-            if not is_back:
-                postings.remove(doc_id)
-
     @contextlib.contextmanager
     def _reading(self) -> Iterator[_State]:
         with self._transaction("BEGIN") as state:
@@ -168,7 +191,7 @@ class DiskIndex:
     def _writing(self) -> Iterator[_State]:
         """Provide a transaction of the only writer, who knows all that is committed."""
         with self._transaction("BEGIN IMMEDIATE") as state:
-            self._catch_up(state)
+            state.catch_up()
             yield state
 
     @contextlib.contextmanager

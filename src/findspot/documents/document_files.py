@@ -14,7 +14,7 @@ from findspot.discover.content import document_text
 from findspot.discover.policy import Policy
 from findspot.discover.reading import read_file
 from findspot.discover.walk import walk
-from findspot.documents.model import Document
+from findspot.documents.document_record import Document
 
 MAX_FILE_BYTES = 10_000_000
 

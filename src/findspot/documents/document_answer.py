@@ -1,16 +1,54 @@
-"""Highlights: short excerpts around the words and phrases that a query matched."""
+"""Answers: the best documents, with short excerpts around the words and phrases that a query matched."""
 
 from __future__ import annotations
 
 import heapq
+import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
-from findspot.documents.tokenizer import Tokenizer
+from findspot.documents.document_query import ParsedQuery, Tokenizer
 
 MAX_HIGHLIGHTS = 3
 AROUND_CHARS = 30
 CUT = "..."
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One ranked document."""
+
+    doc_id: str
+    score: float
+    highlights: tuple[str, ...]
+    metadata: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class SearchAnswer:
+    """The best documents, and how many match in all."""
+
+    results: tuple[Found, ...]
+    total_matches: int
+    query: ParsedQuery
+
+
+def answer(
+    ranked: Sequence[tuple[str, float]],
+    total: int,
+    stored: Mapping[str, tuple[str, str]],
+    query: ParsedQuery,
+    tokenizer: Tokenizer,
+) -> SearchAnswer:
+    """Return the ranked documents with their highlights; `stored` has each one's content and metadata."""
+    results = []
+    for doc_id, score in ranked:
+        content, metadata = stored[doc_id]
+        shown = highlights(content, query.shown, tokenizer)
+        results.append(Found(doc_id, score, shown, json.loads(metadata)))
+    return SearchAnswer(tuple(results), total, query)
 
 
 def highlights(content: str, wanted: Iterable[Sequence[str]], tokenizer: Tokenizer) -> tuple[str, ...]:

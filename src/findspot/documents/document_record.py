@@ -1,4 +1,4 @@
-"""The values of this package: documents, what became of them, and answers."""
+"""Documents, what became of them, and the errors of named indexes in the words of their specification."""
 
 from __future__ import annotations
 
@@ -7,9 +7,62 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from findspot.core.errors import InvalidArgumentError
-from findspot.documents.errors import BlankContentError, LimitReachedError
-from findspot.documents.query import ParsedQuery
+from findspot.core.errors import FindspotError, InvalidArgumentError
+
+
+class UnknownIndexError(FindspotError):
+    """No index has that name."""
+
+    code = "INDEX_NOT_FOUND"
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"Index not found: {name}", hint="Create it first, or check its name.")
+
+
+class IndexExistsError(InvalidArgumentError):
+    """The name is taken."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"Index already exists: {name}")
+
+
+class UnknownBackendError(InvalidArgumentError):
+    """Neither `memory` nor `disk`."""
+
+    def __init__(self, backend: str) -> None:
+        super().__init__(f"Unknown backend: {backend}")
+
+
+class BlankContentError(InvalidArgumentError):
+    """A document without text."""
+
+    def __init__(self) -> None:
+        super().__init__("Content must be a non-empty string")
+
+
+class IndexNameError(InvalidArgumentError):
+    """A name that could be mistaken for something else, such as a path."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"Invalid index name: {name}. Use 1 to 64 letters, digits, hyphens and underscores.")
+
+
+class LimitReachedError(InvalidArgumentError):
+    """More than an index may hold."""
+
+
+class DamagedIndexError(FindspotError):
+    """The file of an index cannot be read."""
+
+    code = "INDEX_CORRUPT"
+
+    def __init__(self, name: str, detail: str) -> None:
+        super().__init__(
+            f"The index '{name}' is damaged and cannot be read.",
+            detail,
+            hint=f"Drop it with `findspot documents drop {name}` and add its documents again.",
+        )
+
 
 MAX_ID_CHARS = 1_024
 MAX_CONTENT_CHARS = 10_000_000
@@ -63,25 +116,6 @@ class Added:
     @property
     def status(self) -> str:
         return "re-indexed" if self.replaced else "indexed"
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """One ranked document."""
-
-    doc_id: str
-    score: float
-    highlights: tuple[str, ...]
-    metadata: Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class SearchAnswer:
-    """The best documents, and how many match in all."""
-
-    results: tuple[Found, ...]
-    total_matches: int
-    query: ParsedQuery
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from findspot.documents.highlights import highlights
-from findspot.documents.tokenizer import Tokenizer
+from findspot.documents.document_answer import highlights
+from findspot.documents.document_query import Tokenizer
 
 
 def of(content: str, *tokens: str) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ import pytest
 from findspot.core.errors import FindspotError, InvalidArgumentError
 from findspot.documents import Document, NamedIndexes, SearchAnswer, Tokenizer
 from findspot.documents import postings as postings_module
-from findspot.documents.query import Phrase, parse
+from findspot.documents.document_query import Phrase, parse
 
 Put = Callable[..., None]
 
