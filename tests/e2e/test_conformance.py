@@ -18,8 +18,8 @@ from typing import Any
 
 import pytest
 
+from e2e.door import serving
 from e2e.harness import COMMAND, PATIENCE_S, environment
-from e2e.test_http import serving
 from e2e.test_listing import in_order
 
 pytestmark = pytest.mark.programs

@@ -2,72 +2,28 @@
 
 from __future__ import annotations
 
-import http.client
-import json
-import signal
 import subprocess
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import pytest
 from anyio.from_thread import BlockingPortal
 from mcp.client.streamable_http import create_mcp_http_client, streamable_http_client
 
+from e2e.door import HELLO, post, serving
 from e2e.harness import COMMAND, PATIENCE_S, Connection, Person, connected, environment
 from e2e.sample import make_sample
 
 TOKEN = "a-secret-of-the-test"
-HELLO = {
-    "jsonrpc": "2.0",
-    "id": 1,
-    "method": "initialize",
-    "params": {
-        "protocolVersion": "2025-11-25",
-        "capabilities": {},
-        "clientInfo": {"name": "bare", "version": "1"},
-    },
-}
-
-
-@contextmanager
-def serving(home: Path, cwd: Path, *options: str, **settings: str) -> Iterator[str]:
-    """A server on a free port; gives its address, and checks that it ends cleanly."""
-    guarded = any("token" in option for option in options) or "FINDSPOT_HTTP_TOKEN" in settings
-    command = [*COMMAND, "--http", "127.0.0.1:0", *options, *(() if guarded else ("--no-token",))]
-    with subprocess.Popen(
-        command, cwd=cwd, env=environment(home, **settings), stderr=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stderr is not None
-        said = process.stderr.readline()
-        assert said.startswith("Findspot serves at "), said
-        try:
-            yield said.split()[-1]
-        finally:
-            process.send_signal(signal.SIGTERM)
-            assert process.wait(PATIENCE_S) in (0, -signal.SIGTERM)
 
 
 @pytest.fixture(scope="module")
 def address(home: Path, empty_folder: Path) -> Iterator[str]:
     with serving(home, empty_folder) as address:
         yield address
-
-
-def post(address: str, message: Any = HELLO, **headers: str) -> http.client.HTTPResponse:
-    parts = urlsplit(address)
-    connection = http.client.HTTPConnection(parts.netloc, timeout=PATIENCE_S)
-    sent = {
-        "Content-Type": "application/json",
-        "Accept": "application/json, text/event-stream",
-        **{name.replace("_", "-"): value for name, value in headers.items()},
-    }
-    body = message if isinstance(message, bytes) else json.dumps(message).encode()
-    connection.request("POST", parts.path, body, sent)
-    return connection.getresponse()
 
 
 def reached(

@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from e2e.door import HELLO, post, serving
 from e2e.harness import PATIENCE_S, Connection
-from e2e.test_http import HELLO, post, serving
 from e2e.wire import Wire
 
 HUGE = 10 * 1024 * 1024

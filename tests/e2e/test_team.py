@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import http.client
 import json
 import re
 from collections.abc import Callable, Iterator
@@ -11,7 +10,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import mcp_types as types
 import pytest
@@ -19,9 +17,9 @@ from anyio.from_thread import BlockingPortal
 from mcp.client.streamable_http import create_mcp_http_client, streamable_http_client
 from mcp.shared.exceptions import MCPError
 
-from e2e.harness import PATIENCE_S, Connection, Folders, connected
+from e2e.door import post, request, serving
+from e2e.harness import Connection, Folders, connected
 from e2e.sample import make_sample
-from e2e.test_http import post, serving
 from findspot.core.paths import index_key
 from findspot.serve.mcp.gate import TOKEN_SESSIONS
 
@@ -37,10 +35,8 @@ def entry(token: str, projects: list[str] | str) -> dict[str, Any]:
 
 
 def get(address: str, path: str, token: str | None = None, **headers: str) -> tuple[int, str]:
-    parts = urlsplit(address)
-    connection = http.client.HTTPConnection(parts.netloc, timeout=PATIENCE_S)
-    connection.request("GET", path, headers=headers | ({"Authorization": f"Bearer {token}"} if token else {}))
-    answer = connection.getresponse()
+    bearer = {"Authorization": f"Bearer {token}"} if token else {}
+    answer = request(address, "GET", path=path, **headers | bearer)
     return answer.status, answer.read().decode()
 
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from e2e.door import serving
 from e2e.harness import COMMAND, environment
 from e2e.sample import FILES
-from e2e.test_http import serving
 from e2e.test_listing import ORDER, in_order
 
 SOURCES = Path(__file__).parent / "ts"

@@ -15,18 +15,9 @@ from findspot.core.files import MAX_JSON_BYTES, read_json
 from findspot.discover.policy import MAX_DEPTH
 from findspot.project import MAX_PATH_RESULTS
 
-STARTER = {
-    "include": ["**/*"],
-    "exclude": [],
-    "respectGitignore": True,
-    "maxFileSize": "1MB",
-    "maxFiles": 50_000,
-    "docPatterns": ["**/*.md", "**/*.txt"],
-    "indexDocs": True,
-    "enhancedToolDescriptions": False,
-    "indexingStrategy": "realtime",
-    "lazyIdleThreshold": 30,
-}
+_GENERATED = Path(__file__).parents[1] / "backcompat" / "config-0.1.0" / "config.json"
+STARTER = {name: value for name, value in json.loads(_GENERATED.read_text()).items() if name[0] != "_"}
+"""The keys of the specification's file, which version 0.1.0 generated as it is."""
 
 
 @pytest.fixture

@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 import os
 import random
+import signal
 import stat
 import string
+import sys
 import zipfile
 from pathlib import Path
 
 import pytest
 
+from e2e.harness import PATIENCE_S
 from program import Program
-from trust.conftest import MakeFolder, Serve
+from trust.conftest import MakeFolder, Serve, until
 
 _chance = random.Random(15)
 
@@ -67,6 +70,10 @@ def test_no_way_into_an_index_takes_a_secret(findspot: Program, make: MakeFolder
     listed = findspot("status", "--skipped", cwd=project).out
     assert "it holds a GitHub token" in listed
     assert "it holds an AWS secret key" in listed
+    assert findspot("chunks", "export", cwd=project).code == 0
+    exported = "".join(path.read_text() for path in (project / ".cortex/chunks").iterdir())
+    assert "password_of" in exported
+    assert quotes(exported) == []
 
 
 def test_documents_come_in_by_the_same_rules(findspot: Program, make: MakeFolder) -> None:
@@ -136,6 +143,38 @@ def test_what_is_shown_of_configurations_and_logs_has_no_secrets(
     assert quotes("".join(texts.values())) == []
     if os.name == "posix":
         assert stat.S_IMODE(bundle.stat().st_mode) == 0o600
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux starts a browser by xdg-open")
+def test_the_browser_is_started_without_the_token_of_the_page(
+    findspot: Program, make: MakeFolder, home: Path, tmp_path: Path
+) -> None:
+    """security 19: `ui` put its token on a command line, which everybody on the machine can read."""
+    project = make(OPEN_FILES, git=True)
+    noted = tmp_path / "noted"
+    browser = make({}, "bin") / "xdg-open"
+    browser.write_text(f'#!/bin/sh\nprintf "%s" "$*" > {noted}.part && mv {noted}.part {noted}\n')
+    browser.chmod(0o755)
+    environment = {"PATH": f"{browser.parent}{os.pathsep}{os.environ['PATH']}", "DISPLAY": ":0"}
+    master, slave = os.openpty()
+    with findspot.start("ui", "--port", "0", cwd=project, env=environment, stdout=slave) as page:
+        os.close(slave)
+        with os.fdopen(master) as terminal:
+            address = terminal.readline().split()[-1]
+            until(noted.exists)
+        token = address.partition("?token=")[2]
+        arguments = noted.read_text()
+        assert len(token) > 20
+        assert token not in arguments
+        file = Path(arguments)
+        assert address in file.read_text()
+        for path in (file, file.parent, home):
+            assert not stat.S_IMODE(path.stat().st_mode) & 0o077, path
+        page.send_signal(signal.SIGINT)
+        page.communicate(timeout=PATIENCE_S)
+    assert not file.exists()
+    for path in home.rglob("*"):
+        assert not path.is_file() or token.encode() not in path.read_bytes(), path
 
 
 @pytest.mark.skipif(os.name != "posix", reason="modes of POSIX")

@@ -74,6 +74,8 @@ def test_pages_of_results(page: Served, here: str) -> None:
         ({"q": "x", "mode": "magic"}, "INVALID_ARGUMENT"),
         ({"q": "x", "limit": "-1"}, "INVALID_ARGUMENT"),
         ({"q": "x", "limit": "9" * 5000}, "INVALID_ARGUMENT"),
+        ({"q": "x", "offset": "100001"}, "INVALID_ARGUMENT"),
+        ({"q": "x", "offset": "0000000000099999999"}, "INVALID_ARGUMENT"),  # security 19
         ({"q": "(", "mode": "regex"}, "INVALID_PATTERN"),
     ],
 )

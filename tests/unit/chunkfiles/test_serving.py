@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from contents import put, record
 from e2e.cortex_files import EmbeddingService, chunk, file_value, write_file, write_samples
 from e2e.sample import FILES
 from findspot import Engine
@@ -280,6 +281,21 @@ def test_export_gives_what_the_index_gives(engine: Engine, root: Path) -> None:
     assert {result.chunk.id: result.chunk for result in from_index} == {k: r.chunk for k, r in by_id.items()}
     for result in from_index:
         assert by_id[result.chunk.id].combined_score == pytest.approx(result.combined_score, abs=0.02)
+
+
+def test_an_export_leaves_out_secret_files(engine: Engine, root: Path) -> None:
+    """security 9: an index that somebody else built may name any file."""
+    project = engine.project(root)
+    project.update()
+    put(project.store, record("deploy/.env", "KEY = 'canary'", dimensions=256))
+    folder = root / ".cortex" / "chunks"
+    with project.store.snapshot() as snapshot:
+        assert "deploy/.env" in [file.path for file in snapshot.files.files]
+        export_chunks(snapshot, folder)
+    written = "".join(path.read_text() for path in folder.iterdir())
+    assert "src/billing/retry.go" in written
+    assert "canary" not in written
+    assert "deploy/.env" not in written
 
 
 def test_exported_files_have_the_agreed_shape(engine: Engine, root: Path) -> None:
