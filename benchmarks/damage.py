@@ -23,7 +23,7 @@ from typing import Any
 from findspot import FindspotError, Project, Query
 from findspot.core.model import Corpus, Mode
 from findspot.embed.opened import OpenModels
-from findspot.indexing.spare import SparePool
+from findspot.indexing.workers import SparePool
 
 PAGE = 4096
 NOT_DAMAGED = {"writer.lock", "watcher.lock", "config.json"}

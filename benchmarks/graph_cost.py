@@ -19,11 +19,11 @@ from pathlib import Path
 from findspot.chunk import code
 from findspot.core.config import load_settings
 from findspot.core.roots import Roots
+from findspot.discover.policy import policy_of
 from findspot.discover.walk import walk
 from findspot.embed.registry import open_embedder
-from findspot.indexing.messages import Indexed, Job, Setup
-from findspot.indexing.pipeline import policy_of
 from findspot.indexing.worker import process
+from findspot.indexing.workers import Indexed, Job, Setup
 from findspot.store.sqlite_store import IndexStore
 
 COMMIT_FILES = 200

@@ -9,7 +9,7 @@ from typing import Any
 
 from benchmarks.memory import PeakMemory
 from benchmarks.start import OURS, Server
-from findspot.indexing.spare import KEEP_S
+from findspot.indexing.workers import KEEP_S
 
 _SETTLE_S = KEEP_S + 5
 """The spare worker is ended after a minute without work."""

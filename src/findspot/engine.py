@@ -18,9 +18,8 @@ from typing import TYPE_CHECKING
 from findspot.core.config import home_folder, load_settings
 from findspot.core.errors import FindspotError, IndexBusyError, ProjectNotDetectedError
 from findspot.core.files import folder_bytes, read_json
-from findspot.core.home import restrict_home
 from findspot.core.model import IndexState, IndexStatus
-from findspot.core.paths import index_folder, project_root
+from findspot.core.paths import index_folder, project_root, restrict_home
 from findspot.core.roots import configured_roots
 from findspot.core.settings import EmbedSettings, Settings
 from findspot.discover.root import find_root, folders_around

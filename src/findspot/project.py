@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from findspot.core.config import keep_given, load_settings
+from findspot.core.config import RememberedSettings, keep_given, load_settings
 from findspot.core.configfiles import write_starter
 from findspot.core.errors import (
     CancelledError,
@@ -42,18 +42,18 @@ from findspot.core.model import (
 )
 from findspot.core.paths import index_folder, project_root
 from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
-from findspot.core.remembered import RememberedSettings
 from findspot.core.roots import Roots, configured_roots
 from findspot.core.settings import Settings, StoreSettings
 from findspot.discover.judge import not_indexable
+from findspot.discover.policy import policy_of
 from findspot.discover.walk import classify
 from findspot.embed.opened import OpenModels
 from findspot.embed.protocol import Embedder, model_name
 from findspot.embed.registry import OpenEmbedder, two_speeds
-from findspot.indexing import pipeline, recovery
+from findspot.indexing import pipeline
 from findspot.indexing.imported import keep_checked
-from findspot.indexing.spare import SparePool
 from findspot.indexing.spread import RayWorkers
+from findspot.indexing.workers import SparePool
 from findspot.research.findings import DEFAULT_DEPTH, Findings, Focus, Inquiry
 from findspot.search.changes import limited
 from findspot.search.fitting import fitting
@@ -155,7 +155,7 @@ class Project:
         if run.settings.chunk.workers:  # a cluster is for whole projects: saved files are cut here
             run.workers = RayWorkers(run.settings.chunk.workers)
         try:
-            report = recovery.apply(run)
+            report = pipeline.apply(run)
         except FindspotError as error:
             _log.info("%s: indexing stopped: %s", self.root, error.developer_message)
             self._note_failure(error)
@@ -176,7 +176,7 @@ class Project:
 
     def _reindex_file(self, relative: str) -> int:
         run = self._run()
-        found = classify(self.roots, relative, pipeline.policy_of(run.settings))
+        found = classify(self.roots, relative, policy_of(run.settings))
         if isinstance(found, Skip):
             self._forget(relative, found)
             raise not_indexable(relative, found)

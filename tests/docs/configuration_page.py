@@ -6,7 +6,7 @@ import json
 import sys
 
 from findspot.core.configfiles import MAX_CONFIG_BYTES
-from findspot.core.keys import COMMITTED, KEYS, Key
+from findspot.core.setting_keys import COMMITTED, KEYS, Key
 
 _HEAD = """\
 # Configuration

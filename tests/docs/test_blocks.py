@@ -13,7 +13,7 @@ from configuration_page import configuration_page
 from pages import PAGES, ROOT, anchors, blocks, links_to_headings, name_of, run
 
 from contents import write_files
-from findspot.core.keys import TOOLSETS
+from findspot.core.setting_keys import TOOLSETS
 from findspot.serve.cli.app import findspot as program
 from findspot.serve.mcp.costs import tool_tokens
 from findspot.serve.mcp.tools import all_tools

@@ -12,7 +12,7 @@ from findspot.core.roots import Roots
 from findspot.embed.protocol import Embedder, EmbedMode, Vectors
 from findspot.embed.registry import open_embedder
 from findspot.indexing import worker
-from findspot.indexing.messages import Indexed, Job, Rejected, Setup
+from findspot.indexing.workers import Indexed, Job, Rejected, Setup
 
 
 class Small:

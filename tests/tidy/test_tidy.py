@@ -14,8 +14,8 @@ import pytest
 
 import findspot
 from findspot.core import errors
-from findspot.core.keys import KEYS
 from findspot.core.model import SkipReason
+from findspot.core.setting_keys import KEYS
 from findspot.serve.cli.app import COMMANDS
 from findspot.serve.cli.app import findspot as program
 

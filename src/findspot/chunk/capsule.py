@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from findspot.chunk.imports import Import, Name
-from findspot.chunk.lines import SourceLines
-from findspot.chunk.symbols import Definition, text_of
+from findspot.chunk.splitting import SourceLines
+from findspot.chunk.symbols import TYPE_KINDS, Definition, FileSymbols, text_of
 
 MAX_SIGNATURE_CHARS = 300
 MAX_DOC_CHARS = 1_000
@@ -114,3 +114,41 @@ def _is_word(name: str, text: str) -> bool:
             return True
         at = text.find(name, end)
     return False
+
+
+MAX_OUTLINE_CHARS = 4_000
+
+_GROUPS = (
+    ("Types", TYPE_KINDS | {"module"}),
+    ("Functions", frozenset({"function", "method", "macro", "test", "constructor", "property"})),
+    ("Constants", frozenset({"constant", "variable"})),
+)
+
+
+def outline(symbols: FileSymbols) -> str | None:
+    """Return the outline's text; None for a file that defines nothing."""
+    if not symbols.definitions:
+        return None
+    parts = [f"Package: {symbols.package}\n"] if symbols.package else []
+    count = len(symbols.imports)
+    if count:
+        parts.append(f"Imports: {count} {'package' if count == 1 else 'packages'}\n")
+    for title, kinds in _GROUPS:
+        rows = [_row(definition) for definition in symbols.definitions if definition.kind in kinds]
+        if rows:
+            parts.append("\n".join([f"{title}:", *rows]) + "\n")
+    return _capped("\n".join(parts).rstrip())
+
+
+def _row(definition: Definition) -> str:
+    first, last = definition.row + 1, definition.last + 1
+    where = f"line {first}" if first >= last else f"lines {first}-{last}"
+    name = breadcrumb(definition).replace(" > ", ".")
+    return f"  - {name} ({definition.kind}) ({where})"
+
+
+def _capped(text: str) -> str | None:
+    if len(text) <= MAX_OUTLINE_CHARS:
+        return text or None
+    kept = text[: MAX_OUTLINE_CHARS - 40].rsplit("\n", 1)[0]
+    return f"{kept}\n  … {text.count(chr(10)) - kept.count(chr(10))} more"

@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import islice
 
-from findspot.chunk.capsule import MAX_DEPTH, breadcrumb, capsule, doc_comment, signature
-from findspot.chunk.draft import Draft, Split
+from findspot.chunk.capsule import MAX_DEPTH, breadcrumb, capsule, doc_comment, outline, signature
 from findspot.chunk.grammars import Grammar
 from findspot.chunk.imports import Name, read_import
-from findspot.chunk.lines import SourceLines
-from findspot.chunk.outline import outline
 from findspot.chunk.pieces import Piece, divide
 from findspot.chunk.references import read_references
+from findspot.chunk.splitting import Draft, SourceLines, Split
 from findspot.chunk.symbols import Definition, FileSymbols, end_row, read_symbols
 from findspot.core.model import ChunkType
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
-from findspot.chunk.cuts import MAX_CHARS, Rows, pack
-from findspot.chunk.draft import Draft
-from findspot.chunk.lines import SourceLines
+from findspot.chunk.splitting import MAX_CHARS, Draft, Rows, SourceLines, pack
 
 MAX_DEPTH = 8
 """Levels of keys looked into; below that an entry is cut between lines."""

@@ -6,22 +6,22 @@ import re
 from typing import NamedTuple
 
 from findspot.chunk.code import chunk_code
-from findspot.chunk.cuts import MAX_CHARS
 from findspot.chunk.data import chunk_data
-from findspot.chunk.draft import Draft, Split
 from findspot.chunk.grammars import READ_BYTES, grammar_for
-from findspot.chunk.headings import FENCED, find_fences, frontmatter_end
-from findspot.chunk.lines import SourceLines, span_of
-from findspot.chunk.longlines import (
+from findspot.chunk.notebook import chunk_notebook
+from findspot.chunk.plain import (
     CODE_SEPARATORS,
+    CODE_WINDOW,
+    DOCS_WINDOW,
     PIECE_CHARS,
     PROSE_SEPARATORS,
     LineLimits,
+    chunk_characters,
+    chunk_plain,
     cut_long_lines,
 )
-from findspot.chunk.markdown import chunk_prose
-from findspot.chunk.notebook import chunk_notebook
-from findspot.chunk.plain import CODE_WINDOW, DOCS_WINDOW, chunk_characters, chunk_plain
+from findspot.chunk.prose import FENCED, chunk_prose, find_fences, frontmatter_end
+from findspot.chunk.splitting import MAX_CHARS, Draft, SourceLines, Split, span_of
 from findspot.chunk.tags import chunk_tags, file_tags
 from findspot.core.languages import PLAIN, row
 from findspot.core.model import Chunk, ChunkedFile, ChunkType, Corpus, Skip, SkipReason, SourceFile

@@ -7,9 +7,7 @@ import re
 from itertools import pairwise
 from typing import Any
 
-from findspot.chunk.cuts import Rows, cut_lines
-from findspot.chunk.draft import Draft
-from findspot.chunk.lines import SourceLines
+from findspot.chunk.splitting import Draft, Rows, SourceLines, cut_lines
 
 _CELLS = re.compile(r'"cells"\s*:\s*\[')
 _SEPARATOR = re.compile(r"[\s,]*")

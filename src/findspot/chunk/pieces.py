@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from findspot.chunk.cuts import MAX_CHARS, TARGET_CHARS, Rows, cut
-from findspot.chunk.lines import SourceLines
+from findspot.chunk.splitting import MAX_CHARS, TARGET_CHARS, Rows, SourceLines, cut
 from findspot.chunk.symbols import CONTAINER_KINDS, Definition, FileSymbols
 
 if TYPE_CHECKING:

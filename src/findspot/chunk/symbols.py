@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from findspot.chunk.lines import SourceLines
+from findspot.chunk.splitting import SourceLines
 from findspot.core.model import Symbol
 
 if TYPE_CHECKING:

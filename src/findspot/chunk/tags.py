@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from findspot.chunk.headings import frontmatter_end
-from findspot.chunk.lines import SourceLines
+from findspot.chunk.prose import frontmatter_end
+from findspot.chunk.splitting import SourceLines
 from findspot.core.model import ChunkType, Corpus, SourceFile
 
 MAX_TAGS = 24

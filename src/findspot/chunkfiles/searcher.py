@@ -26,8 +26,8 @@ from findspot.chunkfiles.context_chunk import (
 from findspot.chunkfiles.served_files import ServedFiles, chunk_files
 from findspot.core.denied import is_secret_path
 from findspot.core.errors import IndexNotFoundError, ModelMismatchError
-from findspot.core.keys import CHUNK_SERVICE, CORTEX_FILE
 from findspot.core.roots import Roots
+from findspot.core.setting_keys import CHUNK_SERVICE, CORTEX_FILE
 from findspot.core.settings import Settings
 from findspot.discover.secrets import masked
 from findspot.embed.batch import quantise

@@ -11,7 +11,10 @@ from __future__ import annotations
 import difflib
 import os
 import re
+import threading
+import time
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -25,7 +28,10 @@ from findspot.core.configfiles import (
     set_in_file,
 )
 from findspot.core.errors import InvalidArgumentError
-from findspot.core.keys import (
+from findspot.core.files import stat_of
+from findspot.core.log import get_logger
+from findspot.core.roots import find_roots
+from findspot.core.setting_keys import (
     BY_NAME,
     COMMITTED_FILES,
     CORTEX_FILE,
@@ -33,11 +39,20 @@ from findspot.core.keys import (
     PROJECT_FILE,
     PROVIDERS_WITH_DTYPE,
     SECTIONS,
+    InvalidValueError,
     Key,
 )
-from findspot.core.kinds import InvalidValueError
-from findspot.core.roots import find_roots
 from findspot.core.settings import HubSettings, Settings, TerminalSettings
+
+_log = get_logger("config")
+
+_SETTLED_NS = 2_000_000_000
+"""A file written less than this ago may be written again without a new time: it is read each time."""
+
+_PREFIXES = tuple({entry.variable.partition("_")[0] + "_" for entry in KEYS})
+"""How the variables that hold settings begin: looking at those that are set is quicker than at all."""
+
+_Stamp = tuple[int, int, int] | None
 
 
 def home_folder(environ: Mapping[str, str] = os.environ) -> Path:
@@ -270,3 +285,39 @@ def keep_given(root: Path, index: Path, flags: Mapping[str, object]) -> None:
     for name, held in (("embedding.provider", kept.embed.provider), ("store", kept.store.kind)):
         if flags.get(name, held) != held:
             set_value(index / INDEX_FILE, name, flags[name])
+
+
+class RememberedSettings:
+    """The configuration of one project; edits to its files and the environment count at once."""
+
+    def __init__(self, root: Path, index: Path, flags: Mapping[str, Any]) -> None:
+        self._root = root
+        self._index = index
+        self._flags = flags
+        self._guard = threading.Lock()
+        self._kept: tuple[tuple[Any, ...], Settings] | None = None
+
+    def now(self) -> Settings:
+        environment = {name: os.environ[name] for name in os.environ if name.startswith(_PREFIXES)}
+        stamps = tuple(map(_stamp, settings_files(self._root, self._index)))
+        with self._guard:
+            if self._kept is not None and self._kept[0] == (environment, stamps):
+                return self._kept[1]
+        settings = load_settings(self._root, self._index, self._flags)
+        for warning in settings.warnings:
+            _log_once(self._root, warning)
+        settled_before = time.time_ns() - _SETTLED_NS
+        with self._guard:
+            if all(stamp is None or stamp[0] < settled_before for stamp in stamps):
+                self._kept = (environment, stamps), settings
+        return settings
+
+
+@lru_cache(maxsize=1_000)
+def _log_once(root: Path, warning: str) -> None:
+    _log.warning("%s: %s", root, warning)
+
+
+def _stamp(path: Path) -> _Stamp:
+    info = stat_of(path)
+    return (info.st_mtime_ns, info.st_size, info.st_ino) if info else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,7 @@ from findspot.core.files import (
     write_atomic,
     write_below,
 )
-from findspot.core.keys import BY_NAME, CORTEX_FILE, KEYS, PROJECT_FILE
-from findspot.core.yamlfile import MAX_YAML_BYTES, parse_yaml
+from findspot.core.setting_keys import BY_NAME, CORTEX_FILE, KEYS, PROJECT_FILE
 
 INDEX_FILE = "config.json"
 MAX_CONFIG_BYTES = 256 * 1024
@@ -205,3 +205,54 @@ def _editable(path: Path) -> Values:
     if not isinstance(content, dict):
         raise ContentError(f"{path} must hold a JSON object")
     return content
+
+
+MAX_YAML_BYTES = 32 * 1024
+"""Parsing takes about 10 µs per byte."""
+
+_MAX_DEPTH = 20
+
+
+@lru_cache(maxsize=4)
+def parse_yaml(data: bytes) -> Any:
+    """Return the value of YAML text; ContentError, which names at most a line, when it has none for us."""
+    import yaml  # type: ignore[import-untyped]
+
+    try:
+        return yaml.load(data, _loader())
+    except ContentError:
+        raise
+    except yaml.MarkedYAMLError as error:
+        line = f" at line {error.problem_mark.line + 1}" if error.problem_mark else ""
+        raise ContentError(f"not valid YAML{line}") from None
+    except (yaml.YAMLError, RecursionError, ValueError, OverflowError):
+        raise ContentError("not valid YAML") from None
+
+
+@lru_cache(maxsize=1)
+def _loader() -> type[Any]:
+    """Return the library's safe loader without what can be made to grow."""
+    import yaml
+
+    class Loader(yaml.SafeLoader):  # type: ignore[misc]
+        depth = 0
+
+        def compose_node(self, parent: Any, index: Any) -> Any:
+            line = self.peek_event().start_mark.line + 1
+            if self.check_event(yaml.AliasEvent):
+                raise ContentError(f"an alias at line {line}, where none is read")
+            if self.depth >= _MAX_DEPTH:
+                raise ContentError(f"nested too deeply at line {line}")
+            self.depth += 1
+            try:
+                return super().compose_node(parent, index)
+            finally:
+                self.depth -= 1
+
+        def flatten_mapping(self, node: Any) -> None:
+            for key, _ in node.value:
+                if key.tag == "tag:yaml.org,2002:merge":
+                    line = key.start_mark.line + 1
+                    raise ContentError(f"a merge key at line {line}, where none is read")
+
+    return Loader

@@ -13,9 +13,9 @@ from pathlib import Path
 
 from findspot.core.denied import is_denied
 from findspot.core.errors import InvalidArgumentError, PathNotFoundError
-from findspot.core.keys import COMMITTED_FILES
 from findspot.core.paths import outside, relative_path
 from findspot.core.platforms import IGNORES_CASE
+from findspot.core.setting_keys import COMMITTED_FILES
 from findspot.core.settings import Settings
 
 _NOWHERE = ".findspot-unknown-root"

@@ -24,7 +24,7 @@ from typing import Literal
 from findspot.core.errors import FindspotError, IndexBusyError, IndexCorruptError, PermissionDeniedError
 from findspot.core.files import PRIVATE_FILE_MODE, TOO_MANY_OPEN, cannot_write, disk_full, out_of_resources
 from findspot.core.log import get_logger
-from findspot.core.mounts import remote_kind
+from findspot.core.platforms import remote_kind
 
 _log = get_logger("sqlite")
 

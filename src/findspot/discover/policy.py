@@ -8,6 +8,7 @@ from functools import lru_cache
 from findspot.core.globs import Globs
 from findspot.core.languages import BY_NAME, PLAIN
 from findspot.core.model import Corpus
+from findspot.core.settings import Settings
 
 MAX_DEPTH = 20
 """Folders below one another; deeper trees are loops of mounts or of generators."""
@@ -45,6 +46,19 @@ class Policy:
     respect_gitignore: bool = True
     max_file_bytes: int = DEFAULT_MAX_FILE_BYTES
     max_depth: int = MAX_DEPTH
+
+
+def policy_of(settings: Settings) -> Policy:
+    """Return what the settings want indexed."""
+    wanted = settings.discover
+    return Policy(
+        include=wanted.include,
+        exclude=wanted.exclude,
+        doc_patterns=wanted.doc_patterns,
+        index_docs=wanted.index_docs,
+        respect_gitignore=wanted.respect_gitignore,
+        max_file_bytes=wanted.max_file_bytes,
+    )
 
 
 @lru_cache(maxsize=64)

@@ -7,10 +7,9 @@ import re
 from findspot.core.facts import FIXTURE, LITERAL, UNKNOWN
 from findspot.graph.fixtures import Fixtures
 from findspot.graph.members import Members
-from findspot.graph.memoise import Memo
-from findspot.graph.modules import Modules
+from findspot.graph.modules import Modules, Packages
 from findspot.graph.names import Names
-from findspot.graph.packages import Packages
+from findspot.graph.shared_tables import Memo
 from findspot.graph.sources import Def, Sources, SourceView
 from findspot.graph.types import Types
 from findspot.graph.values import EXTERNAL, TYPED, Value, Values, What

@@ -6,7 +6,7 @@ import posixpath
 from typing import TYPE_CHECKING
 
 from findspot.core.facts import DEFAULT, RETURNED
-from findspot.graph.packages import is_top
+from findspot.graph.modules import is_top
 from findspot.graph.sources import VALUE_KINDS, Def, SourceView
 from findspot.graph.values import EXTERNAL, IMPORTED, INFERRED, MEMBER, TYPED, Value, Values, What
 

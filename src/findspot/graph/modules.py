@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import posixpath
 
-from findspot.core.facts import ImportFact
+from findspot.core.facts import WHOLE, ImportFact
 from findspot.graph.languages import FINDERS
 from findspot.graph.languages.language import ModuleFinder
-from findspot.graph.sources import Sources, SourceView
+from findspot.graph.sources import SATELLITE_KINDS, Def, Sources, SourceView
 
 
 class Modules:
@@ -47,3 +47,101 @@ class Modules:
 
     def _finder(self, view: SourceView) -> ModuleFinder:
         return self._finders[view.language.finder]
+
+
+_HEADERS = (".h", ".hh", ".hpp", ".hxx", ".pyi", ".d.ts")
+"""Suffixes of files that declare what other files define."""
+
+
+class Packages:
+    """Top-level definitions by package, folder and project."""
+
+    def __init__(self, sources: Sources) -> None:
+        self._sources = sources
+        self._shared: dict[tuple[str, str, str], list[Def]] = sources.tables.table("visible names")
+
+    def visible(self, name: str, view: SourceView) -> list[Def]:
+        """Return the definitions of a name that a file sees unsaid: one, or the overloads of one."""
+        shares = view.language.shares
+        if shares == "file":
+            return []
+        place = {"folder": posixpath.dirname(view.path), "package": view.package}.get(shares, "")
+        key = (view.language.family, name, f"{shares}:{place}:{view.id if shares != 'folder' else ''}")
+        if key not in self._shared:
+            self._shared[key] = self._visible(name, view, shares)
+        return self._shared[key]
+
+    def _visible(self, name: str, view: SourceView, shares: str) -> list[Def]:
+        found = [d for d in self._sources.defining(name, view.language.family) if is_top(d)]
+        folder = posixpath.dirname(view.path)
+        if shares == "folder":
+            found = [d for d in found if posixpath.dirname(d.file.path) == folder]
+        if shares == "package":
+            packages = {dotted(view.package), *_starred(view)}
+            found = [d for d in found if package_of(d) in packages]
+        return _nearest(found, view)
+
+    def named(self, fact: ImportFact, view: SourceView) -> list[Def]:
+        """Return what an import by package and name brings in."""
+        if fact.original == WHOLE:
+            return []
+        module = dotted(fact.module)
+        found = []
+        for definition in self._sources.defining(fact.original, view.language.family):
+            package = package_of(definition)
+            around = [outer.name for outer in definition.around if outer.kind != "module"]
+            whole = ".".join([package, *reversed(around)]).strip(".")
+            if module == whole or (around and module == f"{whole}.companion"):
+                found.append(definition)
+        return found
+
+    def used_of(self, module: str, folder: str | None, view: SourceView) -> list[SourceView]:
+        """Of an import of a whole package or folder, the files that define something used here."""
+        found = {}
+        for name in view.references.names:
+            for d in self._sources.defining(name, view.language.family) if name.isidentifier() else ():
+                here = posixpath.dirname(d.file.path) == folder if folder is not None else False
+                if d.file is not view and is_top(d) and (here or package_of(d) == dotted(module)):
+                    found[d.file.id] = d.file
+        return [found[file_id] for file_id in sorted(found)]
+
+
+def packages_of(view: SourceView) -> set[str]:
+    """Return the packages that a file adds to."""
+    inside = {package_of(d) for group in view.tops.values() for d in group if d.kind == "module"}
+    inside |= {dotted(d.qualified) for group in view.tops.values() for d in group if d.kind == "module"}
+    return ({dotted(view.package)} | inside) - {""}
+
+
+def dotted(package: str) -> str:
+    return package.replace("\\", ".").replace("::", ".").strip(".")
+
+
+def package_of(definition: Def) -> str:
+    """Return the package of its file, and the namespaces around it."""
+    spaces = [outer.name for outer in definition.around if outer.kind == "module"]
+    parts = (definition.file.package, *reversed(spaces))
+    return ".".join(dotted(part) for part in parts if part)
+
+
+def is_top(definition: Def) -> bool:
+    """Return whether it stands in no type and no function, and adds to no type."""
+    if definition.scope or definition.kind in SATELLITE_KINDS:
+        return False
+    return all(outer.kind == "module" for outer in definition.around)
+
+
+def _starred(view: SourceView) -> set[str]:
+    return {dotted(fact.module) for fact in view.imports.get(WHOLE, ())}
+
+
+def _nearest(found: list[Def], view: SourceView) -> list[Def]:
+    """Return definitions before declarations; then the same package, then the same folder, if that tells."""
+    defined = [d for d in found if not d.file.path.endswith(_HEADERS)]
+    found = defined or found
+    own = {*packages_of(view), *_starred(view)}
+    folder = posixpath.dirname(view.path)
+    for keep in (lambda d: package_of(d) in own, lambda d: posixpath.dirname(d.file.path) == folder):
+        if len({d.file.id for d in found}) > 1:
+            found = [d for d in found if keep(d)] or found
+    return found if len({d.file.id for d in found}) <= 1 else []

@@ -18,9 +18,9 @@ from findspot.core.roots import Roots
 from findspot.core.settings import Settings
 from findspot.core.sqlite import Connection, transaction
 from findspot.discover.content import readable_text
+from findspot.discover.policy import policy_of
 from findspot.discover.reading import read_file
 from findspot.discover.walk import walk
-from findspot.indexing.pipeline import policy_of
 from findspot.store.records import ORDINAL_BITS, chunk_range
 
 _WORD = re.compile(r"\w+")

@@ -5,26 +5,31 @@ from __future__ import annotations
 import contextlib
 import json
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from findspot.core.errors import (
     CancelledError,
+    DiskFullError,
     FileLimitError,
     FindspotError,
+    IndexCorruptError,
+    IndexFormatError,
     IndexStoppedError,
     ModelMismatchError,
 )
+from findspot.core.files import disk_full
 from findspot.core.log import get_logger
-from findspot.core.memory import memory_given_back
 from findspot.core.model import IndexReport, Progress, Skip, SkipReason, SourceFile
+from findspot.core.platforms import memory_given_back
 from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
 from findspot.core.roots import Roots
 from findspot.core.settings import Settings
 from findspot.discover.notes import left_out_notes
-from findspot.discover.policy import Policy
+from findspot.discover.policy import policy_of
 from findspot.discover.secrettable import table_revision
 from findspot.discover.walk import Discovery, look, walk
 from findspot.embed.batch import POOLING_REVISION
@@ -33,12 +38,18 @@ from findspot.embed.registry import open_embedder, provider_named
 from findspot.indexing.adoption import adopt
 from findspot.indexing.delta import Delta, compare, outermost
 from findspot.indexing.embedding import embedded, renew_vectors
-from findspot.indexing.messages import Indexed, Job, Outcome, Setup, Unchanged, Workers
-from findspot.indexing.pool import worker_count
-from findspot.indexing.runlog import log_run
-from findspot.indexing.spare import SparePool
+from findspot.indexing.workers import (
+    Indexed,
+    Job,
+    Outcome,
+    Setup,
+    SparePool,
+    Unchanged,
+    Workers,
+    worker_count,
+)
 from findspot.store.index_meta import COMPLETE, INCOMPLETE, STOPPED, was_stopped
-from findspot.store.records import StoredFile
+from findspot.store.records import DerivedDamagedError, StoredFile
 from findspot.store.snapshot import Snapshot
 from findspot.store.sqlite_store import IndexStore
 from findspot.store.store_protocol import Store
@@ -61,6 +72,12 @@ _BYTES_PER_BYTE = 3
 
 _COMMIT_CHUNKS = 8_000
 """A commit at least this often: what is committed can be searched, and survives a crash."""
+
+
+_NAMED_SKIPS = (SkipReason.SYMLINK, SkipReason.SECRET)
+"""Reasons whose files are named: somebody may wonder why these are missing."""
+
+_MAX_LOGGED_PATHS = 20
 
 
 @dataclass(slots=True)
@@ -109,7 +126,28 @@ class Run:
 
 
 def apply(run: Run) -> IndexReport:
-    """Bring the index of a project up to date with its files."""
+    """Bring an index up to date; a damaged one is kept as `index.bak` and rebuilt, and the report says so."""
+    try:
+        return _apply(run)
+    except IndexFormatError:
+        if not run.force:
+            raise
+        run.store.set_aside()
+    except DerivedDamagedError:
+        run.store.repair()
+    except IndexCorruptError as error:
+        backup = run.store.set_aside()
+        _log.warning("%s; kept as %s and rebuilt", error.developer_message, backup.name)
+        note = f"The index was damaged and has been rebuilt; the damaged one is kept in {backup.name}."
+        return _apply(run.afresh(note))
+    except DiskFullError as error:
+        if error.needed_mb is None and run.needed_bytes:
+            raise disk_full(run.store.folder, run.needed_bytes) from error
+        raise
+    return _apply(run.afresh())
+
+
+def _apply(run: Run) -> IndexReport:
     run.progress(Progress(0, 0, "scanning"))
     found = discover(run)
     found.notes.extend(run.notes)
@@ -182,7 +220,7 @@ def _apply_found(run: Run, writer: Writer, found: Discovery, places: tuple[str, 
     if gone or left_out or written or run.indexed or run.skips:
         writer.set_meta(updated_at=_now(), last_error="")
         writer.commit()
-        log_run(run.root, run.indexed, run.unchanged, len(gone), [*found.skips, *run.skips])
+        _log_run(run.root, run.indexed, run.unchanged, len(gone), [*found.skips, *run.skips])
 
 
 def discover(run: Run) -> Discovery:
@@ -255,18 +293,6 @@ def is_current(roots: Roots, snapshot: Snapshot, settings: Settings) -> bool:
     found = walk(roots, policy_of(settings)).files
     delta = compare(found, snapshot.known_files(), _scanned_ns(meta), force=False)
     return not (delta.changed or delta.removed or delta.forgotten)
-
-
-def policy_of(settings: Settings) -> Policy:
-    wanted = settings.discover
-    return Policy(
-        include=wanted.include,
-        exclude=wanted.exclude,
-        doc_patterns=wanted.doc_patterns,
-        index_docs=wanted.index_docs,
-        respect_gitignore=wanted.respect_gitignore,
-        max_file_bytes=wanted.max_file_bytes,
-    )
 
 
 def _prepare(run: Run, writer: Writer) -> bool:
@@ -433,7 +459,7 @@ def _finish(run: Run, writer: Writer, found: Discovery, delta: Delta, *, full: b
     if changed:
         writer.set_meta(updated_at=now)
     writer.commit()
-    log_run(run.root, run.indexed, run.unchanged, len(delta.removed), [*found.skips, *run.skips])
+    _log_run(run.root, run.indexed, run.unchanged, len(delta.removed), [*found.skips, *run.skips])
 
 
 def _report(run: Run, writer: Writer, found: Discovery, delta: Delta) -> IndexReport:
@@ -453,6 +479,20 @@ def _report(run: Run, writer: Writer, found: Discovery, delta: Delta) -> IndexRe
         errors=tuple(s for s in (*found.skips, *run.skips) if s.reason in worker_trouble),
         notes=(*found.notes, *left_out_notes(found.skips)),
     )
+
+
+def _log_run(project: Path, indexed: int, unchanged: int, removed: int, skips: Sequence[Skip]) -> None:
+    """Log what a run did, and what it left out."""
+    _log.info("%s: %d files indexed, %d unchanged, %d removed", project, indexed, unchanged, removed)
+    if not skips:
+        return
+    counts = Counter(skip.reason for skip in skips)
+    _log.info("%s: left out: %s", project, ", ".join(f"{n} {reason}" for reason, n in counts.most_common()))
+    for reason in _NAMED_SKIPS:
+        paths = [skip.path for skip in skips if skip.reason is reason]
+        if paths:
+            more = f" and {len(paths) - _MAX_LOGGED_PATHS} more" if len(paths) > _MAX_LOGGED_PATHS else ""
+            _log.info("%s: %s: %s%s", project, reason, ", ".join(paths[:_MAX_LOGGED_PATHS]), more)
 
 
 def _now() -> str:

@@ -23,8 +23,16 @@ from findspot.core.log import get_logger
 from findspot.core.model import Skip, SkipReason
 from findspot.core.progress import CancelToken
 from findspot.discover.reading import read_file
-from findspot.indexing.messages import Job, Outcome, Rejected, Setup, Unchanged, nothing
-from findspot.indexing.pool import FILE_TIMEOUT_S, batches_of
+from findspot.indexing.workers import (
+    FILE_TIMEOUT_S,
+    Job,
+    Outcome,
+    Rejected,
+    Setup,
+    Unchanged,
+    batches_of,
+    nothing,
+)
 
 if TYPE_CHECKING:
     from findspot.embed.protocol import Embedder

@@ -28,8 +28,8 @@ def package_around(project: Project, here: Path) -> str | None:
 
 def covers(project: Project, under: str) -> bool:
     """Return whether the files of a folder are part of a project's index, or will be once it is updated."""
+    from findspot.discover.policy import policy_of
     from findspot.discover.walk import look  # a server starts without either
-    from findspot.indexing.pipeline import policy_of
 
     found = look(project.roots, under, policy_of(project.settings))
     return bool(found.files) or not found.skips

@@ -11,9 +11,9 @@ from pathlib import Path
 from findspot.core.denied import is_denied
 from findspot.core.errors import FindspotError
 from findspot.core.files import read_json, write_json
-from findspot.core.keys import PROJECT_FILE
 from findspot.core.log import get_logger
 from findspot.core.roots import Roots
+from findspot.core.setting_keys import PROJECT_FILE
 from findspot.discover.ignore import GITIGNORE, OWN_IGNORE
 from findspot.discover.names import nfc
 from findspot.discover.root import GIT

@@ -24,8 +24,7 @@ from findspot.core.progress import CancelToken
 from findspot.core.roots import Roots
 from findspot.core.settings import Settings, SyncSettings
 from findspot.discover.above import state_above
-from findspot.discover.policy import Policy
-from findspot.indexing.pipeline import policy_of
+from findspot.discover.policy import Policy, policy_of
 from findspot.store.store_protocol import Store
 from findspot.sync.changed_paths import EVERYTHING, DirtyFiles
 from findspot.sync.strategies import Clock, Lazy, OnCommit, Realtime, Stats, Strategy, strategy_in_force

@@ -10,7 +10,7 @@ from pathlib import Path
 from findspot.core.changes import Reports, reported
 from findspot.core.log import get_logger
 from findspot.core.model import Stamp
-from findspot.core.mounts import remote_kind
+from findspot.core.platforms import remote_kind
 from findspot.core.roots import Roots
 from findspot.discover.policy import Policy
 from findspot.discover.walk import walk

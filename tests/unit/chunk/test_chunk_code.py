@@ -13,7 +13,7 @@ from findspot.chunk.grammars import (
     grammar_for,
     query_steps,
 )
-from findspot.chunk.lines import SourceLines
+from findspot.chunk.splitting import SourceLines
 from findspot.chunk.tags import frontmatter_tags, is_test_path
 from findspot.core.model import Chunk, ChunkType, Corpus, SkipReason, SourceFile
 

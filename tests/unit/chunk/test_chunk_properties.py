@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from findspot.chunk.dispatch import CHARACTER, MAX_CHUNKS, SYNTAX, chunk_file, split_by_language
-from findspot.chunk.lines import SourceLines
+from findspot.chunk.splitting import SourceLines
 from findspot.core.languages import LANGUAGES, language_of, row
 from findspot.core.model import ChunkedFile, ChunkType, Corpus, SkipReason, SourceFile
 from findspot.text.passage import LONG_LINE_CHARS, holds

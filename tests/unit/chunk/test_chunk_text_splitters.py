@@ -7,10 +7,9 @@ from itertools import pairwise
 
 import pytest
 
-from findspot.chunk.cuts import cut_lines, pack
 from findspot.chunk.dispatch import CHARACTER, chunk_file
-from findspot.chunk.headings import find_fences, find_headings
-from findspot.chunk.lines import SourceLines
+from findspot.chunk.prose import find_fences, find_headings
+from findspot.chunk.splitting import SourceLines, cut_lines, pack
 from findspot.core.model import Chunk, ChunkType, Corpus, SourceFile, Span
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from findspot.chunk.dispatch import CHARACTER, SYNTAX, chunk_file
-from findspot.chunk.longlines import CODE_SEPARATORS, PIECE_CHARS, PROSE_SEPARATORS, LineLimits, cut_columns
+from findspot.chunk.plain import CODE_SEPARATORS, PIECE_CHARS, PROSE_SEPARATORS, LineLimits, cut_columns
 from findspot.core.model import Chunk, ChunkType, Corpus, Hit, SourceFile, Span
 from findspot.search.answers import joined
 from findspot.search.freshness import located

@@ -10,7 +10,14 @@ import pytest
 
 from findspot.core.config import check_value, home_folder, load_settings, set_value, typed_value
 from findspot.core.configfiles import starter_config, write_starter
-from findspot.core.keys import BY_NAME, COMMITTED, DTYPES, EMBEDDING_PROVIDERS, KEYS, PROVIDERS_WITH_DTYPE
+from findspot.core.setting_keys import (
+    BY_NAME,
+    COMMITTED,
+    DTYPES,
+    EMBEDDING_PROVIDERS,
+    KEYS,
+    PROVIDERS_WITH_DTYPE,
+)
 from findspot.embed.registry import PROVIDERS
 
 STRINGS = (["src/**", "*.py"], ("src/**", "*.py"), [5, {"a": 1}, "src/**", [5]])

@@ -9,7 +9,7 @@ import pytest
 
 SCRIPT = """
 from pathlib import Path
-from findspot.core.memory import memory_given_back
+from findspot.core.platforms import memory_given_back
 
 def anonymous_mb():
     lines = Path("/proc/self/smaps_rollup").read_text().splitlines()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from findspot.chunk.references_expressions import declared, expression, type_names
+from findspot.chunk.expressions import declared, expression, type_names
 from findspot.core.facts import LITERAL, UNKNOWN, module_name
 
 

@@ -18,8 +18,16 @@ from findspot.core.errors import CancelledError, FindspotError
 from findspot.core.model import Corpus, SkipReason, SourceFile
 from findspot.core.progress import CancelToken
 from findspot.core.roots import Roots
-from findspot.indexing.messages import Indexed, Job, Outcome, Rejected, Setup, Unchanged
-from findspot.indexing.pool import WorkerPool, worker_count
+from findspot.indexing.workers import (
+    Indexed,
+    Job,
+    Outcome,
+    Rejected,
+    Setup,
+    Unchanged,
+    WorkerPool,
+    worker_count,
+)
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals")
 

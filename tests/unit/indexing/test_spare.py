@@ -10,9 +10,7 @@ import pytest
 from findspot.core.model import Corpus, SourceFile
 from findspot.core.progress import CancelToken
 from findspot.core.roots import Roots
-from findspot.indexing.messages import Indexed, Job, Setup
-from findspot.indexing.pool import WorkerPool
-from findspot.indexing.spare import SparePool
+from findspot.indexing.workers import Indexed, Job, Setup, SparePool, WorkerPool
 
 
 def setup_for(root: Path, strategy: str = "syntax") -> Setup:

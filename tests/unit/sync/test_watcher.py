@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from contents import write_files
-from findspot.core.mounts import remote_kind
+from findspot.core.platforms import remote_kind
 from findspot.discover.policy import Policy
 from findspot.sync.watcher import Batches, Watcher
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from findspot.core.files import replacing
-from findspot.core.keys import KEYS
+from findspot.core.setting_keys import KEYS
 from findspot.core.settings import Settings
 from findspot.discover.redaction import NAMES_OF_SECRETS, redacted
 from findspot.discover.redaction import REMOVED as GONE

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from findspot.core.keys import COMMITTED_FILES, CORTEX_FILE
 from findspot.core.model import ChunkType
+from findspot.core.setting_keys import COMMITTED_FILES, CORTEX_FILE
 from findspot.serve.cli import output
 from findspot.serve.cli.interaction import shown_progress, stoppable
 from findspot.serve.cli.options import Manner, common, path_or_project, project_option

@@ -19,7 +19,7 @@ from findspot.core.errors import (
     InvalidArgumentError,
     ProjectNotDetectedError,
 )
-from findspot.core.keys import BY_NAME, KEYS, PROJECT_FILE
+from findspot.core.setting_keys import BY_NAME, KEYS, PROJECT_FILE
 from findspot.core.settings import Settings
 from findspot.serve import shapes
 from findspot.serve.cli import output

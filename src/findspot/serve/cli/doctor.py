@@ -25,7 +25,7 @@ from findspot.core.config import home_folder
 from findspot.core.errors import FindspotError, ProjectNotDetectedError
 from findspot.core.files import folder_bytes
 from findspot.core.model import IndexState, SkipReason
-from findspot.core.mounts import remote_kind
+from findspot.core.platforms import remote_kind
 from findspot.core.programs import python_command, python_environment
 from findspot.engine import Engine
 from findspot.project import Project
@@ -221,8 +221,8 @@ def watching(root: Path | None, limits: Path = INOTIFY) -> Check:
 def _count_folders(root: Path) -> int:
     """Folders that a watcher would follow: those that the walk enters."""
     from findspot.core.config import load_settings
+    from findspot.discover.policy import policy_of
     from findspot.discover.walk import walk
-    from findspot.indexing.pipeline import policy_of
 
     found = walk(root, policy_of(load_settings(root)))
     return len({file.path.rpartition("/")[0] for file in found.files})

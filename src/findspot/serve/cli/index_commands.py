@@ -176,7 +176,7 @@ def _run(project: Project, manner: Manner, *, force: bool, allow_large: bool) ->
 
 def _announce(project: Project) -> None:
     """Before a first run that takes longer than a moment: what it will read, leave out, and cost."""
-    from findspot.indexing.foresight import foresee
+    from findspot.indexing.delta import foresee
 
     ahead = foresee(project.roots, project.settings)
     if ahead.files < _MANY_FILES:

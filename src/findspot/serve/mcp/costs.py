@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from findspot.core.keys import TOOLSETS
+from findspot.core.setting_keys import TOOLSETS
 from findspot.search.fit import token_count
 from findspot.serve.mcp.content import wire_tool
 from findspot.serve.mcp.registry import Registry, Tool

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from findspot.core.errors import InvalidArgumentError
-from findspot.core.keys import TOOLSETS
+from findspot.core.setting_keys import TOOLSETS
 from findspot.serve.mcp.costs import costs_page, tool_tokens
 from findspot.serve.mcp.http import parse_address
 from findspot.serve.mcp.tools import all_tools

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from findspot.core.remembered import RememberedSettings
+from findspot.core.config import RememberedSettings
 
 LONG_AGO_NS = 1_000_000_000_000_000_000
 

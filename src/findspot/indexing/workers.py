@@ -1,0 +1,429 @@
+"""Worker processes: work handed out in small batches, results as they come, the dead replaced."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import queue
+import subprocess
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, replace
+from typing import IO, Protocol
+
+from findspot.core.errors import FindspotError
+from findspot.core.log import get_logger
+from findspot.core.model import Skip, SkipReason, SourceFile
+from findspot.core.platforms import NO_WINDOW
+from findspot.core.programs import python_command, python_environment
+from findspot.core.progress import CancelToken
+from findspot.core.roots import Roots
+from findspot.store.records import FileRecord
+
+READY = b"findspot worker ready\n"
+"""The line after which a worker's output is nothing but pickled outcomes."""
+
+TIME_IS_UP = 27
+"""The number of SIGPROF, by which a worker ends that spent too much processor time on one file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """What a worker needs to know once."""
+
+    root: Roots
+    provider: str
+    strategy: str
+    max_file_bytes: int
+    revision: str | None = None
+    """Of a model that embeds in the indexing process; None where each worker opens its own."""
+    secret_scan: str = "skip"
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A file to index; `known_sha256` and `known_keys` are what the index has of it."""
+
+    file: SourceFile
+    known_sha256: str | None = None
+    known_keys: frozenset[bytes] = frozenset()
+    sparing: bool = False
+    """Memory ran out at it once: a few chunks are embedded at a time."""
+    unparsed: bool = False
+    """Parsing this file, or several others, did not end in time: it is cut without a parser."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unchanged:
+    """The file's content is what the index already has."""
+
+    file: SourceFile
+
+
+@dataclass(frozen=True, slots=True)
+class Indexed:
+    """A file's new record, and a Skip when some of the file was left out."""
+
+    record: FileRecord
+    skip: Skip | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """The file's content is not to be indexed."""
+
+    skip: Skip
+    file: SourceFile
+
+
+Outcome = Indexed | Unchanged | Rejected
+
+
+def nothing() -> None:
+    """Do nothing."""
+
+
+class Pool(Protocol):
+    """Whoever reads, cuts and embeds: processes of this machine, or those of a cluster."""
+
+    def run(
+        self, jobs: Iterable[Job], cancel: CancelToken, idle: Callable[[], None] = nothing
+    ) -> Iterator[Outcome]:
+        """Yield the outcome of every job, in the order they finish; call `idle` while none comes."""
+
+
+class Workers(Protocol):
+    """Lends a pool for one run."""
+
+    def lend(self, setup: Setup, size: int) -> AbstractContextManager[Pool]:
+        """Return a pool of about that many workers."""
+
+
+Answers = queue.SimpleQueue[tuple["WorkerProcess", Outcome | None]]
+"""Each outcome with the worker it came from; None when the worker will say no more."""
+
+_CODE = "from findspot.indexing.worker import main; main()"
+
+_SIGKILL = 9
+_DYING_S = 5.0
+"""Its pipes are closed before the process is gone, not long before."""
+
+
+class WorkerProcess:
+    """A process, the jobs it has been given, and the two threads that talk to it.
+
+    Both directions have a thread: a worker that hangs with its pipe full must not hold up the
+    indexing process, which is the one to notice.
+    """
+
+    def __init__(self, setup: Setup, answers: Answers) -> None:
+        self._process = subprocess.Popen(
+            python_command("-c", _CODE),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            creationflags=NO_WINDOW,
+            env=python_environment(),
+        )
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._killed = False
+        self.jobs: deque[Job] = deque()
+        self.ready = False
+        self.since = time.monotonic()
+        """When it last gave a sign of life, or began to have something to do."""
+        self._outbox: queue.SimpleQueue[object] = queue.SimpleQueue()
+        self._outbox.put(setup)
+        self._threads = (
+            threading.Thread(target=self._write, args=(self._process.stdin,), daemon=True),
+            threading.Thread(target=self._read, args=(self._process.stdout, answers), daemon=True),
+        )
+        for thread in self._threads:
+            thread.start()
+
+    def give(self, jobs: list[Job]) -> None:
+        if not self.jobs:
+            self.since = time.monotonic()
+        self.jobs.extend(jobs)
+        self._outbox.put(jobs)
+
+    def kill(self) -> None:
+        self._killed = True
+        self._process.kill()
+
+    def was_killed_by_the_system(self) -> bool:
+        """Of a worker that is dying: whether it was killed as systems do that are short of memory."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(_DYING_S)
+        return not self._killed and self._process.returncode == -_SIGKILL
+
+    def ran_out_of_time(self) -> bool:
+        """Of a worker that is dead: whether it ended because one file took too much processor time."""
+        return self._process.returncode == -TIME_IS_UP
+
+    def close(self) -> None:
+        """End the process; it holds nothing that would have to be put in order first."""
+        self._process.kill()
+        self._process.wait()
+        self._outbox.put(None)
+        for thread in self._threads:
+            thread.join()
+
+    def _write(self, pipe: IO[bytes]) -> None:
+        with contextlib.suppress(OSError), pipe:  # a dead worker is noticed by its reader
+            while (value := self._outbox.get()) is not None:
+                pickle.dump(value, pipe, pickle.HIGHEST_PROTOCOL)
+                pipe.flush()
+
+    def _read(self, pipe: IO[bytes], answers: Answers) -> None:
+        with contextlib.suppress(Exception), pipe:  # whatever cannot be read is the end of it
+            while not self.ready:  # what others print while Python starts comes before
+                line = pipe.readline()
+                if not line:
+                    break
+                self.ready = line == READY
+                self.since = time.monotonic()
+            while self.ready:
+                outcome = pickle.load(pipe)
+                self.since = time.monotonic()
+                answers.put((self, outcome))
+        answers.put((self, None))
+
+
+_log = get_logger("pool")
+
+FILE_TIMEOUT_S = 60.0
+"""Parsing a megabyte takes well under a second; what takes a minute will not end."""
+
+MAX_TIMEOUTS = 3
+"""Files that do not end in time before the rest of a run is cut without a parser."""
+
+START_TIMEOUT_S = 60.0
+_MAX_FAILED_STARTS = 3
+"""A worker that dies before it is ready has not seen a file: no file may be blamed for it."""
+
+_BATCH_FILES = 16
+_BATCH_BYTES = 256 * 1024
+_AHEAD = 2
+"""Batches a worker has at hand, so that it never waits for the next one."""
+
+_TICK_S = 0.1
+
+
+class WorkerPool:
+    """As many workers as there is work for, ended with the pool."""
+
+    def __init__(self, setup: Setup, size: int, file_timeout_s: float = FILE_TIMEOUT_S) -> None:
+        self.setup = setup
+        self._size = max(1, size)
+        self._file_timeout_s = file_timeout_s
+        self._answers: Answers = queue.SimpleQueue()
+        self.workers: list[WorkerProcess] = []
+        self._failed_starts = 0
+        self._timeouts = 0
+
+    def run(
+        self, jobs: Iterable[Job], cancel: CancelToken, idle: Callable[[], None] = nothing
+    ) -> Iterator[Outcome]:
+        """Yield the outcome of every job, in the order they finish; call `idle` while none comes."""
+        self._timeouts = 0
+        batches = batches_of(jobs)
+        retry: deque[Job] = deque()
+        waiting = True
+        while True:
+            cancel.check()
+            if waiting:
+                waiting = self._fill(batches, retry)
+            if not any(worker.jobs for worker in self.workers) and not waiting:
+                return
+            if self._answers.empty():  # else it is this process that is behind, embedding perhaps
+                self._end_hanging()
+            try:
+                worker, outcome = self._answers.get(timeout=_TICK_S)
+            except queue.Empty:
+                idle()
+                continue
+            waiting = True
+            if outcome is not None:
+                worker.jobs.popleft()
+                yield outcome
+            elif worker in self.workers:
+                yield from self._bury(worker, retry)
+                retry.extend(worker.jobs)
+
+    def resize(self, size: int) -> None:
+        """How many workers the next run may have."""
+        self._size = max(1, size)
+
+    def keep_one(self) -> None:
+        """End all workers but one that has nothing to do."""
+        spare = next((worker for worker in self.workers if worker.ready and not worker.jobs), None)
+        if spare:
+            self.workers.remove(spare)
+        self.close()
+        if spare:
+            self.workers.append(spare)
+
+    def close(self) -> None:
+        for worker in self.workers:
+            worker.kill()
+        for worker in self.workers:
+            worker.close()
+        self.workers.clear()
+
+    def _bury(self, worker: WorkerProcess, retry: deque[Job]) -> Iterator[Outcome]:
+        """Close a worker that died: the file it was at is lost, the others are for the next one.
+
+        If the system killed it, for want of memory as a rule, the file is tried once more with less; if
+        it took too much processor time, once more without a parser.
+        """
+        self.workers.remove(worker)
+        hung = time.monotonic() - worker.since >= self._file_timeout_s
+        killed = worker.was_killed_by_the_system()
+        worker.close()
+        hung = hung or worker.ran_out_of_time()
+        if worker.ready and worker.jobs:
+            job = worker.jobs.popleft()
+            self._timeouts += hung
+            if killed and not job.sparing:
+                _log.warning("the system killed a worker; going on with one and smaller batches")
+                self._size = 1
+                retry.append(replace(job, sparing=True))
+            elif worker.ran_out_of_time() and not job.unparsed:
+                _log.warning("parsing a file did not end in time; it is cut without a parser")
+                retry.append(replace(job, unparsed=True))
+            else:
+                yield _lost(job, hung)
+        elif not worker.ready:
+            self._failed_starts += 1
+            if self._failed_starts >= _MAX_FAILED_STARTS:
+                raise FindspotError(
+                    "The processes that read files could not be started. Nothing was changed.",
+                    f"{self._failed_starts} workers ended before they were ready",
+                    hint="If Findspot was just upgraded, start it again; else reinstall it.",
+                )
+
+    def _fill(self, batches: Iterator[list[Job]], retry: deque[Job]) -> bool:
+        """Give work to workers that have little; False when there is no more to give."""
+        while True:
+            busy = [w for w in self.workers if len(w.jobs) > (_AHEAD - 1) * _BATCH_FILES // 2]
+            if len(busy) >= self._size:
+                return True
+            if retry:
+                batch = [retry.popleft()]
+            elif (more := next(batches, None)) is not None:
+                batch = more
+            else:
+                return False
+            if self._timeouts >= MAX_TIMEOUTS:
+                batch = [replace(job, unparsed=True) for job in batch]
+            self._idlest().give(batch)
+
+    def _idlest(self) -> WorkerProcess:
+        if len(self.workers) < self._size and all(w.jobs for w in self.workers):
+            self.workers.append(WorkerProcess(self.setup, self._answers))
+        return min(self.workers, key=lambda worker: len(worker.jobs))
+
+    def _end_hanging(self) -> None:
+        for worker in self.workers:
+            limit_s = self._file_timeout_s if worker.ready else START_TIMEOUT_S
+            if worker.jobs and time.monotonic() - worker.since >= limit_s:
+                _log.warning("a worker made no progress for %.0f s and is ended", limit_s)
+                worker.kill()
+
+
+def _lost(job: Job, hung: bool) -> Rejected:
+    if hung:
+        reason, detail = SkipReason.WORKER_TIMEOUT, "parsing this file did not end in time"
+    elif job.sparing:
+        reason, detail = SkipReason.WORKER_CRASHED, "the system killed the worker twice: too little memory"
+    else:
+        reason, detail = SkipReason.WORKER_CRASHED, "the parser crashed on this file"
+    return Rejected(Skip(job.file.path, reason, detail), job.file)
+
+
+def batches_of(jobs: Iterable[Job]) -> Iterator[list[Job]]:
+    """Yield what a worker is given at a time."""
+    batch: list[Job] = []
+    size = 0
+    for job in jobs:
+        batch.append(job)
+        size += job.file.size
+        if len(batch) >= _BATCH_FILES or size >= _BATCH_BYTES:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def worker_count(jobs: int, total_bytes: int) -> int:
+    """Return how many workers are worth starting: one for a few files, else one a core."""
+    if jobs <= _BATCH_FILES and total_bytes <= _BATCH_BYTES:
+        return 1
+    return min(_cores(), 1 + jobs // _BATCH_FILES)
+
+
+def _cores() -> int:
+    """Return the cores this process may use, which in a container are fewer than the machine's."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+KEEP_S = 60.0
+
+
+class SparePool:
+    """Lends the pool of the last run to the next one that needs the same."""
+
+    def __init__(self, keep_s: float = KEEP_S) -> None:
+        self._keep_s = keep_s
+        self._guard = threading.Lock()
+        self._pool: WorkerPool | None = None
+        self._timer: threading.Timer | None = None
+
+    @contextmanager
+    def lend(self, setup: Setup, size: int) -> Iterator[WorkerPool]:
+        """Provide a pool for one run; it is kept only if the run went through."""
+        pool = self._take(setup, size)
+        try:
+            yield pool
+        except BaseException:
+            pool.close()
+            raise
+        self._keep(pool)
+
+    def close(self) -> None:
+        """End the spare worker, if there is one."""
+        with self._guard:
+            pool, self._pool = self._pool, None
+            if self._timer:
+                self._timer.cancel()
+        if pool:
+            pool.close()
+
+    def _take(self, setup: Setup, size: int) -> WorkerPool:
+        with self._guard:
+            pool, self._pool = self._pool, None
+            if self._timer:
+                self._timer.cancel()
+        if pool and pool.setup != setup:
+            pool.close()
+            pool = None
+        if pool:
+            pool.resize(size)
+        return pool or WorkerPool(setup, size)
+
+    def _keep(self, pool: WorkerPool) -> None:
+        pool.keep_one()
+        with self._guard:
+            replaced, self._pool = self._pool, pool
+            self._timer = threading.Timer(self._keep_s, self.close)
+            self._timer.daemon = True
+            self._timer.start()
+        if replaced:  # two runs on one project can only follow each other, but closing is cheap
+            replaced.close()
