@@ -23,6 +23,7 @@ from typing import Any
 from findspot import FindspotError, Project, Query
 from findspot.core.model import Corpus, Mode
 from findspot.embed.opened import OpenModels
+from findspot.graph import Graph
 from findspot.indexing.workers import SparePool
 
 PAGE = 4096
@@ -214,7 +215,8 @@ class Bench:
         for text in ("handle_order_7", "how is an order cancelled", "discount rate", "ledger"):
             found += [project.search(Query(text, mode=mode)).hits for mode in (Mode.HYBRID, Mode.REGEX)]
             found.append(project.search(Query(text, corpus=Corpus.DOCS)).hits)
-        with project.researcher.graph() as graph:
+        with project.reader() as reader:
+            graph = Graph(reader.snapshot)
             for name in ("handle_order_3", "shared_helper"):
                 nodes = graph.find(name)
                 found.append([str(edge) for node in nodes for edge in graph.callers(node)])

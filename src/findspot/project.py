@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import threading
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from findspot.core.assistance import NO_ASSISTANCE, Assistance
 from findspot.core.config import RememberedSettings, keep_given, load_settings
 from findspot.core.configfiles import write_starter
 from findspot.core.errors import (
     CancelledError,
-    DocsIndexNotFoundError,
     FileLimitError,
     FindspotError,
     IndexBusyError,
@@ -25,7 +25,6 @@ from findspot.core.errors import (
     ModelMismatchError,
 )
 from findspot.core.files import folder_bytes
-from findspot.core.globs import compile_glob
 from findspot.core.locks import is_locked
 from findspot.core.log import get_logger
 from findspot.core.model import (
@@ -33,7 +32,6 @@ from findspot.core.model import (
     IndexReport,
     IndexState,
     IndexStatus,
-    Mode,
     Progress,
     Query,
     Results,
@@ -55,13 +53,8 @@ from findspot.indexing.imported import keep_checked
 from findspot.indexing.spread import RayWorkers
 from findspot.indexing.workers import SparePool
 from findspot.research.findings import DEFAULT_DEPTH, Findings, Focus, Inquiry
-from findspot.search.changes import limited
-from findspot.search.fitting import fitting
-from findspot.search.freshness import Disk, changed_since_indexed, check
-from findspot.search.hybrid import search
-from findspot.search.questions import asks_model
-from findspot.search.regex import search_regex
-from findspot.search.second import Models
+from findspot.search.freshness import Disk
+from findspot.search.reader import IndexReader, QueryModels
 from findspot.store.index_meta import COMPLETE, unfinished, was_stopped, write_metadata
 from findspot.store.prebuilt import Imported, Manifest, pack, read_manifest, unpack
 from findspot.store.snapshot import Snapshot
@@ -73,15 +66,12 @@ from findspot.sync.strategies import Lazy, strategy_note
 from findspot.sync.supervisor import LOCK_NAME, MANY, Standing, Supervisor
 
 if TYPE_CHECKING:
-    from findspot.research.researcher import Researcher
+    from findspot.llm import Sample
 
 _log = get_logger("project")
 
 MAX_PATH_RESULTS = 100_000
 """Paths a glob may give back, whatever the limit asked for."""
-
-_MOST_ASKED = 200
-"""How many results are looked at, at most, to fill a page that deleted files left gaps in."""
 
 _NO_FAILURE = (CancelledError, FileLimitError, IndexBusyError, IndexFormatError)
 """Stopped on request, asked first, or not ours to write to."""
@@ -249,14 +239,8 @@ class Project:
 
     def files(self, pattern: str = "**", limit: int = MAX_PATH_RESULTS) -> tuple[list[str], int]:
         """Indexed paths that match a glob, in order, and how many there are before the limit."""
-        if self.settings.sync.strategy == Lazy.name:
-            self._catch_up()
-        matches = compile_glob(pattern).match
-        with self.store.snapshot() as snapshot:
-            found = [file.path for file in snapshot.files.files if matches(file.path)]
-        roots = self.roots
-        if roots.are_there:  # what was deleted a moment ago is not there any more
-            found = [path for path in found if not path.isascii() or os.path.lexists(roots / path)]
+        with self.reader() as reader:
+            found = reader.files(pattern)
         return found[: min(limit, MAX_PATH_RESULTS)], len(found)
 
     def skipped(self, reason: str | None = None) -> list[Skip]:
@@ -264,32 +248,57 @@ class Project:
         with self.store.snapshot() as snapshot:
             return snapshot.skips(reason)
 
-    def search(self, query: Query) -> Results:
-        """Answer a query from one snapshot of the index."""
-        query, settings = limited(self.roots, query), self.settings
+    @contextlib.contextmanager
+    def reader(self) -> Iterator[IndexReader]:
+        """Open the index for one question: everything that is asked of it is read from one snapshot.
+
+        What the `lazy` strategy left waiting is indexed before the snapshot is opened.
+        """
+        settings = self.settings
         if settings.sync.strategy == Lazy.name:
             self._catch_up()
-        embedder = self._open(settings) if asks_model(query) else None
+        models = QueryModels(
+            partial(self._open, settings), partial(self._second.reader, self.store, settings.embed)
+        )
+        disk = Disk(self.roots, settings.discover.max_file_bytes, settings.discover.secret_scan)
         with self.store.snapshot() as snapshot:
-            meta = snapshot.meta()
-            embedder, by_words = fitting(embedder, meta.get("model"), query)
-            if query.corpus is Corpus.DOCS and Corpus.DOCS not in snapshot.counts():
-                raise DocsIndexNotFoundError(str(self.root), str(self.store.folder))
-            second, warning = self._second.reader(self.store, settings.embed) if embedder else (None, None)
-            results = self._fresh(snapshot, Models(embedder, second), query, settings)
-            results = _told(results, results.warning, warning, by_words, self.store.behind)
-        return _told(results, unfinished(meta, being_written=self.store.being_written), results.warning)
+            yield IndexReader(snapshot, self.store, disk, models, self._note_stale)
 
-    def research(self, question: str, depth: int = DEFAULT_DEPTH, focus: Focus | None = None) -> Findings:
+    def search(
+        self, query: Query, wanted: Assistance = NO_ASSISTANCE, client: Sample | None = None
+    ) -> Results:
+        """Answer a query; where `wanted`, expand it and sum up the results.
+
+        `client` asks the language model of whoever is asking; without it, and without a configured
+        service, both are done from the index itself.
+        """
+        if not wanted:
+            with self.reader() as reader:
+                return reader.search(query)
+        from findspot.llm import choose_model
+        from findspot.research.assisted_search import assisted_search
+
+        return assisted_search(self.reader, query, wanted, choose_model(self.settings.llm, client))
+
+    def research(
+        self,
+        question: str | Inquiry,
+        depth: int = DEFAULT_DEPTH,
+        focus: Focus | None = None,
+        *,
+        client: Sample | None = None,
+        progress: ProgressSink = ignore_progress,
+        cancel: CancelToken | None = None,
+    ) -> Findings:
         """Follow the code from a question: its symbols and relations, or what search finds for it."""
-        return self.researcher.ask(Inquiry(question, depth, focus))
+        from findspot.llm import choose_model
+        from findspot.research.investigate import investigate
+        from findspot.research.synthesis import summarise_findings
 
-    @property
-    def researcher(self) -> Researcher:
-        """For questions that take more than one search, and for help with a search."""
-        from findspot.research.researcher import Researcher  # a fifth of a start, and few commands need it
-
-        return Researcher(self.store, self.search, lambda: self.settings, self._open, self._stale)
+        inquiry = question if isinstance(question, Inquiry) else Inquiry(question, depth, focus)
+        with self.reader() as reader:
+            findings = investigate(reader, inquiry, progress, cancel or CancelToken())
+        return summarise_findings(findings, choose_model(self.settings.llm, client))
 
     def convert_store(self, to: str) -> None:
         """Move the index to `default`, `lancedb` or an address, with its vectors as they are."""
@@ -338,31 +347,9 @@ class Project:
         self.store.close()
         self._models.close()
 
-    def _fresh(self, snapshot: Snapshot, models: Models, query: Query, settings: Settings) -> Results:
-        """Return results whose files are as the results say; a page that loses some is filled up."""
-        disk = Disk(self.roots, settings.discover.max_file_bytes, settings.discover.secret_scan)
-        results = self._ask(snapshot, models, query, disk)
-        checked = check(results.hits, snapshot.file, disk)
-        if checked.dropped and results.total > query.offset + len(results.hits):
-            more = self._ask(snapshot, models, replace(query, limit=max(_MOST_ASKED, query.limit)), disk)
-            checked = check(more.hits, snapshot.file, disk)
-        if checked.stale and self._supervisor:
-            self._supervisor.note(checked.stale)
-        return replace(
-            results,
-            hits=checked.hits[: query.limit],
-            total=max(results.total - checked.dropped, 0),
-            warning=" ".join(filter(None, (results.warning, checked.warning))) or None,
-        )
-
-    def _stale(self, snapshot: Snapshot, settings: Settings, paths: tuple[str, ...]) -> str | None:
-        disk = Disk(self.roots, settings.discover.max_file_bytes, settings.discover.secret_scan)
-        return changed_since_indexed(filter(None, map(snapshot.file, paths)), disk)
-
-    def _ask(self, snapshot: Snapshot, models: Models, query: Query, disk: Disk) -> Results:
-        if query.mode is Mode.REGEX:
-            return search_regex(snapshot, disk, query)
-        return search(snapshot, models.first, query, models.second)
+    def _note_stale(self, paths: frozenset[str]) -> None:
+        if self._supervisor:
+            self._supervisor.note(paths)
 
     def _catch_up(self) -> None:
         """`lazy`: a search is what the waiting changes wait for; many are left to the watcher."""
@@ -486,7 +473,3 @@ class Project:
     @property
     def _standing(self) -> Standing:
         return self._supervisor.standing if self._supervisor else Standing(watching=False)
-
-
-def _told(results: Results, *warnings: str | None) -> Results:
-    return replace(results, warning=" ".join(filter(None, warnings)) or None)

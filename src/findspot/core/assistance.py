@@ -19,6 +19,9 @@ class Assistance:
         return self.expand or self.synthesize
 
 
+NO_ASSISTANCE = Assistance()
+
+
 @dataclass(frozen=True, slots=True)
 class Expansion:
     """Words that were searched for beside those of the query."""

@@ -10,8 +10,9 @@ from findspot.core.model import Corpus, Hit, Query
 from findspot.embed.protocol import Embedder, EmbedMode
 from findspot.llm import LanguageModel
 from findspot.llm.json_answers import ask, clipped_list
+from findspot.search.questions import asks_model
+from findspot.search.reader import IndexReader
 from findspot.store.keywords import KeywordReader
-from findspot.store.snapshot import Snapshot
 from findspot.text.bm25 import lucene_idf
 from findspot.text.stopwords import STOP_WORDS
 from findspot.text.tokens import parts, stem, words
@@ -51,19 +52,17 @@ def expand_by_model(model: LanguageModel, query: Query) -> Expansion:
     return Expansion(tuple(new[:MOST_TERMS]), made_by)
 
 
-def expand_from_index(
-    snapshot: Snapshot, embedder: Embedder | None, query: Query, hits: Sequence[Hit]
-) -> Expansion:
+def expand_from_index(reader: IndexReader, query: Query) -> Expansion:
     """Return words and names that the first answers share with each other and that are near to the query."""
     known = _stems(query.text)
-    reader = snapshot.keywords(query.corpus)
-    if reader is None or not hits:
+    keywords, hits = reader.snapshot.keywords(query.corpus), reader.search(query).hits[:READ_HITS]
+    if keywords is None or not hits:
         return Expansion(())
-    names = _alike_names(hits[:READ_HITS], known) if query.corpus is Corpus.CODE else []
-    scored = _scored_words(reader, hits[:READ_HITS], known)
+    names = _alike_names(hits, known) if query.corpus is Corpus.CODE else []
+    scored = _scored_words(keywords, hits, known)
     first = sorted(scored, key=lambda word: (-scored[word], word))[:CANDIDATES]
-    if embedder is not None and first:
-        near = _nearness(embedder, query.text, first)
+    if first and asks_model(query):
+        near = _nearness(reader.models.open_first(), query.text, first)
         first = [word for word in first if near[word] >= MIN_NEARNESS]
         first.sort(key=lambda word: (-scored[word] * near[word] ** 2, word))
     return Expansion(tuple(dict.fromkeys([*first[:MOST_WORDS], *names])))

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from findspot.core.assistance import FROM_INDEX
+from findspot.core.errors import InvalidArgumentError
 
 MIN_DEPTH, DEFAULT_DEPTH, MAX_DEPTH = 1, 2, 5
 
@@ -45,6 +46,12 @@ class Inquiry:
     """The folder that may answer."""
     aim: Aim | None = None
     """What is asked about `question`, which then is a name and no sentence."""
+
+    def __post_init__(self) -> None:
+        if not self.question.strip():
+            raise InvalidArgumentError("Query cannot be empty")
+        if not MIN_DEPTH <= self.depth <= MAX_DEPTH:
+            raise InvalidArgumentError(f"depth must be a whole number from {MIN_DEPTH} to {MAX_DEPTH}.")
 
 
 @dataclass(frozen=True, slots=True)

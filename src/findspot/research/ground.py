@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from findspot.core.model import Corpus, Hit, Query, Results
+from findspot.core.model import Hit, Query
 from findspot.graph import Graph, Node, Outline
 from findspot.research.findings import Citation
+from findspot.research.module_map import code_files
 from findspot.research.trail import Trail
 from findspot.research.walks import ADDITIONS, TYPES
-from findspot.store.snapshot import Snapshot
+from findspot.search.reader import IndexReader
 
 SEED_HITS = 10
 _LINE_CHARS = 200
@@ -24,8 +25,7 @@ _MAKERS = frozenset({"__init__", "__new__", "constructor", "init", "initialize",
 class Ground:
     """One question's view of a project."""
 
-    snapshot: Snapshot
-    search: Callable[[Query], Results]
+    reader: IndexReader
     trail: Trail
     _lines: dict[str, dict[int, str]] = field(default_factory=dict)
 
@@ -36,8 +36,7 @@ class Ground:
     @cached_property
     def paths(self) -> list[str]:
         """The code files that the question may be answered from."""
-        files = self.snapshot.files.files
-        return [file.path for file in files if file.corpus == Corpus.CODE and self.trail.covers(file.path)]
+        return [path for path in code_files(self.reader.snapshot) if self.trail.covers(path)]
 
     def cite(self, path: str, line: int) -> Citation:
         """Return a line as the index has it."""
@@ -46,14 +45,14 @@ class Ground:
         return Citation(path, line, self._lines[path].get(line, "").strip()[:_LINE_CHARS])
 
     def _numbered(self, path: str) -> Iterator[tuple[int, str]]:
-        for chunk in reversed(self.snapshot.chunks_of(path)):  # of a long line the first piece counts
+        for chunk in reversed(self.reader.snapshot.chunks_of(path)):  # of a long line the first piece counts
             if chunk.kind != "outline":  # which is generated, and has no lines of the file's
                 yield from enumerate(chunk.text.split("\n"), chunk.start_line)
 
     def seeds(self, text: str, limit: int = SEED_HITS) -> list[tuple[Node, Hit]]:
         """Return where to begin with a question in plain words, best first."""
         query = Query(text=text, limit=limit, under=self.trail.under)
-        found = ((self.node_of(hit), hit) for hit in self.search(query).hits)
+        found = ((self.node_of(hit), hit) for hit in self.reader.search_indexed(query))
         first: dict[str, tuple[Node, Hit]] = {}
         for node, hit in found:
             first.setdefault(node.id, (node, hit))

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
-from findspot.graph import Edge, Node, Relation
+from findspot.core.model import Progress
+from findspot.core.progress import CancelToken, ProgressSink
+from findspot.graph import Edge, Graph, Node, Relation
 from findspot.research import sentences
 from findspot.research.findings import FOLDER, Aim, Citation, Findings, Focus, FoundEdge, FoundNode, Inquiry
 from findspot.research.ground import Ground
 from findspot.research.module_map import entry_points, imports_between, module_map
-from findspot.research.outward import Nearness, walk_outward
+from findspot.research.outward import walk_outward
 from findspot.research.patterns import MOST_MEMBERS, find_patterns
 from findspot.research.question import Asked, read_question
-from findspot.research.trail import MOST_NODES, Chain
+from findspot.research.trail import MOST_NODES, Chain, Trail
 from findspot.research.walks import STEPS_A_LEVEL, definitions_of, find_way, follow, longest_way, take
+from findspot.search.reader import IndexReader
 from findspot.text.tokens import parts
 
 MOST_CITATIONS = 40
@@ -40,17 +43,21 @@ class Told:
     edges: tuple[FoundEdge, ...] = ()
 
 
-def investigate(ground: Ground, nearness: Callable[[], Nearness], inquiry: Inquiry) -> Findings:
+def investigate(
+    reader: IndexReader, inquiry: Inquiry, progress: ProgressSink, cancel: CancelToken
+) -> Findings:
     """read the question → take the walk that answers it → tell what was found, with its lines."""
-    query = inquiry.question
+    query, depth = inquiry.question, inquiry.depth
+    trail = Trail(Graph(reader.snapshot), depth, inquiry.under, cancel=cancel)
+    trail.tick = lambda hop: progress(Progress(hop, max(hop, depth), "hop"))
+    ground = Ground(reader, trail)
     asked = Asked(inquiry.aim, query) if inquiry.aim else read_question(query)
     focus = inquiry.focus or asked.focus
-    told = _walk(ground, nearness, query, asked, focus)
-    trail = ground.trail
+    told = _walk(ground, query, asked, focus)
     nodes = told.nodes or tuple(_found(node, hop) for node, hop in trail.nodes.values())
     edges = told.edges or tuple(map(_edge, trail.edges))
     full = (f"Stopped at {MOST_NODES} nodes; ask about less, or with less depth.",) if trail.full else ()
-    return Findings(
+    findings = Findings(
         query=query,
         depth=trail.depth,
         focus=focus,
@@ -63,11 +70,10 @@ def investigate(ground: Ground, nearness: Callable[[], Nearness], inquiry: Inqui
         unresolved=(*full, *told.unresolved[:MOST_UNRESOLVED]),
         names={node.id: node.qualified for node, _ in trail.nodes.values()},
     )
+    return replace(findings, warning=reader.warning_about(findings.files))
 
 
-def _walk(
-    ground: Ground, nearness: Callable[[], Nearness], query: str, asked: Asked, focus: Focus | None
-) -> Told:
+def _walk(ground: Ground, query: str, asked: Asked, focus: Focus | None) -> Told:
     if focus is Focus.PATTERNS:
         return _patterns(ground, query)
     if focus in (Focus.ARCHITECTURE, Focus.DEPENDENCIES):
@@ -85,7 +91,7 @@ def _walk(
             return Told(f"The index holds no definition of {asked.name}.", unresolved=missing)
     if focus is Focus.FLOW:
         return _onward(ground, query, missing)
-    reached = walk_outward(ground, nearness, query)
+    reached = walk_outward(ground, query)
     summary = sentences.of_search(reached.seeds, len(ground.trail.nodes) - len(reached.seeds))
     open_ends = missing + _open_ends(ground, reached.seeds)
     return Told(summary, ground.trail.chains(reached.seeds), reached.cut, open_ends)

@@ -7,8 +7,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from findspot.core.model import Corpus
 from findspot.graph import Graph
 from findspot.rank.roles import Role, role_of
+from findspot.store.snapshot import Snapshot
 
 _MAIN_NAMES = frozenset({"main", "Main", "__main__"})
 MOST_ENTRIES = 12
@@ -41,6 +43,18 @@ class ModuleMap:
 
 Imports = Mapping[tuple[str, str], int]
 """How often one file imports another."""
+
+
+def map_project(snapshot: Snapshot, parts: int, under: str | None = None) -> ModuleMap:
+    """Return the modules of a project, or of a folder of it, and what depends on what."""
+    graph = Graph(snapshot)
+    paths = (path for path in code_files(snapshot) if under is None or path.startswith(f"{under}/"))
+    return module_map(graph, imports_between(graph, paths), parts)
+
+
+def code_files(snapshot: Snapshot) -> list[str]:
+    """Return the paths of the indexed files of code."""
+    return [file.path for file in snapshot.files.files if file.corpus == Corpus.CODE]
 
 
 def imports_between(graph: Graph, paths: Iterable[str]) -> Imports:

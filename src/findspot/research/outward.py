@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from findspot.core.model import Query
-from findspot.embed.protocol import Embedder
 from findspot.graph import Edge, Graph, Node, Relation
 from findspot.rank.calibrate import coverage
 from findspot.research.ground import Ground
 from findspot.search.questions import Question, understand
+from findspot.search.reader import IndexReader
 from findspot.store.records import StoredChunk
 from findspot.store.snapshot import Snapshot
 from findspot.text.tokens import tokens
@@ -36,8 +36,10 @@ class Nearness:
     _chunks: dict[str, list[StoredChunk]] = field(default_factory=dict)
 
     @classmethod
-    def to(cls, snapshot: Snapshot, embedder: Embedder, text: str) -> Nearness:
-        return cls(snapshot, understand(snapshot, embedder, Query(text=text)))
+    def to(cls, reader: IndexReader, text: str) -> Nearness:
+        """Return the nearness to a question, read by the model of the index."""
+        question = understand(reader.snapshot, reader.models.open_first(), Query(text=text))
+        return cls(reader.snapshot, question)
 
     def of(self, node: Node) -> float:
         """0 to 1; nothing for what the index no longer holds."""
@@ -67,7 +69,7 @@ class Reached:
     """Names that were come to and left out at the elbow, best first."""
 
 
-def walk_outward(ground: Ground, nearness: Callable[[], Nearness], text: str) -> Reached:
+def walk_outward(ground: Ground, text: str) -> Reached:
     """search → cut at the elbow → hop by hop: neighbours, scored against the question, cut again."""
     trail = ground.trail
     found = ground.seeds(text)
@@ -75,7 +77,7 @@ def walk_outward(ground: Ground, nearness: Callable[[], Nearness], text: str) ->
     scores = {node.id: hit.score for node, hit in found}
     for node, _ in found:
         trail.add(node, 0)
-    near = nearness() if found else None
+    near = Nearness.to(ground.reader, text) if found else None
     frontier, left = [node for node, _ in found], []
     for hop in range(1, trail.depth + 1):
         if not frontier or near is None:

@@ -146,7 +146,7 @@ _DATA_CHARS = 12_000
 _FINDINGS_TOKENS = 700
 
 
-def summarised(found: Findings, model: LanguageModel | None) -> Findings:
+def summarise_findings(found: Findings, model: LanguageModel | None) -> Findings:
     """Return the findings with a model's summary; its trouble is a warning, and the facts stay as they
     are.
     """

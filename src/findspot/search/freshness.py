@@ -28,6 +28,8 @@ class Checked:
     """Hits as the disk has them now, and the files that the index is behind with."""
 
     hits: tuple[Hit, ...]
+    indexed: tuple[Hit, ...]
+    """The same hits as the index has them."""
     dropped: int
     stale: frozenset[str]
 
@@ -87,7 +89,7 @@ class Disk:
 def check(hits: Iterable[Hit], find: Callable[[str], StoredFile | None], disk: Disk) -> Checked:
     """Return hits of deleted files left out, those of changed files read again where they are now."""
     now: dict[str, list[str] | Skip | None] = {}
-    kept: list[Hit] = []
+    pairs: list[tuple[Hit, Hit]] = []
     dropped = 0
     for hit in hits:
         file = find(hit.path)
@@ -98,8 +100,13 @@ def check(hits: Iterable[Hit], find: Callable[[str], StoredFile | None], disk: D
         if current is None:
             dropped += 1
         else:
-            kept.append(current)
-    return Checked(tuple(kept), dropped, frozenset(path for path, lines in now.items() if lines is not None))
+            pairs.append((current, hit))
+    return Checked(
+        tuple(current for current, _ in pairs),
+        tuple(indexed for _, indexed in pairs),
+        dropped,
+        frozenset(path for path, lines in now.items() if lines is not None),
+    )
 
 
 def changed_since_indexed(files: Iterable[StoredFile], disk: Disk) -> str | None:

@@ -55,7 +55,7 @@ def shop(make_project: MakeProject) -> Project:
 )
 def test_words_come_from_around_the_first_answers(shop: Project, query: str, words: set[str]) -> None:
     plain = shop.search(Query(query))
-    results = shop.researcher.assist(Query(query), EXPAND)
+    results = shop.search(Query(query), EXPAND)
     assert results.expansion is not None
     assert words <= set(results.expansion.terms)
     assert not {"the", "self", "return"} & set(results.expansion.terms)
@@ -78,7 +78,7 @@ def test_added_words_find_more_and_count_less(make_project: MakeProject) -> None
 
 
 def test_documentation_is_expanded_from_its_text(shop: Project) -> None:
-    results = shop.researcher.assist(Query("payment", corpus=Corpus.DOCS), EXPAND)
+    results = shop.search(Query("payment", corpus=Corpus.DOCS), EXPAND)
     assert results.expansion is not None
     assert results.expansion.made_by == "index"
 
@@ -137,7 +137,7 @@ def test_data_cannot_end_itself() -> None:
 def test_where_nothing_is_indexed_nothing_is_added(make_project: MakeProject, tmp_path: Path) -> None:
     project = make_project({"a.md": "# Only documentation\n"})
     project.update()
-    results = project.researcher.assist(Query("anything"), Assistance(expand=True, synthesize=True))
+    results = project.search(Query("anything"), Assistance(expand=True, synthesize=True))
     assert results.expansion is not None
     assert results.expansion.terms == ()
     assert results.synthesis is not None

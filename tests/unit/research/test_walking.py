@@ -92,16 +92,16 @@ def test_a_cancelled_walk_stops(make_project: MakeProject) -> None:
         cancel.cancel()
 
     with pytest.raises(CancelledError):
-        project.researcher.ask(Inquiry("what calls hub()", 5), progress=stop, cancel=cancel)
+        project.research(Inquiry("what calls hub()", 5), progress=stop, cancel=cancel)
     assert hops == [1]
 
 
-@pytest.mark.parametrize("inquiry", [Inquiry(" "), Inquiry("x", 0), Inquiry("x", 6)])
-def test_what_cannot_be_asked(make_project: MakeProject, inquiry: Inquiry) -> None:
+@pytest.mark.parametrize(("question", "depth"), [(" ", 2), ("x", 0), ("x", 6)])
+def test_what_cannot_be_asked(make_project: MakeProject, question: str, depth: int) -> None:
     project = make_project(many(1))
     project.update()
     with pytest.raises(InvalidArgumentError):
-        project.researcher.ask(inquiry)
+        project.research(question, depth)
 
 
 def test_patterns_of_every_kind(make_project: MakeProject) -> None:

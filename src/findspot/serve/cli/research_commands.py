@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from findspot.core.errors import FileNotIndexedError
 from findspot.core.files import write_atomic
 from findspot.core.roots import Roots
+from findspot.graph import Graph, Outline
 from findspot.research.findings import DEFAULT_DEPTH, MAX_DEPTH, MIN_DEPTH, Aim, Findings, Focus, Inquiry
-from findspot.research.module_map import ModuleMap
+from findspot.research.module_map import ModuleMap, map_project
 from findspot.serve.answers import MIN_TOKENS
 from findspot.serve.cli import output
 from findspot.serve.cli.index_commands import prepare_index
@@ -22,9 +23,6 @@ from findspot.serve.cli.options import Command, Manner, common, project_option, 
 from findspot.serve.cli.project_choice import folder_inside, folder_note, open_project
 from findspot.serve.drawing import draw
 from findspot.serve.reports import findings_object, fitted_findings, fitted_report, report
-
-if TYPE_CHECKING:
-    from findspot.graph import Outline
 
 NOT_FOUND = 1
 
@@ -101,7 +99,7 @@ def _ask(manner: Manner, given: str | None, question: str, *, update: bool, **ho
         behind = prepare_index(project, manner, update=update)
         under = folder_inside(project, given)
         with stoppable() as cancel:
-            found = project.researcher.ask(Inquiry(question, under=under, **how), cancel=cancel)
+            found = project.research(Inquiry(question, under=under, **how), cancel=cancel)
         said = (found.warning, behind, folder_note(project, under))
         found = replace(found, warning=" ".join(filter(None, said)) or None)
     if found.warning:
@@ -154,10 +152,10 @@ def outline(manner: Manner, file: str, project: str | None, update: bool) -> Non
     with open_project(project) as opened:
         behind = prepare_index(opened, manner, update=update)
         path = opened.roots.relative(_from_here(opened.roots, file))
-        with opened.store.snapshot() as snapshot:
-            if snapshot.file(path) is None:
+        with opened.reader() as reader:
+            if reader.snapshot.file(path) is None:
                 raise FileNotIndexedError(path)
-        found = opened.researcher.outline(path)
+            found = Graph(reader.snapshot).outline(path)
     if behind:
         output.warn(behind)
     if manner.json:
@@ -206,7 +204,8 @@ def map_(manner: Manner, depth: int, svg: Path | None, project: str | None, upda
     with open_project(project) as opened:
         behind = prepare_index(opened, manner, update=update)
         under = folder_inside(opened, project)
-        modules = opened.researcher.modules(depth, under)
+        with opened.reader() as reader:
+            modules = map_project(reader.snapshot, depth, under)
         warning = " ".join(filter(None, (behind, folder_note(opened, under))))
     if warning:
         output.warn(warning)

@@ -132,7 +132,7 @@ def _answer(manner: Manner, corpus: Corpus, text: str, given: str | None, option
             under=under,
             **_query_values(options),
         )
-        results = project.researcher.assist(query, wanted) if wanted else project.search(query)
+        results = project.search(query, wanted)
         said = (results.warning, behind, folder_note(project, under))
         results = replace(results, warning=" ".join(filter(None, said)) or None)
         form = form or project.settings.serve.default_format

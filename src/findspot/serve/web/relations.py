@@ -76,7 +76,8 @@ def imports_object(project: Project, at: str) -> dict[str, Any]:
 
 def calls_object(project: Project, given: Mapping[str, str]) -> dict[str, Any]:
     """Return the definitions of a name, and of the one that is meant its callers and what it calls."""
-    with project.researcher.graph() as graph:
+    with project.reader() as reader:
+        graph = Graph(reader.snapshot)
         found = graph.find(given.get("name", ""))[:MAX_DEFINITIONS] if given.get("name", "").strip() else []
         wanted = given.get("id")
         node = (graph.node(wanted) if wanted else None) or next(iter(found), None)

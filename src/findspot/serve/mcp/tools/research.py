@@ -39,7 +39,7 @@ async def _code_research(call: Call, arguments: Arguments) -> Answer:
     project, client = target.project, call.client.sampler()
     hops = _each_hop(call.client)
     found = await call.long(
-        lambda _, cancel: project.researcher.ask(
+        lambda _, cancel: project.research(
             _inquiry(arguments, target.under), client=client, progress=hops, cancel=cancel
         ),
         told=False,

@@ -161,7 +161,7 @@ async def _search(call: Call, arguments: Arguments, corpus: Corpus) -> Answer:
     client = call.client.sampler() if wanted else None
 
     def answer(target: Target) -> Answer:
-        results = target.project.researcher.assist(_query(arguments, corpus, target), wanted, client)
+        results = target.project.search(_query(arguments, corpus, target), wanted, client)
         return _rendered(target.project, _warned(results, arguments), arguments, corpus)
 
     if not wanted:

@@ -1,0 +1,120 @@
+"""Read an index for one question: one snapshot, and the disk that its answers are compared with."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+
+from findspot.core.errors import DocsIndexNotFoundError, ModelMismatchError
+from findspot.core.globs import compile_glob
+from findspot.core.model import Corpus, Hit, Mode, Query, Results
+from findspot.embed.protocol import Embedder, model_name
+from findspot.search.changes import limited
+from findspot.search.freshness import Checked, Disk, changed_since_indexed, check
+from findspot.search.hybrid import search
+from findspot.search.questions import asks_model
+from findspot.search.regex import search_regex
+from findspot.search.second import SecondReader
+from findspot.store.index_meta import unfinished
+from findspot.store.lance.lance_commits import UNNAMED_MODEL
+from findspot.store.snapshot import Snapshot
+from findspot.store.store_protocol import Store
+
+_MAX_CANDIDATES = 200
+"""How many results are read, at most, to fill a page that deleted files left gaps in."""
+
+_BY_WORDS = "Searched by words alone: which model made the vectors of this index is not known."
+
+
+@dataclass(frozen=True, slots=True)
+class QueryModels:
+    """The models that read a query, each opened when one needs it."""
+
+    open_first: Callable[[], Embedder]
+    open_slower: Callable[[], tuple[SecondReader | None, str | None]]
+    """Return the slower model, or why it is left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class IndexReader:
+    """Everything that one question asks of an index. All of it is read from the same snapshot."""
+
+    snapshot: Snapshot
+    store: Store
+    disk: Disk
+    models: QueryModels
+    on_stale: Callable[[frozenset[str]], None]
+    """Called with the paths that changed since they were indexed."""
+
+    def search(self, query: Query) -> Results:
+        """Return the results of a query, each with the lines that its file has on disk now."""
+        results, checked = self._search(query)
+        return replace(results, hits=checked.hits[: query.limit])
+
+    def search_indexed(self, query: Query) -> tuple[Hit, ...]:
+        """Return the same hits with the lines that this snapshot has, to look them up in it."""
+        _, checked = self._search(query)
+        return checked.indexed[: query.limit]
+
+    def files(self, pattern: str = "**") -> list[str]:
+        """Return the indexed paths that match a glob and whose files are still there, in order."""
+        matches = compile_glob(pattern).match
+        paths = [file.path for file in self.snapshot.files.files if matches(file.path)]
+        roots = self.disk.roots
+        if not roots.are_there:
+            return paths
+        return [path for path in paths if not path.isascii() or os.path.lexists(roots / path)]
+
+    def warning_about(self, paths: Iterable[str]) -> str | None:
+        """Return what to say of an answer from these files: an unfinished index, moved lines."""
+        stored = filter(None, map(self.snapshot.file, paths))
+        return _joined(self._unfinished(), changed_since_indexed(stored, self.disk))
+
+    def _search(self, query: Query) -> tuple[Results, Checked]:
+        query = limited(self.disk.roots, query)
+        embedder, by_words = self._embedder(query)
+        if query.corpus is Corpus.DOCS and Corpus.DOCS not in self.snapshot.counts():
+            raise DocsIndexNotFoundError(str(self.disk.roots.project), str(self.store.folder))
+        slower, left_out = self.models.open_slower() if embedder else (None, None)
+
+        def ask(query: Query) -> Results:
+            if query.mode is Mode.REGEX:
+                return search_regex(self.snapshot, self.disk, query)
+            return search(self.snapshot, embedder, query, slower)
+
+        results = ask(query)
+        checked = check(results.hits, self.snapshot.file, self.disk)
+        if checked.dropped and results.total > query.offset + len(results.hits):
+            more = ask(replace(query, limit=max(_MAX_CANDIDATES, query.limit)))
+            checked = check(more.hits, self.snapshot.file, self.disk)
+        if checked.stale:
+            self.on_stale(checked.stale)
+        return replace(
+            results,
+            total=max(results.total - checked.dropped, 0),
+            warning=_joined(
+                self._unfinished(), results.warning, checked.warning, left_out, by_words, self.store.behind
+            ),
+        ), checked
+
+    def _embedder(self, query: Query) -> tuple[Embedder | None, str | None]:
+        """Return the model of this index, or none with the reason: vectors of different models never meet.
+
+        Another program's tables do not name their model; one with vectors of the same length is taken for it.
+        """
+        if not asks_model(query):
+            return None, None
+        embedder, stored = self.models.open_first(), self.snapshot.meta().get("model")
+        if stored in (None, model_name(embedder), f"{UNNAMED_MODEL}/{embedder.dimensions}"):
+            return embedder, None
+        if stored.startswith(f"{UNNAMED_MODEL}/") and query.mode is not Mode.SEMANTIC:
+            return None, _BY_WORDS
+        raise ModelMismatchError(stored, model_name(embedder))
+
+    def _unfinished(self) -> str | None:
+        return unfinished(self.snapshot.meta(), being_written=self.store.being_written)
+
+
+def _joined(*warnings: str | None) -> str | None:
+    return " ".join(filter(None, warnings)) or None
