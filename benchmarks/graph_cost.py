@@ -19,7 +19,7 @@ from pathlib import Path
 from findspot.chunk import code
 from findspot.core.config import load_settings
 from findspot.core.roots import Roots
-from findspot.discover.policy import policy_of
+from findspot.discover.admission import policy_of
 from findspot.discover.walk import walk
 from findspot.embed.registry import open_embedder
 from findspot.indexing.worker import process

@@ -46,7 +46,7 @@ from findspot.search.retrieve import POOL
 from findspot.store.lance.lance_store import CACHE, LanceStore
 from findspot.store.records import ChunkRecord, FileRecord
 from findspot.store.snapshot import Snapshot
-from findspot.text.document import keyword_text
+from findspot.text.chunk_text import keyword_text
 
 LINES_A_CHUNK = 25
 MAX_CHUNKS_A_FILE = 200

@@ -20,9 +20,9 @@ from pathlib import Path
 
 from benchmarks.secret_shapes import Example, draw
 from findspot.core.model import Skip, SkipReason, SourceFile
-from findspot.discover.content import readable_text
-from findspot.discover.policy import Policy
-from findspot.discover.reading import read_file
+from findspot.discover.admission import Policy
+from findspot.discover.file_content import readable_text
+from findspot.discover.root_folder import read_file
 from findspot.discover.secrets import find_secrets
 from findspot.discover.walk import classify, walk
 

@@ -7,7 +7,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from findspot.discover.policy import Policy
+from findspot.discover.admission import Policy
 from findspot.discover.walk import walk
 
 PACKAGES = 100

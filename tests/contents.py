@@ -22,7 +22,7 @@ from findspot.core.model import Chunk, ChunkType, Corpus, SourceFile, Span, Symb
 from findspot.store.records import OUTLINE_ORDINAL, ChunkRecord, FileRecord, StoredChunk
 from findspot.store.snapshot import Snapshot
 from findspot.store.store_protocol import Store
-from findspot.text.document import keyword_text
+from findspot.text.chunk_text import keyword_text
 from findspot.text.tokens import tokens
 
 MakeProject = Callable[..., Project]

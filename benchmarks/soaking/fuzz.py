@@ -17,8 +17,8 @@ from findspot.core.config import load_settings
 from findspot.core.globs import compile_glob
 from findspot.core.model import Mode, Skip
 from findspot.core.paths import relative_path
-from findspot.discover.content import readable_text
-from findspot.discover.policy import Policy
+from findspot.discover.admission import Policy
+from findspot.discover.file_content import readable_text
 from findspot.discover.walk import classify
 from findspot.sync.changed_paths import changed_path
 

@@ -22,7 +22,7 @@ from findspot.core.model import IndexState, IndexStatus
 from findspot.core.paths import index_folder, project_root, restrict_home
 from findspot.core.roots import configured_roots
 from findspot.core.settings import EmbedSettings, Settings
-from findspot.discover.root import find_root, folders_around
+from findspot.discover.checkouts import find_root, folders_around
 from findspot.embed.opened import OpenModels
 from findspot.embed.protocol import Embedder
 

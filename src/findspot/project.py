@@ -42,8 +42,7 @@ from findspot.core.paths import index_folder, project_root
 from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
 from findspot.core.roots import Roots, configured_roots
 from findspot.core.settings import Settings, StoreSettings
-from findspot.discover.judge import not_indexable
-from findspot.discover.policy import policy_of
+from findspot.discover.admission import not_indexable, policy_of
 from findspot.discover.walk import classify
 from findspot.embed.opened import OpenModels
 from findspot.embed.protocol import Embedder, model_name

@@ -67,8 +67,8 @@ def test_a_hard_link_to_a_strangers_file_is_left_out(make_project: MakeProject, 
 @needs_root
 def test_nor_is_one_read_that_came_after_the_walk(make_project: MakeProject, tmp_path: Path) -> None:
     from findspot.core.model import Skip
-    from findspot.discover.policy import Policy
-    from findspot.discover.reading import read_file
+    from findspot.discover.admission import Policy
+    from findspot.discover.root_folder import read_file
     from findspot.discover.walk import walk
 
     project = make_project(GOOD)

@@ -17,9 +17,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from findspot.core.model import Skip, SkipReason, SourceFile
-from findspot.discover.names import nfc, spelled_out
-from findspot.discover.policy import Policy
-from findspot.discover.reading import read_file
+from findspot.discover.admission import Policy
+from findspot.discover.filenames import nfc, spelled_out
+from findspot.discover.root_folder import read_file
 from findspot.discover.walk import classify, walk
 
 steady = settings(derandomize=True, deadline=None, max_examples=120)

@@ -12,7 +12,7 @@ from findspot.chunk.dispatch import MAX_CHUNKS
 from findspot.core.config import load_settings
 from findspot.core.configfiles import starter_config
 from findspot.core.files import MAX_JSON_BYTES, read_json
-from findspot.discover.policy import MAX_DEPTH
+from findspot.discover.admission import MAX_DEPTH
 from findspot.project import MAX_PATH_RESULTS
 
 _GENERATED = Path(__file__).parents[1] / "backcompat" / "config-0.1.0" / "config.json"

@@ -18,7 +18,7 @@ from findspot.catalogue.toolset import ToolSet
 from findspot.core.errors import InvalidArgumentError, ModelMismatchError
 from findspot.core.platforms import NO_WINDOW
 from findspot.embed.protocol import Embedder, EmbedMode, Lexicon
-from findspot.text.ripgrep import SIZE_LIMITS, check_pattern, refusal, ripgrep_binary
+from findspot.search.ripgrep import SIZE_LIMITS, check_pattern, refusal, ripgrep_binary
 
 
 class Bm25Strategy:

@@ -13,8 +13,7 @@ import numpy as np
 from findspot.catalogue.tool_record import ToolDefinition
 from findspot.embed.batch import unit
 from findspot.embed.protocol import Embedder, EmbedMode, Vectors
-from findspot.text.stopwords import STOP_WORDS
-from findspot.text.tokens import parts, stem
+from findspot.text.tokens import STOP_WORDS, parts, stem
 
 MAX_TEXT_CHARS = 20_000
 """More of one tool is not read: no description is longer on purpose, and one must not drown the rest."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from findspot.core.errors import InvalidPatternError
 from findspot.core.globs import MAX_PATTERN_CHARS, path_regex
-from findspot.discover.names import nfc
+from findspot.discover.filenames import nfc
 
 GITIGNORE = ".gitignore"
 OWN_IGNORE = ".findspotignore"

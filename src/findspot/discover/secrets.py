@@ -7,14 +7,22 @@ ordinary file; then plain searches for the rules' keywords decide which patterns
 
 from __future__ import annotations
 
+import base64
+import binascii
+import json
+import math
 import re
 import string
-from collections.abc import Iterator
+import tomllib
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache, cached_property
+from importlib import resources
+from itertools import pairwise, zip_longest
+from typing import Any
 
-from findspot.discover.privatekeys import private_keys
-from findspot.discover.secretchecks import CHECKS, WORDS
-from findspot.discover.secrettable import Rule, rules
+from findspot.core.files import content_hash
 
 MIN_RUN = 20
 """Characters in a run: an AWS access key is the shortest token that is recognised by its run."""
@@ -120,3 +128,222 @@ def _inside_word(text: str, at: int) -> bool:
 
 def _is_word(char: str) -> bool:
     return char.isalnum() or char == "_"
+
+
+_MARK = "PRIVATE KEY"
+_MARKS = re.compile(r"-----(?:(?P<begin>BEGIN)|END) (?:[A-Z0-9]+ ){0,2}PRIVATE KEY(?: BLOCK)?-----")
+_KEY_LINE = re.compile(r"[A-Za-z0-9+/]{32,}={0,2}")
+
+_MAX_CHARS = 20_000
+_MAX_HEAD = 400
+"""Between the mark and the key: headers such as `Proc-Type` and comments."""
+_MAX_BETWEEN = 24
+"""Between two lines of a key: a line break, an indentation, the quotes of a string in code."""
+_MIN_CHARS = 60
+"""The smallest key, Ed25519, has 64 characters."""
+_MIN_CHARS_WITH_DOTS = 192
+"""Documentation shows a line of a key and then dots; a whole key may hold dots too."""
+_MIN_KEY_DISTINCT = 20
+
+
+def private_keys(text: str) -> Iterator[tuple[int, int]]:
+    """Yield where private keys begin and end. The mark alone is no key: code speaks of it."""
+    if _MARK not in text:
+        return
+    marks = list(_MARKS.finditer(text))
+    for mark, after in zip_longest(marks, marks[1:]):
+        if not mark["begin"]:
+            continue
+        stop = min(after.start() if after else len(text), mark.end() + _MAX_CHARS)
+        lines = _key_lines(text, mark.end(), stop)
+        if lines and _is_key(text, lines):
+            ended = after is not None and not after["begin"] and stop == after.start()
+            yield mark.start(), after.end() if after and ended else lines[-1][1]
+
+
+def _key_lines(text: str, start: int, stop: int) -> list[tuple[int, int]]:
+    """Return the lines of base64 that follow on the mark and on each other."""
+    lines: list[tuple[int, int]] = []
+    for match in _KEY_LINE.finditer(text, start, stop):
+        gap = match.start() - (lines[-1][1] if lines else start)
+        if gap > (_MAX_BETWEEN if lines else _MAX_HEAD):
+            break
+        lines.append(match.span())
+    return lines
+
+
+def _is_key(text: str, lines: list[tuple[int, int]]) -> bool:
+    body = "".join(text[start:end] for start, end in lines)
+    between = text[lines[0][0] : lines[-1][1] + _MAX_BETWEEN]
+    needed = _MIN_CHARS_WITH_DOTS if "..." in between else _MIN_CHARS
+    return len(body) >= needed and len(set(body)) >= _MIN_KEY_DISTINCT
+
+
+WORDS = re.compile(r"(?:[_/+~-]++|[A-Z]*+[a-z]{2,}+|[A-Z]{2,15}+(?![A-Z]))*+")
+"""Identifiers, paths and rules of dashes: whole words without digits. Possessive, so linear."""
+
+_WORDS_AND_NUMBERS = re.compile(
+    r"(?:[^A-Za-z0-9]++|[A-Z]*+[a-z]{2,}+|[A-Z]{2,15}+(?![A-Z])|(?<!\d)\d{1,4}+(?!\d))*+"
+)
+_PLACEHOLDER = re.compile(
+    r"example|sample|placeholder|dummy|redacted|your[_-]|change_?me|insecure|x{6}|\*{4}|\.{3}|0{8}",
+    re.IGNORECASE,
+)
+_REFERENCE = re.compile(r"^\$\w+$|[$%#]\{|\$\(|\{\{|^\{[^}]*\}$|^%\w+%$|^%[sdr]|^<|^@\w+@$|://")
+"""`${TOKEN}`, `{{ token }}`, `%TOKEN%`, `<token>`: the name of a value that stands elsewhere."""
+_PERCENT = re.compile(r"%[0-9A-Fa-f]{2}")
+# fmt: off
+_EXAMPLE_PASSWORDS = frozenset({
+    "pass", "pw", "pwd", "user", "username", "login", "name", "token", "auth", "admin", "root", "test",
+    "tester", "testing", "guest", "default", "mypass", "userpass", "somepass", "dbpass", "postgres", "mysql",
+    "mongo", "redis", "rabbitmq", "letmein", "qwerty", "abc", "foo", "bar", "baz", "xyz", "port",
+})
+_WORDS_IN_EXAMPLE_PASSWORDS = ("password", "passwd", "passwort", "secret")
+_CLAIMS = frozenset({
+    "iss", "sub", "aud", "exp", "nbf", "iat", "jti", "sid", "scope", "scp", "role", "roles", "email", "user",
+    "user_id", "userId", "uid", "oid", "tid", "client_id", "azp",
+})
+# fmt: on
+_KNOWN_EXAMPLES = (
+    "eyJzdWIiOiIxMjM0NTY3ODkwIi",  # the JWT of jwt.io
+    "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSR",  # the key of Azure's storage emulator
+)
+"""Values that documentation publishes for everybody."""
+
+_MIN_DISTINCT = 9
+"""A token of fewer different characters is not random: `ghp_aaaa…`, `AKIA0000…`."""
+_MAX_IN_SEQUENCE = 0.6
+"""How many neighbours may follow on each other, as in `abcdef` or `1a2b3c`."""
+_MIN_CHANGES = 0.22
+"""How many neighbours must be of two kinds (small letter, capital, digit). Random text has 0.4 to 0.6."""
+_MIN_CHANGES_WITHOUT_DIGITS = 0.35
+_MAX_CHANGES_OF_WORDS = 0.45
+_MIN_ENTROPY = 3.0
+_MIN_PASSWORD_DISTINCT = 5
+
+
+def is_token(value: str) -> bool:
+    """Tell whether a value that has a token's shape is none of a documentation's placeholders."""
+    if len(set(value)) < _MIN_DISTINCT or _PLACEHOLDER.search(value):
+        return False
+    if any(example in value for example in _KNOWN_EXAMPLES):
+        return False
+    return max(_in_sequence(value, 1), _in_sequence(value, 2)) < _MAX_IN_SEQUENCE
+
+
+def is_random(value: str) -> bool:
+    """Tell whether a value of no certain shape was drawn at random, rather than written by a person."""
+    if not is_token(value) or _REFERENCE.search(value) or _entropy(value) < _MIN_ENTROPY:
+        return False
+    kinds = [_kind(char) for char in value.rstrip("=")]
+    pairs = [pair for pair in pairwise(kinds) if "" not in pair]
+    changes = sum(one != other for one, other in pairs) / max(1, len(pairs))
+    if changes < _MAX_CHANGES_OF_WORDS and _WORDS_AND_NUMBERS.fullmatch(value):
+        return False
+    return changes >= (_MIN_CHANGES if kinds.count("digit") >= 2 else _MIN_CHANGES_WITHOUT_DIGITS)
+
+
+def is_password(value: str) -> bool:
+    """Tell whether a value where a password stands is one, and not the word that an example puts there."""
+    value = _PERCENT.sub("", value)
+    if _REFERENCE.search(value) or _PLACEHOLDER.search(value) or len(set(value)) < _MIN_PASSWORD_DISTINCT:
+        return False
+    letters = "".join(char for char in value.lower() if char.isalpha())
+    if letters in _EXAMPLE_PASSWORDS or any(word in letters for word in _WORDS_IN_EXAMPLE_PASSWORDS):
+        return False
+    return len({_kind(char) for char in value}) > 1
+
+
+def is_jwt(value: str) -> bool:
+    """Tell whether a JWT makes a claim about somebody; `{"some": "payload"}` is an example."""
+    payload = value.split(".")[1]
+    try:
+        claims = json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
+    except (binascii.Error, ValueError, RecursionError):
+        return is_token(value)
+    return is_token(value) and isinstance(claims, dict) and not _CLAIMS.isdisjoint(claims)
+
+
+CHECKS: dict[str, Callable[[str], bool]] = {
+    "token": is_token,
+    "random": is_random,
+    "password": is_password,
+    "jwt": is_jwt,
+    "block": bool,
+}
+"""The names that the table uses."""
+
+
+def _in_sequence(value: Sequence[str], step: int) -> float:
+    follows = sum(ord(after) - ord(before) == 1 for before, after in zip(value, value[step:], strict=False))
+    return follows / max(1, len(value))
+
+
+def _kind(char: str) -> str:
+    if char.isdigit():
+        return "digit"
+    if not char.isalpha():
+        return ""
+    return "capital" if char.isupper() else "small"
+
+
+def _entropy(value: str) -> float:
+    """Return Shannon's entropy in bits per character."""
+    size = len(value)
+    return -sum(count / size * math.log2(count / size) for count in Counter(value).values())
+
+
+_TABLE = "secret_rules.toml"
+_REVISION_CHARS = 8
+_END = r"(?![\w-])"
+"""A token ends where its service says; text that goes on is something else."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One kind of secret; the file's head explains the fields."""
+
+    id: str
+    kind: str
+    keywords: tuple[str, ...]
+    regex: str
+    check: str = "token"
+    where: str = "near"
+    beside: str = ""
+    joined: bool = False
+
+    @property
+    def anywhere(self) -> bool:
+        return self.where == "anywhere"
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        """The compiled pattern; compiled on first use, since few files need it."""
+        whole_token = self.group == 0 and self.check != "block"
+        return re.compile(f"(?:{self.regex}){_END}" if whole_token else self.regex, re.ASCII)
+
+    @property
+    def group(self) -> str | int:
+        return "secret" if "(?P<secret>" in self.regex else 0
+
+
+@cache
+def _text() -> str:
+    return resources.files("findspot.discover").joinpath(_TABLE).read_text(encoding="utf-8")
+
+
+@cache
+def _table() -> dict[str, Any]:
+    return tomllib.loads(_text())
+
+
+@cache
+def table_revision() -> str:
+    """Return what tells one table from another: an index made with another one is scanned again."""
+    return content_hash(_text().encode())[:_REVISION_CHARS]
+
+
+@cache
+def rules() -> tuple[Rule, ...]:
+    """Return the rules in the order of the table."""
+    return tuple(Rule(**{**row, "keywords": tuple(row["keywords"])}) for row in _table()["rules"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from operator import attrgetter
 from pathlib import Path
@@ -13,9 +13,9 @@ from findspot.core.files import TOO_MANY_OPEN, out_of_resources
 from findspot.core.folder import Folder
 from findspot.core.model import Skip, SkipReason, SourceFile
 from findspot.core.roots import Roots
-from findspot.discover import repository
-from findspot.discover.above import rules_above, unusable
-from findspot.discover.folder import open_root
+from findspot.discover.admission import Judge, Policy
+from findspot.discover.checkouts import GIT, checkout_notes
+from findspot.discover.filenames import is_plain, nfc, real_name, spelled_out
 from findspot.discover.ignore import (
     GITIGNORE,
     MAX_IGNORE_BYTES,
@@ -23,10 +23,8 @@ from findspot.discover.ignore import (
     Ignores,
     UnusableIgnoreFileError,
 )
-from findspot.discover.judge import Judge
-from findspot.discover.names import is_plain, nfc, spelled_out
-from findspot.discover.policy import Policy
-from findspot.discover.root import GIT
+from findspot.discover.outer_rules import rules_above, unusable
+from findspot.discover.root_folder import open_root
 
 
 @dataclass(slots=True)
@@ -102,7 +100,7 @@ class _Walker:
             self.found.skips.append(rules)
             return
         if prefix in self._roots and GIT in names:
-            self.found.notes += repository.notes(self._roots[prefix], prefix, folder)
+            self.found.notes += checkout_notes(self._roots[prefix], prefix, folder)
         ignored = rules.inside(prefix)
         shadowed = shadowed_names(names)
         check = self._check
@@ -240,14 +238,6 @@ def shadowed_names(names: list[str]) -> set[str]:
             shadowed.add(name)
         taken.add(nfc(name))
     return shadowed
-
-
-def real_name(name: str, names: Iterable[str]) -> str:
-    """Return how the disk spells a name that the index spells in NFC."""
-    if name.isascii():
-        return name
-    spellings = sorted(other for other in names if nfc(other) == name)
-    return name if name in spellings or not spellings else spellings[0]
 
 
 def _shadowed(prefix: str, entry: os.DirEntry[str]) -> Skip:

@@ -10,9 +10,9 @@ from findspot.core.files import read_named, reason
 from findspot.core.folder import TooLargeError
 from findspot.core.model import Skip, SkipReason
 from findspot.core.settings import Settings
-from findspot.discover.content import document_text
-from findspot.discover.policy import Policy
-from findspot.discover.reading import read_file
+from findspot.discover.admission import Policy
+from findspot.discover.file_content import document_text
+from findspot.discover.root_folder import read_file
 from findspot.discover.walk import walk
 from findspot.documents.document_record import Document
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from findspot.core.model import SourceFile
 from findspot.core.roots import Roots
 from findspot.core.settings import Settings
-from findspot.discover.policy import policy_of
+from findspot.discover.admission import policy_of
 from findspot.discover.walk import walk
 from findspot.store.records import KnownFiles, StoredFile
 

@@ -17,9 +17,9 @@ from findspot.core.model import ChunkType, Skip, SourceFile
 from findspot.core.roots import Roots
 from findspot.core.settings import Settings
 from findspot.core.sqlite import Connection, transaction
-from findspot.discover.content import readable_text
-from findspot.discover.policy import policy_of
-from findspot.discover.reading import read_file
+from findspot.discover.admission import policy_of
+from findspot.discover.file_content import readable_text
+from findspot.discover.root_folder import read_file
 from findspot.discover.walk import walk
 from findspot.store.records import ORDINAL_BITS, chunk_range
 

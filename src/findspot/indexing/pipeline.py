@@ -28,9 +28,8 @@ from findspot.core.platforms import memory_given_back
 from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
 from findspot.core.roots import Roots
 from findspot.core.settings import Settings
-from findspot.discover.notes import left_out_notes
-from findspot.discover.policy import policy_of
-from findspot.discover.secrettable import table_revision
+from findspot.discover.admission import left_out_notes, policy_of
+from findspot.discover.secrets import table_revision
 from findspot.discover.walk import Discovery, look, walk
 from findspot.embed.batch import POOLING_REVISION
 from findspot.embed.protocol import Embedder

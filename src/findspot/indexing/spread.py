@@ -22,7 +22,7 @@ from findspot.core.files import content_hash
 from findspot.core.log import get_logger
 from findspot.core.model import Skip, SkipReason
 from findspot.core.progress import CancelToken
-from findspot.discover.reading import read_file
+from findspot.discover.root_folder import read_file
 from findspot.indexing.workers import (
     FILE_TIMEOUT_S,
     Job,

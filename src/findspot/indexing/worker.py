@@ -18,15 +18,15 @@ from findspot.core.facts import Facts, names_of, pack
 from findspot.core.files import content_hash
 from findspot.core.model import Chunk, ChunkType, Skip, SkipReason, SourceFile
 from findspot.core.platforms import memory_given_back
-from findspot.discover.content import readable_text
-from findspot.discover.reading import read_file
+from findspot.discover.file_content import readable_text
+from findspot.discover.root_folder import read_file
 from findspot.embed.batch import QuantisedVectors, chunk_key, embed_chunks, joined
 from findspot.embed.later import LaterEmbedder
 from findspot.embed.protocol import Embedder
 from findspot.embed.registry import open_embedder
 from findspot.indexing.workers import READY, Indexed, Job, Outcome, Rejected, Setup, Unchanged
 from findspot.store.records import ChunkRecord, FileRecord
-from findspot.text.document import keyword_text
+from findspot.text.chunk_text import keyword_text
 
 _NICE = 5
 """Whatever the user does at the machine meanwhile goes first."""

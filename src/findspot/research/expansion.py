@@ -14,8 +14,7 @@ from findspot.search.questions import asks_model
 from findspot.search.reader import IndexReader
 from findspot.store.keywords import KeywordReader
 from findspot.text.bm25 import lucene_idf
-from findspot.text.stopwords import STOP_WORDS
-from findspot.text.tokens import parts, stem, words
+from findspot.text.tokens import STOP_WORDS, parts, stem, words
 
 READ_HITS = 8
 """Answers whose words are looked at: further down they speak of other things."""

@@ -12,10 +12,10 @@ from findspot.core.denied import is_secret_path
 from findspot.core.files import content_hash
 from findspot.core.model import Corpus, Hit, Skip, SkipReason, SourceFile, Span, Stamp
 from findspot.core.roots import Roots
-from findspot.discover.content import readable_text
-from findspot.discover.reading import read_file
+from findspot.discover.file_content import readable_text
+from findspot.discover.root_folder import read_file
 from findspot.store.records import StoredFile
-from findspot.text.passage import LONG_LINE_CHARS, holds
+from findspot.text.chunk_text import LONG_LINE_CHARS, holds
 
 _MIN_ANCHOR_CHARS = 4
 """A line shorter than this, such as a bracket, does not tell a place."""

@@ -19,8 +19,7 @@ from findspot.rank.intent import SEMANTIC_WEIGHT, Intent, Reading, read_query
 from findspot.store.keywords import KeywordReader
 from findspot.store.records import StoredChunk
 from findspot.store.snapshot import Snapshot
-from findspot.text.stopwords import STOP_WORDS
-from findspot.text.tokens import parts, tokens
+from findspot.text.tokens import STOP_WORDS, parts, tokens
 
 MAX_QUERY_CHARS = 20_000
 """A whole file may be pasted; what stands beyond this would not change the answer."""

@@ -24,9 +24,9 @@ from findspot.core.platforms import NO_WINDOW
 from findspot.core.roots import Roots
 from findspot.search.filters import allowed_files, nothing_to_search
 from findspot.search.freshness import Disk
+from findspot.search.ripgrep import SIZE_LIMITS, check_pattern, refusal, ripgrep_binary
 from findspot.store.records import StoredChunk, StoredFile
 from findspot.store.snapshot import Snapshot
-from findspot.text.ripgrep import SIZE_LIMITS, check_pattern, refusal, ripgrep_binary
 
 MAX_MATCHING_LINES = 10_000
 TIMEOUT_S = 10.0

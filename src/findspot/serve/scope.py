@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from findspot.core.errors import InvalidPatternError
-from findspot.discover.root import find_root
+from findspot.discover.checkouts import find_root
 
 if TYPE_CHECKING:
     from findspot.project import Project
@@ -28,7 +28,7 @@ def package_around(project: Project, here: Path) -> str | None:
 
 def covers(project: Project, under: str) -> bool:
     """Return whether the files of a folder are part of a project's index, or will be once it is updated."""
-    from findspot.discover.policy import policy_of
+    from findspot.discover.admission import policy_of
     from findspot.discover.walk import look  # a server starts without either
 
     found = look(project.roots, under, policy_of(project.settings))

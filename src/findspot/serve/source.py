@@ -6,8 +6,8 @@ from typing import Any
 
 from findspot.core.errors import FileNotIndexedError
 from findspot.core.model import Corpus, Skip, SourceFile
-from findspot.discover.content import readable_text
-from findspot.discover.reading import read_file
+from findspot.discover.file_content import readable_text
+from findspot.discover.root_folder import read_file
 from findspot.project import Project
 
 MAX_LINES = 20_000

@@ -21,7 +21,7 @@ from findspot.store.records import (
     chunk_number,
     chunk_range,
 )
-from findspot.text.document import keyword_text
+from findspot.text.chunk_text import keyword_text
 
 _QUALIFIER = re.compile(r"^.*(?:\.|::|\\|#)(?=[^.:\\#])")
 

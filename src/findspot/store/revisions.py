@@ -10,7 +10,7 @@ from findspot.core.facts import names_of, unpack
 from findspot.core.model import Chunk, ChunkType, Corpus, SourceFile, Span, Symbol
 from findspot.core.sqlite import Connection
 from findspot.store.records import ChunkRecord, FileRecord, StoredFile, chunk_range
-from findspot.text.document import keyword_text
+from findspot.text.chunk_text import keyword_text
 
 _CHUNKS = (
     "SELECT id, start_line, end_line, chunk_type, kind, language, text, symbols, signature, breadcrumb, "

@@ -16,7 +16,7 @@ from findspot.core.errors import (
 )
 from findspot.core.roots import Roots
 from findspot.core.settings import Settings
-from findspot.discover.notes import NOTED, left_out_notes
+from findspot.discover.admission import NOTED, left_out_notes
 from findspot.indexing.pipeline import is_current
 from findspot.store.database import JOURNAL_NOTE
 from findspot.store.index_meta import COMPLETE

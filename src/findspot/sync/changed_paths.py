@@ -14,9 +14,9 @@ from findspot.core.files import read_json, write_json
 from findspot.core.log import get_logger
 from findspot.core.roots import Roots
 from findspot.core.setting_keys import PROJECT_FILE
+from findspot.discover.checkouts import GIT
+from findspot.discover.filenames import nfc
 from findspot.discover.ignore import GITIGNORE, OWN_IGNORE
-from findspot.discover.names import nfc
-from findspot.discover.root import GIT
 
 EVERYTHING = ""
 """The path of the root: the whole project is to be looked at."""

@@ -14,8 +14,7 @@ from typing import ClassVar
 
 from findspot.core.files import read_below
 from findspot.core.roots import Roots
-from findspot.discover.repository import common_folder, git_folder
-from findspot.discover.root import checkout_around
+from findspot.discover.checkouts import checkout_around, common_folder, git_folder
 from findspot.sync.changed_paths import DirtyFiles
 
 Apply = Callable[[frozenset[str]], None]

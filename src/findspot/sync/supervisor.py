@@ -23,8 +23,8 @@ from findspot.core.log import get_logger
 from findspot.core.progress import CancelToken
 from findspot.core.roots import Roots
 from findspot.core.settings import Settings, SyncSettings
-from findspot.discover.above import state_above
-from findspot.discover.policy import Policy, policy_of
+from findspot.discover.admission import Policy, policy_of
+from findspot.discover.outer_rules import state_above
 from findspot.store.store_protocol import Store
 from findspot.sync.changed_paths import EVERYTHING, DirtyFiles
 from findspot.sync.strategies import Clock, Lazy, OnCommit, Realtime, Stats, Strategy, strategy_in_force

@@ -12,7 +12,7 @@ from findspot.core.log import get_logger
 from findspot.core.model import Stamp
 from findspot.core.platforms import remote_kind
 from findspot.core.roots import Roots
-from findspot.discover.policy import Policy
+from findspot.discover.admission import Policy
 from findspot.discover.walk import walk
 from findspot.sync.changed_paths import EVERYTHING, changed_path
 

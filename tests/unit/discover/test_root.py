@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from findspot.discover.root import MARKERS, checkout_around, find_root, folders_around
+from findspot.discover.checkouts import MARKERS, checkout_around, find_root, folders_around
 
 
 @pytest.mark.parametrize("marker", MARKERS)

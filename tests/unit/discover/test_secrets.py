@@ -10,9 +10,8 @@ import pytest
 from benchmarks.secret_shapes import draw
 from benchmarks.secrets import measure
 
-from findspot.discover.content import readable_text
-from findspot.discover.secrets import find_secrets, masked
-from findspot.discover.secrettable import rules
+from findspot.discover.file_content import readable_text
+from findspot.discover.secrets import find_secrets, masked, rules
 
 ROOT = Path(__file__).parents[3]
 _LETTERS = string.ascii_letters + string.digits

@@ -16,9 +16,8 @@ import pytest
 from findspot.core.errors import InvalidPatternError, SystemLimitError
 from findspot.core.model import Corpus, Skip, SkipReason, SourceFile
 from findspot.core.roots import Roots
+from findspot.discover.admission import Policy, left_out_notes
 from findspot.discover.ignore import MAX_GLOBS, MAX_IGNORE_BYTES, MAX_RULES
-from findspot.discover.notes import left_out_notes
-from findspot.discover.policy import Policy
 from findspot.discover.walk import Discovery, classify, walk
 
 GIT_ENV = {

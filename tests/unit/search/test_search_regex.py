@@ -15,7 +15,7 @@ from findspot import Engine, Project, Query
 from findspot.core.errors import InvalidArgumentError, InvalidPatternError
 from findspot.core.model import Corpus, Mode, Results, Span
 from findspot.search import regex
-from findspot.text.ripgrep import ripgrep_binary
+from findspot.search.ripgrep import ripgrep_binary
 from shop_project import hits, paths
 
 MakeProject = Callable[..., Project]

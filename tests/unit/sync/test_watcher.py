@@ -12,7 +12,7 @@ import pytest
 
 from contents import write_files
 from findspot.core.platforms import remote_kind
-from findspot.discover.policy import Policy
+from findspot.discover.admission import Policy
 from findspot.sync.watcher import Batches, Watcher
 
 PATIENCE_S = 60.0

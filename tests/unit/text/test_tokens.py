@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from findspot.text.document import keyword_text, path_text
+from findspot.text.chunk_text import keyword_text, path_text
 from findspot.text.tokens import parts, stem, tokens, words
 
 

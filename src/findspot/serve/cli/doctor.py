@@ -221,7 +221,7 @@ def watching(root: Path | None, limits: Path = INOTIFY) -> Check:
 def _count_folders(root: Path) -> int:
     """Folders that a watcher would follow: those that the walk enters."""
     from findspot.core.config import load_settings
-    from findspot.discover.policy import policy_of
+    from findspot.discover.admission import policy_of
     from findspot.discover.walk import walk
 
     found = walk(root, policy_of(load_settings(root)))

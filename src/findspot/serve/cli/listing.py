@@ -16,8 +16,7 @@ from findspot.core.model import Hit, Results
 from findspot.serve.cli import output
 from findspot.serve.telling import told_lines
 from findspot.text.snippet import shorten
-from findspot.text.stopwords import STOP_WORDS
-from findspot.text.tokens import parts
+from findspot.text.tokens import STOP_WORDS, parts
 
 SHOWN_LINES = 12
 """Of each passage, around the line that matches best; `--full` shows all of it."""

@@ -41,7 +41,7 @@ class Library:
     def watch_here(self) -> None:
         """Begin to watch the indexed project that the server was started in, if there is one."""
         from findspot.core.paths import index_folder
-        from findspot.discover.root import folders_around
+        from findspot.discover.checkouts import folders_around
 
         with contextlib.suppress(FindspotError, OSError):
             here = Path.cwd()

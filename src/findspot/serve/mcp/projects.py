@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from findspot.core.errors import PathNotFoundError, ProjectNotDetectedError
-from findspot.discover.root import find_root
+from findspot.discover.checkouts import find_root
 from findspot.serve.mcp.call import Call
 from findspot.serve.scope import covers, folder_in, limit_note, package_around
 

@@ -19,7 +19,7 @@ from findspot.core.errors import ProjectNotDetectedError
 from findspot.core.log import get_logger
 from findspot.core.paths import index_folder
 from findspot.core.settings import Settings
-from findspot.discover.root import find_root, folders_around
+from findspot.discover.checkouts import find_root, folders_around
 from findspot.serve.mcp import resources
 from findspot.serve.mcp.access import OPEN, Terms
 from findspot.serve.mcp.call import Library

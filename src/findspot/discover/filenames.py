@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Iterable
 
 _HIDDEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 """Controls, zero-width and direction marks, undecodable bytes, and line separators."""
@@ -36,6 +37,14 @@ def is_unsafe(name: str) -> bool:
 def spelled_out(name: str) -> str:
     """Return an unsafe name with what is hidden written as escapes, fit for a report."""
     return "".join(_escaped(char) if _is_hidden(char) else char for char in name)
+
+
+def real_name(name: str, names: Iterable[str]) -> str:
+    """Return how the disk spells a name that the index spells in NFC."""
+    if name.isascii():
+        return name
+    spellings = sorted(other for other in names if nfc(other) == name)
+    return name if name in spellings or not spellings else spellings[0]
 
 
 def _is_hidden(char: str) -> bool:

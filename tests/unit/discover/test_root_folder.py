@@ -10,9 +10,8 @@ import pytest
 
 from findspot.core.folder import TooLargeError
 from findspot.core.model import Corpus, Skip, SkipReason, SourceFile
-from findspot.discover.folder import open_root
-from findspot.discover.judge import not_indexable
-from findspot.discover.reading import read_file
+from findspot.discover.admission import not_indexable
+from findspot.discover.root_folder import open_root, read_file
 
 
 def source(path: str) -> SourceFile:

@@ -11,9 +11,8 @@ import pytest
 from contents import write_files
 from findspot.core.model import SkipReason
 from findspot.core.roots import Roots
-from findspot.discover.above import state_above
-from findspot.discover.gitconfig import global_excludes, parse
-from findspot.discover.policy import Policy
+from findspot.discover.admission import Policy
+from findspot.discover.outer_rules import global_excludes, parse_git_config, state_above
 from findspot.discover.walk import classify, walk
 
 FILES = {
@@ -217,7 +216,7 @@ def test_changes_above_the_root_are_seen(repository: Path, user: Path) -> None:
     ],
 )
 def test_git_configuration(text: str, value: str | None) -> None:
-    assert dict(parse(text)).get("core.excludesfile") == value
+    assert dict(parse_git_config(text)).get("core.excludesfile") == value
 
 
 def test_files_that_include_each_other_end(user: Path) -> None:

@@ -1,4 +1,4 @@
-"""Which lines of a file a chunk's text is: whole lines, or a piece of one long line.
+"""The text of a chunk: the words that keyword search indexes for it, and the lines of a file that it is.
 
 A line longer than `LONG_LINE_CHARS` is cut into several chunks, each with that line's number. The first
 piece may follow whole lines (a heading); every other piece has no line but its own. So a chunk continues
@@ -8,11 +8,33 @@ the line on which the chunk before it ends if, and only if, both end on the same
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import PurePosixPath
 
 from findspot.core.model import Span
+from findspot.text.tokens import tokens
 
 LONG_LINE_CHARS = 2_000
 """The longest line that is never cut: as large as a chunk of several lines may be."""
+
+STEM_REPEATS = 2
+"""A file's name says what it is about; twice, so that it is heard beside a long body."""
+
+FOLDERS = 3
+"""The last folders tell the subsystem; those above are the same for the whole project."""
+
+
+@lru_cache(maxsize=4096)
+def path_text(path: str) -> str:
+    """Return the words of a path that help to find it."""
+    pure = PurePosixPath(path)
+    stem = pure.name.split(".", 1)[0] or pure.name
+    return " ".join([stem] * STEM_REPEATS + list(pure.parent.parts[-FOLDERS:]))
+
+
+def keyword_text(path: str, breadcrumb: str | None, context: str, text: str) -> str:
+    """Return the tokens that are indexed for a chunk, joined by spaces."""
+    return " ".join(tokens(f"{path_text(path)} {breadcrumb or ''} {context}\n{text}"))
 
 
 def holds(lines: Sequence[str], span: Span, text: str) -> bool:

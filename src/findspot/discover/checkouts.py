@@ -1,4 +1,4 @@
-"""What git keeps beside a working tree that matters here: exclude files, HEAD, submodules, sparse checkouts.
+"""Where a project begins, and what git keeps beside its files: exclude files, HEAD, submodules.
 
 No program is run, and nothing but small regular files is opened.
 """
@@ -7,12 +7,50 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
 from findspot.core.files import TOO_MANY_OPEN, out_of_resources, read_below
 from findspot.core.folder import Folder
-from findspot.discover.names import spelled_out
-from findspot.discover.root import GIT
+from findspot.discover.filenames import spelled_out
+
+GIT = ".git"
+"""A folder; in linked worktrees and submodules, a file that points to one."""
+
+MARKERS = (GIT, "package.json", "pyproject.toml", "Cargo.toml", "go.mod")
+"""In the order in which they are looked for."""
+
+
+def find_root(start: Path) -> Path | None:
+    """Return the nearest folder, from `start` upwards, that holds a marker of a project."""
+    here = start.resolve()
+    for folder in (here, *here.parents):
+        if any(os.path.lexists(folder / marker) for marker in MARKERS):
+            return folder
+    return None
+
+
+def is_checkout(folder: Path) -> bool:
+    """Return whether a folder has its own `.git`: it is then a project of its own, and part of no other."""
+    return os.path.lexists(folder / GIT)
+
+
+def checkout_around(folder: Path) -> Path | None:
+    """Return the nearest folder, from `folder` upwards, that has its own `.git`."""
+    return next(filter(is_checkout, chain((folder,), folder.parents)), None)
+
+
+def folders_around(folder: Path) -> Iterator[Path]:
+    """Yield the folders whose index may hold the files of `folder`: itself and those above it.
+
+    The last one is the top of its checkout: an index of what is above that does not hold them.
+    """
+    for around in chain((folder,), folder.parents):
+        yield around
+        if is_checkout(around):
+            return
+
 
 _SPARSE = re.compile(r"^\s*sparsecheckout\s*=\s*(?:true|yes|on|1)\s*$", re.I | re.M)
 _SUBMODULE_PATH = re.compile(r"^\s*path\s*=\s*\"?(.+?)\"?\s*$", re.M)
@@ -41,7 +79,7 @@ def exclude_file(checkout: Path) -> Path | None:
     return common_folder(git) / "info" / "exclude" if git else None
 
 
-def notes(checkout: Path, prefix: str, here: Folder) -> list[str]:
+def checkout_notes(checkout: Path, prefix: str, here: Folder) -> list[str]:
     """Return what a reader of the index should know about the checkout at one of its roots."""
     found: list[str] = []
     git = git_folder(checkout)

@@ -6,8 +6,8 @@ import pytest
 
 from findspot.core.denied import is_denied
 from findspot.core.model import Corpus
-from findspot.discover.names import cleaned, is_unsafe, nfc, spelled_out
-from findspot.discover.policy import DEFAULT_DOC_PATTERNS, compiled, corpus_of
+from findspot.discover.admission import DEFAULT_DOC_PATTERNS, compiled, corpus_of
+from findspot.discover.filenames import cleaned, is_unsafe, nfc, spelled_out
 
 # fmt: off
 FOLDERS = [

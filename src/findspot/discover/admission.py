@@ -1,20 +1,93 @@
-"""The inclusion order, applied to one entry of a folder: walking a tree and asking about one path
-both come here, so they cannot disagree."""
+"""Which files are indexed: the user's policy, applied in one order to each entry of a folder, and why not.
+
+Walking a tree and asking about one path both come here, so they cannot disagree.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
 from os import stat_result
 from stat import S_ISDIR, S_ISLNK, S_ISREG
 
 from findspot.core.denied import is_denied
 from findspot.core.errors import FileNotIndexedError, FindspotError, PermissionDeniedError, SymlinkError
 from findspot.core.folder import is_strangers
-from findspot.core.languages import language_of
+from findspot.core.globs import Globs
+from findspot.core.languages import BY_NAME, PLAIN, language_of
 from findspot.core.model import Corpus, Skip, SkipReason, SourceFile, Stamp
-from findspot.discover.content import BINARY_EXTENSIONS, extension, is_minified_name
+from findspot.core.settings import Settings
+from findspot.discover.file_content import BINARY_EXTENSIONS, extension, is_minified_name
+from findspot.discover.filenames import cleaned, is_plain, is_unsafe, nfc, spelled_out
 from findspot.discover.ignore import Ignored
-from findspot.discover.names import cleaned, is_plain, is_unsafe, nfc, spelled_out
-from findspot.discover.policy import Policy, compiled, corpus_of
+
+MAX_DEPTH = 20
+"""Folders below one another; deeper trees are loops of mounts or of generators."""
+
+DEFAULT_MAX_FILE_BYTES = 1024 * 1024
+DEFAULT_DOC_PATTERNS = ("**/*.md", "**/*.txt")
+
+_ALWAYS_DOCS = (".markdown", ".rst", ".mdx", ".adoc")
+_PROSE_NAMES = frozenset(BY_NAME[PLAIN].filenames)
+"""Prose whose name has no ending: `LICENSE`, `README`."""
+_PROSE_ENDINGS = (*_ALWAYS_DOCS, *_PROSE_NAMES)
+_CODE_IN_TXT = Globs(
+    (
+        "CMakeLists.txt",
+        "requirements*.txt",
+        "*requirements.txt",
+        "**/requirements/*.txt",
+        "constraints*.txt",
+        "*constraints.txt",
+        "meson_options.txt",
+        "conanfile.txt",
+    )
+)
+"""Lists of dependencies and build scripts that happen to end in `.txt`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What the user wants indexed, in plain values."""
+
+    include: tuple[str, ...] = ("**/*",)
+    exclude: tuple[str, ...] = ()
+    doc_patterns: tuple[str, ...] = DEFAULT_DOC_PATTERNS
+    index_docs: bool = True
+    respect_gitignore: bool = True
+    max_file_bytes: int = DEFAULT_MAX_FILE_BYTES
+    max_depth: int = MAX_DEPTH
+
+
+def policy_of(settings: Settings) -> Policy:
+    """Return what the settings want indexed."""
+    wanted = settings.discover
+    return Policy(
+        include=wanted.include,
+        exclude=wanted.exclude,
+        doc_patterns=wanted.doc_patterns,
+        index_docs=wanted.index_docs,
+        respect_gitignore=wanted.respect_gitignore,
+        max_file_bytes=wanted.max_file_bytes,
+    )
+
+
+@lru_cache(maxsize=64)
+def compiled(patterns: tuple[str, ...]) -> Globs:
+    """Return the globs of a setting; InvalidPatternError names the one that cannot be read."""
+    return Globs(patterns)
+
+
+def corpus_of(path: str, doc_patterns: Globs) -> Corpus:
+    """Code, or documentation by its name."""
+    if not doc_patterns.matches(path):
+        # One look at its end settles nearly every path.
+        prose = path.endswith(_PROSE_ENDINGS) and (
+            path.endswith(_ALWAYS_DOCS) or path[path.rfind("/") + 1 :] in _PROSE_NAMES
+        )
+        return Corpus.DOCS if prose else Corpus.CODE
+    return Corpus.CODE if path.endswith(".txt") and _CODE_IN_TXT.matches(path) else Corpus.DOCS
 
 
 class Judge:
@@ -89,3 +162,31 @@ def not_indexable(path: str, skip: Skip) -> FindspotError:
         return PermissionDeniedError(path)
     why = f"It is left out: {skip.reason.replace('_', ' ')}" + (f" ({skip.detail})." if skip.detail else ".")
     return FileNotIndexedError(path, "" if skip.reason is SkipReason.VANISHED else why)
+
+
+NOTED = (SkipReason.REPOSITORY, SkipReason.IGNORE_FILE)
+"""Reasons that a note is about."""
+
+_NAMED = 5
+
+
+def left_out_notes(skips: Iterable[Skip]) -> list[str]:
+    """Return one note on the projects inside this one, and one per ignore file that cannot be used."""
+    projects: list[str] = []
+    notes: list[str] = []
+    for skip in skips:
+        if skip.reason is SkipReason.REPOSITORY:
+            projects.append(skip.path)
+        elif skip.reason is SkipReason.IGNORE_FILE:
+            what = "Everything" if skip.path == "./" else skip.path
+            notes.append(
+                f"{what} is left out because of an ignore file. {skip.detail}. Fix or remove that file."
+            )
+    if projects:
+        more = f" and {len(projects) - _NAMED} more" if len(projects) > _NAMED else ""
+        notes.insert(
+            0,
+            "Folders with their own .git are projects of their own and not part of this index: "
+            f"{', '.join(projects[:_NAMED])}{more}. Index them by themselves.",
+        )
+    return notes

@@ -1,0 +1,212 @@
+"""Ignore rules from outside a project's root: the user's, the repository's, and of folders in between.
+
+A package of a repository, a folder named in `roots` or as a path is governed by the same rules as if the
+whole repository were indexed. Git is not run. Of git's configuration only the user's own is read: what a
+repository's `.git/config` says about `core.excludesFile` would let its author choose what is left out.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from findspot.core.config import git_configuration
+from findspot.core.files import TOO_MANY_OPEN, out_of_resources, read_below, read_named, reason, stat_of
+from findspot.core.roots import Roots
+from findspot.discover.checkouts import checkout_around, exclude_file
+from findspot.discover.ignore import (
+    GITIGNORE,
+    MAX_IGNORE_BYTES,
+    OWN_IGNORE,
+    Ignores,
+    UnusableIgnoreFileError,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _OuterFile:
+    """An ignore file outside a root, and the folder of the repository that it speaks for."""
+
+    path: Path
+    place: str
+    own: bool = False
+    in_tree: bool = True
+    """Whether it lies in the working tree, where git follows no links either."""
+
+
+def rules_above(root: Path, prefix: str, *, ignore_case: bool, respect_gitignore: bool) -> Ignores:
+    """Return the rules that hold at a root before its own; UnusableIgnoreFileError if one cannot be known.
+
+    `prefix` is how the walk spells the root: empty, or the name of one of several.
+    """
+    checkout = checkout_around(root)
+    ignores = Ignores(ignore_case=ignore_case)
+    for file in _outer_files(root, checkout):
+        if not file.own and not respect_gitignore:
+            continue
+        text = _text_of(file, root)
+        if text and file.own:
+            ignores = ignores.with_own(file.place, text, _shown(file.path, root))
+        elif text:
+            ignores = ignores.with_git(file.place, text, _shown(file.path, root))
+    return ignores.below(prefix, _place_of(root, checkout))
+
+
+def state_above(roots: Roots) -> tuple[Stamp | None, ...]:
+    """Return what changes whenever one of those files does, appears or goes away."""
+    return tuple(
+        stamp_of(file.path)
+        for folder in roots.folders
+        for file in _outer_files(folder, checkout_around(folder))
+    )
+
+
+def _outer_files(root: Path, checkout: Path | None) -> Iterator[_OuterFile]:
+    """Yield the files in the order in which git reads them: a later one outranks those before it."""
+    if excludes := global_excludes():
+        yield _OuterFile(excludes, "", in_tree=False)
+    if checkout is None:
+        return
+    if excludes := exclude_file(checkout):
+        yield _OuterFile(excludes, "", in_tree=False)
+    between = [folder for folder in root.parents if folder.is_relative_to(checkout)]
+    for folder in reversed(between):
+        place = _place_of(folder, checkout)
+        yield _OuterFile(folder / GITIGNORE, place)
+        yield _OuterFile(folder / OWN_IGNORE, place, own=True)
+
+
+def _place_of(folder: Path, checkout: Path | None) -> str:
+    """Return a folder as the rules of its repository know it: with a trailing slash, empty for the top."""
+    return f"{folder.relative_to(checkout).as_posix()}/".removeprefix("./") if checkout else ""
+
+
+def _text_of(file: _OuterFile, root: Path) -> str | None:
+    """Return the text of an ignore file; None where there is none, or none that this user may know of."""
+    try:
+        if file.in_tree:
+            data = read_below(file.path.parent, file.path.name, MAX_IGNORE_BYTES)
+        elif os.path.exists(file.path):  # noqa: PTH110 - never raises
+            data = read_named(file.path, MAX_IGNORE_BYTES)
+        else:
+            return None
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise unusable(_shown(file.path, root), error) from error
+    return data.decode("utf-8", "surrogateescape")
+
+
+def unusable(shown: str, error: OSError) -> UnusableIgnoreFileError:
+    """Return the error for an ignore file that cannot be read."""
+    if error.errno in TOO_MANY_OPEN:
+        raise out_of_resources(Path(shown), error.errno) from error
+    return UnusableIgnoreFileError(shown, f"it cannot be read ({reason(error)})")
+
+
+def _shown(path: Path, root: Path) -> str:
+    """Return how to name an outer file to the user: from the home folder, or from the project."""
+    home = Path(os.path.expanduser("~"))  # noqa: PTH111 - never raises
+    if path.is_relative_to(home) and not path.is_relative_to(root):
+        return f"~/{path.relative_to(home).as_posix()}"
+    return Path(os.path.relpath(path, root)).as_posix()
+
+
+_MAX_BYTES = 1024 * 1024
+_MAX_INCLUDES = 10
+"""How deep files may include each other, as with git."""
+
+_SECTION = re.compile(r'\s*\[\s*([\w.-]+)\s*("(?:[^"\\]|\\.)*")?\s*\](.*)', re.S)
+_ENTRY = re.compile(r"\s*([A-Za-z][A-Za-z0-9-]*)\s*=(.*)", re.S)
+_ESCAPES = {"n": "\n", "t": "\t", "b": "\b"}
+
+Stamp = tuple[str, int, int, int, int]
+"""A file as it is now: its path, times of writing and of any change, size and number."""
+
+
+def global_excludes() -> Path | None:
+    """Return where the user's global ignore file is, whether or not it exists."""
+    files, default = git_configuration()
+    chosen: Path | None = default
+    for file in files:
+        for key, value in _entries_of(file, _MAX_INCLUDES):
+            if key == "core.excludesfile":
+                chosen = Path(os.path.expanduser(value)) if value else None  # noqa: PTH111 - never raises
+    return chosen
+
+
+def _entries_of(file: Path, includes: int) -> Iterator[tuple[str, str]]:
+    """Yield the entries of a file and, where they stand, those of the files that it includes."""
+    stamp = stamp_of(file)
+    for key, value in _git_entries(stamp) if stamp else ():
+        yield key, value
+        if key == "include.path" and includes:
+            yield from _entries_of(file.parent / os.path.expanduser(value), includes - 1)  # noqa: PTH111
+
+
+def stamp_of(path: Path) -> Stamp | None:
+    """Return what tells one version of a file from another; None where there is none."""
+    info = stat_of(path)
+    if info is None:
+        return None
+    return str(path), info.st_mtime_ns, info.st_ctime_ns, info.st_size, info.st_ino
+
+
+@lru_cache(maxsize=32)
+def _git_entries(stamp: Stamp) -> tuple[tuple[str, str], ...]:
+    try:
+        text = read_named(Path(stamp[0]), _MAX_BYTES).decode("utf-8", "surrogateescape")
+    except OSError as error:
+        if error.errno in TOO_MANY_OPEN:
+            raise out_of_resources(Path(stamp[0]), error.errno) from error
+        return ()
+    return tuple(parse_git_config(text))
+
+
+def parse_git_config(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the entries of a git configuration file as `section.key`, lower-cased, and value.
+
+    Entries of a section with a sub-section are left out: none of them matters here.
+    """
+    section = ""
+    for line in _logical_lines(text):
+        if heading := _SECTION.match(line):
+            section = "" if heading[2] else heading[1].lower()
+        entry = _ENTRY.match(heading[3] if heading else line)
+        if entry and section:
+            yield f"{section}.{entry[1].lower()}", _git_value(entry[2])
+
+
+def _logical_lines(text: str) -> Iterator[str]:
+    """Yield the lines of a file; one that ends in a backslash goes on in the next."""
+    begun = ""
+    for line in text.removeprefix("\ufeff").splitlines():
+        begun += line
+        if begun.lstrip().startswith(("#", ";")):
+            begun = ""
+        elif (len(begun) - len(begun.rstrip("\\"))) % 2:
+            begun = begun[:-1]
+        else:
+            yield begun
+            begun = ""
+
+
+def _git_value(text: str) -> str:
+    """Return a value without its quotes, escapes, comment and outer spaces."""
+    value, quoted, end = "", False, 0
+    chars = iter(text.lstrip())
+    for char in chars:
+        if char == '"':
+            quoted, end = not quoted, len(value)
+        elif char in "#;" and not quoted:
+            break
+        else:
+            escaped = next(chars, "") if char == "\\" else None
+            value += char if escaped is None else _ESCAPES.get(escaped, escaped)
+            if quoted or not value[-1:].isspace():
+                end = len(value)
+    return value[:end]
