@@ -129,7 +129,7 @@ def closing(text: str, at: int) -> int | None:
 
 
 def _is_whole(text: str) -> bool:
-    """Return whether a literal is all there is, so that no member of it is meant."""
+    """Return whether the expression is a literal and nothing else."""
     if text[0] in "[{":
         return closing(text, 0) == len(text)
     return not re.search(r"[\w\"'`\])]\s+(?:or|if|and)\s|\|\||\?\?", text)

@@ -143,7 +143,7 @@ def grammar_for(language: str) -> Grammar | None:
 
 def _query(language: str, loaded: Language, source: str) -> Query | None:
     """Return the compiled query of a language; None where it has none, or another pack names its nodes
-    anew.
+    differently.
     """
     from tree_sitter import Query, QueryError
 

@@ -14,7 +14,7 @@ _SEPARATOR = re.compile(r"[\s,]*")
 
 
 def chunk_notebook(lines: SourceLines) -> list[Draft] | None:
-    """Return a draft a cell and plain ones between them; None where cells are not on lines of their own."""
+    """Return one draft per cell and plain ones between them; None where cells share lines."""
     cells = _cells(lines)
     if not cells or any(before[1] >= after[0] for (before, _), (after, _) in pairwise(cells)):
         return None

@@ -156,7 +156,7 @@ def chunk_prose(lines: SourceLines, language: str) -> list[Draft]:
 
 
 def _sections(lines: SourceLines, headings: list[Heading]) -> list[_Section]:
-    """Return one section a heading, from its row to the next; what stands before the first has no path."""
+    """Return one section per heading, up to the next; text before the first heading has no path."""
     sections: list[_Section] = []
     path: list[tuple[int, str]] = []
     starts = [heading.row for heading in headings]

@@ -195,7 +195,7 @@ def module_name(module: str) -> str:
 
 
 def pack(facts: Facts) -> bytes:
-    """Return the stored form: a line a part, each but the first by columns, which are soon read and small."""
+    """Return the stored form: one line per part, stored by columns, which are small and quick to read."""
     parts: list[object] = [
         facts.package,
         _columns(facts.definitions, DefinitionFact),

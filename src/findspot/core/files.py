@@ -236,7 +236,7 @@ def translated_os_errors(path: Path, needed_bytes: int = 0) -> Iterator[None]:
 
 
 def disk_full(path: Path, needed_bytes: int = 0) -> DiskFullError:
-    """Return the error for a disk that takes no more at `path`; the need is told only where it is known."""
+    """Return the error for a disk that takes no more at `path`; name the space needed where it is known."""
     folder = next(p for p in (path, *path.parents) if p.exists())
     free = shutil.disk_usage(folder).free
     if free > max(needed_bytes, _CLEARLY_FREE):

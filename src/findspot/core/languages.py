@@ -1,4 +1,4 @@
-"""The table of languages: how a file's language is told, and which grammar reads it.
+"""The table of languages: how to recognise a file's language, and which grammar reads it.
 
 Discovery and chunking both read it, so it lives below both. Adding a language is one row
 here, one query file in `chunk/queries/`, and one golden test.
@@ -199,7 +199,7 @@ def row(name: str) -> Language:
 
 
 def language_of(path: str, first_line: bytes | None = None) -> str:
-    """Return the language of a file, told by its name, or by its `#!` line where the name says nothing."""
+    """Return the language of a file by its name, or by its `#!` line where the name says nothing."""
     name = path[path.rfind("/") + 1 :]
     by_filename = _BY_FILENAME.get(name)
     if by_filename:

@@ -1,4 +1,4 @@
-"""One writer an index, across processes and threads.
+"""One writer per index, across processes and threads.
 
 The lock is the operating system's lock on an open file: it goes with the process that held
 it, however that process ended, so a dead owner never blocks anyone. The file's content only

@@ -1,4 +1,4 @@
-"""How long work reports itself and is stopped."""
+"""Progress and cancellation of long-running work."""
 
 from __future__ import annotations
 

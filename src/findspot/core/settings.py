@@ -1,4 +1,4 @@
-"""The settings in force, one frozen section a stage."""
+"""The settings in force, one frozen section per stage."""
 
 from __future__ import annotations
 

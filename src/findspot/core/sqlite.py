@@ -213,7 +213,7 @@ def _open(path: Path, mode: str, wait_s: float) -> Connection:
 
 def _make_private(path: Path) -> None:
     """Make the file of a new database; SQLite gives its mode to the files beside it."""
-    with contextlib.suppress(OSError):  # what is wrong is told by SQLite's own attempt
+    with contextlib.suppress(OSError):  # SQLite's own attempt says what is wrong
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, PRIVATE_FILE_MODE))
 
 

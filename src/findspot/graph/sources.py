@@ -247,7 +247,7 @@ class SourceView:
 
     @cached_property
     def nodes(self) -> list[Node]:
-        """A node a definition; the second of the same name is told apart by its number."""
+        """One node per definition; definitions of the same name are numbered."""
         seen: dict[str, int] = {}
         nodes = []
         for definition, qualified in zip(self.definitions, self.qualified, strict=True):

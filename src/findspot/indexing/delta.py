@@ -32,7 +32,7 @@ class Delta:
 
 
 def compare(found: Iterable[SourceFile], known: KnownFiles, indexed_at_ns: int, *, force: bool) -> Delta:
-    """Return what the system says of the files first; whatever is in doubt is read and hashed by a worker."""
+    """Compare sizes and times first; a worker reads and hashes whatever is in doubt."""
     delta = Delta()
     seen = set()
     for file in found:

@@ -38,7 +38,7 @@ def embedded(outcomes: Iterable[Outcome], embedder: Embedder, cancel: CancelToke
 
 
 def renew_vectors(writer: Writer, embedder: Embedder, progress: ProgressSink, cancel: CancelToken) -> int:
-    """Embed every stored chunk anew; nothing counts until the writer commits. Returns how many."""
+    """Embed every stored chunk again and return how many; nothing counts until the writer commits."""
     _, total = writer.counts()
     done = 0
     writer.forget_vectors()
@@ -58,7 +58,7 @@ def renew_vectors(writer: Writer, embedder: Embedder, progress: ProgressSink, ca
 
 
 def _lacks_vector(record: ChunkRecord) -> bool:
-    """Return none stands for a vector that the store has, no bytes for one that nobody has yet."""
+    """Return the vectors: None for one that the store has, no bytes for one that is still to be made."""
     return record.vector == b""
 
 

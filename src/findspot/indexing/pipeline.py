@@ -165,7 +165,7 @@ def _apply(run: Run) -> IndexReport:
 
 
 def apply_one(run: Run, file: SourceFile) -> int:
-    """Index one file anew; returns its number of chunks."""
+    """Index one file again and return its number of chunks."""
     with run.store.writer(WAIT_S, create=False) as writer:
         _prepare(run, writer)
         delta = Delta(changed=[(file, None)])
@@ -278,7 +278,7 @@ def _adopt(run: Run, found: Discovery) -> None:
 
 
 def pending(roots: Roots, snapshot: Snapshot, settings: Settings) -> int:
-    """Return files whose size or time of writing says that the index is behind."""
+    """Count the files whose size or time of writing says that the index is behind."""
     found = walk(roots, policy_of(settings)).files
     delta = compare(found, snapshot.known_files(), 2**63, force=False)
     return len(delta.changed) + len(delta.removed)
@@ -295,7 +295,7 @@ def is_current(roots: Roots, snapshot: Snapshot, settings: Settings) -> bool:
 
 
 def _prepare(run: Run, writer: Writer) -> bool:
-    """Return whether every file is to be done anew; an index of another model is embedded anew or emptied."""
+    """Return whether to redo every file; embed or empty an index of another model."""
     meta = writer.meta()
     stored_model = meta.get("model", run.model)
     pipeline = _pipeline(run.settings)
@@ -318,7 +318,7 @@ def _change_model(run: Run, writer: Writer) -> None:
     run.chunks = renew_vectors(writer, _embedder(run), run.progress, run.cancel)
     writer.set_meta(model=run.model, updated_at=_now(), last_error="")
     writer.commit()
-    _log.info("%d chunks embedded anew with %s", run.chunks, run.model)
+    _log.info("%d chunks embedded again with %s", run.chunks, run.model)
 
 
 def _pipeline(settings: Settings) -> str:
@@ -425,7 +425,7 @@ def _job(run: Run, writer: Writer, file: SourceFile, known: StoredFile | None, f
     same_kind = known and known.corpus == file.corpus and known.language == file.language
     if (run.force and force) or not known or not same_kind:
         return Job(file)
-    # Of an index of another revision every file is cut anew; what was embedded is still true.
+    # Of an index of another revision every file is cut again; its embeddings remain valid.
     return Job(file, None if force else known.sha256, writer.keys_of(known))
 
 

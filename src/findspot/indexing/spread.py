@@ -123,7 +123,7 @@ class RayPool:
                 self._ray.cancel(task, force=True)
 
     def _read(self, jobs: list[Job]) -> Generator[Outcome, None, list[Sent]]:
-        """Yield the files that have to be cut, with their content; what is known without is told at once."""
+        """Yield the files that have to be cut, with their content; report what is known without cutting at once."""
         batch: list[Sent] = []
         for job in jobs:
             data = read_file(self._root, job.file, self._most_bytes)
@@ -190,7 +190,7 @@ def _embedder(setup: Setup) -> Embedder:
 
 
 def _ray() -> Any:
-    # Ray reports its use to its makers unless told not to before it is imported.
+    # Ray reports usage to its makers unless that is switched off before the import.
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     try:
         import ray

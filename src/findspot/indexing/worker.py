@@ -100,7 +100,7 @@ def _embedded(embedder: Embedder, chunks: list[Chunk], most: int) -> QuantisedVe
 
 
 def _keywords(chunk: Chunk) -> str:
-    """Return none for an outline: searches answer with the lines of files."""
+    """Return no vector for an outline: searches answer with lines of files."""
     if chunk.chunk_type is ChunkType.SYMBOLS:
         return ""
     return keyword_text(chunk.path, chunk.breadcrumb, chunk.context, chunk.text)
@@ -142,7 +142,7 @@ def embedder_of(setup: Setup) -> Embedder:
 
 
 def outcome(job: Job, setup: Setup, embedder: Embedder, content: bytes | None = None) -> Outcome:
-    """Return one bad file never fails a run: it is told apart from a crash only by being cheaper."""
+    """Index one file, or report why it was skipped: one bad file never fails a run."""
     try:
         return process(job, setup, embedder, content)
     except MemoryError:

@@ -361,7 +361,7 @@ def batches_of(jobs: Iterable[Job]) -> Iterator[list[Job]]:
 
 
 def worker_count(jobs: int, total_bytes: int) -> int:
-    """Return how many workers are worth starting: one for a few files, else one a core."""
+    """Return how many workers are worth starting: one for a few files, else one per core."""
     if jobs <= _BATCH_FILES and total_bytes <= _BATCH_BYTES:
         return 1
     return min(_cores(), 1 + jobs // _BATCH_FILES)
