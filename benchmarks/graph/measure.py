@@ -24,8 +24,8 @@ from typing import Any, NamedTuple
 
 from findspot import Engine
 from findspot.core.facts import Relation
+from findspot.graph.edges import Edge
 from findspot.graph.graph import Graph, every_node
-from findspot.graph.model import Edge
 
 SAMPLE = 1_000
 

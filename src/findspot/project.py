@@ -10,7 +10,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from findspot.core.assistance import NO_ASSISTANCE, Assistance
 from findspot.core.config import RememberedSettings, keep_given, load_settings
 from findspot.core.configfiles import write_starter
 from findspot.core.errors import (
@@ -28,6 +27,8 @@ from findspot.core.files import folder_bytes
 from findspot.core.locks import is_locked
 from findspot.core.log import get_logger
 from findspot.core.model import (
+    NO_ASSISTANCE,
+    Assistance,
     Corpus,
     IndexReport,
     IndexState,

@@ -1,8 +1,10 @@
-"""Count what makes a codebase hard to walk through; `make house` prints it, the tidy tests limit it."""
+"""Count what makes a codebase hard to walk through. `make house` prints it, `make check` limits it."""
 
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 from functools import cache
@@ -10,7 +12,12 @@ from pathlib import Path
 
 SOURCE = Path(__file__).parents[2] / "src" / "findspot"
 
+MOST_MODULES = 320
 MOST_METHODS = 15
+MOST_CHARACTERS = 72
+FIRST_COMMIT = "100aa45"
+"""Subjects of the commits after this one are limited."""
+
 FEWEST_LINES = 40
 """A module below this with a single importer belongs into that importer, unless it is a registry entry."""
 
@@ -105,8 +112,43 @@ def large_classes() -> dict[str, int]:
     return dict(sorted(result.items(), key=lambda item: -item[1]))
 
 
+def long_subjects() -> list[str]:
+    """Return the subjects of commits that are too long; none where there is no history to look at."""
+    command = ["git", "-C", str(SOURCE), "log", "--format=%s", f"{FIRST_COMMIT}..HEAD"]
+    log = subprocess.run(command, capture_output=True, text=True, check=False)
+    return [subject for subject in log.stdout.splitlines() if len(subject) > MOST_CHARACTERS]
+
+
+def private_imports() -> list[str]:
+    """Return the imports of names that begin with an underscore from another module of ours."""
+    return [
+        f"{module.path}:{node.lineno} {node.module}.{alias.name}"
+        for module in modules()
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("findspot")
+        for alias in node.names
+        if alias.name.startswith("_") and not alias.name.startswith("__")
+    ]
+
+
+def check() -> list[str]:
+    """Return what breaks the limits, one line each."""
+    broken = [f"basename used twice: {', '.join(paths)}" for paths in repeated_names().values()]
+    broken += [f"small module with one importer: {path}" for path in small_modules()]
+    broken += [f"more than {MOST_METHODS} methods: {name} ({n})" for name, n in large_classes().items()]
+    broken += [f"subject over {MOST_CHARACTERS} characters: {subject}" for subject in long_subjects()]
+    broken += [f"private import: {place}" for place in private_imports()]
+    if len(modules()) > MOST_MODULES:
+        broken.append(f"{len(modules())} modules; the limit is {MOST_MODULES}")
+    return broken
+
+
 def main() -> None:
-    """Print the counts, and what stands behind each."""
+    """Print the counts, and what stands behind each; with `--check`, only what breaks the limits."""
+    if "--check" in sys.argv[1:]:
+        broken = check()
+        print(*broken, sep="\n")
+        sys.exit(1 if broken else 0)
     sizes = sorted(module.lines for module in modules())
     packages = Counter(module.path.partition("/")[0] for module in modules() if "/" in module.path)
     repeated, small, large = repeated_names(), small_modules(), large_classes()

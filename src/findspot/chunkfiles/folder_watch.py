@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Hashable, Sequence
 from pathlib import Path
 
-from findspot.core.changes import but_for, reported
+from findspot.core.file_events import but_for, reported
 from findspot.core.log import get_logger
 
 _log = get_logger("chunkfiles")

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from findspot.core.facts import Relation
+from findspot.graph.edges import Edge, Node, Outline, Unresolved
 from findspot.graph.incoming import Incoming, module_names
-from findspot.graph.model import Edge, Node, Outline, Unresolved
 from findspot.graph.outgoing import Outgoing, in_order
 from findspot.graph.sources import SATELLITE_KINDS, VALUE_KINDS, Def, Sources
 from findspot.graph.values import DISPATCHED, FLOOR

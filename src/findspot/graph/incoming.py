@@ -6,7 +6,7 @@ import posixpath
 from collections.abc import Iterator
 
 from findspot.core.facts import DEFAULT, WHOLE, Relation, module_name
-from findspot.graph.model import Edge, Node
+from findspot.graph.edges import Edge, Node
 from findspot.graph.modules import Modules
 from findspot.graph.outgoing import Outgoing, in_order
 from findspot.graph.resolve import Target

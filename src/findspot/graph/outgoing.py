@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from findspot.core.facts import WHOLE, ReferenceFact, Relation
+from findspot.graph.edges import Edge
 from findspot.graph.evaluate import Evaluator
-from findspot.graph.model import Edge
 from findspot.graph.resolve import Resolver, Target
 from findspot.graph.sources import SATELLITE_KINDS, Def, Sources, SourceView
 from findspot.graph.values import IMPORTED, STRUCTURAL

@@ -17,9 +17,9 @@ from findspot.core.facts import (
     Relation,
 )
 from findspot.core.model import SkipReason
+from findspot.graph.edges import FILE_KIND, Node
 from findspot.graph.languages import language_of
 from findspot.graph.languages.language import Language
-from findspot.graph.model import FILE_KIND, Node
 from findspot.graph.shared_tables import tables_of
 from findspot.store.records import StoredFile
 from findspot.store.snapshot import Snapshot

@@ -123,7 +123,7 @@ class RayPool:
                 self._ray.cancel(task, force=True)
 
     def _read(self, jobs: list[Job]) -> Generator[Outcome, None, list[Sent]]:
-        """Yield the files that have to be cut, with their content; report what is known without cutting at once."""
+        """Return the files to cut, with their content; yield the outcomes that are known without cutting."""
         batch: list[Sent] = []
         for job in jobs:
             data = read_file(self._root, job.file, self._most_bytes)

@@ -6,9 +6,8 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import replace
 
-from findspot.core.assistance import Assistance, Expansion, Synthesis
 from findspot.core.errors import LanguageModelError
-from findspot.core.model import Mode, Query, Results
+from findspot.core.model import Assistance, Expansion, Mode, Query, Results, Synthesis
 from findspot.llm import LanguageModel
 from findspot.research.expansion import expand_by_model, expand_from_index
 from findspot.research.synthesis import synthesize_by_model, synthesize_from_hits

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from findspot.core.assistance import Expansion
 from findspot.core.errors import LanguageModelError
-from findspot.core.model import Corpus, Hit, Query
+from findspot.core.model import Corpus, Expansion, Hit, Query
 from findspot.embed.protocol import Embedder, EmbedMode
 from findspot.llm import LanguageModel
 from findspot.llm.json_answers import ask, clipped_list

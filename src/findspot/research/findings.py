@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from findspot.core.assistance import FROM_INDEX
 from findspot.core.errors import InvalidArgumentError
+from findspot.core.model import FROM_INDEX
 
 MIN_DEPTH, DEFAULT_DEPTH, MAX_DEPTH = 1, 2, 5
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from findspot.core.assistance import CodeReference, Synthesis
 from findspot.core.errors import LanguageModelError
-from findspot.core.model import Hit
+from findspot.core.model import CodeReference, Hit, Synthesis
 from findspot.llm import LanguageModel
 from findspot.llm.json_answers import ask, clipped, clipped_list
 from findspot.research.findings import Findings

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from findspot.core.assistance import CodeReference, Synthesis
-from findspot.core.model import Results
+from findspot.core.model import CodeReference, Results, Synthesis
 
 _SHARE = 0.35
 """Of an answer's room: a summary that leaves no room for results summarises nothing."""

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Generator, Iterable
 from pathlib import Path
 
-from findspot.core.changes import Reports, reported
+from findspot.core.file_events import Reports, reported
 from findspot.core.log import get_logger
 from findspot.core.model import Stamp
 from findspot.core.platforms import remote_kind

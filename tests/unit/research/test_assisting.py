@@ -9,9 +9,8 @@ import pytest
 
 from contents import MakeProject
 from findspot import Project, Query
-from findspot.core.assistance import Assistance
 from findspot.core.errors import LanguageModelError
-from findspot.core.model import Corpus, Hit, Mode, Span
+from findspot.core.model import Assistance, Corpus, Hit, Mode, Span
 from findspot.llm import Completion, Prompt
 from findspot.llm.json_answers import ask
 from findspot.research.expansion import expand_by_model

@@ -9,7 +9,7 @@ import pytest
 
 from contents import MakeProject
 from findspot import Project, Query
-from findspot.core.assistance import Assistance
+from findspot.core.model import Assistance
 from findspot.graph import Graph
 from findspot.research.findings import Aim, Focus, Inquiry
 from findspot.store.snapshot import Snapshot

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from findspot.core.assistance import Assistance
-from findspot.core.model import Corpus, IncludeTests, Mode, Query
+from findspot.core.model import Assistance, Corpus, IncludeTests, Mode, Query
 from findspot.serve import usage
 from findspot.serve.answers import FORMATS, MIN_TOKENS, fitted_text, fitted_values
 from findspot.serve.cli import output

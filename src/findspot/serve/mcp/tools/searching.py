@@ -7,8 +7,7 @@ from dataclasses import replace
 from mimetypes import guess_type
 from typing import TYPE_CHECKING
 
-from findspot.core.assistance import Assistance
-from findspot.core.model import Corpus, Hit, IncludeTests, Mode, Query, Results
+from findspot.core.model import Assistance, Corpus, Hit, IncludeTests, Mode, Query, Results
 from findspot.core.roots import Roots, configured_roots
 from findspot.serve import usage
 from findspot.serve.answers import MIN_TOKENS, fitted_both
