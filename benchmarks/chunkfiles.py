@@ -27,8 +27,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.memory import pss_mb
-from findspot.embed.protocol import EmbedMode
-from findspot.embed.providers.http import HttpEmbedder
+from findspot.embed.embedder import EmbedMode
+from findspot.embed.http_embedder import HttpEmbedder
 
 DIMENSIONS = 384
 SIZES = (1_000, 10_000, 100_000)

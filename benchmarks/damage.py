@@ -22,7 +22,7 @@ from typing import Any
 
 from findspot import FindspotError, Project, Query
 from findspot.core.model import Corpus, Mode
-from findspot.embed.opened import OpenModels
+from findspot.embed.provider_registry import OpenModels
 from findspot.graph import Graph
 from findspot.indexing.workers import SparePool
 

@@ -21,7 +21,7 @@ from findspot.core.config import load_settings
 from findspot.core.roots import Roots
 from findspot.discover.admission import policy_of
 from findspot.discover.walk import walk
-from findspot.embed.registry import open_embedder
+from findspot.embed.provider_registry import open_embedder
 from findspot.indexing.worker import process
 from findspot.indexing.workers import Indexed, Job, Setup
 from findspot.store.sqlite_store import IndexStore

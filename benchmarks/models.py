@@ -25,9 +25,9 @@ from benchmarks.quality import SETS
 from benchmarks.sets import Case, by_checkout, load, materialise
 from findspot import Engine, Query
 from findspot.core.model import Corpus, Mode
-from findspot.embed.batch import quantise
-from findspot.embed.protocol import EmbedMode
-from findspot.embed.providers.static import StaticEmbedder
+from findspot.embed.chunk_vectors import quantise
+from findspot.embed.embedder import EmbedMode
+from findspot.embed.static_model import StaticEmbedder
 from findspot.project import Project
 from findspot.search.filters import allowed_files
 

@@ -38,9 +38,9 @@ from benchmarks.objects import ADDRESS, object_server
 from findspot.core.files import content_hash
 from findspot.core.languages import language_of
 from findspot.core.model import Chunk, ChunkType, Corpus, Query, SourceFile, Span, Symbol
-from findspot.embed.batch import quantise, unit
-from findspot.embed.protocol import Embedder, EmbedMode, Vectors, model_name
-from findspot.embed.registry import open_embedder
+from findspot.embed.chunk_vectors import quantise, unit
+from findspot.embed.embedder import Embedder, EmbedMode, Vectors, model_name
+from findspot.embed.provider_registry import open_embedder
 from findspot.search.hybrid import search
 from findspot.search.retrieve import POOL
 from findspot.store.lance.lance_store import CACHE, LanceStore

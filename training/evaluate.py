@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 from findspot.chunk.dispatch import chunk_file
 from findspot.core.languages import language_of
 from findspot.core.model import Chunk, Corpus, SourceFile
-from findspot.embed.batch import dequantise, embed_chunks
-from findspot.embed.protocol import EmbedMode
-from findspot.embed.providers.static import MODEL_FOLDER, StaticEmbedder
+from findspot.embed.chunk_vectors import dequantise, embed_chunks
+from findspot.embed.embedder import EmbedMode
+from findspot.embed.static_model import MODEL_FOLDER, StaticEmbedder
 from findspot.text.tokens import tokens
 
 SETS = {"code_cosqa": "cosqa", "code_anthropic": "anthropic_code", "docs_anthropic": "anthropic_docs"}

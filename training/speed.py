@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from findspot.core.model import Chunk, ChunkType, Span, Symbol
-from findspot.embed.batch import chunk_key, embed_chunks
-from findspot.embed.protocol import EmbedMode
-from findspot.embed.providers.static import StaticEmbedder
+from findspot.embed.chunk_vectors import chunk_key, embed_chunks
+from findspot.embed.embedder import EmbedMode
+from findspot.embed.static_model import StaticEmbedder
 from findspot.text.tokens import tokens
 
 CHUNKS = 10_000

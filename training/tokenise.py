@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from findspot.embed.providers.wordpieces import WordPieces
+from findspot.embed.static_model import WordPieces
 from findspot.text.tokens import words
 
 HERE = Path(__file__).parent

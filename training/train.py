@@ -20,7 +20,7 @@ import torch
 from numpy.typing import NDArray
 from torch.nn import functional as nn
 
-from findspot.embed.providers.wordpieces import WordPieces
+from findspot.embed.static_model import WordPieces
 from tokenise import CACHE, id_sets, load_pairs
 
 SEED = 20261115

@@ -23,8 +23,8 @@ from findspot.core.paths import index_folder, project_root, restrict_home
 from findspot.core.roots import configured_roots
 from findspot.core.settings import EmbedSettings, Settings
 from findspot.discover.checkouts import find_root, folders_around
-from findspot.embed.opened import OpenModels
-from findspot.embed.protocol import Embedder
+from findspot.embed.embedder import Embedder
+from findspot.embed.provider_registry import OpenModels
 
 if TYPE_CHECKING:
     from findspot.catalogue.catalogue import Catalogue

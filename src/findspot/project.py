@@ -45,9 +45,8 @@ from findspot.core.roots import Roots, configured_roots
 from findspot.core.settings import Settings, StoreSettings
 from findspot.discover.admission import not_indexable, policy_of
 from findspot.discover.walk import classify
-from findspot.embed.opened import OpenModels
-from findspot.embed.protocol import Embedder, model_name
-from findspot.embed.registry import OpenEmbedder, two_speeds
+from findspot.embed.embedder import Embedder, model_name
+from findspot.embed.provider_registry import OpenEmbedder, OpenModels, two_speeds
 from findspot.indexing import pipeline
 from findspot.indexing.imported import keep_checked
 from findspot.indexing.spread import RayWorkers

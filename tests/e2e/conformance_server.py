@@ -17,7 +17,7 @@ import uvicorn
 from mcp.shared.exceptions import MCPError
 
 from findspot.core.errors import FindspotError
-from findspot.llm.protocol import Prompt as Question
+from findspot.llm.language_model import Prompt as Question
 from findspot.serve.mcp import icons
 from findspot.serve.mcp.arguments import Arguments
 from findspot.serve.mcp.call import Call, Library

@@ -18,7 +18,7 @@ from e2e.harness import PATIENCE_S, Connection, text_of
 from findspot.catalogue.catalogue import Catalogue
 from findspot.catalogue.catalogue_build import BuildOptions
 from findspot.catalogue.catalogue_indexer import agree_to_all
-from findspot.embed.registry import open_embedder
+from findspot.embed.provider_registry import open_embedder
 
 EXAMPLE_SERVER = Path(__file__).parents[1] / "unit" / "catalogue" / "example_server.py"
 

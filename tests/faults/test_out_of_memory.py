@@ -9,8 +9,8 @@ import pytest
 
 from findspot.core.model import Corpus, SourceFile
 from findspot.core.roots import Roots
-from findspot.embed.protocol import Embedder, EmbedMode, Vectors
-from findspot.embed.registry import open_embedder
+from findspot.embed.embedder import Embedder, EmbedMode, Vectors
+from findspot.embed.provider_registry import open_embedder
 from findspot.indexing import worker
 from findspot.indexing.workers import Indexed, Job, Rejected, Setup
 

@@ -23,7 +23,6 @@ FEWEST_LINES = 40
 
 REGISTRIES = (
     "graph/languages/",
-    "embed/providers/",
     "serve/mcp/tools/",
     "store/migrations/",
 )

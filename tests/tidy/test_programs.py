@@ -12,7 +12,7 @@ SOURCE = Path(__file__).parents[2] / "src" / "findspot"
 STARTERS = {
     "catalogue/search_modes.py": "ripgrep_binary",
     "core/git.py": "program",  # the absolute path that find_program gave
-    "embed/providers/service.py": "resolved",
+    "embed/http_embedder.py": "resolved",
     "indexing/process.py": "python_command",
     "search/regex.py": "ripgrep_binary",
     "serve/cli/doctor.py": "python_command",

@@ -23,8 +23,8 @@ from findspot.catalogue.tool_record import (
 )
 from findspot.catalogue.toolset import State, ToolSet, open_toolset, state_of
 from findspot.core.errors import FindspotError
-from findspot.embed.protocol import Embedder
-from findspot.embed.registry import IN_THE_BOX, require_chosen
+from findspot.embed.embedder import Embedder
+from findspot.embed.provider_registry import IN_THE_BOX, require_chosen
 
 if TYPE_CHECKING:
     from findspot.catalogue.server_connections import Follower

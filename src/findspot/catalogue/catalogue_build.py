@@ -15,7 +15,7 @@ from findspot.catalogue.server_sources import START_TIMEOUT_S, ServerSpec, Sourc
 from findspot.catalogue.tool_fields import embed_tools, fields, fingerprint, searchable_text, token_counts
 from findspot.catalogue.tool_record import IndexedTool, ToolDefinition
 from findspot.core.errors import InvalidArgumentError
-from findspot.embed.protocol import Embedder
+from findspot.embed.embedder import Embedder
 
 if TYPE_CHECKING:
     from findspot.catalogue.server_connections import Answered

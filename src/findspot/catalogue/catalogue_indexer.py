@@ -17,7 +17,7 @@ from findspot.core.errors import FindspotError, InvalidArgumentError
 from findspot.core.locks import writer_lock
 from findspot.core.log import get_logger
 from findspot.core.paths import index_key
-from findspot.embed.protocol import Embedder
+from findspot.embed.embedder import Embedder
 
 _log = get_logger("catalogue")
 

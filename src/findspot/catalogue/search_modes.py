@@ -17,7 +17,7 @@ from findspot.catalogue.tool_request import SYNONYM_SHARE, SYNONYMS, Request, re
 from findspot.catalogue.toolset import ToolSet
 from findspot.core.errors import InvalidArgumentError, ModelMismatchError
 from findspot.core.platforms import NO_WINDOW
-from findspot.embed.protocol import Embedder, EmbedMode, Lexicon
+from findspot.embed.embedder import Embedder, EmbedMode, Lexicon
 from findspot.search.ripgrep import SIZE_LIMITS, check_pattern, refusal, ripgrep_binary
 
 

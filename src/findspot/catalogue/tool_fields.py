@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from findspot.catalogue.tool_record import ToolDefinition
-from findspot.embed.batch import unit
-from findspot.embed.protocol import Embedder, EmbedMode, Vectors
+from findspot.embed.chunk_vectors import unit
+from findspot.embed.embedder import Embedder, EmbedMode, Vectors
 from findspot.text.tokens import STOP_WORDS, parts, stem
 
 MAX_TEXT_CHARS = 20_000

@@ -39,8 +39,8 @@ from findspot.catalogue.tool_record import (
 from findspot.core.errors import FindspotError, InvalidArgumentError
 from findspot.core.files import make_private_dir
 from findspot.core.log import get_logger
-from findspot.embed.batch import unit
-from findspot.embed.protocol import Vectors
+from findspot.embed.chunk_vectors import unit
+from findspot.embed.embedder import Vectors
 from findspot.text.bm25 import Bm25, Postings
 
 FORMAT = "1"

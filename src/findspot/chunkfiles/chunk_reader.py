@@ -16,7 +16,7 @@ import numpy as np
 
 from findspot.chunkfiles.context_chunk import ContextChunk
 from findspot.core.folder import Folder
-from findspot.embed.protocol import Vectors
+from findspot.embed.embedder import Vectors
 
 _READ_CHARS = 1 << 16
 MAX_CHUNK_CHARS = 32 << 20

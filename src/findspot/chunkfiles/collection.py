@@ -29,8 +29,8 @@ from findspot.chunkfiles.chunk_reader import FileHead
 from findspot.chunkfiles.context_chunk import CONSTANT, ContextChunk, SearchOptions, SearchResult
 from findspot.core.files import PRIVATE_FILE_MODE, make_private_dir, translated_os_errors
 from findspot.core.model import ChunkType
-from findspot.embed.batch import quantise
-from findspot.embed.protocol import Vectors
+from findspot.embed.chunk_vectors import quantise
+from findspot.embed.embedder import Vectors
 from findspot.store.vector_segments import Segment, scan_among
 
 Rows = NDArray[np.int64]

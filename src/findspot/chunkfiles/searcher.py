@@ -30,10 +30,10 @@ from findspot.core.roots import Roots
 from findspot.core.setting_keys import CHUNK_SERVICE, CORTEX_FILE
 from findspot.core.settings import Settings
 from findspot.discover.secrets import masked
-from findspot.embed.batch import quantise
-from findspot.embed.protocol import Embedder, EmbedMode, model_name
-from findspot.embed.providers.http import HttpEmbedder
-from findspot.embed.registry import PROVIDERS, require_chosen, two_speeds
+from findspot.embed.chunk_vectors import quantise
+from findspot.embed.embedder import Embedder, EmbedMode, model_name
+from findspot.embed.http_embedder import HttpEmbedder
+from findspot.embed.provider_registry import PROVIDERS, require_chosen, two_speeds
 from findspot.store.snapshot import Snapshot
 from findspot.store.store_protocol import Store
 

@@ -11,8 +11,8 @@ from findspot.core.config import hub_settings, is_loopback, secret
 from findspot.core.errors import FindspotError
 from findspot.core.files import folder_bytes
 from findspot.core.settings import EmbedSettings
-from findspot.embed.protocol import Embedder, EmbedMode
-from findspot.embed.registry import HTTP_ENDPOINT, PROVIDERS, open_embedder, settings_of
+from findspot.embed.embedder import Embedder, EmbedMode
+from findspot.embed.provider_registry import HTTP_ENDPOINT, PROVIDERS, open_embedder, settings_of
 
 MEASURED_S = 0.3
 _TEXT_CHARS = 1_000
@@ -70,7 +70,7 @@ def _standing(name: str, settings: EmbedSettings, measure: bool) -> Standing:
 def _find(name: str, settings: EmbedSettings) -> tuple[bool, str, int | None]:
     """Return whether a provider can be used now, where it is or what it lacks, and its size on disk."""
     if name == "local:static":
-        from findspot.embed.providers.static import MODEL_FOLDER
+        from findspot.embed.static_model import MODEL_FOLDER
 
         return True, "in the package", folder_bytes(MODEL_FOLDER)
     if name.startswith("local:"):
@@ -81,8 +81,8 @@ def _find(name: str, settings: EmbedSettings) -> tuple[bool, str, int | None]:
 
 
 def _find_transformer(name: str, sha256: str | None) -> tuple[bool, str, int | None]:
-    from findspot.embed.providers.transformer import MDBR_LEAF, MINILM, runtime_there
-    from findspot.embed.providers.weights import find_weights
+    from findspot.embed.transformer import MDBR_LEAF, MINILM, runtime_there
+    from findspot.embed.weights import find_weights
 
     files = next(model.files for model in (MINILM, MDBR_LEAF) if model.id == name)
     try:
@@ -101,7 +101,7 @@ def _find_transformer(name: str, sha256: str | None) -> tuple[bool, str, int | N
 
 
 def _find_service(endpoint: str) -> tuple[bool, str, int | None]:
-    from findspot.embed.providers.http import HttpEmbedder
+    from findspot.embed.http_embedder import HttpEmbedder
 
     try:
         HttpEmbedder(endpoint, timeout_s=_CHECK_S).check()
@@ -111,7 +111,7 @@ def _find_service(endpoint: str) -> tuple[bool, str, int | None]:
 
 
 def _find_key(name: str, endpoint: str | None) -> tuple[bool, str, int | None]:
-    from findspot.embed.providers.api import OPENAI, VOYAGE
+    from findspot.embed.api_embedder import OPENAI, VOYAGE
 
     variable = next(dialect.key_variable for dialect in (OPENAI, VOYAGE) if dialect.id == name)
     if secret(variable):
@@ -123,7 +123,7 @@ def _destination(name: str, settings: EmbedSettings) -> str | None:
     if not PROVIDERS[name].remote:
         return None
     from findspot.core.wire import Address
-    from findspot.embed.providers.api import OPENAI, VOYAGE
+    from findspot.embed.api_embedder import OPENAI, VOYAGE
 
     usual = {"http": HTTP_ENDPOINT, OPENAI.id: OPENAI.base, VOYAGE.id: VOYAGE.base}
     try:

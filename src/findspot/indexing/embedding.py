@@ -11,8 +11,8 @@ from dataclasses import replace
 
 from findspot.core.model import Chunk, ChunkType, Progress, Span, Symbol
 from findspot.core.progress import CancelToken, ProgressSink
-from findspot.embed.batch import chunk_key, embed_chunks
-from findspot.embed.protocol import Embedder
+from findspot.embed.chunk_vectors import chunk_key, embed_chunks
+from findspot.embed.embedder import Embedder
 from findspot.indexing.workers import Indexed, Outcome
 from findspot.store.records import ChunkRecord, EmbeddedFields
 from findspot.store.writer import Writer

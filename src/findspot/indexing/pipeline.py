@@ -31,9 +31,9 @@ from findspot.core.settings import Settings
 from findspot.discover.admission import left_out_notes, policy_of
 from findspot.discover.secrets import table_revision
 from findspot.discover.walk import Discovery, look, walk
-from findspot.embed.batch import POOLING_REVISION
-from findspot.embed.protocol import Embedder
-from findspot.embed.registry import open_embedder, provider_named
+from findspot.embed.chunk_vectors import POOLING_REVISION
+from findspot.embed.embedder import Embedder
+from findspot.embed.provider_registry import open_embedder, provider_named
 from findspot.indexing.adoption import adopt
 from findspot.indexing.delta import Delta, compare, outermost
 from findspot.indexing.embedding import embedded, renew_vectors

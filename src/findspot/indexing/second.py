@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from findspot.core.model import SECOND_READING, Progress
 from findspot.core.progress import CancelToken, ProgressSink
-from findspot.embed.batch import embed_chunks
-from findspot.embed.protocol import Embedder
+from findspot.embed.chunk_vectors import embed_chunks
+from findspot.embed.embedder import Embedder
 from findspot.indexing.embedding import embeddable
 from findspot.store.second import SecondVectors
 from findspot.store.store_protocol import Store

@@ -35,7 +35,7 @@ from findspot.indexing.workers import (
 )
 
 if TYPE_CHECKING:
-    from findspot.embed.protocol import Embedder
+    from findspot.embed.embedder import Embedder
 
 _log = get_logger("spread")
 

@@ -20,10 +20,9 @@ from findspot.core.model import Chunk, ChunkType, Skip, SkipReason, SourceFile
 from findspot.core.platforms import memory_given_back
 from findspot.discover.file_content import readable_text
 from findspot.discover.root_folder import read_file
-from findspot.embed.batch import QuantisedVectors, chunk_key, embed_chunks, joined
-from findspot.embed.later import LaterEmbedder
-from findspot.embed.protocol import Embedder
-from findspot.embed.registry import open_embedder
+from findspot.embed.chunk_vectors import QuantisedVectors, chunk_key, embed_chunks, joined
+from findspot.embed.embedder import Embedder, LaterEmbedder
+from findspot.embed.provider_registry import open_embedder
 from findspot.indexing.workers import READY, Indexed, Job, Outcome, Rejected, Setup, Unchanged
 from findspot.store.records import ChunkRecord, FileRecord
 from findspot.text.chunk_text import keyword_text

@@ -1,6 +1,6 @@
 """A language model, where there is one: the client's own, or a configured service."""
 
-from findspot.llm.choice import choose_model
-from findspot.llm.protocol import Completion, LanguageModel, Prompt, Sample
+from findspot.llm.language_model import Completion, LanguageModel, Prompt, Sample
+from findspot.llm.llm_services import choose_model
 
 __all__ = ["Completion", "LanguageModel", "Prompt", "Sample", "choose_model"]

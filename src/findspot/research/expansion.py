@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 
 from findspot.core.errors import LanguageModelError
 from findspot.core.model import Corpus, Expansion, Hit, Query
-from findspot.embed.protocol import Embedder, EmbedMode
+from findspot.embed.embedder import Embedder, EmbedMode
 from findspot.llm import LanguageModel
-from findspot.llm.json_answers import ask, clipped_list
+from findspot.llm.language_model import ask, clipped_list
 from findspot.search.questions import asks_model
 from findspot.search.reader import IndexReader
 from findspot.store.keywords import KeywordReader

@@ -7,7 +7,7 @@ from functools import lru_cache
 from pathlib import PurePosixPath
 
 from findspot.core.model import Corpus, IncludeTests, Query, Results
-from findspot.embed.protocol import Embedder
+from findspot.embed.embedder import Embedder
 from findspot.rank import signals
 from findspot.rank.intent import Intent
 from findspot.rank.roles import ASKS_FOR_EXAMPLES, ASKS_FOR_TESTS, Role, declares_only, role_of

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from findspot.core.errors import FileNotIndexedError, InvalidArgumentError
 from findspot.core.model import Corpus, Mode, Query
-from findspot.embed.batch import QuantisedVectors, quantise, unit
-from findspot.embed.protocol import Embedder, EmbedMode
+from findspot.embed.chunk_vectors import QuantisedVectors, quantise, unit
+from findspot.embed.embedder import Embedder, EmbedMode
 from findspot.rank.intent import SEMANTIC_WEIGHT, Intent, Reading, read_query
 from findspot.store.keywords import KeywordReader
 from findspot.store.records import StoredChunk

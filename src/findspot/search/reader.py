@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from findspot.core.errors import DocsIndexNotFoundError, ModelMismatchError
 from findspot.core.globs import compile_glob
 from findspot.core.model import Corpus, Hit, Mode, Query, Results
-from findspot.embed.protocol import Embedder, model_name
+from findspot.embed.embedder import Embedder, model_name
 from findspot.search.changes import limited
 from findspot.search.freshness import Checked, Disk, changed_since_indexed, check
 from findspot.search.hybrid import search

@@ -10,7 +10,7 @@ import numpy as np
 from findspot.core.errors import ProviderError
 from findspot.core.log import get_logger
 from findspot.core.model import Corpus, Mode
-from findspot.embed.protocol import Embedder, EmbedMode
+from findspot.embed.embedder import Embedder, EmbedMode
 from findspot.rank.intent import Intent
 from findspot.search.questions import Question
 from findspot.store.second import SecondVectors

@@ -12,8 +12,8 @@ from findspot.core.log import get_logger
 from findspot.core.model import SecondStatus
 from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
 from findspot.core.settings import EmbedSettings
-from findspot.embed.protocol import Embedder, model_name
-from findspot.embed.registry import OpenEmbedder, two_speeds
+from findspot.embed.embedder import Embedder, model_name
+from findspot.embed.provider_registry import OpenEmbedder, two_speeds
 from findspot.indexing.second import READING_REVISION, read_again
 from findspot.search.second import SecondReader
 from findspot.store.second import SecondVectors, standing

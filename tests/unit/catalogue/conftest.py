@@ -15,7 +15,7 @@ import pytest
 from findspot.catalogue.catalogue import Catalogue
 from findspot.catalogue.catalogue_build import BuildOptions, Built
 from findspot.catalogue.catalogue_indexer import agree_to_all
-from findspot.embed.registry import open_embedder
+from findspot.embed.provider_registry import open_embedder
 
 SERVER = Path(__file__).with_name("example_server.py")
 PATIENCE_S = 60

@@ -18,7 +18,7 @@ from findspot.catalogue.server_sources import MissingVariableError, ServerSpec, 
 from findspot.catalogue.tool_fields import MAX_TEXT_CHARS, fields, searchable_text, token_counts
 from findspot.catalogue.tool_record import CatalogueCorruptError, SearchMode, SearchOptions, ToolDefinition
 from findspot.core.errors import InvalidArgumentError, PathNotFoundError
-from findspot.embed.registry import open_embedder
+from findspot.embed.provider_registry import open_embedder
 
 from .conftest import TOOLS, Write, index
 

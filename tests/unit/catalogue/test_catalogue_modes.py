@@ -19,8 +19,8 @@ from findspot.catalogue.tool_record import (
 )
 from findspot.catalogue.toolset import ToolSet
 from findspot.core.errors import InvalidArgumentError, InvalidPatternError, ModelMismatchError
-from findspot.embed.protocol import EmbedMode
-from findspot.embed.registry import open_embedder
+from findspot.embed.embedder import EmbedMode
+from findspot.embed.provider_registry import open_embedder
 
 from .conftest import TOOLS, Write, index
 

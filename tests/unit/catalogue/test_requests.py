@@ -10,7 +10,7 @@ from findspot.catalogue.catalogue import Catalogue
 from findspot.catalogue.orchestrator import MAX_QUERY_CHARS
 from findspot.catalogue.tool_record import SearchMode, SearchOptions
 from findspot.catalogue.tool_request import MAX_SENTENCES, read_request, respelt
-from findspot.embed.providers.static import StaticEmbedder
+from findspot.embed.static_model import StaticEmbedder
 from findspot.text.bm25 import Bm25
 
 from .conftest import Write, index

@@ -10,8 +10,8 @@ import pytest
 
 from e2e.cortex_files import DIMENSIONS, EmbeddingService, embedding
 from findspot.core.errors import ProviderError
-from findspot.embed.protocol import EmbedMode
-from findspot.embed.providers.http import BATCH_TEXTS, HttpEmbedder
+from findspot.embed.embedder import EmbedMode
+from findspot.embed.http_embedder import BATCH_TEXTS, HttpEmbedder
 
 
 @pytest.mark.parametrize("end", ["", "/", "/embed", "/embed/"])

@@ -20,7 +20,7 @@ from findspot import Engine
 from findspot.chunkfiles import ChunkFilesError, ProjectChunks, SearchOptions, chunk_reader, export_chunks
 from findspot.chunkfiles.context_chunk import FoundChunks
 from findspot.core.errors import IndexNotFoundError, ModelMismatchError, ProviderError
-from findspot.embed.registry import PROVIDERS
+from findspot.embed.provider_registry import PROVIDERS
 
 PATIENCE_S = 30
 

@@ -18,7 +18,7 @@ from findspot.core.setting_keys import (
     KEYS,
     PROVIDERS_WITH_DTYPE,
 )
-from findspot.embed.registry import PROVIDERS
+from findspot.embed.provider_registry import PROVIDERS
 
 STRINGS = (["src/**", "*.py"], ("src/**", "*.py"), [5, {"a": 1}, "src/**", [5]])
 GLOBS = (*STRINGS[:2], [*STRINGS[2], ["["], ["ok", "src/[a-"], ["*"] * 201])

@@ -6,9 +6,8 @@ import pytest
 
 from findspot.core.errors import InvalidArgumentError, ProviderError
 from findspot.core.settings import EmbedSettings
-from findspot.embed.opened import OpenModels
-from findspot.embed.protocol import EmbedMode
-from findspot.embed.registry import open_embedder, settings_of
+from findspot.embed.embedder import EmbedMode
+from findspot.embed.provider_registry import OpenModels, open_embedder, settings_of
 from findspot.embed.survey import survey
 
 LOCAL = "http://127.0.0.1:9/v1"

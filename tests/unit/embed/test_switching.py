@@ -13,7 +13,7 @@ from findspot import Engine, Query
 from findspot.core.errors import InvalidArgumentError, ModelMismatchError, ProviderError
 from findspot.core.model import IndexState, Mode
 from findspot.core.settings import EmbedSettings
-from findspot.embed.registry import open_embedder
+from findspot.embed.provider_registry import open_embedder
 from findspot.project import Project
 from loopback import DIMENSIONS, Loopback, Reply, Request, embeddings_api, vector
 
@@ -158,7 +158,7 @@ def test_a_service_that_fails_leaves_nothing_half_indexed(
 def test_a_service_that_takes_too_long_leaves_nothing_half_indexed(
     by_http: Loopback, engine: Engine, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("findspot.embed.providers.http.INDEXING_TIMEOUT_S", 0.2)
+    monkeypatch.setattr("findspot.embed.http_embedder.INDEXING_TIMEOUT_S", 0.2)
     over = threading.Event()
 
     def wait_on_chunks(request: Request) -> Reply:

@@ -16,12 +16,12 @@ from findspot.core.errors import InvalidArgumentError, ModelUnavailableError, Pr
 from findspot.core.files import content_hash
 from findspot.core.settings import HubSettings
 from findspot.embed import EmbedMode
-from findspot.embed.providers.transformer import (
+from findspot.embed.transformer import (
     MINILM,
     Transformer,
     TransformerEmbedder,
 )
-from findspot.embed.providers.weights import ModelFiles, find_weights
+from findspot.embed.weights import ModelFiles, find_weights
 
 pytestmark = pytest.mark.skipif(
     any(find_spec(name) is None for name in ("onnx", "onnxruntime", "tokenizers")),

@@ -12,9 +12,9 @@ import pytest
 from findspot.core.config import hub_settings
 from findspot.core.errors import InvalidArgumentError, ModelUnavailableError
 from findspot.core.settings import HubSettings
-from findspot.embed.providers import weights
-from findspot.embed.providers.transformer import MDBR_LEAF
-from findspot.embed.providers.weights import ModelFiles, find_weights, get_weights
+from findspot.embed import weights
+from findspot.embed.transformer import MDBR_LEAF
+from findspot.embed.weights import ModelFiles, find_weights, get_weights
 from loopback import Loopback, Reply, Request
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from findspot.embed.providers import wordpieces
-from findspot.embed.providers.wordpieces import WordPieces
+from findspot.embed import static_model
+from findspot.embed.static_model import WordPieces
 
 VOCABULARY = ["server", "http", "em", "##bed", "##be", "##d", "##ding", "embed", "utf", "##8"]
 
@@ -29,7 +29,7 @@ def test_the_longest_known_pieces_are_taken(word: str, entries: list[str]) -> No
 
 
 def test_memory_of_words_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wordpieces, "REMEMBERED_WORDS", 3)
+    monkeypatch.setattr(static_model, "REMEMBERED_WORDS", 3)
     pieces = WordPieces(VOCABULARY)
     for word in ("embed", "server", "http", "HTTPServer"):
         assert pieces[word]

@@ -15,7 +15,7 @@ from findspot import Project, Query
 from findspot.core.errors import CancelledError, IndexNotFoundError, ModelUnavailableError, ProviderError
 from findspot.core.model import Corpus, IndexState, Mode, Progress
 from findspot.core.progress import CancelToken
-from findspot.embed.providers.transformer import MDBR_LEAF
+from findspot.embed.transformer import MDBR_LEAF
 from findspot.search.questions import understand
 from findspot.search.second import BOTH_WEIGHT, SHARE, SHARE_OF_NAMED, mixture
 from findspot.store.second import FILE_NAME

@@ -26,7 +26,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from findspot.core.errors import LanguageModelError
 from findspot.core.log import get_logger
-from findspot.llm.protocol import Completion, Prompt, Sample
+from findspot.llm.language_model import Completion, Prompt, Sample
 from findspot.serve.mcp.access import IN_SCOPE, Grant
 from findspot.serve.mcp.tasks import RELATED_TASK, Status, Task
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
@@ -10,7 +11,7 @@ from findspot.core.config import home_folder, hub_settings, secret
 from findspot.core.errors import InvalidArgumentError, ModelMismatchError
 from findspot.core.log import get_logger
 from findspot.core.settings import EmbedSettings
-from findspot.embed.protocol import Embedder
+from findspot.embed.embedder import Embedder
 
 _log = get_logger("embed")
 
@@ -41,13 +42,13 @@ class Provider:
 
 
 def _static(_settings: EmbedSettings) -> Embedder:
-    from findspot.embed.providers.static import StaticEmbedder
+    from findspot.embed.static_model import StaticEmbedder
 
     return StaticEmbedder.open()
 
 
 def _minilm(settings: EmbedSettings) -> Embedder:
-    from findspot.embed.providers.transformer import MINILM, TransformerEmbedder
+    from findspot.embed.transformer import MINILM, TransformerEmbedder
 
     return TransformerEmbedder(
         MINILM, settings.dtype, home_folder(), hub_settings(), _log.warning, sha256=settings.sha256
@@ -55,7 +56,7 @@ def _minilm(settings: EmbedSettings) -> Embedder:
 
 
 def _mdbr_leaf(settings: EmbedSettings) -> Embedder:
-    from findspot.embed.providers.transformer import MDBR_LEAF, TransformerEmbedder
+    from findspot.embed.transformer import MDBR_LEAF, TransformerEmbedder
 
     return TransformerEmbedder(
         MDBR_LEAF, settings.dtype, home_folder(), hub_settings(), _log.warning, sha256=settings.sha256
@@ -63,8 +64,7 @@ def _mdbr_leaf(settings: EmbedSettings) -> Embedder:
 
 
 def _http(settings: EmbedSettings) -> Embedder:
-    from findspot.embed.providers.http import INDEXING_TIMEOUT_S, HttpEmbedder
-    from findspot.embed.providers.service import ServiceProgram
+    from findspot.embed.http_embedder import INDEXING_TIMEOUT_S, HttpEmbedder, ServiceProgram
 
     return HttpEmbedder(
         settings.endpoint or HTTP_ENDPOINT,
@@ -75,13 +75,13 @@ def _http(settings: EmbedSettings) -> Embedder:
 
 
 def _openai(settings: EmbedSettings) -> Embedder:
-    from findspot.embed.providers.api import OPENAI, ApiEmbedder
+    from findspot.embed.api_embedder import OPENAI, ApiEmbedder
 
     return ApiEmbedder(OPENAI, secret(OPENAI.key_variable), settings.endpoint, settings.model)
 
 
 def _voyage(settings: EmbedSettings) -> Embedder:
-    from findspot.embed.providers.api import VOYAGE, ApiEmbedder
+    from findspot.embed.api_embedder import VOYAGE, ApiEmbedder
 
     return ApiEmbedder(VOYAGE, secret(VOYAGE.key_variable), settings.endpoint, settings.model)
 
@@ -157,3 +157,26 @@ def open_embedder(provider: str, settings: EmbedSettings | None = None) -> Embed
         known = f"Choose one of: {', '.join(row.dtypes)}." if row.dtypes else "Leave `embedding.dtype` unset."
         raise InvalidArgumentError(f"'{settings.dtype}' is no dtype of {provider}.", hint=known)
     return row.open(settings)
+
+
+class OpenModels:
+    """One open model for each way of setting it up. Safe to use from several threads."""
+
+    def __init__(self) -> None:
+        self._guard = threading.Lock()
+        self._models: dict[EmbedSettings, Embedder] = {}
+
+    def __call__(self, provider: str, settings: EmbedSettings | None = None) -> Embedder:
+        """Return the open model of a provider, which need not be the one that `settings` choose."""
+        key = settings_of(provider, settings)
+        with self._guard:
+            if key not in self._models:
+                self._models[key] = open_embedder(provider, key)
+            return self._models[key]
+
+    def close(self) -> None:
+        """Close all; the next use opens them again."""
+        with self._guard:
+            for model in self._models.values():
+                model.close()
+            self._models.clear()

@@ -12,8 +12,7 @@ import pytest
 from findspot.core.errors import ProviderError
 from findspot.core.settings import EmbedSettings
 from findspot.embed import EmbedMode, open_embedder
-from findspot.embed.providers.http import HttpEmbedder
-from findspot.embed.providers.service import ServiceProgram
+from findspot.embed.http_embedder import HttpEmbedder, ServiceProgram
 
 PROGRAM = Path(__file__).with_name("embedding_service.py")
 

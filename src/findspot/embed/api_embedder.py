@@ -17,9 +17,8 @@ import numpy as np
 from findspot.core.errors import ProviderError
 from findspot.core.log import get_logger
 from findspot.core.wire import Address, Answer, WireError
-from findspot.embed.batch import unit
-from findspot.embed.protocol import EmbedMode, Vectors
-from findspot.embed.providers.answers import read_vectors
+from findspot.embed.chunk_vectors import unit
+from findspot.embed.embedder import EmbedMode, Vectors, read_vectors
 
 _log = get_logger("api")
 

@@ -12,9 +12,11 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any
 
+from findspot.core.config import secret
 from findspot.core.errors import LanguageModelError, ProviderError
+from findspot.core.settings import LlmSettings
 from findspot.core.wire import Address, Answer, WireError
-from findspot.llm.protocol import Completion, Prompt
+from findspot.llm.language_model import Bounded, ClientModel, Completion, LanguageModel, Prompt, Sample
 
 MAX_ANSWER_BYTES = 4 << 20
 
@@ -164,3 +166,21 @@ class ServiceModel:
 
     def _failure(self, detail: str, hint: str = _HINT) -> LanguageModelError:
         return LanguageModelError(f"{self.name}: {detail}", hint=hint)
+
+
+NONE = "none"
+
+
+def choose_model(settings: LlmSettings, client: Sample | None = None) -> LanguageModel | None:
+    """Return the first that there is, for one answer of ours; with the provider `none`, not even the
+    client's.
+    """
+    if settings.provider == NONE:
+        return None
+    if client is not None:
+        return Bounded(ClientModel(client))
+    dialect = DIALECTS.get(settings.provider)
+    if dialect is None:
+        return None
+    service = ServiceModel(dialect, secret(dialect.key_variable), settings.endpoint, settings.model)
+    return Bounded(service)

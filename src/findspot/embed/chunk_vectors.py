@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from findspot.core.model import Chunk
-from findspot.embed.protocol import Embedder, EmbedMode, Vectors
+from findspot.embed.embedder import Embedder, EmbedMode, Vectors
 
 PATH_WEIGHT = 0.8
 """A path names a chunk's topic in a few words; the body would drown them. Pooling the three

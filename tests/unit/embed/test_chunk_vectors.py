@@ -13,8 +13,8 @@ from hypothesis.extra.numpy import arrays
 
 from findspot.core.model import Chunk, ChunkType, Span, Symbol
 from findspot.embed import EmbedMode, chunk_key, dequantise, embed_chunks, open_embedder, quantise
-from findspot.embed.batch import NAMES_WEIGHT, PATH_WEIGHT, unit
-from findspot.embed.protocol import Embedder, Vectors
+from findspot.embed.chunk_vectors import NAMES_WEIGHT, PATH_WEIGHT, unit
+from findspot.embed.embedder import Embedder, Vectors
 
 CHUNK = Chunk(
     path="src/billing/invoice.py",

@@ -13,7 +13,7 @@ import pytest
 from findspot.core.errors import ProviderError
 from findspot.core.settings import EmbedSettings
 from findspot.embed import EmbedMode, open_embedder
-from findspot.embed.providers.api import BATCH_CHARS, BATCH_TEXTS, MAX_TRIES, OPENAI, VOYAGE, ApiEmbedder
+from findspot.embed.api_embedder import BATCH_CHARS, BATCH_TEXTS, MAX_TRIES, OPENAI, VOYAGE, ApiEmbedder
 from loopback import DIMENSIONS, Loopback, Reply, Request, embeddings_api, vector
 
 KEY = "sk-a-secret-that-must-not-be-seen"

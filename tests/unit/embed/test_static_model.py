@@ -15,7 +15,7 @@ import pytest
 
 from findspot.core.errors import InvalidArgumentError, ModelUnavailableError
 from findspot.embed import EmbedMode, open_embedder
-from findspot.embed.providers.static import BLOCK_TEXTS, MODEL_FOLDER, StaticEmbedder
+from findspot.embed.static_model import BLOCK_TEXTS, MODEL_FOLDER, StaticEmbedder
 
 TEXTS = [
     "def read_json(path):\n    with open(path) as f:\n        return json.load(f)",
@@ -147,9 +147,7 @@ def test_no_network_is_touched(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_importing_it_brings_nothing_but_numpy() -> None:
-    code = (
-        "import sys, findspot.embed.providers.static; print(*sorted({m.split('.')[0] for m in sys.modules}))"
-    )
+    code = "import sys, findspot.embed.static_model; print(*sorted({m.split('.')[0] for m in sys.modules}))"
     found = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     ).stdout.split()

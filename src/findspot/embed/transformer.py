@@ -1,0 +1,352 @@
+"""`local:minilm` and `local:mdbr-leaf`: small transformers on ONNX Runtime, on this machine.
+
+The ONNX graph is written once from the weights, made int8, and stored beside the indexes; its operators are
+ONNX Runtime's own fused ones, so nothing is left to an optimiser, and torch is not needed. Texts go through
+it one at a time: int8 activations share a scale within a batch, so that a text would get another vector in
+company than alone, and on a CPU a batch is no faster.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from findspot.core.errors import InvalidArgumentError, ModelUnavailableError, ProviderError
+from findspot.core.files import make_private_dir
+from findspot.core.log import get_logger
+from findspot.core.settings import HubSettings
+from findspot.embed.chunk_vectors import unit
+from findspot.embed.embedder import EmbedMode, Vectors
+from findspot.embed.weights import ModelFiles, Tell, get_weights, read_config
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+GRAPH_REVISION = "1"
+"""Raised when the same weights would give other vectors."""
+
+Tensors = dict[str, NDArray[Any]]
+
+_FUSED = "com.microsoft"
+_TENSOR_TYPES = {"F32": np.float32, "F16": np.float16, "I64": np.int64, "I32": np.int32}
+_LAYER = re.compile(r"encoder\.layer\.(\d+)\.")
+
+
+def read_safetensors(path: Path) -> Tensors:
+    """Return the tensors of a file, mapped; ValueError when it is not whole."""
+    data = np.memmap(path, np.uint8, "r")
+    start = 8 + int.from_bytes(data[:8].tobytes(), "little")
+    if data.size < 8 or start > data.size:
+        raise ValueError("cut short")
+    tensors: Tensors = {}
+    for name, about in json.loads(data[8:start].tobytes()).items():
+        if name == "__metadata__":
+            continue
+        first, last = (start + offset for offset in about["data_offsets"])
+        if last > data.size:
+            raise ValueError("cut short")
+        kind = _TENSOR_TYPES.get(about["dtype"])
+        if kind is not None:
+            tensors[name.removeprefix("bert.")] = data[first:last].view(kind).reshape(about["shape"])
+    return tensors
+
+
+def write_graph(tensors: Tensors, heads: int, target: Path, *, int8: bool) -> None:
+    """Write the encoder; token ids and their mask in, the mean of its last layer out."""
+    import onnx
+
+    onnx.save(_Encoder(tensors, heads, int8=int8).model(), target)
+
+
+class _Encoder:
+    """Gathers the nodes of the graph in order."""
+
+    def __init__(self, tensors: Tensors, heads: int, *, int8: bool) -> None:
+        self._tensors = tensors
+        self._heads = heads
+        self._int8 = int8
+        self._nodes: list[Any] = []
+        self._weights: list[Any] = []
+
+    def model(self) -> Any:
+        from onnx import TensorProto, helper
+
+        layers = 1 + max(int(found[1]) for name in self._tensors if (found := _LAYER.match(name)))
+        self._node("Cast", ["mask"], "mask32", to=TensorProto.INT32)
+        hidden = self._embed()
+        for layer in range(layers):
+            hidden = self._layer(hidden, f"encoder.layer.{layer}.")
+        self._pool(hidden)
+        shape = ["batch", "length"]
+        graph = helper.make_graph(
+            self._nodes,
+            "encoder",
+            [helper.make_tensor_value_info(name, TensorProto.INT64, shape) for name in ("ids", "mask")],
+            [helper.make_tensor_value_info("pooled", TensorProto.FLOAT, ["batch", None])],
+            self._weights,
+        )
+        opsets = [helper.make_opsetid("", 17), helper.make_opsetid(_FUSED, 1)]
+        return helper.make_model(graph, opset_imports=opsets, ir_version=8)
+
+    def _embed(self) -> str:
+        """Return words, positions and the one segment, added and normalised; words in half precision."""
+        from onnx import TensorProto
+
+        words = self._weight("embeddings.word_embeddings.weight", np.float16)
+        self._node("Gather", [words, "ids"], "words16")
+        self._node("Cast", ["words16"], "words", to=TensorProto.FLOAT)
+        positions = self._tensors["embeddings.position_embeddings.weight"].astype(np.float32)
+        segment = self._tensors["embeddings.token_type_embeddings.weight"][0].astype(np.float32)
+        self._constant("positions", positions + segment)
+        self._node("Shape", ["ids"], "length", start=1, end=2)
+        self._constant("zero", np.array([0], np.int64))
+        self._node("Slice", ["positions", "zero", "length"], "placed")
+        self._node("Add", ["words", "placed"], "embedded")
+        return self._node("LayerNormalization", ["embedded", *self._norm("embeddings.")], "hidden", axis=-1,
+                          epsilon=1e-12)  # fmt: skip
+
+    def _layer(self, hidden: str, name: str) -> str:
+        parts = [f"{name}attention.self.{part}" for part in ("query", "key", "value")]
+        biases = np.concatenate([self._tensors[f"{part}.bias"] for part in parts]).astype(np.float32)
+        projected = [self._times(hidden, part) for part in parts]
+        bias = self._constant(f"{name}biases", biases)
+        attended = self._node("MultiHeadAttention", [*projected, bias, "mask32"], f"{name}attended",
+                              domain=_FUSED, num_heads=self._heads)  # fmt: skip
+        hidden = self._residual(attended, hidden, f"{name}attention.output.")
+        inner = self._times(hidden, f"{name}intermediate.dense")
+        bent = self._node("BiasGelu", [inner, self._weight(f"{name}intermediate.dense.bias")],
+                          f"{name}bent", domain=_FUSED)  # fmt: skip
+        return self._residual(bent, hidden, f"{name}output.")
+
+    def _residual(self, source: str, skip: str, name: str) -> str:
+        inputs = [self._times(source, f"{name}dense"), skip, *self._norm(name)]
+        inputs.append(self._weight(f"{name}dense.bias"))
+        return self._node("SkipLayerNormalization", inputs, f"{name}normed", domain=_FUSED, epsilon=1e-12)
+
+    def _pool(self, hidden: str) -> None:
+        from onnx import TensorProto
+
+        self._node("Cast", ["mask"], "maskf", to=TensorProto.FLOAT)
+        self._constant("one", np.array([1], np.int64))
+        self._constant("last", np.array([-1], np.int64))
+        self._node("Unsqueeze", ["maskf", "last"], "weights")
+        self._node("Mul", [hidden, "weights"], "kept")
+        self._node("ReduceSum", ["kept", "one"], "total", keepdims=0)
+        self._node("ReduceSum", ["weights", "one"], "count", keepdims=0)
+        self._node("Div", ["total", "count"], "pooled")
+
+    def _times(self, hidden: str, name: str) -> str:
+        """Return a product with a matrix, whose columns each have their own scale where it is int8.
+
+        One scale for the whole matrix would move the vectors to a cosine of 0.936, this to 0.994.
+        """
+        matrix = self._tensors[f"{name}.weight"].astype(np.float32).T
+        if not self._int8:
+            return self._node("MatMul", [hidden, self._constant(f"{name}.matrix", matrix)], f"{name}.out")
+        scales = np.maximum(np.abs(matrix).max(axis=0), np.finfo(np.float32).tiny) / 127
+        steps = self._constant(f"{name}.matrix", np.rint(matrix / scales).astype(np.int8))
+        scale = self._constant(f"{name}.scales", scales.astype(np.float32))
+        inputs = [hidden, steps, scale]
+        return self._node("DynamicQuantizeMatMul", inputs, f"{name}.out", domain=_FUSED)
+
+    def _norm(self, name: str) -> list[str]:
+        return [self._weight(f"{name}LayerNorm.weight"), self._weight(f"{name}LayerNorm.bias")]
+
+    def _weight(self, name: str, kind: type = np.float32) -> str:
+        return self._constant(name, self._tensors[name].astype(kind))
+
+    def _constant(self, name: str, value: NDArray[Any]) -> str:
+        from onnx import numpy_helper
+
+        self._weights.append(numpy_helper.from_array(np.ascontiguousarray(value), name))
+        return name
+
+    def _node(self, kind: str, inputs: list[str], output: str, domain: str = "", **attributes: Any) -> str:
+        from onnx import helper
+
+        node = helper.make_node(kind, inputs, [output], name=output, domain=domain, **attributes)
+        self._nodes.append(node)
+        return output
+
+
+_log = get_logger("transformer")
+
+MAX_TOKENS = 256
+"""512 were measured to be slower and worse."""
+
+MAX_CHARS = 8_000
+"""Far more than the tokens that are read can hold: the tokenizer need not see the rest."""
+
+DTYPES = ("q8", "fp32")
+_HEADS = 12
+_DENSE = "2_Dense/model.safetensors"
+_INSTALL = "Run `pip install 'findspot[minilm]'`."
+
+
+@dataclass(frozen=True, slots=True)
+class Transformer:
+    """A model of this kind: its files, and how long its vectors are to be."""
+
+    id: str
+    files: ModelFiles
+    dimensions: int
+
+
+MINILM = Transformer(
+    "local:minilm",
+    ModelFiles(
+        "sentence-transformers/all-MiniLM-L6-v2",
+        ("model.safetensors", "tokenizer.json"),
+        ("config.json",),
+        {"model.safetensors": "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"},
+    ),
+    dimensions=384,
+)
+MDBR_LEAF = Transformer(
+    "local:mdbr-leaf",
+    ModelFiles(
+        "MongoDB/mdbr-leaf-ir",
+        ("model.safetensors", "tokenizer.json", "config.json", _DENSE),
+        ("config_sentence_transformers.json",),
+    ),
+    dimensions=256,
+)
+
+
+class TransformerEmbedder:
+    """Mean-pooled vectors of a small BERT; safe to use from several threads."""
+
+    def __init__(
+        self,
+        model: Transformer,
+        dtype: str | None,
+        home: Path,
+        hub: HubSettings,
+        tell: Tell,
+        *,
+        sha256: str | None = None,
+    ) -> None:
+        """`sha256` are the hashes of the weights that the user gave, in place of those we know."""
+        self.id, self.dimensions = model.id, model.dimensions
+        dtype = dtype or DTYPES[0]
+        if dtype not in DTYPES:
+            raise InvalidArgumentError(
+                f"'{dtype}' is no dtype of {model.id}.", hint=f"Choose one of: {', '.join(DTYPES)}."
+            )
+        if not runtime_there():
+            raise ModelUnavailableError("onnxruntime, onnx and tokenizers are not installed", hint=_INSTALL)
+        weights = get_weights(model.files.expecting(sha256), hub, tell)
+        folder, digest = weights.folder, weights.sha256[:12]
+        try:
+            self._dense = _read_dense(folder)
+            graph = home / "models" / f"{model.id.partition(':')[2]}-{digest}-{dtype}-{GRAPH_REVISION}.onnx"
+            self._session = _open_graph(folder, graph, int8=dtype == "q8")
+            self._tokenizer = _tokenizer(folder)
+        except ModelUnavailableError:
+            raise
+        except Exception as error:  # a broken file makes these libraries raise all kinds
+            detail = f"the weights in {folder} cannot be used: {error}"
+            raise ModelUnavailableError(
+                detail, hint="Remove that folder, and they are fetched again."
+            ) from error
+        self.revision = f"{digest}-{dtype}-{GRAPH_REVISION}"
+        self._prompts = _prompts(folder)
+
+    def embed(self, texts: Sequence[str], mode: EmbedMode) -> Vectors:
+        """Return one unit row a text."""
+        prompt = self._prompts.get(mode, "")
+        rows = np.zeros((len(texts), self.dimensions), np.float32)
+        for row, text in enumerate(texts):
+            if text.strip():
+                rows[row] = self._row(prompt + text[:MAX_CHARS])
+        if not np.isfinite(rows).all():
+            raise ProviderError(f"{self.id}: its vectors hold values that are no numbers")
+        return unit(rows)
+
+    def close(self) -> None:
+        """The session goes with the object."""
+
+    def _row(self, text: str) -> NDArray[np.float32]:
+        ids = np.array([self._tokenizer.encode(text.encode("utf-8", "replace").decode()).ids], np.int64)
+        pooled = self._session.run(None, {"ids": ids, "mask": np.ones_like(ids)})[0][0]
+        if self._dense is not None:
+            pooled = self._dense["linear.weight"].astype(np.float32) @ pooled
+            if "linear.bias" in self._dense:
+                pooled += self._dense["linear.bias"]
+        if len(pooled) < self.dimensions:
+            raise ProviderError(
+                f"{self.id}: its vectors have {len(pooled)} dimensions, not {self.dimensions}"
+            )
+        row: NDArray[np.float32] = pooled[: self.dimensions]
+        return row
+
+
+def runtime_there() -> bool:
+    """Return whether the extra `minilm` is installed."""
+    from importlib.util import find_spec
+
+    return all(find_spec(name) is not None for name in ("onnxruntime", "onnx", "tokenizers"))
+
+
+def _open_graph(folder: Path, graph: Path, *, int8: bool) -> Any:
+    """Return a session of the graph, which is written where it is missing or damaged."""
+    if graph.is_file():
+        try:
+            return _session(graph)
+        except Exception as error:  # noqa: BLE001 - the runtime has an error of its own for each kind of damage
+            _log.warning("%s is written anew: %s", graph.name, type(error).__name__)
+    _build(folder, graph, int8=int8)
+    return _session(graph)
+
+
+def _build(folder: Path, graph: Path, *, int8: bool) -> None:
+    """Write the graph beside its place, then put it there whole."""
+    make_private_dir(graph.parent)
+    heads = read_config(folder, "config.json").get("num_attention_heads", _HEADS)
+    part = graph.with_suffix(f".{os.getpid()}.part")
+    try:
+        write_graph(read_safetensors(folder / "model.safetensors"), int(str(heads)), part, int8=int8)
+        part.replace(graph)
+    finally:
+        part.unlink(missing_ok=True)
+    _log.info("%s written, %d MB", graph.name, graph.stat().st_size >> 20)
+
+
+def _session(graph: Path) -> Any:
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.enable_cpu_mem_arena = False  # it would keep what the longest text ever took
+    options.log_severity_level = 4
+    return onnxruntime.InferenceSession(str(graph), options, providers=["CPUExecutionProvider"])
+
+
+def _tokenizer(folder: Path) -> Any:
+    from tokenizers import Tokenizer
+
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    tokenizer.enable_truncation(MAX_TOKENS)
+    tokenizer.no_padding()
+    return tokenizer
+
+
+def _read_dense(folder: Path) -> Tensors | None:
+    path = folder / _DENSE
+    return read_safetensors(path) if path.is_file() else None
+
+
+def _prompts(folder: Path) -> dict[EmbedMode, str]:
+    """Return what a model wants to stand before a question and before a passage."""
+    prompts = read_config(folder, "config_sentence_transformers.json").get("prompts")
+    if not isinstance(prompts, dict):
+        return {}
+    passage = prompts.get("document", prompts.get("passage", ""))
+    return {EmbedMode.QUERY: str(prompts.get("query", "")), EmbedMode.PASSAGE: str(passage or "")}
