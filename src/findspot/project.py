@@ -54,13 +54,13 @@ from findspot.indexing.workers import SparePool
 from findspot.research.findings import DEFAULT_DEPTH, Findings, Focus, Inquiry
 from findspot.search.freshness import Disk
 from findspot.search.reader import IndexReader, QueryModels
+from findspot.slower_model.background_reading import BackgroundReading, SlowerModel, slower_model_status
 from findspot.store.index_meta import COMPLETE, unfinished, was_stopped, write_metadata
 from findspot.store.prebuilt import Imported, Manifest, pack, read_manifest, unpack
 from findspot.store.snapshot import Snapshot
 from findspot.store.stores import check_kind, convert, open_store
 from findspot.sync.catching_up import catch_up, run_options, status_notes
 from findspot.sync.changed_paths import read_dirty
-from findspot.sync.second import SecondModel, SecondReading, second_status
 from findspot.sync.strategies import Lazy, strategy_note
 from findspot.sync.supervisor import LOCK_NAME, MANY, Standing, Supervisor
 
@@ -92,7 +92,7 @@ class Project:
         self._embedder = embedder or self._models
         self._workers = SparePool()
         self._supervisor: Supervisor | None = None
-        self._second = SecondModel(self._embedder)
+        self._slower = SlowerModel(self._embedder)
         self._failure = ""
         """Why the last update of this process failed: a full disk may have no room for that."""
         self._guard = threading.Lock()
@@ -124,7 +124,7 @@ class Project:
 
         `force` does every file anew. `allow_large` agrees to a project of more than `maxFiles`.
         """
-        self.second_reading()  # a model that cannot be opened is told before anything is done
+        self.slower_model()  # a model that cannot be opened is told before anything is done
         check_kind(self.store, self._flags.get("store"))
         run = self._run(
             asked=True,
@@ -180,7 +180,7 @@ class Project:
         if not self.store.folder.exists():
             return False
         with self._alone():
-            self._second.close()
+            self._slower.close()
             self.store.delete()
         return True
 
@@ -257,7 +257,7 @@ class Project:
         if settings.sync.strategy == Lazy.name:
             self._catch_up()
         models = QueryModels(
-            partial(self._open, settings), partial(self._second.reader, self.store, settings.embed)
+            partial(self._open, settings), partial(self._slower.open_reader, self.store, settings.embed)
         )
         disk = Disk(self.roots, settings.discover.max_file_bytes, settings.discover.secret_scan)
         with self.store.snapshot() as snapshot:
@@ -341,7 +341,7 @@ class Project:
     def close(self) -> None:
         """Close files and end workers; the project can still be used and opens them again."""
         self.unwatch()
-        self._second.close()
+        self._slower.close()
         self._workers.close()
         self.store.close()
         self._models.close()
@@ -397,14 +397,14 @@ class Project:
         fast, _ = two_speeds(settings.embed)
         return self._embedder(fast.provider, fast)
 
-    def second_reading(self) -> SecondReading | None:
+    def slower_model(self) -> BackgroundReading | None:
         """Return the slower model that reads after the first, where one is chosen; it is opened here."""
-        return self._second.reading(self.store, self.settings.embed)
+        return self._slower.open(self.store, self.settings.embed)
 
     def _go_on_reading(self) -> None:
         """In a process that stays, the slower model reads in the background."""
         if self._supervisor is not None:
-            self._second.read_on(self.store, self.settings.embed)
+            self._slower.start(self.store, self.settings.embed)
 
     def _other_reader(self) -> bool:
         """Return whether this run is given another slower model than the index has, beside the same first
@@ -461,7 +461,7 @@ class Project:
             progress=None if state is IndexState.READY else Progress(done, total, "indexing"),
             last_error=away or meta.get("last_error") or self._standing.last_error or self._failure or None,
             model=meta.get("model"),
-            second=second_status(self.store, settings.embed),
+            slower_model=slower_model_status(self.store, settings.embed),
             store=self.store.kind,
             strategy=settings.sync.strategy,
             languages=snapshot.languages(),

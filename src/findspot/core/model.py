@@ -316,13 +316,13 @@ class Progress:
     phase: str
 
 
-SECOND_READING = "second reading"
+SLOWER_READING = "slower model"
 """The phase in which a slower model reads what is indexed."""
 
 
 @dataclass(frozen=True, slots=True)
-class SecondStatus:
-    """How far a slower model is that reads after the first."""
+class SlowerModelStatus:
+    """How much of the index the slower model has read."""
 
     model: str
     done: int
@@ -349,7 +349,7 @@ class IndexStatus:
     progress: Progress | None = None
     last_error: str | None = None
     model: str | None = None
-    second: SecondStatus | None = None
+    slower_model: SlowerModelStatus | None = None
     store: str = "default"
     strategy: str = "realtime"
     languages: dict[str, int] = field(default_factory=dict)

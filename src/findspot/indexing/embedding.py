@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from findspot.core.model import Chunk, ChunkType, Progress, Span, Symbol
+from findspot.core.model import Progress
 from findspot.core.progress import CancelToken, ProgressSink
 from findspot.embed.chunk_vectors import chunk_key, embed_chunks
 from findspot.embed.embedder import Embedder
 from findspot.indexing.workers import Indexed, Outcome
-from findspot.store.records import ChunkRecord, EmbeddedFields
+from findspot.store.records import ChunkRecord
 from findspot.store.writer import Writer
 
 BATCH_CHUNKS = 64
@@ -45,7 +45,7 @@ def renew_vectors(writer: Writer, embedder: Embedder, progress: ProgressSink, ca
     for batch in writer.embedded_fields(BATCH_CHUNKS):
         cancel.check()
         progress(Progress(done, total, "embedding"))
-        chunks = [embeddable(fields) for fields in batch]
+        chunks = [fields.as_chunk() for fields in batch]
         vectors = embed_chunks(embedder, chunks)
         writer.set_vectors(
             (fields.number, chunk_key(embedder, chunk), float(scale), values.tobytes())
@@ -79,17 +79,3 @@ def _filled(waiting: list[Indexed], embedder: Embedder, cancel: CancelToken) -> 
 
 def _with_vector(record: ChunkRecord, scale: float, vector: bytes) -> ChunkRecord:
     return replace(record, scale=scale, vector=vector)
-
-
-def embeddable(fields: EmbeddedFields) -> Chunk:
-    """As much of a chunk as a model reads."""
-    return Chunk(
-        path=fields.path,
-        span=Span(1, 1),
-        text=fields.text,
-        chunk_type=ChunkType.DEFINITIONS,
-        kind="",
-        language="",
-        symbols=tuple(Symbol(name, "", 0) for name in fields.names),
-        context=fields.context,
-    )

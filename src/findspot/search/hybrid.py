@@ -6,7 +6,7 @@ import time
 from functools import lru_cache
 from pathlib import PurePosixPath
 
-from findspot.core.model import Corpus, IncludeTests, Query, Results
+from findspot.core.model import Corpus, IncludeTests, Mode, Query, Results
 from findspot.embed.embedder import Embedder
 from findspot.rank import signals
 from findspot.rank.intent import Intent
@@ -16,21 +16,21 @@ from findspot.search.answers import passages, to_hits
 from findspot.search.filters import allowed_files, nothing_to_search
 from findspot.search.questions import Question, understand
 from findspot.search.retrieve import Found, candidates
-from findspot.search.second import SecondReader, mixture
+from findspot.slower_model.background_reading import SlowerReader
 from findspot.store.records import ORDINAL_BITS
 from findspot.store.snapshot import Snapshot
 from findspot.text.tokens import parts
 
 
 def search(
-    snapshot: Snapshot, embedder: Embedder | None, query: Query, second: SecondReader | None = None
+    snapshot: Snapshot, embedder: Embedder | None, query: Query, slower: SlowerReader | None = None
 ) -> Results:
     """intent → retrieve → fuse → boost → penalise → diversify → cut → explain."""
     started = time.perf_counter()
     question = understand(snapshot, embedder, query)
     files = allowed_files(snapshot, query)
     found = candidates(snapshot, question, files)
-    pool = fuse(snapshot, found, question, second)
+    pool = fuse(snapshot, found, question, slower)
     if query.corpus is Corpus.CODE:
         boost_definitions(pool, found, question)
         boost_paths(pool, question, signals.PATH_MATCH)
@@ -54,17 +54,38 @@ def search(
     )
 
 
-def fuse(snapshot: Snapshot, found: Found, question: Question, second: SecondReader | None) -> Pool:
-    """Return one pool of candidates, keyword and semantic scores mixed; the slower model has its say too."""
+def fuse(snapshot: Snapshot, found: Found, question: Question, slower: SlowerReader | None) -> Pool:
+    """Return one pool of candidates with keyword and semantic scores mixed, those of the slower model too."""
     files = snapshot.files.by_id
     pool = Pool()
     for number in found.numbers:
         file = files[number >> ORDINAL_BITS]
         pool.by_number[number] = Candidate(number, file.id, file.path)
-    again = second.likeness(snapshot, question.text, pool.by_number) if second else {}
-    weight, share = mixture(question) if again else (question.weight, 0.0)
-    signals.fuse(pool, found.keyword, found.semantic, weight, again, share=share)
+    likeness = slower.likeness(snapshot, question.text, pool.by_number) if slower else {}
+    weight, share = mixture(question) if likeness else (question.weight, 0.0)
+    signals.fuse(pool, found.keyword, found.semantic, weight, likeness, share=share)
     return pool
+
+
+BOTH_WEIGHT = 0.8
+"""Two models of different kinds err in different places: of a question in plain words they are believed
+more than one is (0.6). `docs/ranking.md` has what each of these is worth."""
+
+SHARE = 0.5
+"""Neither of the two is better everywhere."""
+
+SHARE_OF_NAMED = 0.35
+"""A transformer knows little of the identifiers that a question may name: words and the first model do."""
+
+
+def mixture(question: Question) -> tuple[float, float]:
+    """Return the weight of meaning against words where both models have read, and the slower one's share."""
+    query, reading = question.query, question.reading
+    if reading.names:
+        return question.weight, SHARE_OF_NAMED
+    plain = query.corpus is Corpus.CODE and reading.intent is Intent.QUESTION
+    asked = query.semantic_weight is not None or query.mode is not Mode.HYBRID
+    return BOTH_WEIGHT if plain and not asked else question.weight, SHARE
 
 
 def boost_definitions(pool: Pool, found: Found, question: Question) -> None:

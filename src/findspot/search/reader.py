@@ -15,7 +15,7 @@ from findspot.search.freshness import Checked, Disk, changed_since_indexed, chec
 from findspot.search.hybrid import search
 from findspot.search.questions import asks_model
 from findspot.search.regex import search_regex
-from findspot.search.second import SecondReader
+from findspot.slower_model.background_reading import SlowerReader
 from findspot.store.index_meta import unfinished
 from findspot.store.lance.lance_commits import UNNAMED_MODEL
 from findspot.store.snapshot import Snapshot
@@ -32,7 +32,7 @@ class QueryModels:
     """The models that read a query, each opened when one needs it."""
 
     open_first: Callable[[], Embedder]
-    open_slower: Callable[[], tuple[SecondReader | None, str | None]]
+    open_slower: Callable[[], tuple[SlowerReader | None, str | None]]
     """Return the slower model, or why it is left out."""
 
 

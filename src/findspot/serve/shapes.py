@@ -69,7 +69,7 @@ def status_object(status: IndexStatus) -> dict[str, Any]:
         "progress": {"done": done.done, "total": done.total, "phase": done.phase} if done else None,
         "lastError": status.last_error,
         "model": status.model,
-        "secondModel": asdict(status.second) if status.second else None,
+        "secondModel": asdict(status.slower_model) if status.slower_model else None,
         "store": status.store,
         "strategy": status.strategy,
         "languages": status.languages,

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from findspot.core.errors import IndexCorruptError
 from findspot.core.facts import NameCount
-from findspot.core.model import Chunk, SourceFile, Stamp
+from findspot.core.model import Chunk, ChunkType, SourceFile, Span, Stamp, Symbol
 
 ORDINAL_BITS = 12
 """A chunk's number is its file revision's number followed by its place in the file.
@@ -101,6 +101,19 @@ class EmbeddedFields(NamedTuple):
     names: tuple[str, ...]
     text: str
     context: str
+
+    def as_chunk(self) -> Chunk:
+        """Return as much of the chunk as a model reads."""
+        return Chunk(
+            path=self.path,
+            span=Span(1, 1),
+            text=self.text,
+            chunk_type=ChunkType.DEFINITIONS,
+            kind="",
+            language="",
+            symbols=tuple(Symbol(name, "", 0) for name in self.names),
+            context=self.context,
+        )
 
 
 class Definition(NamedTuple):

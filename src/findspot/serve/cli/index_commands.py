@@ -190,7 +190,7 @@ def _announce(project: Project) -> None:
 
 def _read_again(project: Project, manner: Manner) -> None:
     """Where a slower model is chosen, let it read now; searches answer meanwhile, and it can be stopped."""
-    reading = project.second_reading()
+    reading = project.slower_model()
     if reading is None:
         return
     model = reading.reader.embedder.id

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from findspot.core.errors import CancelledError
-from findspot.core.model import SECOND_READING, Progress
+from findspot.core.model import SLOWER_READING, Progress
 from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
 from findspot.serve.cli import output
 from findspot.serve.cli.failure import DECLINED, ConfirmationRequiredError, StoppedError
@@ -154,7 +154,7 @@ def _bar() -> Bar:
         """Files a second, or chunks, over the last half minute."""
 
         def render(self, task: Any) -> Text:
-            unit = "chunks" if task.description == SECOND_READING else "files"
+            unit = "chunks" if task.description == SLOWER_READING else "files"
             return Text(f"{task.speed:,.0f} {unit}/s" if task.speed else "")
 
     return parts.Progress(

@@ -171,11 +171,11 @@ def _show_skips(skips: list[Skip]) -> None:
 
 def _models(found: IndexStatus) -> str:
     """Return the model of the index, and how far a slower one is that reads after it."""
-    if found.second is None:
+    slower = found.slower_model
+    if slower is None:
         return found.model or ""
-    second = found.second
-    far = f"{second.done:,} of {second.total:,} chunks" if second.total else "not begun"
-    return f"{found.model or ''}, then {second.model} ({far})"
+    far = f"{slower.done:,} of {slower.total:,} chunks" if slower.total else "not begun"
+    return f"{found.model or ''}, then {slower.model} ({far})"
 
 
 _DELETE_QUESTION = "Delete the index for this project? This cannot be undone."

@@ -16,10 +16,10 @@ from findspot.core.errors import CancelledError, IndexNotFoundError, ModelUnavai
 from findspot.core.model import Corpus, IndexState, Mode, Progress
 from findspot.core.progress import CancelToken
 from findspot.embed.transformer import MDBR_LEAF
+from findspot.search.hybrid import BOTH_WEIGHT, SHARE, SHARE_OF_NAMED, mixture
 from findspot.search.questions import understand
-from findspot.search.second import BOTH_WEIGHT, SHARE, SHARE_OF_NAMED, mixture
-from findspot.store.second import FILE_NAME
-from findspot.sync.second import SecondReading
+from findspot.slower_model.background_reading import BackgroundReading
+from findspot.slower_model.slower_vectors import FILE_NAME
 
 FILES = {f"src/{name}.py": f"def {name}(a, b):\n    return a {name} b\n" for name in ("add", "cut", "join")}
 SNAPSHOT = "hub/models--MongoDB--mdbr-leaf-ir/snapshots/abc1234"
@@ -58,14 +58,14 @@ def spoil(folder: Path, word: str | None = None) -> None:
     write_safetensors(folder / "model.safetensors", broken)
 
 
-def reading_of(project: Project) -> SecondReading:
-    reading = project.second_reading()
+def reading_of(project: Project) -> BackgroundReading:
+    reading = project.slower_model()
     assert reading is not None
     return reading
 
 
 def standing(project: Project) -> tuple[int, int]:
-    second = project.status().second
+    second = project.status().slower_model
     assert second is not None
     return second.done, second.total
 
@@ -130,7 +130,7 @@ def test_choosing_a_slower_model_for_an_index_cuts_nothing(make_project: MakePro
     assert rebuilt.files_indexed == len(FILES)
     back = Project(static.root, {"embedding.provider": "local:static"})
     assert back.update(force=True).files_indexed == 0
-    assert back.status().second is None
+    assert back.status().slower_model is None
     for each in (static, given, back):
         each.close()
 
@@ -138,7 +138,7 @@ def test_choosing_a_slower_model_for_an_index_cuts_nothing(make_project: MakePro
 def test_stopped_it_keeps_what_it_has_read(
     make_project: MakeProject, slow: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("findspot.indexing.second.BATCH_CHUNKS", 1)
+    monkeypatch.setattr("findspot.slower_model.background_reading.BATCH_CHUNKS", 1)
     project = make_project(FILES, **SLOW)
     project.update()
     cancel = CancelToken()
@@ -237,7 +237,7 @@ def test_it_brings_no_deleted_index_back(project: Project) -> None:
     deleting.delete()
     with pytest.raises(IndexNotFoundError):
         reading.read()
-    reading.go_on()
+    reading.start()
     assert reading.wait(30)  # there is nothing to read
     assert not project.store.folder.exists()
     deleting.close()

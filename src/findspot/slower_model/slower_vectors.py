@@ -1,7 +1,7 @@
-"""Vectors of a second, slower model beside an index, by what was embedded.
+"""The vectors of a slower model, by the key of what was embedded.
 
-They are derived: a lost or damaged file costs their making and nothing else. They live apart from
-the index, so that the slow model never holds its writer's lock and works beside any store.
+They are derived: a lost or damaged file costs the time to make them and nothing else. They are kept apart
+from the index, so that the slower model never holds its writer's lock and works with any store.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from findspot.core.errors import FindspotError, IndexCorruptError
 from findspot.core.log import get_logger
 from findspot.core.sqlite import Connection, remove_database, transaction, translated
 
-_log = get_logger("second")
+_log = get_logger("slower_model")
 
 FILE_NAME = "second.sqlite"
 _TABLES = """
@@ -31,7 +31,7 @@ Row = tuple[bytes, float, bytes]
 """Key, scale, vector."""
 
 
-class SecondVectors:
+class SlowerVectors:
     """The vectors of one model, safe to use from several threads and processes."""
 
     def __init__(self, folder: Path, model: str) -> None:
@@ -41,7 +41,7 @@ class SecondVectors:
         self._db: Connection | None = None
 
     def of(self, keys: Sequence[bytes]) -> dict[bytes, tuple[float, bytes]]:
-        """Scale and vector of those of the keys that are there."""
+        """Return the scale and vector of each of these keys that has one."""
         if not self._path.exists():
             return {}
         with self._guard, translated(self._path):
@@ -57,18 +57,19 @@ class SecondVectors:
             return {key for (key,) in self._opened().execute("SELECT key FROM vectors")}
 
     def put(self, rows: Iterable[Row]) -> None:
-        """Keep some vectors; they count at once."""
+        """Store vectors; searches use them at once."""
         self._change("INSERT OR REPLACE INTO vectors VALUES (?,?,?)", rows)
 
     def drop(self, keys: Iterable[bytes]) -> None:
-        """Forget what no chunk needs any more."""
+        """Delete the vectors that no chunk needs any more."""
         self._change("DELETE FROM vectors WHERE key = ?", ((key,) for key in keys))
 
     def expect(self, total: int) -> None:
-        """Say how many there will be, for those who look how far it is."""
+        """Store how many vectors there will be, for the status."""
         self._change("UPDATE model SET total = ?", [(total,)])
 
     def close(self) -> None:
+        """Close the file; the next use opens it again."""
         with self._guard:
             if self._db is not None:
                 self._db.close()
@@ -106,8 +107,8 @@ class SecondVectors:
         return db
 
 
-def standing(folder: Path) -> tuple[str, int, int] | None:
-    """Model, vectors so far, vectors in the end; None where there are none, or none can be read."""
+def read_standing(folder: Path) -> tuple[str, int, int] | None:
+    """Return the model, its vectors so far and in the end; None where there are none, or none can be read."""
     path = folder / FILE_NAME
     if not path.exists():
         return None
