@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -12,16 +13,25 @@ from pathlib import Path
 
 import pytest
 
-from contents import contents, fresh_contents, record, write_files, written_by_newer_version
-from findspot import Project
+from contents import (
+    contents,
+    edited_database,
+    fresh_contents,
+    record,
+    write_files,
+    written_by_newer_version,
+)
+from findspot import Project, Query
 from findspot.core.errors import (
     DiskFullError,
     IndexCorruptError,
     IndexFormatError,
     IndexNotFoundError,
     ModelMismatchError,
+    NotAFolderError,
     PermissionDeniedError,
 )
+from findspot.core.files import make_private_dir, remove_entry
 from findspot.core.model import IndexState
 
 FILES = {
@@ -136,6 +146,42 @@ def test_checksums_that_cannot_be_read_are_damage(make_project: MakeProject) -> 
         project.files()
     project.update()
     assert contents(project.store) == before
+
+
+def test_checksums_that_were_removed_are_damage(make_project: MakeProject) -> None:
+    """Without them damage to any file would go unnoticed. An index of an older version has none."""
+    project = make_project(FILES)
+    project.update()
+    before = contents(project.store)
+    project.close()
+    (project.store.folder / "checksums.json").unlink()
+    with pytest.raises(IndexCorruptError):
+        project.files()
+    project.update()
+    assert contents(project.store) == before
+    project.close()
+    with edited_database(project.store.folder) as db:
+        db.execute("DELETE FROM meta WHERE key = 'checksums'")
+    (project.store.folder / "checksums.json").unlink()
+    assert contents(project.store) == before
+
+
+@pytest.mark.parametrize("name", ["", "indexes", "indexes/*"])
+def test_a_file_in_the_place_of_a_folder(make_project: MakeProject, name: str) -> None:
+    """The file is named, with what to do; nothing is removed that we did not write."""
+    project = make_project(FILES)
+    folder = project.store.folder
+    blocked = {"": folder.parent.parent, "indexes": folder.parent, "indexes/*": folder}[name]
+    remove_entry(blocked)
+    make_private_dir(blocked.parent)
+    blocked.write_text("mine")
+    with pytest.raises(NotAFolderError, match=re.escape(f"{blocked} is not a folder")) as caught:
+        project.update()
+    assert "Remove or rename it" in caught.value.hint
+    assert project.status().state is IndexState.NOT_FOUND
+    with pytest.raises(IndexNotFoundError):
+        project.search(Query("order"))
+    assert blocked.read_text() == "mine"
 
 
 def test_a_newer_format_needs_to_be_asked_for(make_project: MakeProject) -> None:

@@ -181,13 +181,13 @@ def test_the_browser_is_started_without_the_token_of_the_page(
 def test_others_cannot_look_into_the_home(
     findspot: Program, make: MakeFolder, serve: Serve, home: Path
 ) -> None:
-    """security 19, search-mcp B11: some commands made folders that others could enter."""
+    """security 19, search-mcp B11: commands and libraries made entries that others could read."""
     project = make(OPEN_FILES, git=True)
     serve(project).call("index_codebase", path=str(project))
     assert findspot("documents", "create", "notes").code == 0
     assert stat.S_IMODE(home.stat().st_mode) == 0o700
-    for entry in home.iterdir():
-        assert not stat.S_IMODE(entry.lstat().st_mode) & 0o077, entry.name
+    for entry in home.rglob("*"):
+        assert not stat.S_IMODE(entry.lstat().st_mode) & 0o077, entry
     home.chmod(0o755)
     (home / "indexes").chmod(0o755)
     assert findspot("projects").code == 0

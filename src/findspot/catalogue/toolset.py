@@ -39,6 +39,7 @@ from findspot.catalogue.tool_record import (
 from findspot.core.errors import FindspotError, InvalidArgumentError
 from findspot.core.files import make_private_dir
 from findspot.core.log import get_logger
+from findspot.core.paths import restrict_tree
 from findspot.embed.chunk_vectors import unit
 from findspot.embed.embedder import Vectors
 from findspot.text.bm25 import Bm25, Postings
@@ -273,6 +274,7 @@ def _make(
     about = replace(about, warnings=(*spoken, *about.warnings))
     temporary = _new_folder(place)
     write_toolset(temporary, tools, about)
+    restrict_tree(temporary)
     with contextlib.suppress(OSError):  # another process made the same one, or the home cannot be written
         shutil.rmtree(folder, ignore_errors=True)
         temporary.rename(folder)

@@ -12,6 +12,7 @@
     ├── FileLimitError            FILE_LIMIT_WARNING     more files than `maxFiles`: ask first
     ├── PermissionDeniedError     PERMISSION_DENIED      the system says no
     │   ├── HomeNotWritableError  PERMISSION_DENIED      … about Findspot's own folder
+    │   ├── NotAFolderError       PERMISSION_DENIED      … or something else has a folder's name
     │   └── StoreRefusedError     PERMISSION_DENIED      … or an object store does
     ├── DiskFullError             DISK_FULL              nothing was half-written
     ├── SystemLimitError          SYSTEM_LIMIT           no more open files or memory
@@ -156,6 +157,15 @@ class HomeNotWritableError(PermissionDeniedError):
         super().__init__(path, writing=True)
         self.user_message = f"Findspot cannot write to its folder {home}."
         self.hint = "Make that folder writable, or set FINDSPOT_HOME to one that is."
+        self.args = (self.user_message,)
+
+
+class NotAFolderError(PermissionDeniedError):
+    def __init__(self, path: str) -> None:
+        super().__init__(path, writing=True)
+        self.user_message = f"{path} is not a folder, but Findspot needs a folder there."
+        self.developer_message = f"{self.code}: ENOTDIR {path}"
+        self.hint = "Remove or rename it, then try again."
         self.args = (self.user_message,)
 
 

@@ -24,11 +24,12 @@ import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path, PurePath
-from typing import IO, Any, BinaryIO
+from typing import IO, Any, BinaryIO, Literal
 
 from findspot.core.errors import (
     DiskFullError,
     HomeNotWritableError,
+    NotAFolderError,
     PermissionDeniedError,
     SymlinkError,
     SystemLimitError,
@@ -74,6 +75,15 @@ def make_private_dir(path: Path) -> None:
         if not path.parent.exists():
             make_private_dir(path.parent)
         path.mkdir(mode=PRIVATE_DIR_MODE, exist_ok=True)
+
+
+def open_private(path: Path, mode: Literal["wb", "a+b"]) -> IO[bytes]:
+    """Open a file of ours to write; a new one is readable by its owner only."""
+    return open(path, mode, opener=_open_private)  # a path's own method takes no opener
+
+
+def _open_private(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_CLOEXEC", 0), PRIVATE_FILE_MODE)
 
 
 def remove_entry(path: Path) -> None:
@@ -231,7 +241,7 @@ def translated_os_errors(path: Path, needed_bytes: int = 0) -> Iterator[None]:
         if error.errno in TOO_MANY_OPEN:
             raise out_of_resources(path, error.errno) from error
         if error.errno in (errno.ENOTDIR, errno.EEXIST):
-            raise cannot_write(Path(error.filename) if error.filename else path) from error
+            raise not_a_folder(path) from error
         raise
 
 
@@ -253,6 +263,12 @@ def cannot_write(path: Path) -> PermissionDeniedError:
     if path == home or home in path.parents or path in home.parents:
         return HomeNotWritableError(str(home), str(path))
     return PermissionDeniedError(str(path), writing=True)
+
+
+def not_a_folder(path: Path) -> PermissionDeniedError:
+    """Return the error for a path that has something else in the place of one of its folders."""
+    blocking = next((p for p in reversed((path, *path.parents)) if p.exists() and not p.is_dir()), None)
+    return cannot_write(path) if blocking is None else NotAFolderError(str(blocking))
 
 
 def out_of_resources(path: Path, number: int) -> SystemLimitError:

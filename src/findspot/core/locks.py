@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import io
 import os
 import sys
 import threading
@@ -18,7 +19,8 @@ from pathlib import Path
 from typing import IO
 
 from findspot.core.errors import FindspotError, IndexBusyError, IndexNotFoundError
-from findspot.core.files import make_private_dir, translated_os_errors
+from findspot.core.files import make_private_dir, open_private, translated_os_errors
+from findspot.core.paths import restrict_tree
 
 if sys.platform == "win32":  # pragma: no cover - exercised on Windows only
     import msvcrt
@@ -51,7 +53,8 @@ def writer_lock(path: Path, wait_s: float = 0.0, *, make_folder: bool = True) ->
     """Hold the lock at `path`; `IndexBusyError`, naming the owner, if it is not free in time.
 
     Without `make_folder`, a folder that is not there is an `IndexNotFoundError`: waiting for the lock
-    of an index must not bring back an index that is deleted meanwhile.
+    of an index must not bring back an index that is deleted meanwhile. At the end everything in the folder
+    is the owner's only, whatever the libraries that wrote to it think of that.
     """
     deadline = time.monotonic() + wait_s
     _claim(path, deadline)
@@ -61,7 +64,10 @@ def writer_lock(path: Path, wait_s: float = 0.0, *, make_folder: bool = True) ->
             file.truncate()
             file.write(f"{os.getpid()}\n")
             file.flush()
-            yield
+            try:
+                yield
+            finally:
+                restrict_tree(path.parent)
     finally:
         with _held_guard:
             _held.discard(path)
@@ -82,7 +88,7 @@ def _try_file(path: Path, make_folder: bool) -> IO[str] | None:
     if make_folder:
         make_private_dir(path.parent)
     try:
-        file = path.open("a+", encoding="utf-8")
+        file = io.TextIOWrapper(open_private(path, "a+b"), encoding="utf-8")
     except FileNotFoundError:  # the folder went this moment, or was never there
         if make_folder:
             return None

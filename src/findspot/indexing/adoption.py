@@ -20,7 +20,7 @@ from findspot.core.log import get_logger
 from findspot.core.model import SourceFile
 from findspot.core.sqlite import remove_database, transaction, translated, version_of
 from findspot.store import index_rows as rows
-from findspot.store.damage import Checksums
+from findspot.store.damage import CHECKSUMS_NOTE, Checksums
 from findspot.store.database import FILE_NAME, FORMAT_VERSION, connect_reader, read_meta, write_meta
 from findspot.store.derived import KEYWORDS, VECTORS
 from findspot.store.index_meta import COMPLETE, INCOMPLETE
@@ -40,7 +40,7 @@ _FRESH = f"{FILE_NAME}.new"
 
 _ITS_OWN = (
     "created_at", "updated_at", "checked_at", "last_full_index", "scanned_ns", "done", "total", "notes",
-    "last_error", "agreed_files", "options", "asked",
+    "last_error", "agreed_files", "options", "asked", CHECKSUMS_NOTE,
 )  # fmt: skip
 """What an index says of its own runs. Without `scanned_ns` no time of writing proves anything."""
 

@@ -9,10 +9,11 @@ from pathlib import Path
 from findspot.core import sqlite
 from findspot.core.files import make_private_dir
 from findspot.core.sqlite import remove_database
+from findspot.store.damage import CHECKSUMS_NOTE
 from findspot.store.database import FILE_NAME, JOURNAL_NOTE, MIGRATIONS, connect, connect_reader
 from findspot.store.derived import KEYWORDS, VECTORS, rebuild
 
-_LOCAL = ("segments", JOURNAL_NOTE, "origin%")
+_LOCAL = ("segments", JOURNAL_NOTE, CHECKSUMS_NOTE, "origin%")
 """What is written about the files of one machine; `origin…` is what a local copy notes of its source."""
 
 
@@ -25,7 +26,7 @@ def copy_database(source: Path, target: Path) -> None:
         contextlib.closing(sqlite.connect(target, create=True)) as copy,
     ):
         db.backup(copy)
-        copy.executemany("DELETE FROM meta WHERE key LIKE ?", ((key,) for key in _LOCAL))
+        _drop_local(copy)
         copy.execute("VACUUM")
 
 
@@ -35,7 +36,12 @@ def prepare_copy(path: Path, folder: Path) -> None:
     make_private_dir(folder)
     with sqlite.translated(path), contextlib.closing(connect(path)) as db:
         sqlite.migrate(db, MIGRATIONS)
+        _drop_local(db)
         rebuild(folder, db)
+
+
+def _drop_local(db: sqlite.Connection) -> None:
+    db.executemany("DELETE FROM meta WHERE key LIKE ?", ((key,) for key in _LOCAL))
 
 
 def put_in_place(path: Path, prepared: Path, folder: Path) -> None:

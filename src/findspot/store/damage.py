@@ -23,15 +23,26 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from findspot.core import sqlite
 from findspot.core.errors import FindspotError, IndexCorruptError
 from findspot.core.facts import unpack
-from findspot.core.files import read_json, stat_of, translated_os_errors, write_atomic, write_json
+from findspot.core.files import (
+    open_private,
+    read_json,
+    stat_of,
+    translated_os_errors,
+    write_atomic,
+    write_json,
+)
 from findspot.core.sqlite import Connection, translated
-from findspot.store.database import FILE_NAME, connect_reader
+from findspot.store.database import FILE_NAME, connect_reader, read_meta, write_meta
 from findspot.store.derived import KEYWORDS
 from findspot.store.records import ORDINAL_BITS, DerivedDamagedError
 
 CHECKSUMS = "checksums.json"
+CHECKSUMS_NOTE = "checksums"
+"""The row of `meta` that says that there is such a file: without it nothing could be trusted."""
+
 BLOCK_BYTES = 1 << 16
 _TRIES = 5
 
@@ -66,6 +77,8 @@ class Checksums:
     def check(self) -> None:
         """Compare the files with their checksums, once per state; raise the error of what is damaged."""
         state = self._state()
+        if state is None:
+            self._require_file()
         if state is None or state == self._compared:
             return
         with self._guard:
@@ -87,11 +100,21 @@ class Checksums:
                     self._compared, self._sums = state, sums
                     return
 
+    def _require_file(self) -> None:
+        """Raise the error of an index whose checksums were removed; an older version wrote none."""
+        database = self._folder / FILE_NAME
+        if self._path.exists() or not database.exists():
+            return
+        with translated(database), contextlib.closing(sqlite.connect_reader(database)) as db:
+            expected = sqlite.version_of(db) and CHECKSUMS_NOTE in read_meta(db)
+        if expected and database.exists() and not self._path.exists():
+            raise IndexCorruptError(f"{CHECKSUMS} is missing")
+
     def begin(self) -> None:
         """Say that the files change from now on; only what was just compared need not be read at the end."""
         if self._compared is None or self._compared != self._state():
             self._sums = {}
-        with translated_os_errors(self._path), self._path.open("wb") as out:
+        with translated_os_errors(self._path), open_private(self._path, "wb") as out:
             os.fsync(out.fileno())
         self._compared = None
 
@@ -161,6 +184,12 @@ class Checksums:
             return all(checksum == expected.blocks[n] for n, checksum in _sums_of(path, again.tolist()))
         except FileNotFoundError:
             return False
+
+
+def note_checksums(db: Connection) -> None:
+    """Write down, once, that there is a file of checksums from now on."""
+    if CHECKSUMS_NOTE not in read_meta(db):
+        write_meta(db, {CHECKSUMS_NOTE: CHECKSUMS})
 
 
 def _sums_of(path: Path, blocks: list[int]) -> Iterator[tuple[int, int]]:

@@ -21,6 +21,7 @@ from findspot.core.files import (
     TOO_MANY_OPEN,
     cannot_write,
     disk_full,
+    make_private_dir,
     out_of_resources,
 )
 from findspot.store.records import DerivedDamagedError
@@ -151,7 +152,7 @@ class KeywordWriter:
 
         self._folder = folder
         with _translated(folder):
-            folder.mkdir(parents=True, exist_ok=True)
+            make_private_dir(folder)
             self._index = tantivy.Index(_schema(), str(folder))
             self._writer: Any = self._index.writer(_HEAP_BYTES, 1)
         self._dirty = False

@@ -20,7 +20,15 @@ from typing import IO, Any
 
 from findspot.core import sqlite
 from findspot.core.errors import IndexCorruptError, IndexFormatError, InvalidArgumentError
-from findspot.core.files import disk_full, open_named, reason, replacing, translated_os_errors
+from findspot.core.files import (
+    disk_full,
+    make_private_dir,
+    open_named,
+    open_private,
+    reason,
+    replacing,
+    translated_os_errors,
+)
 from findspot.core.sqlite import Connection, remove_database
 from findspot.store.database import FILE_NAME, FORMAT_VERSION, MIGRATIONS, connect, write_meta
 from findspot.store.index_meta import COMPLETE
@@ -176,12 +184,12 @@ _TYPES: dict[str, type] = {
 
 def _extract(packed: IO[bytes], path: Path, manifest: Manifest) -> None:
     """Copy the database out, and no more of it than the manifest says."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_private_dir(path.parent)
     if shutil.disk_usage(path.parent).free < manifest.bytes:
         raise disk_full(path.parent, manifest.bytes)
     digest = hashlib.sha256()
     left = manifest.bytes
-    with path.open("wb") as out:
+    with open_private(path, "wb") as out:
         while block := packed.read(_BLOCK_BYTES):
             left -= len(block)
             if left < 0:

@@ -21,7 +21,7 @@ from findspot.core.errors import (
     IndexNotFoundError,
     PermissionDeniedError,
 )
-from findspot.core.files import folder_bytes, remove_folder, stat_of
+from findspot.core.files import folder_bytes, make_private_dir, remove_folder, stat_of
 from findspot.core.locks import is_locked, writer_lock
 from findspot.core.log import get_logger
 from findspot.core.sqlite import (
@@ -44,6 +44,7 @@ from findspot.store.damage import (
     check_mark,
     find_problem,
     mark_damaged,
+    note_checksums,
 )
 from findspot.store.database import (
     FILE_NAME,
@@ -215,6 +216,7 @@ class IndexStore:
             try:
                 migrate(db, MIGRATIONS)
                 note_journal(db)
+                note_checksums(db)
                 if keywords_damaged:
                     rebuild(self.folder, db)
                 else:
@@ -279,7 +281,7 @@ class IndexStore:
         with writer_lock(self._lock, make_folder=False):
             self.close()
             shutil.rmtree(backup, ignore_errors=True)
-            backup.mkdir(parents=True)
+            make_private_dir(backup)
             for name in (*FILE_NAMES, KEYWORDS, VECTORS, CHECKSUMS, MARK):
                 with contextlib.suppress(FileNotFoundError):
                     (self.folder / name).rename(backup / name)

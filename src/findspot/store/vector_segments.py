@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from findspot.core.files import TOO_MANY_OPEN, out_of_resources, replacing
+from findspot.core.files import TOO_MANY_OPEN, make_private_dir, out_of_resources, replacing
 from findspot.store.records import ORDINAL_BITS, OUTLINE_ORDINAL, DerivedDamagedError
 
 LISTED_ROWS = 200_000
@@ -233,7 +233,7 @@ def _write(
     told = np.array(counts, np.int64).tobytes()
     padding = np.zeros(-sum(part.nbytes for part in index) % _ALIGN, np.uint8)
     name = f"{uuid.uuid4().hex}.seg"
-    folder.mkdir(exist_ok=True)
+    make_private_dir(folder)
     with replacing(folder / name) as out:
         out.write(bytes(_HEADER_BYTES))
         checksum = zlib.crc32(told)

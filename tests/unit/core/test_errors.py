@@ -23,6 +23,7 @@ EXAMPLES: dict[type[FindspotError], FindspotError] = {
         errors.FileLimitError(60_000, 50_000),
         errors.PermissionDeniedError("/secret"),
         errors.HomeNotWritableError("/home", "/home/indexes"),
+        errors.NotAFolderError("/home/indexes"),
         errors.StoreRefusedError("s3://bucket: 403", hint="Check the rights."),
         errors.DiskFullError(10, 2),
         errors.SystemLimitError("Too many open files", "/home"),

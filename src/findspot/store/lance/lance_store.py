@@ -19,7 +19,7 @@ from findspot.core.errors import (
     StoreRefusedError,
     StoreUnavailableError,
 )
-from findspot.core.files import folder_bytes, remove_folder, write_json
+from findspot.core.files import folder_bytes, make_private_dir, remove_folder, write_json
 from findspot.core.locks import is_locked, writer_lock
 from findspot.core.log import get_logger
 from findspot.core.model import Corpus
@@ -209,7 +209,7 @@ class LanceStore:
         with writer_lock(self._lock, make_folder=False):
             self._cache.delete()
             shutil.rmtree(backup, ignore_errors=True)
-            backup.mkdir(parents=True)
+            make_private_dir(backup)
             if self._tables.remote:
                 self._tables.drop()
             for name in (CODE_DATABASE, DOCS_DATABASE):
