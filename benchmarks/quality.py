@@ -21,7 +21,7 @@ from benchmarks.sets import Case, by_checkout, load, materialise
 from findspot import Engine, Query
 from findspot.core.model import Corpus
 from findspot.project import Project
-from findspot.serve.answers import fitted_values, structured
+from findspot.serve.search_answers import fitted_values, structured
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results"

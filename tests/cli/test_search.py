@@ -15,8 +15,8 @@ import pytest
 import toons
 
 from findspot.search.fit import token_count
-from findspot.serve.answers import MIN_TOKENS
 from findspot.serve.cli.app import run
+from findspot.serve.search_answers import MIN_TOKENS
 from program import TIMEOUT_S, Outcome, Program
 from shop_project import FILES
 

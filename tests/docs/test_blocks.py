@@ -11,11 +11,12 @@ import click
 import pytest
 from configuration_page import configuration_page
 from pages import PAGES, ROOT, anchors, blocks, links_to_headings, name_of, run
+from tools_page import tools_page
 
 from contents import write_files
 from findspot.core.setting_keys import TOOLSETS
 from findspot.serve.cli.app import findspot as program
-from findspot.serve.mcp.costs import tool_tokens
+from findspot.serve.mcp.tool_results import tool_tokens
 from findspot.serve.mcp.tools import all_tools
 
 SEPARATORS = ("|", "&&")
@@ -121,9 +122,11 @@ def test_links_lead_to_headings(page: Path) -> None:
         assert heading in anchors(target), f"{page.name}: {target.name}#{heading}"
 
 
-def test_the_page_about_settings_is_current() -> None:
-    page = next(page for page in PAGES if page.name == "configuration.md")
-    assert page.read_text("utf-8") == configuration_page()
+@pytest.mark.parametrize(
+    ("name", "written"), [("configuration", configuration_page()), ("tools", tools_page(all_tools()))]
+)
+def test_generated_pages_are_current(name: str, written: str) -> None:
+    assert (ROOT / "docs" / f"{name}.md").read_text("utf-8") == written
 
 
 def test_every_page_is_listed() -> None:

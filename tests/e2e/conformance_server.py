@@ -18,14 +18,24 @@ from mcp.shared.exceptions import MCPError
 
 from findspot.core.errors import FindspotError
 from findspot.llm.language_model import Prompt as Question
-from findspot.serve.mcp import icons
-from findspot.serve.mcp.arguments import Arguments
-from findspot.serve.mcp.call import Call, Library
 from findspot.serve.mcp.client import sample
-from findspot.serve.mcp.http import PATH, _listening, make_app
+from findspot.serve.mcp.http_server import PATH, _listening, make_app
 from findspot.serve.mcp.offers import Contents, Embedded, Offers, Place, Prompt, PromptArgument
-from findspot.serve.mcp.registry import Answer, Carried, Media, Registry, TaskSupport, Tool
-from findspot.serve.mcp.schemas import READ_ONLY, TEXT, gives, takes
+from findspot.serve.mcp.tool import (
+    READ_ONLY,
+    STATUS_ICON,
+    TEXT,
+    Answer,
+    Arguments,
+    Carried,
+    Media,
+    Registry,
+    TaskSupport,
+    Tool,
+    gives,
+    takes,
+)
+from findspot.serve.mcp.tool_call import Call, Library
 
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="
 WAV = "UklGRiYAAABXQVZFZm10IBAAAAABAAEAQB8AAAB9AAACABAAZGF0YQIAAAA="
@@ -47,7 +57,7 @@ def tool(
 
     def offered(work: Work) -> Work:
         described = {key: {"description": key, **schema} for key, schema in arguments.items()}
-        offered = Tool(name, name, name, takes(described), gives({}), READ_ONLY, icons.STATUS, work)
+        offered = Tool(name, name, name, takes(described), gives({}), READ_ONLY, STATUS_ICON, work)
         TOOLS.append(replace(offered, task_support=task))
         return work
 
@@ -96,7 +106,7 @@ async def progress(call: Call, _arguments: Arguments) -> Answer:
 
 
 async def ask(call: Call, message: str, fields: dict[str, Any], required: list[str], key: str) -> Answer:
-    content = await call.client.fill_in(message, fields, required, key)
+    content = await call.client.user.fill_in(message, fields, required, key)
     return said(f"Elicitation completed: action={'accept' if content else 'decline'}, {json.dumps(content)}")
 
 
@@ -138,7 +148,7 @@ async def elicit_enums(call: Call, _arguments: Arguments) -> Answer:
 
 @tool("test_input_required_result_elicitation")
 async def input_elicitation(call: Call, _arguments: Arguments) -> Answer:
-    given = await call.client.fill_in("What is your name?", NAME, ["name"], "user_name")
+    given = await call.client.user.fill_in("What is your name?", NAME, ["name"], "user_name")
     return said(f"Hello, {given.get('name')}!")
 
 
@@ -150,21 +160,21 @@ async def input_roots(call: Call, _arguments: Arguments) -> Answer:
 
 @tool("test_input_required_result_request_state")
 async def input_state(call: Call, _arguments: Arguments) -> Answer:
-    await call.client.fill_in("Please confirm", {"ok": {"type": "boolean"}}, ["ok"], "confirm")
+    await call.client.user.fill_in("Please confirm", {"ok": {"type": "boolean"}}, ["ok"], "confirm")
     return said("state-ok")  # a state that was changed on the way never gets here
 
 
 @tool("test_input_required_result_tampered_state")
 async def input_tampered(call: Call, _arguments: Arguments) -> Answer:
-    await call.client.fill_in("Please confirm", {"ok": {"type": "boolean"}}, ["ok"], "confirm")
+    await call.client.user.fill_in("Please confirm", {"ok": {"type": "boolean"}}, ["ok"], "confirm")
     return said("untouched")
 
 
 @tool("test_input_required_result_multi_round")
 async def input_rounds(call: Call, _arguments: Arguments) -> Answer:
-    name = await call.client.fill_in("Step 1: What is your name?", NAME, ["name"], "step1")
+    name = await call.client.user.fill_in("Step 1: What is your name?", NAME, ["name"], "step1")
     color = {"color": {"type": "string"}}
-    liked = await call.client.fill_in("Step 2: What is your favorite color?", color, ["color"], "step2")
+    liked = await call.client.user.fill_in("Step 2: What is your favorite color?", color, ["color"], "step2")
     return said(f"{name.get('name')} likes {liked.get('color')}")
 
 
@@ -181,7 +191,7 @@ async def input_sampling(call: Call, _arguments: Arguments) -> Answer:
 @tool("test_input_required_result_capabilities")
 async def input_capabilities(call: Call, _arguments: Arguments) -> Answer:
     """The one that the client offers is asked: its user, else its model."""
-    given = await call.client.fill_in("What is your name?", NAME, ["name"], "user_name")
+    given = await call.client.user.fill_in("What is your name?", NAME, ["name"], "user_name")
     return said(given.get("name") or await asked_model(call, "Invent a name"))
 
 
@@ -260,20 +270,20 @@ async def protocol_error_job(call: Call, _arguments: Arguments) -> Answer:
 @tool("confirm_delete", TaskSupport.OPTIONAL, filename=TEXT)
 async def confirm_delete(call: Call, arguments: Arguments) -> Answer:
     call.go_on_as_task()
-    agreed = await call.client.agrees(f"Delete {arguments['filename']}?")
+    agreed = await call.client.user.agrees(f"Delete {arguments['filename']}?")
     return said(f"{agreed.value}")
 
 
 @tool("multi_input", TaskSupport.OPTIONAL)
 async def multi_input(call: Call, _arguments: Arguments) -> Answer:
     call.go_on_as_task()
-    asked = [call.client.fill_in(f"The {part}?", NAME, ["name"], part) for part in ("first", "second")]
+    asked = [call.client.user.fill_in(f"The {part}?", NAME, ["name"], part) for part in ("first", "second")]
     return said(json.dumps(await asyncio.gather(*asked)))
 
 
 @tool("test_tool_with_task", TaskSupport.REQUIRED)
 async def input_then_task(call: Call, _arguments: Arguments) -> Answer:
-    given = await call.client.fill_in("What is your name?", NAME, ["name"], "user_name")
+    given = await call.client.user.fill_in("What is your name?", NAME, ["name"], "user_name")
     call.go_on_as_task()
     await asyncio.sleep(0.2)
     return said(f"Hello, {given.get('name')}!")

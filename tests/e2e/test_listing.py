@@ -11,8 +11,7 @@ from jsonschema import Draft202012Validator
 
 from e2e.conftest import Connect
 from e2e.harness import Connection, Pipe
-from findspot.serve.mcp.page import tools_page
-from findspot.serve.mcp.registry import Registry
+from findspot.serve.mcp.tool import Registry
 from findspot.serve.mcp.tools import all_tools
 
 ORDER = [
@@ -137,11 +136,6 @@ def test_instructions_are_short_and_name_only_tools_that_exist(pipe: Pipe) -> No
     for name in ORDER:
         assert name in told
     assert "search_docs instead of reading it again" in told
-
-
-def test_the_page_about_the_tools_is_current() -> None:
-    page = Path(__file__).parents[2] / "docs" / "tools.md"
-    assert page.read_text(encoding="utf-8") == tools_page(all_tools())
 
 
 @pytest.mark.parametrize("version", ["2024-11-05", "2025-03-26", "2025-06-18"])

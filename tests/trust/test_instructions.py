@@ -9,7 +9,7 @@ from pathlib import Path
 
 from e2e.harness import Pipe
 from findspot.core.setting_keys import TOOLSETS
-from findspot.serve.mcp.instructions import instructions
+from findspot.serve.mcp.prompts import instructions
 from findspot.serve.mcp.tools import all_tools
 
 from .conftest import MakeFolder

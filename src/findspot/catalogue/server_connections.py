@@ -46,6 +46,9 @@ _MAX_PAGES = 1_000
 
 _SHOWN_CHARS = 300
 
+_HTTP_TIMEOUT_S, _STREAM_TIMEOUT_S = 30.0, 300.0
+"""The SDK's own limits: a server may hold a stream of answers open for long."""
+
 NESTED_VARIABLE = "FINDSPOT_STARTED_BY_FINDSPOT"
 """Set for the servers that are started, so that one that is Findspot itself starts none in turn."""
 
@@ -135,17 +138,20 @@ async def _follow(
 
 @contextlib.asynccontextmanager
 async def _connected(spec: ServerSpec, errors: Any, on_message: Any = None) -> AsyncIterator[Client]:
+    import httpx2
     from mcp import Client
     from mcp.client.stdio import stdio_client
     from mcp.client.streamable_http import streamable_http_client
-    from mcp.shared._httpx_utils import create_mcp_http_client
 
     # The SDK logs a traceback for each line of a server's output that is no message, such as a greeting.
     logging.getLogger("mcp.client").setLevel(logging.CRITICAL)
     spec = spec.expanded()
     async with contextlib.AsyncExitStack() as stack:
         if spec.url is not None:
-            web = await stack.enter_async_context(create_mcp_http_client(headers=dict(spec.headers)))
+            timeout = httpx2.Timeout(_HTTP_TIMEOUT_S, read=_STREAM_TIMEOUT_S)
+            web = await stack.enter_async_context(
+                httpx2.AsyncClient(headers=dict(spec.headers), timeout=timeout)
+            )
             transport: Any = streamable_http_client(spec.url, http_client=web)
         else:
             transport = stdio_client(_program(spec), errlog=errors)

@@ -7,7 +7,7 @@ from typing import Any
 
 from findspot.chunkfiles.context_chunk import ContextChunk, SearchResult
 from findspot.search.fit import token_count
-from findspot.serve.context import fitted
+from findspot.serve.context_answers import fitted
 
 FILLER = "nothing of interest stands here\n"
 

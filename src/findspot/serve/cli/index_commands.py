@@ -125,7 +125,7 @@ def reindex(manner: Manner, project: str | None, flags: dict[str, object], yes: 
 
 def _enclosed(project: Project, given: str | None) -> dict[str, str]:
     """Warn that the folder that was named has been indexed with the project around it, where it was."""
-    from findspot.serve.scope import enclosing_note, folder_in
+    from findspot.serve.project_files import enclosing_note, folder_in
 
     under = folder_in(project, Path(given).expanduser().resolve()) if given is not None else None
     if under is None:

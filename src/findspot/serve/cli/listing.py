@@ -14,7 +14,7 @@ import click
 
 from findspot.core.model import Hit, Results
 from findspot.serve.cli import output
-from findspot.serve.telling import told_lines
+from findspot.serve.search_answers import assistance_lines
 from findspot.text.snippet import shorten
 from findspot.text.tokens import STOP_WORDS, parts
 
@@ -26,7 +26,7 @@ def show_results(results: Results, *, full: bool = False) -> None:
     """Print an answer; nothing found says so, with what to try."""
     if results.warning:
         output.warn(results.warning)
-    for line in told_lines(results):
+    for line in assistance_lines(results):
         output.line(line)
     if not results.hits:
         output.note("No results. Try other words, or fewer filters.")

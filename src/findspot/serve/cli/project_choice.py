@@ -69,7 +69,7 @@ def _warn_once(warning: str) -> None:
 
 
 def _to_index(engine: Engine, given: str) -> Project:
-    from findspot.serve.scope import covers, folder_in
+    from findspot.serve.project_files import covers, folder_in
 
     folder = engine.folder(given)
     around = engine.project(engine.indexed_root(folder) or folder)
@@ -106,7 +106,7 @@ def folder_inside(project: Project, given: str | None) -> str | None:
 
     It is the folder that was named, else the package that the working directory belongs to.
     """
-    from findspot.serve.scope import folder_in, package_around
+    from findspot.serve.project_files import folder_in, package_around
 
     if given is None:
         return package_around(project, Path.cwd())
@@ -115,6 +115,6 @@ def folder_inside(project: Project, given: str | None) -> str | None:
 
 def folder_note(project: Project, under: str | None) -> str | None:
     """Return what says that a command is about one folder only, where it is."""
-    from findspot.serve.scope import limit_note
+    from findspot.serve.project_files import limit_note
 
     return limit_note(project, under, f"Use --project {project.root}") if under else None

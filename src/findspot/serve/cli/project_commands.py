@@ -21,7 +21,7 @@ from findspot.serve.cli.options import (
     yes_option,
 )
 from findspot.serve.cli.project_choice import folder_inside, folder_note, open_engine, open_project
-from findspot.serve.scope import files_in, pattern_hint
+from findspot.serve.project_files import files_in, pattern_hint
 from findspot.serve.shapes import project_object, skip_object, status_object
 
 _EVERY_REASON = "all"

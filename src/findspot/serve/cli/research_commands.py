@@ -15,14 +15,14 @@ from findspot.core.roots import Roots
 from findspot.graph import Graph, Outline
 from findspot.research.findings import DEFAULT_DEPTH, MAX_DEPTH, MIN_DEPTH, Aim, Findings, Focus, Inquiry
 from findspot.research.module_map import ModuleMap, map_project
-from findspot.serve.answers import MIN_TOKENS
 from findspot.serve.cli import output
 from findspot.serve.cli.index_commands import prepare_index
 from findspot.serve.cli.interaction import stoppable
 from findspot.serve.cli.options import Command, Manner, common, project_option, update_option
 from findspot.serve.cli.project_choice import folder_inside, folder_note, open_project
 from findspot.serve.drawing import draw
-from findspot.serve.reports import findings_object, fitted_findings, fitted_report, report
+from findspot.serve.research_answers import findings_object, fitted_findings, fitted_report, report
+from findspot.serve.search_answers import MIN_TOKENS
 
 NOT_FOUND = 1
 

@@ -14,13 +14,13 @@ import click
 
 from findspot.core.model import Assistance, Corpus, IncludeTests, Mode, Query
 from findspot.serve import usage
-from findspot.serve.answers import FORMATS, MIN_TOKENS, fitted_text, fitted_values
 from findspot.serve.cli import output
 from findspot.serve.cli.index_commands import prepare_index
 from findspot.serve.cli.listing import show_results
 from findspot.serve.cli.options import Command, Manner, common, project_option, update_option
 from findspot.serve.cli.project_choice import folder_inside, folder_note, open_project
 from findspot.serve.cli.terminal import open_in_editor, paged
+from findspot.serve.search_answers import FORMATS, MIN_TOKENS, fitted_text, fitted_values
 
 if TYPE_CHECKING:
     from findspot.core.model import Results

@@ -58,13 +58,13 @@ def serve(
     if len(set(given) - {"--tokens"}) > 1 or (no_token and tokens):
         raise click.UsageError(f"{' and '.join(given)} cannot be combined.")
     if print_tools:
-        from findspot.serve.mcp.costs import costs_page
+        from findspot.serve.mcp.tool_results import costs_page
         from findspot.serve.mcp.tools import all_tools
 
         click.echo(costs_page(all_tools()), nl=False)
     elif http is not None:
-        from findspot.serve.mcp.http import DEFAULT_ADDRESS, TokenChoice
-        from findspot.serve.mcp.http import run as run_http
+        from findspot.serve.mcp.http_server import DEFAULT_ADDRESS, TokenChoice
+        from findspot.serve.mcp.http_server import run as run_http
 
         choice = TokenChoice(token, token_file, tokens, without=no_token)
         run_http(http or DEFAULT_ADDRESS, choice, read_only=read_only)

@@ -14,12 +14,17 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from findspot.core.errors import FindspotError, InvalidArgumentError
+from findspot.core.errors import FindspotError, InvalidArgumentError, PathNotFoundError
 from findspot.core.files import read_json
 from findspot.core.log import get_logger
-from findspot.core.paths import LEGACY_INDEX_HASH_CHARS, index_key
+from findspot.core.paths import LEGACY_INDEX_HASH_CHARS, index_key, project_root
+
+if TYPE_CHECKING:
+    from findspot.core.model import IndexStatus
+    from findspot.engine import Engine
+    from findspot.project import Project
 
 _log = get_logger("access")
 
@@ -167,3 +172,47 @@ def _stamp(file: Path | None) -> tuple[int, ...] | None:
 
 def _invalid(file: Path, what: str) -> InvalidArgumentError:
     return InvalidArgumentError(f"The tokens file {file} is not valid: {what}.", hint=f"It wants {_WANTED}.")
+
+
+class AllowedEngine:
+    """Only what finds projects; the rest of an engine cannot be asked for."""
+
+    def __init__(self, engine: Engine, grant: Grant) -> None:
+        self._engine = engine
+        self._grant = grant
+
+    def folder(self, path: str | Path) -> Path:
+        """Return a folder of a granted project; a link that leads out of it leads nowhere."""
+        named = lexical(path)
+        if self._grant.covers(named) and self._grant.covers(found := project_root(named)):
+            return found
+        raise PathNotFoundError(str(path))
+
+    def project(self, path: str | Path) -> Project:
+        root = self.folder(path)
+        if not self._grant.allows(root):
+            raise PathNotFoundError(str(path))
+        return self._engine.project(root)
+
+    def indexed_root(self, folder: Path) -> Path | None:
+        """Return the granted project around a folder; indexes in between are not seen."""
+        from findspot.engine import covering_root
+
+        return covering_root(folder, self._grant.allows)
+
+    def with_id(self, identity: str) -> Project | None:
+        return self._engine.with_id(identity) if self._grant.knows(identity) else None
+
+    def projects(self) -> list[tuple[str, IndexStatus]]:
+        return self._engine.projects(self._grant.allows)
+
+    def detect(self, start: str | Path = ".") -> Project:
+        """Return the granted project around a folder, else the only one that is granted."""
+        root = self.indexed_root(lexical(start))
+        only = [Path(status.project_path) for _, status in self.projects()] if root is None else [root]
+        if len(only) != 1:
+            raise InvalidArgumentError(
+                "Name the project: this server has several, or none for you.",
+                hint="list_projects tells which there are.",
+            )
+        return self._engine.project(only[0])

@@ -18,7 +18,6 @@ from urllib.request import url2pathname
 import anyio
 import mcp_types as types
 from anyio import from_thread
-from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 from mcp.shared.message import ServerMessageMetadata
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
@@ -28,6 +27,7 @@ from findspot.core.errors import LanguageModelError
 from findspot.core.log import get_logger
 from findspot.llm.language_model import Completion, Prompt, Sample
 from findspot.serve.mcp.access import IN_SCOPE, Grant
+from findspot.serve.mcp.sdk import Context, connection_memory, is_cancelled, notify
 from findspot.serve.mcp.tasks import RELATED_TASK, Status, Task
 
 _log = get_logger("mcp")
@@ -61,23 +61,25 @@ class InputNeededError(Exception):
 
 
 class Client:
-    """One request's view of the client."""
+    """The client of one request: who it is, what it can be asked, and what it is told."""
 
     def __init__(
         self,
-        context: ServerRequestContext[Any, Any],
-        heard: Mapping[str, types.InputResponse] | None = None,
+        context: Context,
+        answers: Mapping[str, types.InputResponse] | None = None,
         state: str | None = None,
     ) -> None:
+        """Take the answers that came with the request, and in `state` those of its earlier rounds."""
         self._context = context
         self._session = context.session
-        self._connection = context.session._connection
         earlier = _RESPONSES.validate_json(state) if state else {}
-        self._heard: dict[str, types.InputResponse] = {**earlier, **(heard or {})}
-        self._roots: list[Path] | None = None
-        self.named_roots: list[str] = []
-        """The addresses that the client gave, once `roots` was asked."""
+        self._answers: dict[str, types.InputResponse] = {**earlier, **(answers or {})}
+        self.memory = connection_memory(context)
+        """What is remembered for as long as the client stays connected."""
+        self.roots = ClientRoots(self, context)
+        self.user = User(self)
         self.task: Task | None = None
+        """The task that the call is or may become."""
 
     @property
     def grant(self) -> Grant | None:
@@ -85,17 +87,9 @@ class Client:
         return grant_of(self._context)
 
     @property
-    def memory(self) -> dict[str, Any]:
-        """What is remembered for as long as the client stays connected."""
-        return self._connection.state
-
-    @property
-    def cancelled(self) -> bool:
-        """Whether the client cancelled the call, or the task that it became."""
-        if self.task is not None and self.task.status is Status.CANCELLED:
-            return True
-        requested = getattr(self._session._request_outbound, "cancel_requested", None)
-        return requested is not None and requested.is_set()
+    def version(self) -> str:
+        """The version of the protocol that the request is made in."""
+        return self._context.protocol_version
 
     @property
     def modern(self) -> bool:
@@ -103,41 +97,88 @@ class Client:
         return self.version in MODERN_PROTOCOL_VERSIONS
 
     @property
-    def version(self) -> str:
-        """The version of the protocol that the request is made in."""
-        return self._context.protocol_version
+    def capabilities(self) -> types.ClientCapabilities:
+        """What the client declared when it connected; empty where it declared nothing."""
+        return self._session.client_capabilities or types.ClientCapabilities()
+
+    @property
+    def in_task(self) -> bool:
+        """Whether the call goes on as a task that the client knows of."""
+        return self.task is not None and self.task.kept
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether the client cancelled the call, or the task that it became."""
+        if self.task is not None and self.task.status is Status.CANCELLED:
+            return True
+        return is_cancelled(self._session)
 
     @property
     def wants_progress(self) -> bool:
-        return self._token is not None or self._in_task
+        """Whether anybody would see how far the call is."""
+        return self._progress_token is not None or self.in_task
 
     @property
-    def _token(self) -> str | int | None:
+    def can_be_asked(self) -> bool:
+        """Whether a question can reach the client, in whichever way."""
+        return self.modern or self.in_task or self._session.can_send_request
+
+    @property
+    def _progress_token(self) -> str | int | None:
         return (self._context.meta or {}).get("progress_token")
 
-    @property
-    def _in_task(self) -> bool:
-        return self.task is not None and self.task.kept
-
     async def report(self, done: float, total: float | None, message: str) -> None:
-        """How far the call is; in a task the same token is used, on the connection's own channel."""
+        """Say how far the call is; in a task the same token is used, on the connection's own channel."""
         if self.task is None or not self.task.kept:
             await self._session.report_progress(done, total, message)
         elif not self.task.finished:
             self.task.note(message)
-            if self._token is not None:
-                told: dict[str, Any] = {"progressToken": self._token, "progress": done}
-                told |= {"total": total, "message": message}
-                known = {name: value for name, value in told.items() if value is not None}
-                known |= {"_meta": {RELATED_TASK: {"taskId": self.task.id}}}
-                await self._connection.notify("notifications/progress", known)
+            if self._progress_token is not None:
+                params: dict[str, Any] = {"progressToken": self._progress_token, "progress": done}
+                params |= {"total": total, "message": message}
+                params = {name: value for name, value in params.items() if value is not None}
+                params |= {"_meta": {RELATED_TASK: {"taskId": self.task.id}}}
+                await notify(self._session, "notifications/progress", params)
 
-    async def notify(self, method: str, params: dict[str, Any]) -> None:
-        """Tell the client something that belongs to no request."""
-        await self._connection.notify(method, params)
+    async def request(self, key: str, question: types.InputRequest, result: type[Result]) -> Result | None:
+        """Return the answer to a question, in whichever way it travels; None for one of another kind."""
+        if self.task is not None and self.task.kept:
+            assert question.params is not None
+            params = question.params.model_dump(by_alias=True, mode="json", exclude_none=True)
+            return result.model_validate(await self.task.ask(key, question.method, params))
+        if self.modern:
+            answer = self.answer_to(key, question)
+            return answer if isinstance(answer, result) else None
+        related = ServerMessageMetadata(related_request_id=self._context.request_id)
+        return await self._session.send_request(question, result, metadata=related)
+
+    def answer_to(self, key: str, question: types.InputRequest) -> types.InputResponse:
+        """Return an answer that came with the call, or end the call with the question.
+
+        Answers of earlier rounds come back sealed in the request's state.
+        """
+        if key in self._answers:
+            return self._answers[key]
+        state = _RESPONSES.dump_json(self._answers, by_alias=True, exclude_none=True)
+        raise InputNeededError(
+            types.InputRequiredResult(input_requests={key: question}, request_state=state.decode())
+        )
+
+    def sampler(self) -> Sample | None:
+        """Return the client's language model, to be asked from a working thread; None if it has none."""
+        if self.capabilities.sampling is None or not self.can_be_asked:
+            return None
+        return lambda prompt: from_thread.run(sample, self, prompt)
+
+
+class User:
+    """The user behind a client, as far as the client passes questions on."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
 
     async def agrees(self, question: str) -> Reply:
-        """Return a question with yes or no for an answer."""
+        """Ask a question that is answered by yes or no."""
         result = await self._elicit(question, _NO_FIELDS)
         if result is None:
             return Reply.UNASKED
@@ -145,7 +186,7 @@ class Client:
 
     async def accepts(self, question: str) -> Reply:
         """Offer what the user did not ask for; a no holds for as long as the client stays connected."""
-        declined: set[str] = self.memory.setdefault(_DECLINED, set())
+        declined: set[str] = self._client.memory.setdefault(_DECLINED, set())
         if question in declined:
             return Reply.NO
         reply = await self.agrees(question)
@@ -156,32 +197,60 @@ class Client:
     async def fill_in(
         self, question: str, fields: dict[str, Any], required: list[str], key: str | None = None
     ) -> dict[str, Any]:
-        """Return a question with fields to fill in; empty when it was not asked or not answered."""
+        """Ask for the values of fields; empty if the question was not asked or not answered."""
         form = {"type": "object", "properties": fields, "required": required}
         result = await self._elicit(question, form, key)
         return dict(result.content or {}) if result and result.action == "accept" else {}
 
-    async def roots(self) -> list[Path]:
-        """Return the folders the client works in, as far as they exist here."""
-        if self._roots is None:
-            listed = self.memory.get(_ROOTS) or await self._listed_roots()
-            self.named_roots = [str(root.uri) for root in listed.roots] if listed else []
-            folders = map(_folder, self.named_roots)
-            self._roots = [folder for folder in folders if folder is not None]
-        return self._roots
-
-    async def _listed_roots(self) -> types.ListRootsResult | None:
-        capabilities = self._session.client_capabilities
-        if capabilities is None or capabilities.roots is None or self._in_task:
+    async def _elicit(
+        self, question: str, form: dict[str, Any], key: str | None = None
+    ) -> types.ElicitResult | None:
+        offered = self._client.capabilities.elicitation
+        takes_forms = offered is not None and (offered.form is not None or offered.url is None)
+        if not takes_forms or not self._client.can_be_asked:
             return None
-        if self.modern:
-            listed = self._answer_to("client_roots", types.ListRootsRequest())
-            return listed if isinstance(listed, types.ListRootsResult) else None
-        if not self._session.can_send_request:
-            return None
-        age = self.memory.get(_ROOTS_AGE, 0)
+        request = types.ElicitRequest(
+            params=types.ElicitRequestFormParams(message=question, requested_schema=form)
+        )
         try:
-            listed = await self._session.send_request(
+            return await self._client.request(key or key_of(question), request, types.ElicitResult)
+        except (MCPError, ValidationError) as error:
+            _log.warning("the client declares elicitation but could not be asked: %s", error)
+            return None
+
+
+class ClientRoots:
+    """The folders that a client says it works in."""
+
+    def __init__(self, client: Client, context: Context) -> None:
+        self._client = client
+        self._context = context
+        self._folders: list[Path] | None = None
+        self.addresses: list[str] = []
+        """As the client named them, once its folders were asked for."""
+
+    async def folders(self) -> list[Path]:
+        """Return the client's folders, as far as they exist on this machine."""
+        if self._folders is None:
+            listed = self._client.memory.get(_ROOTS) or await self._list()
+            self.addresses = [str(root.uri) for root in listed.roots] if listed else []
+            folders = map(_folder, self.addresses)
+            self._folders = [folder for folder in folders if folder is not None]
+        return self._folders
+
+    async def _list(self) -> types.ListRootsResult | None:
+        client, session, memory = self._client, self._context.session, self._client.memory
+        declared = client.capabilities.roots
+        if declared is None or client.in_task:
+            return None
+        if client.modern:
+            answer = client.answer_to("client_roots", types.ListRootsRequest())
+            return answer if isinstance(answer, types.ListRootsResult) else None
+        if not session.can_send_request:
+            return None
+        age = memory.get(_ROOTS_AGE, 0)
+        try:
+            listed = await session.send_request(
                 types.ListRootsRequest(),
                 types.ListRootsResult,
                 request_read_timeout_seconds=_ROOTS_TIMEOUT_S,
@@ -189,70 +258,12 @@ class Client:
             )
         except (MCPError, ValidationError) as error:
             _log.warning("the client declares roots but did not list them: %s", error)
-            if self.memory.get(_ROOTS_AGE, 0) == age:  # else they are others by now, and may be listed
-                self.memory[_ROOTS] = types.ListRootsResult(roots=[])
+            if memory.get(_ROOTS_AGE, 0) == age:  # else they have changed, and may be listed
+                memory[_ROOTS] = types.ListRootsResult(roots=[])
             return None
-        if capabilities.roots.list_changed and self.memory.get(_ROOTS_AGE, 0) == age:
-            self.memory[_ROOTS] = listed
+        if declared.list_changed and memory.get(_ROOTS_AGE, 0) == age:
+            memory[_ROOTS] = listed
         return listed
-
-    def sampler(self) -> Sample | None:
-        """Return the client's own language model, to be asked from a working thread; None where it offers
-        none.
-        """
-        capabilities = self._session.client_capabilities
-        if capabilities is None or capabilities.sampling is None or not self._can_hear():
-            return None
-        return lambda prompt: from_thread.run(sample, self, prompt)
-
-    def _can_hear(self) -> bool:
-        return self.modern or self._in_task or self._session.can_send_request
-
-    def _can_be_asked(self) -> bool:
-        capabilities = self._session.client_capabilities
-        offered = capabilities.elicitation if capabilities else None
-        if offered is None or not self._can_hear():
-            return False
-        return offered.form is not None or offered.url is None
-
-    async def _elicit(
-        self, question: str, form: dict[str, Any], key: str | None = None
-    ) -> types.ElicitResult | None:
-        if not self._can_be_asked():
-            return None
-        asked = types.ElicitRequest(
-            params=types.ElicitRequestFormParams(message=question, requested_schema=form)
-        )
-        key = key or key_of(question)
-        try:
-            return await self.request(key, asked, types.ElicitResult)
-        except (MCPError, ValidationError) as error:
-            _log.warning("the client declares elicitation but could not be asked: %s", error)
-            return None
-
-    async def request(self, key: str, asked: types.InputRequest, result: type[Result]) -> Result | None:
-        """Return the answer to a question, in whichever way it travels; None for an answer of another
-        kind.
-        """
-        if self.task is not None and self.task.kept:
-            assert asked.params is not None
-            params = asked.params.model_dump(by_alias=True, mode="json", exclude_none=True)
-            return result.model_validate(await self.task.ask(key, asked.method, params))
-        if self.modern:
-            answer = self._answer_to(key, asked)
-            return answer if isinstance(answer, result) else None
-        related = ServerMessageMetadata(related_request_id=self._context.request_id)
-        return await self._session.send_request(asked, result, metadata=related)
-
-    def _answer_to(self, key: str, request: types.InputRequest) -> types.InputResponse:
-        """Return what the client answered; answers of earlier rounds come back sealed in the request's
-        state.
-        """
-        if key in self._heard:
-            return self._heard[key]
-        state = _RESPONSES.dump_json(self._heard, by_alias=True, exclude_none=True)
-        asked = types.InputRequiredResult(input_requests={key: request}, request_state=state.decode())
-        raise InputNeededError(asked)
 
 
 async def sample(client: Client, prompt: Prompt) -> Completion:
@@ -275,20 +286,22 @@ async def sample(client: Client, prompt: Prompt) -> Completion:
     return Completion(answer.content.text, f"client:{answer.model}" if answer.model else "client")
 
 
-def grant_of(context: ServerRequestContext[Any, Any]) -> Grant | None:
+def grant_of(context: Context) -> Grant | None:
     """Return the grant that a request came in with."""
     found: Grant | None = getattr(context.request, "scope", {}).get(IN_SCOPE)
     return found
 
 
 def key_of(question: str) -> str:
-    """Return the same question has the same key, so that its answer is known when the call comes again."""
+    """Return the key of a question: the same each time, so that its answer is known when the call comes
+    again.
+    """
     return hashlib.sha256(question.encode("utf-8", "replace")).hexdigest()[:16]
 
 
-def forget_roots(context: ServerRequestContext[Any, Any]) -> None:
-    """The client's folders are others now; they are asked for when next needed."""
-    memory = context.session._connection.state
+def forget_roots(context: Context) -> None:
+    """Forget a client's folders, which have changed; they are asked for when next needed."""
+    memory = connection_memory(context)
     memory.pop(_ROOTS, None)
     memory[_ROOTS_AGE] = memory.get(_ROOTS_AGE, 0) + 1
 

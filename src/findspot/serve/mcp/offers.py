@@ -1,15 +1,23 @@
-"""What is offered beside tools, as plain values: resources, prompts, and completions of their arguments."""
+"""What is offered beside tools: resources, prompts and completions, as plain values and on the wire."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from findspot.serve.mcp.registry import Media
+import mcp_types as types
+from mcp.server.lowlevel import Server
+from mcp.shared.exceptions import MCPError
+
+from findspot.serve.mcp.client import Client, InputNeededError
+from findspot.serve.mcp.sdk import Context
+from findspot.serve.mcp.tool import Media
+from findspot.serve.mcp.tool_call import Call
+from findspot.serve.mcp.tool_results import encodable, wire_media
 
 if TYPE_CHECKING:
-    from findspot.serve.mcp.call import Call
+    from findspot.serve.mcp.tool_call import Call
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,3 +94,151 @@ class Offers:
     prompts: tuple[Prompt, ...] = ()
     complete: Callable[[Call, str, str, str], Awaitable[list[str]]] = no_completions
     """Every value that fits, for a known template or prompt; the wire takes the first of them."""
+
+
+MakeCall = Callable[[Client], Call]
+OfferedTools = Callable[[Context], frozenset[str]]
+
+RESOURCE_NOT_FOUND = -32002
+"""Up to 2025-11-25; later versions say that the parameters are invalid."""
+
+MOST_COMPLETIONS = 100
+"""What the protocol allows in one answer."""
+
+
+class Offering:
+    """Answers what clients ask about the offers."""
+
+    def __init__(self, offers: Offers, make_call: MakeCall, offered: OfferedTools) -> None:
+        self._offers = offers
+        self._make_call = make_call
+        self._offered = offered
+
+    def register(self, server: Server[Any]) -> None:
+        paginated = types.PaginatedRequestParams
+        server.add_request_handler("resources/list", paginated, self._resources)
+        server.add_request_handler("resources/templates/list", paginated, self._templates)
+        server.add_request_handler("resources/read", types.ReadResourceRequestParams, self._read)
+        server.add_request_handler("prompts/list", paginated, self._prompts)
+        server.add_request_handler("prompts/get", types.GetPromptRequestParams, self._prompt)
+        server.add_request_handler("completion/complete", types.CompleteRequestParams, self._complete)
+
+    async def _resources(self, _: Context, params: types.PaginatedRequestParams) -> types.ListResourcesResult:
+        check_cursor(params)
+        listed = [place for place in self._offers.places if not place.is_template]
+        return types.ListResourcesResult(
+            resources=[types.Resource(uri=place.uri, **_about(place)) for place in listed]
+        )
+
+    async def _templates(
+        self, _: Context, params: types.PaginatedRequestParams
+    ) -> types.ListResourceTemplatesResult:
+        check_cursor(params)
+        listed = [place for place in self._offers.places if place.is_template]
+        return types.ListResourceTemplatesResult(
+            resource_templates=[
+                types.ResourceTemplate(uri_template=place.uri, **_about(place)) for place in listed
+            ]
+        )
+
+    async def _read(self, context: Context, params: types.ReadResourceRequestParams) -> Any:
+        uri = str(params.uri)
+        client = Client(context, params.input_responses, params.request_state)
+        try:
+            found = await self._offers.read(self._make_call(client), uri)
+        except InputNeededError as needed:
+            return needed.result
+        if found is None:
+            code = types.INVALID_PARAMS if client.modern else RESOURCE_NOT_FOUND
+            raise MCPError(code, "Resource not found", {"uri": uri})
+        return types.ReadResourceResult(contents=[_contents(uri, found)])
+
+    async def _prompts(
+        self, context: Context, params: types.PaginatedRequestParams
+    ) -> types.ListPromptsResult:
+        check_cursor(params)
+        return types.ListPromptsResult(prompts=[_wire_prompt(prompt) for prompt in self._usable(context)])
+
+    def _usable(self, context: Context) -> list[Prompt]:
+        """Return the prompts whose tools the client is offered."""
+        tools = self._offered(context)
+        return [prompt for prompt in self._offers.prompts if tools.issuperset(prompt.tools)]
+
+    async def _prompt(self, context: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
+        prompt = next((prompt for prompt in self._usable(context) if prompt.name == params.name), None)
+        if prompt is None:
+            raise MCPError(types.INVALID_PARAMS, f"Unknown prompt: {params.name}")
+        given = params.arguments or {}
+        for argument in prompt.arguments:
+            if argument.required and not given.get(argument.name, "").strip():
+                raise MCPError(types.INVALID_PARAMS, f"Missing required argument: {argument.name}")
+        return types.GetPromptResult(
+            description=prompt.description,
+            messages=[types.PromptMessage(role="user", content=_said(said)) for said in prompt.render(given)],
+        )
+
+    async def _complete(self, context: Context, params: types.CompleteRequestParams) -> types.CompleteResult:
+        about, asked = self._known(context, params.ref), params.argument
+        call = self._make_call(Client(context))
+        try:
+            values = await self._offers.complete(call, about, asked.name, asked.value)
+        except InputNeededError:  # completing must not ask
+            values = []
+        shown = [encodable(value) for value in values[:MOST_COMPLETIONS]]
+        more = len(values) > len(shown)
+        return types.CompleteResult(
+            completion=types.Completion(values=shown, total=len(values), has_more=more)
+        )
+
+    def _known(
+        self, context: Context, reference: types.ResourceTemplateReference | types.PromptReference
+    ) -> str:
+        """Return the address or name that is completed, if it is one of ours."""
+        if isinstance(reference, types.ResourceTemplateReference):
+            if reference.uri not in (place.uri for place in self._offers.places):
+                raise MCPError(types.INVALID_PARAMS, f"Unknown resource template: {reference.uri}")
+            return reference.uri
+        if reference.name not in (prompt.name for prompt in self._usable(context)):
+            raise MCPError(types.INVALID_PARAMS, f"Unknown prompt: {reference.name}")
+        return reference.name
+
+
+def check_cursor(params: types.PaginatedRequestParams | None) -> None:
+    """Refuse every cursor: these lists have one page, so none was ever given."""
+    if params is not None and params.cursor is not None:
+        raise MCPError(types.INVALID_PARAMS, "Unknown cursor")
+
+
+def _about(place: Place) -> dict[str, Any]:
+    return {
+        "name": place.name,
+        "title": place.title,
+        "description": place.description,
+        "mime_type": place.mime_type,
+    }
+
+
+def _wire_prompt(prompt: Prompt) -> types.Prompt:
+    return types.Prompt(
+        name=prompt.name,
+        title=prompt.title,
+        description=prompt.description,
+        arguments=[
+            types.PromptArgument(name=a.name, description=a.description, required=a.required)
+            for a in prompt.arguments
+        ],
+    )
+
+
+def _contents(uri: str, found: Contents) -> types.TextResourceContents | types.BlobResourceContents:
+    if found.blob is not None:
+        return types.BlobResourceContents(uri=uri, mime_type=found.mime_type, blob=found.blob)
+    return types.TextResourceContents(uri=uri, mime_type=found.mime_type, text=encodable(found.text or ""))
+
+
+def _said(said: Message) -> types.ContentBlock:
+    if isinstance(said, Media):
+        return wire_media(said)
+    if isinstance(said, Embedded):
+        return types.EmbeddedResource(resource=_contents(said.uri, said.contents))
+    return types.TextContent(text=said)

@@ -13,9 +13,9 @@ from urllib.request import url2pathname
 
 from findspot.core.errors import FindspotError, PathNotFoundError, ProjectNotDetectedError
 from findspot.search.answers import joined
-from findspot.serve.mcp.call import Call
 from findspot.serve.mcp.offers import Contents, Place
-from findspot.serve.mcp.projects import detected_project, find_project
+from findspot.serve.mcp.target import detected_project, find_project
+from findspot.serve.mcp.tool_call import Call
 from findspot.serve.shapes import status_object
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ def _around(engine: Engine, path: Path) -> Project:
 
 
 def _lines(project: Project, path: Path, span: tuple[int, int] | None) -> Contents:
-    from findspot.serve.source import source_lines
+    from findspot.serve.project_files import source_lines
 
     spelled = project.roots.spelled(path)
     if spelled is None:

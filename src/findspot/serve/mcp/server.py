@@ -1,43 +1,40 @@
-"""The MCP server: what it offers, put together."""
+"""The MCP server: its handlers for tools, what every request passes through, and all of it put together."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import mcp_types as types
-from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+from mcp.server.context import CallNext, HandlerResult
 from mcp.server.lowlevel import Server
 from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
 from mcp.shared.exceptions import MCPError
+from pydantic import ValidationError
 
 from findspot import __version__
 from findspot.core.config import home_folder, load_settings
-from findspot.core.errors import ProjectNotDetectedError
+from findspot.core.errors import FindspotError, ProjectNotDetectedError
 from findspot.core.log import get_logger
 from findspot.core.paths import index_folder
 from findspot.core.settings import Settings
 from findspot.discover.checkouts import find_root, folders_around
 from findspot.serve.mcp import resources
 from findspot.serve.mcp.access import OPEN, Terms
-from findspot.serve.mcp.call import Library
-from findspot.serve.mcp.calling import Calls
 from findspot.serve.mcp.client import forget_roots, grant_of
-from findspot.serve.mcp.content import wire_tool
-from findspot.serve.mcp.failures import with_known_errors
-from findspot.serve.mcp.instructions import instructions
 from findspot.serve.mcp.metrics import Meter
-from findspot.serve.mcp.offering import Offering, check_cursor
-from findspot.serve.mcp.offers import Offers
-from findspot.serve.mcp.projects import working_folder
-from findspot.serve.mcp.prompts import PROMPTS
-from findspot.serve.mcp.registry import Registry, Tool
-from findspot.serve.mcp.resources import PLACES
-from findspot.serve.mcp.sessions import log_requests
+from findspot.serve.mcp.offers import Offering, Offers, check_cursor
+from findspot.serve.mcp.prompts import PROMPTS, instructions
+from findspot.serve.mcp.sdk import Context
+from findspot.serve.mcp.target import working_folder
+from findspot.serve.mcp.task_methods import TaskMethods, shape_result
 from findspot.serve.mcp.tasks import Tasks
-from findspot.serve.mcp.taskwire import TaskMethods
+from findspot.serve.mcp.tool import Registry, Tool
+from findspot.serve.mcp.tool_call import Library, ToolCalls
+from findspot.serve.mcp.tool_results import UNEXPECTED, wire_tool
 
 _log = get_logger("mcp")
 
@@ -46,10 +43,10 @@ PROJECT_TOOLSET = "project"
 _GREETINGS = ("initialize", "server/discover")
 """Methods whose results carry instructions."""
 
-Context = ServerRequestContext[Any, Any]
+_MAX_NAME_CHARS = 60
+"""As much of a name that a client sends as the log shows."""
 
-
-OFFERS = Offers(PLACES, resources.read, PROMPTS, resources.complete)
+OFFERS = Offers(resources.PLACES, resources.read, PROMPTS, resources.complete)
 
 
 def make_server(
@@ -59,51 +56,13 @@ def make_server(
     meter: Meter | None = None,
     terms: Terms = OPEN,
 ) -> Server[Any]:
-    """Yield a server of these tools; how it is reached is the transport's matter."""
+    """Return a server of these tools; how it is reached is up to the transport."""
     tasks = Tasks()
-    calls = Calls(library, tasks, terms)
-    meter = meter or Meter()
-    toolsets = settings_here().serve.toolsets
-
-    def offered(context: Context, sets: Sequence[str]) -> list[Tool]:
-        return [tool for tool in registry.offered(sets) if _refusal(context, tool, terms) is None]
-
-    def offered_names(context: Context) -> frozenset[str]:
-        return frozenset(tool.name for tool in offered(context, settings_here().serve.toolsets))
-
-    async def tell_instructions(ctx: Context, call_next: CallNext) -> HandlerResult:
-        """Middleware: an assistant is told of the tools that this very client is offered."""
-        result = await call_next(ctx)
-        if isinstance(result, dict) and ctx.method in _GREETINGS and "instructions" in result:
-            return result | {"instructions": instructions(offered_names(ctx))}
-        return result
-
-    async def list_tools(
-        context: Context, params: types.PaginatedRequestParams | None
-    ) -> types.ListToolsResult:
-        check_cursor(params)
-        nonlocal toolsets  # what was listed last is what can be called
-        serve = settings_here().serve
-        toolsets, enhanced = serve.toolsets, serve.enhanced_tool_descriptions
-        tools = [wire_tool(tool, enhanced=enhanced) for tool in offered(context, toolsets)]
-        return types.ListToolsResult(tools=tools)
-
-    async def call_tool(context: Context, params: types.CallToolRequestParams) -> Any:
-        tool = registry.find(params.name, toolsets)
-        if tool is None:
-            raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {params.name}")
-        with meter.call(tool.name) as outcome:
-            if (refusal := _refusal(context, tool, terms)) is not None:
-                raise MCPError(types.INVALID_PARAMS, refusal)
-            result = await calls.answer(context, tool, params)
-            outcome.failed = isinstance(result, dict) and bool(result.get("isError"))
-            return result
-
-    async def roots_changed(context: Context, _: types.NotificationParams) -> None:
-        forget_roots(context)
+    calls = ToolCalls(library, tasks, terms)
+    tools = _ToolHandlers(registry, calls, meter or Meter(), terms)
 
     @asynccontextmanager
-    async def lifetime(_: Server[Any]) -> AsyncIterator[None]:
+    async def lifespan(_: Server[Any]) -> AsyncIterator[None]:
         _log.info("server started: version %s in %s", __version__, Path.cwd())
         try:
             async with tasks.running():
@@ -116,34 +75,137 @@ def make_server(
         version=__version__,
         title="Findspot",
         instructions=instructions(()),
-        lifespan=lifetime,
-        on_list_tools=list_tools,
-        on_call_tool=call_tool,
+        lifespan=lifespan,
+        on_list_tools=tools.list,
+        on_call_tool=tools.call,
     )
-    server.middleware.append(log_requests)
-    server.middleware.append(with_known_errors)
-    server.middleware.append(tell_instructions)
-    changed = "notifications/roots/list_changed"
-    server.add_notification_handler(changed, types.NotificationParams, roots_changed)
-    server.middleware.append(RequestStateBoundary(RequestStateSecurity.ephemeral(), default_audience=NAME))
+    server.add_notification_handler(
+        "notifications/roots/list_changed", types.NotificationParams, _roots_changed
+    )
+    server.middleware += [
+        log_requests,
+        give_errors_a_code,
+        tools.complete_results,
+        RequestStateBoundary(RequestStateSecurity.ephemeral(), default_audience=NAME),
+    ]
     TaskMethods(tasks).register(server)
-    Offering(offers, calls.call, offered_names).register(server)
+    Offering(offers, calls.new_call, tools.offered_names).register(server)
     return server
 
 
-def _refusal(context: Context, tool: Tool, terms: Terms) -> str | None:
-    """Return why a tool is not offered to a client, if it is not."""
-    if terms.read_only and not tool.annotations["readOnlyHint"]:
-        return f"{tool.name} changes what is indexed, and this server is read-only."
-    grant = grant_of(context)
-    if grant is not None and not grant.everything and tool.toolset != PROJECT_TOOLSET:
-        # The other tools answer from what belongs to no project: a token for some has no part in it.
-        return f"{tool.name} is not among the tools of this token."
-    return None
+class _ToolHandlers:
+    """Answers the requests about tools, on the terms of one server."""
+
+    def __init__(self, registry: Registry, calls: ToolCalls, meter: Meter, terms: Terms) -> None:
+        self._registry = registry
+        self._calls = calls
+        self._meter = meter
+        self._terms = terms
+        self._toolsets = settings_here().serve.toolsets
+        """Those that were listed last: their tools can be called."""
+
+    async def list(
+        self, context: Context, params: types.PaginatedRequestParams | None
+    ) -> types.ListToolsResult:
+        check_cursor(params)
+        serve = settings_here().serve
+        self._toolsets = serve.toolsets
+        tools = self._offered(context, serve.toolsets)
+        enhanced = serve.enhanced_tool_descriptions
+        return types.ListToolsResult(tools=[wire_tool(tool, enhanced=enhanced) for tool in tools])
+
+    async def call(self, context: Context, params: types.CallToolRequestParams) -> Any:
+        tool = self._registry.find(params.name, self._toolsets)
+        if tool is None:
+            raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {params.name}")
+        with self._meter.call(tool.name) as outcome:
+            if (refusal := self._refusal(context, tool)) is not None:
+                raise MCPError(types.INVALID_PARAMS, refusal)
+            result = await self._calls.answer(context, tool, params)
+            outcome.failed = isinstance(result, dict) and bool(result.get("isError"))
+            return result
+
+    async def complete_results(self, ctx: Context, call_next: CallNext) -> HandlerResult:
+        """Middleware: add what the SDK's result types lack, and instructions about the tools offered."""
+        result = await call_next(ctx)
+        if not isinstance(result, dict):
+            return result
+        result = shape_result(ctx, result)
+        if ctx.method in _GREETINGS and "instructions" in result:
+            return result | {"instructions": instructions(self.offered_names(ctx))}
+        return result
+
+    def offered_names(self, context: Context) -> frozenset[str]:
+        """Return the names of the tools that a client is offered."""
+        return frozenset(tool.name for tool in self._offered(context, settings_here().serve.toolsets))
+
+    def _offered(self, context: Context, toolsets: Sequence[str]) -> Sequence[Tool]:
+        tools = self._registry.offered(toolsets)
+        return [tool for tool in tools if self._refusal(context, tool) is None]
+
+    def _refusal(self, context: Context, tool: Tool) -> str | None:
+        """Return why a tool is not offered to a client, if it is not."""
+        if self._terms.read_only and not tool.annotations["readOnlyHint"]:
+            return f"{tool.name} changes what is indexed, and this server is read-only."
+        grant = grant_of(context)
+        if grant is not None and not grant.everything and tool.toolset != PROJECT_TOOLSET:
+            # The other tools answer from what belongs to no project: a token for some has no part in it.
+            return f"{tool.name} is not among the tools of this token."
+        return None
+
+
+async def _roots_changed(context: Context, _: types.NotificationParams) -> None:
+    forget_roots(context)
+
+
+async def log_requests(ctx: Context, call_next: CallNext) -> HandlerResult:
+    """Middleware: log connections, and at the level `debug` every request with its duration.
+
+    The log never says what was asked.
+    """
+    started = time.monotonic()
+    outcome = "failed"
+    try:
+        result = await call_next(ctx)
+        outcome = "answered"
+        return result
+    finally:
+        if ctx.method == "initialize":
+            _log.info("connected: %s", _client_name(ctx.params))
+        took_ms = (time.monotonic() - started) * 1000
+        _log.debug("%s %s %s in %.0f ms", ctx.method, _tool_name(ctx), outcome, took_ms)
+
+
+def _client_name(params: Any) -> str:
+    """Return a client's name and version, and its version of the protocol."""
+    fields = params if isinstance(params, dict) else {}
+    info = fields.get("clientInfo")
+    named = info if isinstance(info, dict) else {}
+    parts = (named.get("name"), named.get("version"), "protocol", fields.get("protocolVersion"))
+    return " ".join(str(part)[:_MAX_NAME_CHARS] for part in parts if part)
+
+
+def _tool_name(ctx: Context) -> str:
+    if ctx.method != "tools/call" or not isinstance(ctx.params, dict):
+        return ""
+    return str(ctx.params.get("name"))[:_MAX_NAME_CHARS]
+
+
+async def give_errors_a_code(ctx: Context, call_next: CallNext) -> HandlerResult:
+    """Middleware: give every error a code of JSON-RPC; the SDK sends unexpected ones with the code 0."""
+    try:
+        return await call_next(ctx)
+    except (MCPError, ValidationError):
+        raise
+    except FindspotError as error:
+        raise MCPError(types.INVALID_PARAMS, error.with_hint(), {"code": error.code}) from error
+    except Exception as error:
+        _log.exception("%s failed unexpectedly", ctx.method)
+        raise MCPError(types.INTERNAL_ERROR, UNEXPECTED) from error
 
 
 def settings_here() -> Settings:
-    """Return the configuration in force where the server runs, read anew so that edits count at once."""
+    """Return the settings where the server runs, read each time so that edits count at once."""
     try:
         home, here = home_folder(), working_folder()
     except ProjectNotDetectedError:

@@ -17,7 +17,8 @@ from findspot.core.errors import FindspotError, InvalidArgumentError
 from findspot.core.log import get_logger
 from findspot.core.model import IndexStatus
 from findspot.project import Project
-from findspot.serve.answers import structured
+from findspot.serve.project_files import source_object
+from findspot.serve.search_answers import structured
 from findspot.serve.shapes import (
     found_tools_object,
     project_object,
@@ -25,7 +26,6 @@ from findspot.serve.shapes import (
     status_object,
     tool_object,
 )
-from findspot.serve.source import source_object
 from findspot.serve.web.asked import choice, number, query_of
 from findspot.serve.web.relations import calls_object, imports_object, map_object
 from findspot.serve.web.workspace import Workspace

@@ -6,8 +6,8 @@ import pytest
 
 from findspot.core.errors import InvalidArgumentError
 from findspot.core.setting_keys import TOOLSETS
-from findspot.serve.mcp.costs import costs_page, tool_tokens
-from findspot.serve.mcp.http import parse_address
+from findspot.serve.mcp.http_server import parse_address
+from findspot.serve.mcp.tool_results import costs_page, tool_tokens
 from findspot.serve.mcp.tools import all_tools
 
 

@@ -16,9 +16,8 @@ import pytest
 from findspot import Engine
 from findspot.core.errors import InvalidArgumentError, PathNotFoundError
 from findspot.core.paths import index_key
-from findspot.serve.mcp.access import Grants, granted_all, read_grants
-from findspot.serve.mcp.allowed import AllowedEngine
-from findspot.serve.mcp.limits import Limits, TooMuchError
+from findspot.serve.mcp.access import AllowedEngine, Grants, granted_all, read_grants
+from findspot.serve.mcp.http_gate import Limits, TooMuchError
 
 LOOKING = {"stat", "lstat", "readlink", "open", "listdir", "scandir", "_path_isdir", "_path_exists"}
 """What the system is asked about a path by."""

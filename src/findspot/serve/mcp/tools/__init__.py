@@ -2,38 +2,37 @@
 
 from __future__ import annotations
 
-from findspot.serve.mcp.registry import Registry
+from findspot.serve.mcp.tool import Registry
 from findspot.serve.mcp.tools import (
-    catalogue,
-    changing,
+    catalogue_tools,
+    code_search,
     cortex,
-    documents,
-    indexing,
-    looking,
-    research,
-    searching,
+    document_tools,
+    index_tools,
+    research_tool,
 )
 
 
 def all_tools() -> Registry:
+    """Return every tool that a server can offer."""
     return Registry(
         [
-            indexing.CREATE_INDEX,
-            indexing.INDEX_CODEBASE,
-            searching.SEARCH_CODE,
-            searching.SEARCH_DOCS,
-            looking.SEARCH_BY_PATH,
-            research.CODE_RESEARCH,
-            looking.GET_INDEX_STATUS,
-            looking.LIST_PROJECTS,
-            changing.REINDEX_PROJECT,
-            changing.REINDEX_FILE,
-            changing.DELETE_INDEX,
+            index_tools.CREATE_INDEX,
+            index_tools.INDEX_CODEBASE,
+            code_search.SEARCH_CODE,
+            code_search.SEARCH_DOCS,
+            code_search.SEARCH_BY_PATH,
+            research_tool.CODE_RESEARCH,
+            index_tools.GET_INDEX_STATUS,
+            index_tools.LIST_PROJECTS,
+            index_tools.REINDEX_PROJECT,
+            index_tools.REINDEX_FILE,
+            index_tools.DELETE_INDEX,
             cortex.CORTEX_SEARCH,
-            documents.SEARCH_INDEX,
-            documents.SEARCH_ADD_DOCUMENT,
-            documents.SEARCH_CREATE_INDEX,
-            catalogue.SEARCH_TOOLS,
-            catalogue.GET_TOOL,
+            document_tools.SEARCH_INDEX,
+            document_tools.SEARCH_ADD_DOCUMENT,
+            document_tools.SEARCH_CREATE_INDEX,
+            catalogue_tools.SEARCH_TOOLS,
+            catalogue_tools.GET_TOOL,
         ]
     )

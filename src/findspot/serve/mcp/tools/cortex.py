@@ -22,17 +22,27 @@ from findspot.core.errors import (
 )
 from findspot.core.log import get_logger
 from findspot.core.model import ChunkType
-from findspot.serve.answers import MIN_TOKENS
-from findspot.serve.context import MAX_TOKENS, fitted
-from findspot.serve.mcp import icons
-from findspot.serve.mcp.arguments import Arguments
-from findspot.serve.mcp.call import Call, Library
-from findspot.serve.mcp.failures import failed
-from findspot.serve.mcp.flows import from_index
-from findspot.serve.mcp.projects import find_project, working_folder
-from findspot.serve.mcp.registry import Answer, Tool
-from findspot.serve.mcp.schemas import COUNT, NUMBER, READ_ONLY, TEXT, TEXTS, Schema, gives, objects, takes
-from findspot.serve.mcp.tools.indexing import warned
+from findspot.serve.context_answers import MAX_TOKENS, fitted
+from findspot.serve.mcp.target import find_project, from_index, working_folder
+from findspot.serve.mcp.tool import (
+    COUNT,
+    NUMBER,
+    READ_ONLY,
+    SEARCH_ICON,
+    TEXT,
+    TEXTS,
+    Answer,
+    Arguments,
+    Schema,
+    Tool,
+    gives,
+    objects,
+    takes,
+    warned,
+)
+from findspot.serve.mcp.tool_call import Call, Library
+from findspot.serve.mcp.tool_results import failed
+from findspot.serve.search_answers import MIN_TOKENS
 
 if TYPE_CHECKING:
     from mcp.server.mcpserver import MCPServer
@@ -116,7 +126,7 @@ async def _cortex_search(call: Call, arguments: Arguments) -> Answer:
 
 async def _chunks_of_client(call: Call) -> ProjectChunks | None:
     """Return the first folder of the client that has chunk files; without roots, the working directory."""
-    folders = await call.client.roots() or [working_folder()]
+    folders = await call.client.roots.folders() or [working_folder()]
     return await call.quick(lambda engine: _with_files(engine, folders))
 
 
@@ -204,7 +214,7 @@ CORTEX_SEARCH = _CortexTool(
         }
     ),
     annotations=READ_ONLY,
-    icon=icons.SEARCH,
+    icon=SEARCH_ICON,
     handler=_cortex_search,
     toolset="cortex",
     failure=_told,

@@ -1,4 +1,4 @@
-"""`search_code` and `search_docs`."""
+"""`search_code`, `search_docs` and `search_by_path`."""
 
 from __future__ import annotations
 
@@ -10,26 +10,30 @@ from typing import TYPE_CHECKING
 from findspot.core.model import Assistance, Corpus, Hit, IncludeTests, Mode, Query, Results
 from findspot.core.roots import Roots, configured_roots
 from findspot.serve import usage
-from findspot.serve.answers import MIN_TOKENS, fitted_both
-from findspot.serve.mcp import icons
-from findspot.serve.mcp.arguments import Arguments
-from findspot.serve.mcp.call import Call
-from findspot.serve.mcp.flows import from_index, indexed_project
-from findspot.serve.mcp.projects import Target
-from findspot.serve.mcp.registry import Answer, Link, Tool
-from findspot.serve.mcp.schemas import (
+from findspot.serve.mcp.target import Target, from_index, indexed_project
+from findspot.serve.mcp.tool import (
     COUNT,
     MADE_BY,
     NUMBER,
     PATH,
+    PROJECT,
     READ_ONLY,
+    SEARCH_ICON,
     TEXT,
     TEXTS,
+    Answer,
+    Arguments,
+    Link,
     Schema,
+    Tool,
     gives,
     objects,
     takes,
+    warned,
 )
+from findspot.serve.mcp.tool_call import Call
+from findspot.serve.project_files import files_in, pattern_hint
+from findspot.serve.search_answers import MIN_TOKENS, fitted_both
 
 if TYPE_CHECKING:
     from findspot.project import Project
@@ -224,6 +228,19 @@ def _link(roots: Roots, hit: Hit) -> Link:
     )
 
 
+async def _search_by_path(call: Call, arguments: Arguments) -> Answer:
+    pattern, limit, offset = arguments["pattern"], arguments["limit"], arguments["offset"]
+    found, hint = await from_index(call, arguments["project"], lambda target: _files(target, pattern))
+    values = {"matches": found[offset : offset + limit], "totalMatches": len(found)}
+    return Answer(warned(values, *arguments.warnings, *filter(None, [hint])))
+
+
+def _files(target: Target, pattern: str) -> tuple[list[str], str | None]:
+    """Return the paths that match, or what to ask for instead."""
+    found = files_in(target.project, target.under, pattern)
+    return found, None if found else pattern_hint(target.project, target.under, pattern)
+
+
 SEARCH_CODE = Tool(
     name="search_code",
     title="Search code",
@@ -245,7 +262,7 @@ SEARCH_CODE = Tool(
     ),
     output_schema=_output(_HIT | _CODE_HIT),
     annotations=READ_ONLY,
-    icon=icons.SEARCH,
+    icon=SEARCH_ICON,
     handler=_search_code,
     instead={"query": "similar_to"},
 )
@@ -271,7 +288,36 @@ SEARCH_DOCS = Tool(
     ),
     output_schema=_output(_HIT),
     annotations=READ_ONLY,
-    icon=icons.SEARCH,
+    icon=SEARCH_ICON,
     handler=_search_docs,
     instead={"query": "similar_to"},
+)
+
+SEARCH_BY_PATH = Tool(
+    name="search_by_path",
+    title="Find files by path",
+    description="Find indexed files whose path matches a glob pattern",
+    input_schema=takes(
+        {
+            "pattern": {
+                "type": "string",
+                "minLength": 1,
+                "description": "Glob pattern to match (e.g., '**/auth*.ts', 'src/**/*.md')",
+            },
+            "limit": {
+                "type": "integer",
+                "minimum": 1,
+                "maximum": 100,
+                "default": 20,
+                "description": "Maximum results to return",
+            },
+            "offset": {"type": "integer", "minimum": 0, "default": 0, "description": "Results to pass over"},
+            "project": PROJECT,
+        },
+        required=("pattern",),
+    ),
+    output_schema=gives({"matches": TEXTS, "totalMatches": COUNT}),
+    annotations=READ_ONLY,
+    icon=SEARCH_ICON,
+    handler=_search_by_path,
 )

@@ -15,13 +15,23 @@ from findspot.catalogue.tool_record import (
     SearchOptions,
 )
 from findspot.core.errors import FindspotError
-from findspot.serve.mcp import icons
-from findspot.serve.mcp.arguments import Arguments
-from findspot.serve.mcp.call import Call
-from findspot.serve.mcp.failures import failed
-from findspot.serve.mcp.projects import working_folder
-from findspot.serve.mcp.registry import Answer, Tool
-from findspot.serve.mcp.schemas import COUNT, NUMBER, READ_ONLY, TEXT, gives, objects, takes
+from findspot.serve.mcp.target import working_folder
+from findspot.serve.mcp.tool import (
+    COUNT,
+    NUMBER,
+    READ_ONLY,
+    SEARCH_ICON,
+    STATUS_ICON,
+    TEXT,
+    Answer,
+    Arguments,
+    Tool,
+    gives,
+    objects,
+    takes,
+)
+from findspot.serve.mcp.tool_call import Call
+from findspot.serve.mcp.tool_results import failed
 from findspot.serve.shapes import found_tools_object, tool_object
 
 if TYPE_CHECKING:
@@ -56,7 +66,7 @@ async def _get_tool(call: Call, arguments: Arguments) -> Answer:
 
 async def _folder(call: Call) -> Path:
     """Return where the client works, else where the server was started."""
-    roots = await call.client.roots()
+    roots = await call.client.roots.folders()
     return roots[0] if roots else working_folder()
 
 
@@ -131,7 +141,7 @@ SEARCH_TOOLS = Tool(
         }
     ),
     annotations=READ_ONLY,
-    icon=icons.SEARCH,
+    icon=SEARCH_ICON,
     handler=_search_tools,
     toolset="catalogue",
     failure=_failed,
@@ -168,7 +178,7 @@ GET_TOOL = Tool(
         }
     ),
     annotations=READ_ONLY,
-    icon=icons.STATUS,
+    icon=STATUS_ICON,
     handler=_get_tool,
     toolset="catalogue",
     failure=_failed,

@@ -1,13 +1,17 @@
-"""Which part of an index a question is about: all of it, or one folder. The same on every way in."""
+"""The files of a project that a question is about: a folder, a glob, the lines of one file."""
 
 from __future__ import annotations
 
 import contextlib
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from findspot.core.errors import InvalidPatternError
+from findspot.core.errors import FileNotIndexedError, InvalidPatternError
+from findspot.core.model import Corpus, Skip, SourceFile
 from findspot.discover.checkouts import find_root
+from findspot.discover.file_content import readable_text
+from findspot.discover.root_folder import read_file
+from findspot.project import Project
 
 if TYPE_CHECKING:
     from findspot.project import Project
@@ -67,3 +71,31 @@ def pattern_hint(project: Project, under: str | None, pattern: str) -> str | Non
             if count := len(files_in(project, under, other)):
                 return f"{why}: '{other}' matches {count:,} {'file' if count == 1 else 'files'}."
     return None
+
+
+MAX_LINES = 20_000
+"""More than anyone reads in a page, and what a browser still lays out at once."""
+
+
+def source_object(project: Project, given: str) -> dict[str, Any]:
+    """Return a file for the page: its lines, up to a bound."""
+    path = project.roots.relative(given)
+    language, lines = source_lines(project, path)
+    return {"path": path, "language": language, "totalLines": len(lines), "lines": lines[:MAX_LINES]}
+
+
+def source_lines(project: Project, path: str) -> tuple[str | None, list[str]]:
+    """Return an indexed file as it is on disk now: never one that the index leaves out, secrets as it has
+    them.
+    """
+    with project.store.snapshot() as snapshot:
+        file = snapshot.file(path)
+    if file is None:
+        raise FileNotIndexedError(path)
+    settings = project.settings.discover
+    wanted = SourceFile(file.path, Corpus(file.corpus), file.language, file.size, file.mtime_ns)
+    data = read_file(project.roots, wanted, settings.max_file_bytes)
+    text = data if isinstance(data, Skip) else readable_text(path, data, settings.secret_scan)
+    if isinstance(text, Skip):
+        raise FileNotIndexedError(path, f"It cannot be shown: {text.reason.replace('_', ' ')}.")
+    return file.language, text.split("\n")

@@ -6,13 +6,12 @@ Shared by the command line and the MCP server; knows nothing of either.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from findspot.core.model import Corpus, Hit, Results
+from findspot.core.model import CodeReference, Corpus, Hit, Results, Synthesis
 from findspot.search.fit import Fitted, fit, token_count
-from findspot.serve.telling import shortened, told, told_flat, told_lines, untold
 
 FORMATS = ("json", "toon", "human", "compact")
 
@@ -46,7 +45,7 @@ def structured(
         "searchTimeMs": round(results.elapsed_ms, 1),
         "query": results.query,
         "searchMode": results.mode.value,
-        **told(results),
+        **assistance_object(results),
     }
     return answer | ({"warning": results.warning} if results.warning else {})
 
@@ -84,7 +83,7 @@ def flat(results: Results, hits: Sequence[Hit], corpus: Corpus) -> dict[str, Any
     shape = _flat_code_result if corpus is Corpus.CODE else _flat_docs_result
     listed = [shape(hit) for hit in hits]
     answer: dict[str, Any] = {"query": results.query, "result_count": len(listed), "results": listed}
-    return answer | told_flat(results) | ({"warning": results.warning} if results.warning else {})
+    return answer | assistance_flat(results) | ({"warning": results.warning} if results.warning else {})
 
 
 def _flat_docs_result(hit: Hit) -> dict[str, Any]:
@@ -147,7 +146,7 @@ def _indented(text: str) -> str:
 def _listing(results: Results, blocks: Sequence[str]) -> str:
     if not results.hits:
         blocks = ["No results."]
-    return "\n".join(filter(None, (*told_lines(results), *blocks, results.warning))).rstrip("\n")
+    return "\n".join(filter(None, (*assistance_lines(results), *blocks, results.warning))).rstrip("\n")
 
 
 def fitted_text(results: Results, corpus: Corpus, form: str | None, max_tokens: int) -> str:
@@ -190,12 +189,12 @@ def _fitted_json(
 
 def _fitted(results: Results, max_tokens: int, render: Render, *, shows_text: bool = True) -> str:
     """Return what `render` gives for as much as fits; that is its last call."""
-    results = shortened(replace(results, query=_echo(results.query, max_tokens)), max_tokens)
+    results = shorten_assistance(replace(results, query=_echo(results.query, max_tokens)), max_tokens)
     whole = render(results, results.hits)
     if token_count(whole) <= max_tokens:
         return whole
     if token_count(render(_with_note(results, _NOTED), ())) > max_tokens:
-        results = untold(results)
+        results = without_assistance(results)
     room = _with_note(results, _NOTED)
     kept = fit(results.hits, max_tokens, lambda hits: render(room, hits), shows_text=shows_text)
     return render(_with_note(results, kept), kept.hits)
@@ -215,3 +214,113 @@ def _echo(query: str, max_tokens: int) -> str:
 def _with_note(results: Results, kept: Fitted) -> Results:
     warning = " ".join(filter(None, (results.warning, kept.note)))
     return replace(results, warning=warning or None)
+
+
+_SHARE = 0.35
+"""Of an answer's room: a summary that leaves no room for results summarises nothing."""
+
+_CHARS_PER_TOKEN = 4
+_SHORT_SUMMARY_CHARS = 300
+_EXPANDED_QUERY_CHARS = 120
+"""Of a long query before the words that were added; the answer has it at full length already."""
+
+
+def assistance_object(results: Results) -> dict[str, Any]:
+    """Beside the results, in camel case."""
+    values: dict[str, Any] = {}
+    if results.expansion is not None:
+        values["expandedQuery"] = expanded_query(results)
+        values["expandedBy"] = results.expansion.made_by
+    if results.synthesis is not None:
+        values["synthesis"] = _synthesis_object(results.synthesis)
+        values["followUps"] = list(results.synthesis.follow_ups)
+    return values
+
+
+def assistance_flat(results: Results) -> dict[str, Any]:
+    """Return the same in snake case."""
+    values = {_snake(name): value for name, value in assistance_object(results).items()}
+    if "synthesis" in values:
+        values["synthesis"] = {_snake(name): value for name, value in values["synthesis"].items()}
+    return values
+
+
+def assistance_lines(results: Results) -> Iterator[str]:
+    """Yield the same for people."""
+    if results.expansion is not None and results.expansion.terms:
+        yield f"Also searched for: {', '.join(results.expansion.terms)} (by {results.expansion.made_by})"
+    synthesis = results.synthesis
+    if synthesis is None:
+        return
+    yield f"{synthesis.summary} (by {synthesis.made_by}, confidence {synthesis.confidence:g})"
+    yield from (f"- {insight}" for insight in synthesis.key_insights)
+    yield from (f"  {place.path}:{place.line}  {place.text}" for place in synthesis.code_references)
+    if synthesis.follow_ups:
+        yield f"Ask next: {'; '.join(synthesis.follow_ups)}"
+
+
+def expanded_query(results: Results) -> str:
+    """Return the query with the words that were searched for beside its own."""
+    terms = results.expansion.terms if results.expansion else ()
+    return " ".join((cut(results.query, _EXPANDED_QUERY_CHARS), *terms))
+
+
+def cut(text: str, most: int) -> str:
+    """Return the beginning of a text, with a mark where something is missing."""
+    return text if len(text) <= most else text[: max(most - 1, 0)] + "…"
+
+
+def shorten_assistance(results: Results, max_tokens: int) -> Results:
+    """With an expansion and a synthesis that leave room for results."""
+    room = int(max_tokens * _CHARS_PER_TOKEN * _SHARE)
+    expansion, synthesis = results.expansion, results.synthesis
+    if expansion is not None:
+        while expansion.terms and len(" ".join(expansion.terms)) > max_tokens // 2:
+            expansion = replace(expansion, terms=expansion.terms[:-1])
+    if synthesis is not None:
+        synthesis = next((form for form in _forms(synthesis, room) if _size(form) <= room), None)
+    return replace(results, expansion=expansion, synthesis=synthesis)
+
+
+def without_assistance(results: Results) -> Results:
+    """Without either: an answer so short has room for results alone."""
+    return replace(results, expansion=None, synthesis=None)
+
+
+def _forms(synthesis: Synthesis, room: int) -> Iterator[Synthesis]:
+    """Shorter and shorter."""
+    yield synthesis
+    less = replace(
+        synthesis,
+        key_insights=synthesis.key_insights[:2],
+        code_references=synthesis.code_references[:2],
+        follow_ups=synthesis.follow_ups[:1],
+    )
+    yield less
+    for most in (_SHORT_SUMMARY_CHARS, room // 3):
+        short = cut(synthesis.summary, most)
+        yield replace(less, summary=short, key_insights=(), code_references=(), follow_ups=())
+
+
+def _size(synthesis: Synthesis) -> int:
+    return len(json.dumps([_synthesis_object(synthesis), list(synthesis.follow_ups)], ensure_ascii=False))
+
+
+def _synthesis_object(synthesis: Synthesis) -> dict[str, Any]:
+    return {
+        "summary": synthesis.summary,
+        "keyInsights": list(synthesis.key_insights),
+        "codeReferences": [_reference(place) for place in synthesis.code_references],
+        "confidence": synthesis.confidence,
+        "followUps": list(synthesis.follow_ups),
+        "madeBy": synthesis.made_by,
+    }
+
+
+def _reference(place: CodeReference) -> dict[str, Any]:
+    named = {"symbol": place.symbol} if place.symbol else {}
+    return {"path": place.path, "line": place.line, "text": place.text, **named}
+
+
+def _snake(name: str) -> str:
+    return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name)

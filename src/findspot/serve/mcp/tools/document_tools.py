@@ -5,24 +5,26 @@ from __future__ import annotations
 from typing import Any
 
 from findspot.core.errors import FindspotError
-from findspot.serve.mcp import icons
-from findspot.serve.mcp.arguments import Arguments
-from findspot.serve.mcp.call import Call
-from findspot.serve.mcp.registry import Answer, Tool
-from findspot.serve.mcp.schemas import (
+from findspot.serve.mcp.tool import (
     COUNT,
     IDEMPOTENT,
+    INDEX_ICON,
     NUMBER,
     READ_ONLY,
+    SEARCH_ICON,
     TEXT,
     TEXTS,
+    Answer,
+    Arguments,
     Schema,
+    Tool,
     gives,
     objects,
     status_of,
     takes,
+    warned,
 )
-from findspot.serve.mcp.tools.indexing import warned
+from findspot.serve.mcp.tool_call import Call
 
 MAX_RESULTS = 1_000
 
@@ -123,7 +125,7 @@ SEARCH_INDEX = Tool(
         }
     ),
     annotations=READ_ONLY,
-    icon=icons.SEARCH,
+    icon=SEARCH_ICON,
     handler=_search_index,
     toolset="documents",
     clamped=frozenset({"k"}),
@@ -145,7 +147,7 @@ SEARCH_ADD_DOCUMENT = _AddDocumentTool(
     ),
     output_schema=gives({"status": status_of("indexed", "re-indexed"), "doc_id": TEXT, "token_count": COUNT}),
     annotations=IDEMPOTENT,
-    icon=icons.INDEX,
+    icon=INDEX_ICON,
     handler=_add_document,
     toolset="documents",
     failure=_told,
@@ -189,7 +191,7 @@ SEARCH_CREATE_INDEX = Tool(
     ),
     output_schema=gives({"status": status_of("created"), "index_name": TEXT, "backend": TEXT}),
     annotations=IDEMPOTENT | {"idempotentHint": False},
-    icon=icons.INDEX,
+    icon=INDEX_ICON,
     handler=_create_index,
     toolset="documents",
     failure=_told,

@@ -1,19 +1,18 @@
-"""The page about the tools, written from their definitions: `python -m findspot.serve.mcp.page`."""
+"""The page about the tools, from their definitions: `python tests/docs/tools_page.py`."""
 
 from __future__ import annotations
 
 import sys
 from typing import Any
 
-from findspot.serve.mcp.registry import Registry, Tool
-from findspot.serve.mcp.schemas import ALWAYS
+from findspot.serve.mcp.tool import ALWAYS, Registry, Tool
 from findspot.serve.mcp.tools import all_tools
 
 _HEAD = """\
 # The tools
 
 What an assistant is offered over MCP, in this order. This page is written from the definitions
-(`python -m findspot.serve.mcp.page > docs/tools.md`).
+(`python tests/docs/tools_page.py > docs/tools.md`).
 
 An answer is structured content and a text; the text is the JSON of the structured content unless a
 `format` says otherwise. A failed call has `isError: true`, a text for the reader, and `code`,

@@ -6,7 +6,6 @@ import uuid
 from typing import Any
 
 import mcp_types as types
-from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 from mcp.shared.message import ServerMessageMetadata
@@ -15,11 +14,9 @@ from mcp_types.version import LATEST_MODERN_VERSION, MODERN_PROTOCOL_VERSIONS
 
 from findspot.core.errors import CancelledError
 from findspot.serve.mcp.client import grant_of
-from findspot.serve.mcp.content import wire_result
-from findspot.serve.mcp.failures import failed
+from findspot.serve.mcp.sdk import Context, connection_memory, on_disconnect
 from findspot.serve.mcp.tasks import POLL_INTERVAL_MS, RELATED_TASK, Question, Status, Task, Tasks
-
-Context = ServerRequestContext[Any, Any]
+from findspot.serve.mcp.tool_results import failed, wire_result
 
 TASKS_VERSION = "2025-11-25"
 EXTENSION = "io.modelcontextprotocol/tasks"
@@ -42,11 +39,11 @@ def owner_of(context: Context, tasks: Tasks) -> str | None:
     if context.protocol_version in MODERN_PROTOCOL_VERSIONS:
         grant = grant_of(context)
         return None if grant is None else grant.name
-    connection = context.session._connection
-    if _OWNER not in connection.state:
-        owner = connection.state[_OWNER] = uuid.uuid4().hex
-        connection.exit_stack.callback(tasks.forget, owner)
-    return str(connection.state[_OWNER])
+    memory = connection_memory(context)
+    if _OWNER not in memory:
+        owner = memory[_OWNER] = uuid.uuid4().hex
+        on_disconnect(context, lambda: tasks.forget(owner))
+    return str(memory[_OWNER])
 
 
 def declares_extension(context: Context) -> bool:
@@ -88,11 +85,8 @@ def created(task: Task, context: Context) -> Any:
     return types.CallToolResult(content=[], _meta={_CREATED: flat(task)})
 
 
-async def shape_results(ctx: Context, call_next: CallNext) -> HandlerResult:
-    """Return what the SDK's result types have no place for: created tasks, and the capability itself."""
-    result = await call_next(ctx)
-    if not isinstance(result, dict):
-        return result
+def shape_result(ctx: Context, result: dict[str, Any]) -> dict[str, Any]:
+    """Return a result with what the SDK's types have no place for: a created task, or the capability."""
     if ctx.method == "initialize" and result.get("protocolVersion") == TASKS_VERSION:
         offered: dict[str, Any] = {"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}}
         return result | {"capabilities": result["capabilities"] | {"tasks": offered}}
@@ -113,7 +107,6 @@ class TaskMethods:
         server.add_request_handler("tasks/result", _TaskParams, self._result)
         server.add_request_handler("tasks/cancel", _TaskParams, self._cancel)
         server.add_request_handler("tasks/update", _UpdateParams, self._update)
-        server.middleware.append(shape_results)
         server.extensions[EXTENSION] = {}
 
     async def _list(self, context: Context, params: types.PaginatedRequestParams) -> dict[str, Any]:

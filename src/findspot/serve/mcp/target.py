@@ -1,4 +1,4 @@
-"""Which project a call is about: the one it names, else the client's, else the one detected."""
+"""The project that a call is about: found, indexed if the user agrees, and asked."""
 
 from __future__ import annotations
 
@@ -6,12 +6,24 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from findspot.core.errors import PathNotFoundError, ProjectNotDetectedError
+from findspot.core.errors import (
+    DocsIndexNotFoundError,
+    FileLimitError,
+    IndexCorruptError,
+    IndexFormatError,
+    IndexNotFoundError,
+    PathNotFoundError,
+    ProjectNotDetectedError,
+)
+from findspot.core.model import IndexReport
 from findspot.discover.checkouts import find_root
-from findspot.serve.mcp.call import Call
-from findspot.serve.scope import covers, folder_in, limit_note, package_around
+from findspot.serve.mcp.client import Reply
+from findspot.serve.mcp.tool import Answer
+from findspot.serve.mcp.tool_call import Call
+from findspot.serve.mcp.tool_results import AnsweredError, PathNotIndexedError
+from findspot.serve.project_files import covers, folder_in, limit_note, package_around
 
 if TYPE_CHECKING:
     from findspot.engine import Engine
@@ -75,7 +87,7 @@ async def is_outside(call: Call, folder: Path) -> bool:
         return False
     if any(map(folder.is_relative_to, await call.quick(lambda _: _working_folders()))):
         return False
-    roots = [root.resolve() for root in await call.client.roots()]
+    roots = [root.resolve() for root in await call.client.roots.folders()]
     return not any(map(folder.is_relative_to, roots))
 
 
@@ -122,8 +134,8 @@ async def _locator(call: Call, given: str | None, exact: bool) -> Callable[[Engi
     """Return how to find the project; the client is asked for its roots only where they matter."""
     if given is not None and (given.startswith("~") or Path(given).is_absolute()):
         return lambda engine: _named(engine, given, Path(given), exact)
-    roots = call.seen(await call.client.roots())
-    if not roots and (named := call.client.named_roots):
+    roots = _granted(call, await call.client.roots.folders())
+    if not roots and (named := call.client.roots.addresses):
         shown = ", ".join(named[:_SHOWN_ROOTS])
         call.warnings.append(
             f"None of the client's folders is known here ({shown}); the server's own was used."
@@ -134,6 +146,12 @@ async def _locator(call: Call, given: str | None, exact: bool) -> Callable[[Engi
     if roots:
         return lambda engine: _of_roots(engine, roots)
     return lambda engine: _detected(engine, exact)
+
+
+def _granted(call: Call, folders: list[Path]) -> list[Path]:
+    """Return those of a client's folders that its token is for."""
+    grant = call.client.grant
+    return folders if grant is None else [folder for folder in folders if grant.covers(folder)]
 
 
 def _named(engine: Engine, given: str, path: Path, exact: bool) -> Target:
@@ -174,7 +192,7 @@ async def _chosen(call: Call) -> str:
         if not (chosen := str(call.client.memory[_CHOSEN])):
             raise ProjectNotDetectedError(here)
         return chosen
-    answer = await call.client.fill_in(
+    answer = await call.client.user.fill_in(
         f"Could not detect project root.\n[1] Use current directory: {here}\n[2] Enter a custom path",
         {
             "choice": {"type": "string", "title": "Choice", "enum": [_HERE, _ELSEWHERE]},
@@ -187,3 +205,96 @@ async def _chosen(call: Call) -> str:
     if not folder:
         raise ProjectNotDetectedError(here)
     return folder
+
+
+OUTSIDE_QUESTION = "This folder is outside the folders that you work in. Index it?"
+
+
+async def agree(
+    call: Call,
+    question: str,
+    about: dict[str, Any],
+    *,
+    confirmed: bool,
+    needed: bool,
+    code: str | None = None,
+) -> None:
+    """Go on only if the user agrees.
+
+    Where the client cannot be asked, what is `needed` waits for a second call with `confirm`. `code` names
+    the reason for the question to programs.
+    """
+    reply = await call.client.user.agrees("\n".join((question, *map(str, about.values()))))
+    if reply is Reply.NO:
+        message = "Cancelled; nothing was changed."
+        raise AnsweredError(Answer({"status": "cancelled", **about, "message": message}))
+    if reply is Reply.UNASKED and needed and not confirmed:
+        message = "Ask the user this question, and call again with confirm: true if the answer is yes."
+        waiting = {"status": "confirmation_required", "question": question, **about, "message": message}
+        raise AnsweredError(Answer(waiting | ({"code": code} if code else {})))
+
+
+async def agree_to_folder(call: Call, project: Project, about: dict[str, Any], *, confirmed: bool) -> bool:
+    """Ask before a folder is indexed that is none of the client's; False where nobody has to be asked."""
+    if await call.quick(lambda _: project.store.exists) or not await is_outside(call, project.root):
+        return False
+    await agree(call, OUTSIDE_QUESTION, about, confirmed=confirmed, needed=True)
+    return True
+
+
+async def index(
+    call: Call, project: Project, about: dict[str, Any], *, force: bool = False, confirmed: bool = False
+) -> IndexReport:
+    """Bring an index up to date; a project over `maxFiles` is asked about first."""
+    try:
+        return await _update(call, project, force=force, allow_large=False)
+    except FileLimitError as large:
+        await agree(call, large.user_message, about, confirmed=confirmed, needed=True, code=large.code)
+    return await _update(call, project, force=force, allow_large=True)
+
+
+async def _update(call: Call, project: Project, *, force: bool, allow_large: bool) -> IndexReport:
+    return await call.long(
+        lambda progress, cancel: project.update(
+            force=force, allow_large=allow_large, progress=progress, cancel=cancel
+        )
+    )
+
+
+async def from_index(
+    call: Call, named: str | None, work: Callable[[Target], T], *, by_path: bool = False
+) -> T:
+    """Answer from an index: one that is missing is built if the user agrees, a damaged one is rebuilt."""
+    found: list[Target] = []
+
+    def asked(target: Target) -> T:
+        found.append(target)
+        return work(target)
+
+    try:
+        return await in_project(call, named, asked)
+    except (DocsIndexNotFoundError, IndexFormatError):
+        raise
+    except IndexNotFoundError as missing:
+        target = found[-1]
+        if call.read_only:
+            raise PathNotIndexedError(target.named, missing) if by_path else missing from None
+        question = f"{missing.user_message}\n{target.project.root}"
+        if await call.client.user.accepts(question) is not Reply.YES:
+            raise PathNotIndexedError(target.named, missing) if by_path else missing from None
+    except IndexCorruptError:
+        if call.read_only:
+            raise
+        target = found[-1]
+    await index(call, target.project, {"projectPath": str(target.project.root)})
+    return await call.quick(lambda _: work(target))
+
+
+async def indexed_project(call: Call, named: str | None) -> Target:
+    """Return a project that has an index by now, for work that takes longer than looking it up."""
+
+    def ready(target: Target) -> Target:
+        with target.project.store.snapshot():
+            return target
+
+    return await from_index(call, named, ready, by_path=True)

@@ -9,7 +9,7 @@ from typing import Any
 
 from findspot.research.findings import Findings, FoundNode
 from findspot.search.fit import CHARS_PER_TOKEN, token_count
-from findspot.serve.telling import cut
+from findspot.serve.search_answers import cut
 
 _SHARE = 3
 """The question and the summary may each take one third of a short answer."""

@@ -8,24 +8,26 @@ from anyio import from_thread
 
 from findspot.core.model import Progress
 from findspot.core.progress import ProgressSink, ignore_progress
-from findspot.serve.mcp import icons
-from findspot.serve.mcp.arguments import Arguments
-from findspot.serve.mcp.call import Call
 from findspot.serve.mcp.client import Client
-from findspot.serve.mcp.flows import indexed_project
-from findspot.serve.mcp.registry import Answer, TaskSupport, Tool
-from findspot.serve.mcp.schemas import (
+from findspot.serve.mcp.target import indexed_project
+from findspot.serve.mcp.tool import (
     COUNT,
     MADE_BY,
     NUMBER,
     PATH,
     READ_ONLY,
+    SEARCH_ICON,
     TEXT,
     TEXTS,
+    Answer,
+    Arguments,
+    TaskSupport,
+    Tool,
     gives,
     objects,
     takes,
 )
+from findspot.serve.mcp.tool_call import Call
 
 if TYPE_CHECKING:
     from findspot.research.findings import Findings, Inquiry
@@ -42,7 +44,7 @@ async def _code_research(call: Call, arguments: Arguments) -> Answer:
         lambda _, cancel: project.research(
             _inquiry(arguments, target.under), client=client, progress=hops, cancel=cancel
         ),
-        told=False,
+        reports=False,
     )
     return _rendered(found, arguments["max_tokens"] or max(project.settings.serve.max_tokens, MIN_TOKENS))
 
@@ -55,7 +57,7 @@ def _inquiry(arguments: Arguments, under: str | None) -> Inquiry:
 
 
 def _rendered(found: Findings, limit: int) -> Answer:
-    from findspot.serve.reports import fitted_findings, fitted_report
+    from findspot.serve.research_answers import fitted_findings, fitted_report
 
     return Answer(fitted_findings(found, limit), fitted_report(found, limit))
 
@@ -139,7 +141,7 @@ CODE_RESEARCH = Tool(
         }
     ),
     annotations=READ_ONLY,
-    icon=icons.SEARCH,
+    icon=SEARCH_ICON,
     handler=_code_research,
     task_support=TaskSupport.OPTIONAL,
 )

@@ -24,14 +24,13 @@ from findspot.core.log import keep_log
 from findspot.core.settings import HttpSettings
 from findspot.serve.listening import listen, serve
 from findspot.serve.mcp.access import Grants, Terms, granted_all
-from findspot.serve.mcp.bodies import Bodies
-from findspot.serve.mcp.call import Library
-from findspot.serve.mcp.gate import Gate
-from findspot.serve.mcp.limits import Limits
+from findspot.serve.mcp.http_gate import Bodies, Gate, Limits
 from findspot.serve.mcp.metrics import Meter, index_figures
 from findspot.serve.mcp.offers import Offers
-from findspot.serve.mcp.registry import Registry
+from findspot.serve.mcp.sdk import session_count, sessions_of
 from findspot.serve.mcp.server import OFFERS, make_server, settings_here
+from findspot.serve.mcp.tool import Registry
+from findspot.serve.mcp.tool_call import Library
 from findspot.serve.mcp.tools import all_tools
 
 DEFAULT_ADDRESS = "127.0.0.1:8765"
@@ -117,16 +116,21 @@ def make_app(
         transport_security=security,
     )
     manager = server.session_manager
-    meter.sessions = lambda: len(manager._server_instances)
+    meter.sessions = lambda: session_count(manager)
 
     async def metrics() -> str:
         return meter.page(await to_thread.run_sync(lambda: index_figures(library.open())))
 
-    def sessions(name: str) -> int:
-        return sum(owner["client_id"] == name for owner in manager._session_owners.values())
-
     app = Bodies(served, MAX_BODY_BYTES)
-    return Gate(app, meter, metrics, security, grants=grants, limits=limits, sessions=sessions)
+    return Gate(
+        app,
+        meter,
+        metrics,
+        security,
+        grants=grants,
+        limits=limits,
+        sessions=lambda name: sessions_of(manager, name),
+    )
 
 
 def _single_token(settings: HttpSettings, choice: TokenChoice) -> tuple[str | None, bool]:

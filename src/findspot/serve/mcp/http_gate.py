@@ -1,0 +1,258 @@
+"""What an HTTP request passes on its way in: its token, the token's limits, and a look at its body.
+
+The gate also serves two pages about the server: its health and its metrics.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp.server.auth.provider import AccessToken
+from mcp.server.streamable_http import MCP_SESSION_ID_HEADER
+from mcp.server.transport_security import TransportSecurityMiddleware, TransportSecuritySettings
+from mcp.shared.inbound import MCP_PROTOCOL_VERSION_HEADER
+from mcp_types import INVALID_REQUEST
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
+from starlette.datastructures import Headers
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from findspot import __version__
+from findspot.serve.mcp.access import IN_SCOPE, Grant, Grants
+from findspot.serve.mcp.framing import with_whole_characters
+from findspot.serve.mcp.metrics import CONTENT_TYPE, Meter
+
+_BURST_S = 2
+"""An assistant asks several things at once and then thinks: two seconds' worth may come in one go."""
+
+
+class TooMuchError(Exception):
+    """The token's limit is reached; it may ask again after so many seconds."""
+
+    def __init__(self, limit: str, wait_s: float) -> None:
+        super().__init__(limit)
+        self.limit = limit
+        self.wait_s = max(1, math.ceil(wait_s))
+
+
+@dataclass(slots=True)
+class _Account:
+    left: float
+    at: float
+    open: int = 0
+
+
+class Limits:
+    """Requests a second and at once, counted by token; for use by one event loop."""
+
+    def __init__(self, per_second: int, at_once: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._per_second = per_second
+        self._at_once = at_once
+        self._clock = clock
+        self._accounts: dict[str, _Account] = {}
+
+    @contextmanager
+    def request(self, name: str) -> Iterator[None]:
+        """Provide one request of a token, from its beginning to its end."""
+        now, most = self._clock(), float(self._per_second * _BURST_S)
+        account = self._accounts.setdefault(name, _Account(most, now))
+        account.left = min(most, account.left + (now - account.at) * self._per_second)
+        account.at = now
+        if account.open >= self._at_once:
+            raise TooMuchError("concurrency", 1)
+        if account.left < 1:
+            raise TooMuchError("rate", (1 - account.left) / self._per_second)
+        account.left -= 1
+        account.open += 1
+        try:
+            yield
+        finally:
+            account.open -= 1
+
+
+_SESSION = b"mcp-session-id"
+_LAST_EVENT = b"last-event-id"
+
+
+class Bodies:
+    """Makes bodies readable, and refuses a request whose id is still being answered in its session."""
+
+    def __init__(self, app: ASGIApp, max_body_bytes: int) -> None:
+        self._app = app
+        self._max_body_bytes = max_body_bytes
+        self._busy: set[tuple[bytes, str]] = set()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["method"] != "POST":
+            await self._app(_without_resumption(scope), receive, send)
+            return
+        heard, body = await self._listen(receive)
+        session = _session(scope)
+        identity = _identity(body) if session is not None else None
+        if session is None or identity is None:
+            await self._app(scope, _again(heard, receive), send)
+            return
+        key = (session, str(identity))
+        if key in self._busy:
+            await _refusal(identity)(scope, receive, send)
+        else:
+            self._busy.add(key)
+            try:
+                await self._app(scope, _again(heard, receive), send)
+            finally:
+                self._busy.discard(key)
+
+    async def _listen(self, receive: Receive) -> tuple[list[Message], bytes]:
+        """Return the body, up to the size that is taken at all; one that is larger is refused further in."""
+        heard: list[Message] = []
+        size = 0
+        while size <= self._max_body_bytes:
+            heard.append(await receive())
+            size += len(heard[-1].get("body", b""))
+            if not heard[-1].get("more_body", False):
+                body = b"".join(message.get("body", b"") for message in heard)
+                return _readable(heard, body)
+        return heard, b""
+
+
+def _readable(heard: list[Message], body: bytes) -> tuple[list[Message], bytes]:
+    """Return what was heard, as one message with a readable body; a client that left before its end stays
+    gone.
+    """
+    if any(message["type"] != "http.request" for message in heard):
+        return heard, b""
+    body = with_whole_characters(body)
+    return [{"type": "http.request", "body": body, "more_body": False}], body
+
+
+def _without_resumption(scope: Scope) -> Scope:
+    """Streams cannot be resumed here: whoever asks for it gets a new one, where the transport would fail."""
+    if scope["type"] != "http":
+        return scope
+    return {**scope, "headers": [header for header in scope["headers"] if header[0] != _LAST_EVENT]}
+
+
+def _session(scope: Scope) -> bytes | None:
+    return next((value for name, value in scope["headers"] if name == _SESSION), None)
+
+
+def _identity(body: bytes) -> Any:
+    """Return the id of a request; None for anything else."""
+    try:
+        message = json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+    return message.get("id") if isinstance(message, dict) and "method" in message else None
+
+
+def _again(heard: list[Message], receive: Receive) -> Receive:
+    waiting = iter(heard)
+
+    async def replayed() -> Message:
+        return next(waiting, None) or await receive()
+
+    return replayed
+
+
+def _refusal(identity: Any) -> JSONResponse:
+    error = {"code": INVALID_REQUEST, "message": "A request with this id is still being answered"}
+    return JSONResponse({"jsonrpc": "2.0", "id": identity, "error": error}, 400)
+
+
+HEALTH, METRICS = "/health", "/metrics"
+TOKEN_SESSIONS = 100
+"""Sessions that one token may have open: a tenth of the server's, so that it cannot take them all."""
+
+_SESSION_WAIT_S = 60
+
+_BEARER = b"bearer "
+
+
+class Gate:
+    """The server behind its tokens; without any, everyone is let in who gets this far."""
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        meter: Meter,
+        metrics: Callable[[], Awaitable[str]],
+        security: TransportSecuritySettings,
+        *,
+        grants: Grants | None = None,
+        limits: Limits | None = None,
+        sessions: Callable[[str], int] = lambda _: 0,
+    ) -> None:
+        self._app = app
+        self._meter = meter
+        self._metrics = metrics
+        self._security = TransportSecurityMiddleware(security)
+        self._grants = grants
+        self._limits = limits
+        self._sessions = sessions
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+        elif scope["path"] == HEALTH:
+            await JSONResponse({"status": "ok", "version": __version__})(scope, receive, send)
+        elif self._grants is None:
+            await self._pass(scope, receive, send, None)
+        elif (grant := self._grants.of(_token(scope))) is not None:
+            await self._pass(scope, receive, send, grant)
+        else:
+            self._meter.refused("token")
+            challenge = {"WWW-Authenticate": "Bearer"}
+            refusal = JSONResponse({"error": "a valid bearer token is required"}, 401, challenge)
+            await refusal(scope, receive, send)
+
+    async def _pass(self, scope: Scope, receive: Receive, send: Send, grant: Grant | None) -> None:
+        if grant is not None:
+            scope[IN_SCOPE] = grant
+            # By this the protocol's library ties sessions to the token that opened them.
+            scope["user"] = AuthenticatedUser(AccessToken(token="", client_id=grant.name, scopes=[]))
+        if scope["path"] == METRICS:
+            await (await self._figures(scope, grant))(scope, receive, send)
+        elif grant is None or self._limits is None or scope["method"] != "POST":
+            await self._app(scope, receive, send)
+        else:
+            try:
+                with self._limits.request(grant.name):
+                    if _opens_session(scope) and self._sessions(grant.name) >= TOKEN_SESSIONS:
+                        raise TooMuchError("sessions", _SESSION_WAIT_S)
+                    await self._app(scope, receive, send)
+            except TooMuchError as much:
+                self._meter.refused(much.limit)
+                wait = {"Retry-After": str(much.wait_s)}
+                refusal = JSONResponse({"error": f"too many requests ({much.limit})"}, 429, wait)
+                await refusal(scope, receive, send)
+
+    async def _figures(self, scope: Scope, grant: Grant | None) -> Response:
+        """Figures name projects: they are for tokens that may see all of them."""
+        if grant is not None and not grant.everything:
+            return JSONResponse({"error": "not found"}, 404)
+        refusal = await self._security.validate_request(Request(scope))
+        return refusal or Response(await self._metrics(), media_type=CONTENT_TYPE)
+
+
+def _opens_session(scope: Scope) -> bool:
+    """Return whether the protocol's library takes a request for the first of a session."""
+    headers = Headers(scope=scope)
+    version = headers.get(MCP_PROTOCOL_VERSION_HEADER)
+    of_sessions = version is None or version in HANDSHAKE_PROTOCOL_VERSIONS
+    return of_sessions and MCP_SESSION_ID_HEADER not in headers
+
+
+def _token(scope: Scope) -> bytes:
+    """Return the one bearer token of a request; nothing where there is none, or more than one."""
+    given = [value for name, value in scope["headers"] if name == b"authorization"]
+    if len(given) != 1 or not given[0].lower().startswith(_BEARER):
+        return b""
+    return bytes(given[0][len(_BEARER) :])

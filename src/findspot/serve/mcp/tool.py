@@ -1,0 +1,379 @@
+"""A tool: its schemas, the arguments of a call, its answer, and the registry that lists tools."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Literal
+from urllib.parse import quote
+
+from findspot.core.errors import FindspotError, InvalidArgumentError
+
+if TYPE_CHECKING:
+    from findspot.serve.mcp.tool_call import Call
+
+Schema = dict[str, Any]
+
+TEXT: Schema = {"type": "string"}
+COUNT: Schema = {"type": "integer"}
+NUMBER: Schema = {"type": "number"}
+FLAG: Schema = {"type": "boolean"}
+TEXTS: Schema = {"type": "array", "items": TEXT}
+COUNTS: Schema = {"type": "object", "additionalProperties": COUNT}
+
+ALWAYS: dict[str, Schema] = {
+    "code": {"type": "string", "description": "Error code, or why a question is asked"},
+    "userMessage": {"type": "string", "description": "The error in plain words"},
+    "developerMessage": {"type": "string", "description": "The error in technical terms"},
+    "error": {"type": "string"},
+    "status": {"type": "string"},
+    "warning": {"type": "string", "description": "What a reader should know about this answer"},
+}
+"""Clients validate structured content on errors too, so every tool's answer may hold these."""
+
+PROJECT: Schema = {
+    "type": "string",
+    "minLength": 1,
+    "description": "Project root path or index id. Default: the current project",
+}
+PATH: Schema = {
+    "type": "string",
+    "minLength": 1,
+    "default": ".",
+    "description": "Folder of the indexed codebase, or one inside it. Default: the current project",
+}
+CONFIRM: Schema = {
+    "type": "boolean",
+    "default": False,
+    "description": "Set to true only after the user agreed to the question of a first call",
+}
+
+MADE_BY: Schema = {"type": "string", "description": "A language model's name, or 'index' for none"}
+
+QUESTION: dict[str, Schema] = {
+    "question": {"type": "string", "description": "What to ask the user, if status is confirmation_required"},
+    "message": TEXT,
+}
+
+READ_ONLY = {"readOnlyHint": True, "destructiveHint": False, "idempotentHint": True, "openWorldHint": False}
+IDEMPOTENT = READ_ONLY | {"readOnlyHint": False}
+DESTRUCTIVE = IDEMPOTENT | {"destructiveHint": True, "idempotentHint": False}
+
+
+def takes(properties: dict[str, Schema], required: tuple[str, ...] = ()) -> Schema:
+    """Return an input schema: nothing but these arguments."""
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(required),
+        "additionalProperties": False,
+    }
+
+
+def gives(properties: dict[str, Schema]) -> Schema:
+    """Return an output schema: any of these and what errors and warnings carry; nothing is required."""
+    return {"type": "object", "properties": ALWAYS | properties}
+
+
+def objects(properties: dict[str, Schema]) -> Schema:
+    return {"type": "array", "items": {"type": "object", "properties": properties}}
+
+
+def status_of(*values: str) -> Schema:
+    return {"type": "string", "enum": list(values)}
+
+
+_SVG = (
+    "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 24 24' fill='none' "
+    "stroke='#2563eb' stroke-width='2'><path d='{}'/></svg>"
+)
+
+
+def _drawn(path: str) -> str:
+    return "data:image/svg+xml," + quote(_SVG.format(path), safe="/:='(),")
+
+
+SEARCH_ICON = _drawn("M10 3a7 7 0 1 0 0 14 7 7 0 0 0 0-14zM15 15l6 6")
+INDEX_ICON = _drawn("M4 5h16M4 12h16M4 19h10")
+STATUS_ICON = _drawn("M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18zM12 8v5M12 16v1")
+REMOVE_ICON = _drawn("M4 6h16M9 6V4h6v2M6 6l1 14h10l1-14")
+
+
+_SHOWN_CHARS = 60
+_TRUE, _FALSE = ("true", "yes", "1"), ("false", "no", "0")
+
+
+class _WrongTypeError(Exception):
+    """A value that cannot be read as what the schema asks for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """Values by name, defaults filled in; what was adjusted is told in the warnings."""
+
+    values: Mapping[str, Any]
+    warnings: tuple[str, ...] = ()
+
+    def __getitem__(self, name: str) -> Any:
+        """Return the value, or None for an optional argument that was not given."""
+        return self.values.get(name)
+
+
+def read_arguments(
+    schema: Mapping[str, Any],
+    given: Mapping[str, Any],
+    *,
+    clamped: Collection[str] = (),
+    instead: Mapping[str, str] | None = None,
+) -> Arguments:
+    """Check what a client sent against a tool's input schema."""
+    known = schema["properties"]
+    _refuse_unknown(given, known)
+    sent = {name: value for name, value in given.items() if value is not None}
+    warnings: list[str] = []
+    for name, other in (instead or {}).items():
+        if other in sent and sent.pop(name, ""):
+            warnings.append(f"{name} was ignored, since {other} was given.")
+    for name in (*schema.get("required", ()), *(instead or ())):
+        if name not in sent and not _stands_in(name, sent, instead):
+            raise InvalidArgumentError(f"Missing required argument: {name}")
+    values = {name: part["default"] for name, part in known.items() if "default" in part}
+    for name, value in sent.items():
+        values[name] = _checked(name, value, known[name], name in clamped, warnings)
+    return Arguments(values, tuple(warnings))
+
+
+def _stands_in(name: str, sent: Mapping[str, Any], instead: Mapping[str, str] | None) -> bool:
+    return (instead or {}).get(name) in sent
+
+
+def _refuse_unknown(given: Mapping[str, Any], known: Mapping[str, Any]) -> None:
+    unknown = [name for name in given if name not in known]
+    if unknown:
+        named = ", ".join(f"'{_short(name)}'" for name in unknown[:5])
+        takes = ", ".join(known) or "none"
+        raise InvalidArgumentError(
+            f"Unknown argument{'s' if len(unknown) > 1 else ''}: {named}. Known arguments: {takes}."
+        )
+
+
+def _checked(name: str, value: Any, schema: Mapping[str, Any], clamp: bool, warnings: list[str]) -> Any:
+    try:
+        value = _READERS[schema["type"]](value)
+    except _WrongTypeError:
+        raise _refusal(name, value, schema) from None
+    if isinstance(value, str) and schema.get("minLength") and not value.strip():
+        raise InvalidArgumentError(f"{name.capitalize()} cannot be empty")
+    if isinstance(value, str) and "enum" in schema and value not in schema["enum"]:
+        raise _refusal(name, value, schema)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        most = schema.get("maximum", math.inf)
+        if value < schema.get("minimum", -math.inf) or (value > most and not clamp):
+            raise _refusal(name, value, schema)
+        if value > most:
+            warnings.append(f"{name} was lowered from {value} to its maximum of {most}.")
+            return most
+    return value
+
+
+def _string(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    raise _WrongTypeError
+
+
+def _boolean(value: Any) -> bool:
+    if isinstance(value, bool):
+        return value
+    word = value.strip().lower() if isinstance(value, str) else None
+    if word in _TRUE or word in _FALSE:
+        return word in _TRUE
+    raise _WrongTypeError
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, str):
+        try:
+            value = float(value)
+        except ValueError:
+            raise _WrongTypeError from None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise _WrongTypeError
+    return value
+
+
+def _integer(value: Any) -> int:
+    number = _number(value)
+    if number != int(number):
+        raise _WrongTypeError
+    return int(number)
+
+
+def _strings(value: Any) -> list[str]:
+    if isinstance(value, str):
+        return [value]
+    if isinstance(value, list) and all(isinstance(item, str) for item in value):
+        return value
+    raise _WrongTypeError
+
+
+def _object(value: Any) -> dict[str, Any]:
+    if isinstance(value, dict):
+        return value
+    raise _WrongTypeError
+
+
+_READERS = {
+    "string": _string,
+    "boolean": _boolean,
+    "number": _number,
+    "integer": _integer,
+    "array": _strings,
+    "object": _object,
+}
+
+
+def _refusal(name: str, value: Any, schema: Mapping[str, Any]) -> InvalidArgumentError:
+    return InvalidArgumentError(f"'{name}' must be {_wanted(schema)}, not {_short(repr(value))}.")
+
+
+def _wanted(schema: Mapping[str, Any]) -> str:
+    if "enum" in schema:
+        return "one of " + ", ".join(f"'{choice}'" for choice in schema["enum"])
+    kind = {
+        "string": "a string",
+        "boolean": "true or false",
+        "number": "a number",
+        "integer": "a whole number",
+        "array": "a list of strings",
+        "object": "an object",
+    }[schema["type"]]
+    low, high = schema.get("minimum"), schema.get("maximum")
+    if low is not None and high is not None:
+        return f"{kind} from {low} to {high}"
+    return kind if low is None else f"{kind} of at least {low}"
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _SHOWN_CHARS else text[:_SHOWN_CHARS] + "…"
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A place that an answer points to: a file, or lines of one."""
+
+    uri: str
+    name: str
+    description: str
+    mime_type: str | None = None
+    priority: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Media:
+    """Sound or a picture, passed on as it is."""
+
+    kind: Literal["audio", "image"]
+    data: str
+    """Base64."""
+    mime_type: str
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """A resource that travels with the answer."""
+
+    uri: str
+    text: str
+    mime_type: str
+
+
+class TaskSupport(StrEnum):
+    """Whether a call may, must or cannot go on after its request is answered."""
+
+    FORBIDDEN = "forbidden"
+    OPTIONAL = "optional"
+    REQUIRED = "required"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a tool gives back; without a text of its own, the text is the JSON of the values."""
+
+    values: dict[str, Any]
+    text: str | None = None
+    hint: str | None = None
+    """What to do next, for the reader of an error."""
+    is_error: bool = False
+    more: tuple[Link | Media | Carried, ...] = ()
+    """What follows the text."""
+
+    @property
+    def shown(self) -> str:
+        return json.dumps(self.values, ensure_ascii=False) if self.text is None else self.text
+
+
+def warned(values: dict[str, Any], *warnings: str | None) -> dict[str, Any]:
+    """Return the values with everything a reader should know beside them."""
+    said = " ".join(filter(None, warnings))
+    return values | {"warning": said} if said else values
+
+
+Handler = Callable[["Call", Arguments], Awaitable[Answer]]
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """Everything a user or a client can see of a tool, and the function behind it."""
+
+    name: str
+    title: str
+    description: str
+    input_schema: Schema
+    output_schema: Schema
+    annotations: dict[str, bool]
+    icon: str
+    handler: Handler
+    enhancement: str = ""
+    """Follows the description where `enhancedToolDescriptions` is set."""
+    toolset: str = "project"
+    clamped: frozenset[str] = frozenset({"limit", "top_k"})
+    """Arguments whose values above the maximum are lowered to it, with a warning."""
+    instead: dict[str, str] = field(default_factory=dict)
+    """An argument that is required unless another one stands in for it → that one."""
+    failure: Callable[[FindspotError], Answer] | None = None
+    """How this tool tells its errors, where its specification has a way of its own."""
+    task_support: TaskSupport = TaskSupport.FORBIDDEN
+
+    def described(self, *, enhanced: bool) -> str:
+        return self.description + self.enhancement if enhanced else self.description
+
+    def read(self, given: dict[str, Any]) -> Arguments:
+        """Return the arguments of a call, checked against the schema."""
+        return read_arguments(self.input_schema, given, clamped=self.clamped, instead=self.instead)
+
+
+class Registry:
+    """Tools by name; registering a name again replaces the definition and keeps its place."""
+
+    def __init__(self, tools: Iterable[Tool] = ()) -> None:
+        self._tools: dict[str, Tool] = {}
+        for tool in tools:
+            self.register(tool)
+
+    def register(self, tool: Tool) -> None:
+        self._tools[tool.name] = tool
+
+    def find(self, name: str, toolsets: Sequence[str]) -> Tool | None:
+        """Return the tool of that name, unless its toolset is not offered."""
+        tool = self._tools.get(name)
+        return tool if tool and tool.toolset in toolsets else None
+
+    def offered(self, toolsets: Sequence[str]) -> list[Tool]:
+        return [tool for tool in self if tool.toolset in toolsets]
+
+    def __iter__(self) -> Iterator[Tool]:
+        return iter(self._tools.values())

@@ -1,0 +1,346 @@
+"""A tool call: from the request that names a tool to the answer that is sent back.
+
+A call is answered within its request, as a task that the client asked for, or as a task from the moment it
+takes long. Its work runs in threads, so that the server keeps listening, and stops when the call does.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import anyio
+import mcp_types as types
+from anyio import to_thread
+from mcp.shared.exceptions import MCPError
+
+from findspot.core.config import home_folder
+from findspot.core.errors import FindspotError
+from findspot.core.log import get_logger
+from findspot.core.model import Progress
+from findspot.core.paths import index_folder
+from findspot.core.progress import CancelToken
+from findspot.discover.checkouts import folders_around
+from findspot.serve.mcp.access import OPEN, AllowedEngine, Terms
+from findspot.serve.mcp.client import Client, InputNeededError
+from findspot.serve.mcp.sdk import Context, notify
+from findspot.serve.mcp.task_methods import (
+    TASKS_VERSION,
+    created,
+    declares_extension,
+    flat,
+    missing_extension,
+    owner_of,
+)
+from findspot.serve.mcp.tasks import Status, Task, Tasks, TooManyTasksError
+from findspot.serve.mcp.tool import Answer, TaskSupport, Tool
+from findspot.serve.mcp.tool_results import AnsweredError, broken, failed, failed_unchanging, wire_result
+
+if TYPE_CHECKING:
+    from findspot.engine import Engine
+
+T = TypeVar("T")
+
+_log = get_logger("mcp")
+
+_QUICK_THREADS = 3
+"""Searches at once. More take the interpreter from each other and from the loop that answers: asked more
+than it can answer, a server with eight spends a quarter more on each question, and all wait the longer."""
+_LONG_THREADS = 4
+_PATIENT_THREADS = 8
+"""Apart, so that neither indexing several projects nor waiting for a model keeps a search waiting."""
+
+_REPORT_EVERY_S = 0.2
+
+
+class Library:
+    """The engine, imported and made by the first call that needs it."""
+
+    def __init__(self) -> None:
+        self._engine: Engine | None = None
+        self._guard = threading.Lock()
+        self.ending = threading.Event()
+        """Set once the server is about to end: work that stops from then on is interrupted, not cancelled."""
+
+    def open(self) -> Engine:
+        with self._guard:
+            if self._engine is None:
+                from findspot.engine import Engine
+
+                self._engine = Engine(watching=True)
+            return self._engine
+
+    def watch_here(self) -> None:
+        """Begin to watch the indexed project that the server was started in, if there is one."""
+        with contextlib.suppress(FindspotError, OSError):
+            here = Path.cwd()
+            home = home_folder()
+            if any(index_folder(home, root).is_dir() for root in folders_around(here)):
+                self.open().detect(here)
+
+    def close(self) -> None:
+        with self._guard:
+            if self._engine is not None:
+                self._engine.close()
+                self._engine = None
+
+
+class Threads:
+    """How much may run at once."""
+
+    def __init__(self) -> None:
+        self.quick = anyio.CapacityLimiter(_QUICK_THREADS)
+        self.long = anyio.CapacityLimiter(_LONG_THREADS)
+        self.patient = anyio.CapacityLimiter(_PATIENT_THREADS)
+
+
+class Call:
+    """What a tool needs to do its work: the library, the client, and threads."""
+
+    def __init__(
+        self,
+        library: Library,
+        threads: Threads,
+        client: Client,
+        keep_task: Callable[[Task], None] | None = None,
+        *,
+        read_only: bool = False,
+    ) -> None:
+        self.client = client
+        self.warnings: list[str] = []
+        """What the answer has to say in addition to what its tool says."""
+        self.read_only = read_only
+        """Whether the call may change nothing."""
+        self._library = library
+        self._threads = threads
+        self._keep_task = keep_task
+
+    async def quick(self, work: Callable[[Engine], T]) -> T:
+        """Run what is over soon."""
+        return await to_thread.run_sync(lambda: work(self._engine()), limiter=self._threads.quick)
+
+    async def patient(self, work: Callable[[Engine], T]) -> T:
+        """Run what may have to wait for a language model; no search waits with it."""
+        return await to_thread.run_sync(lambda: work(self._engine()), limiter=self._threads.patient)
+
+    async def long(self, work: Callable[[Reporter, CancelToken], T], *, reports: bool = True) -> T:
+        """Run what takes long, with progress for the client; when the call is cancelled it is asked to stop.
+
+        Work that stops because the server ends is still wanted, unless the client cancelled it first. Work
+        that tells the client of each of its few steps itself needs no `reports`.
+        """
+        self.go_on_as_task()
+        token, reporter = CancelToken(), Reporter(self.client)
+        failure: Exception | None = None
+        async with anyio.create_task_group() as watch:
+            watch.start_soon(self._stop_with_call, token)
+            if reports and self.client.wants_progress:
+                watch.start_soon(reporter.keep_reporting)
+            try:
+                result = await to_thread.run_sync(work, reporter, token, limiter=self._threads.long)
+            except Exception as error:  # noqa: BLE001 - raised again outside the group, which would wrap it
+                failure = error
+            watch.cancel_scope.cancel()
+        if failure is not None:
+            raise failure
+        if reports:
+            await reporter.report()
+        return result
+
+    def go_on_as_task(self) -> None:
+        """From here on the client need not wait, if it can do without."""
+        task = self.client.task
+        if task is not None and not task.kept and self._keep_task is not None:
+            self._keep_task(task)
+
+    async def _stop_with_call(self, token: CancelToken) -> None:
+        try:
+            await anyio.sleep_forever()
+        finally:
+            if self._library.ending.is_set() and not self.client.cancelled:
+                token.interrupt()
+            else:
+                token.cancel()
+
+    def _engine(self) -> Engine:
+        """Return the engine, or as much of it as the client's token is for."""
+        engine, grant = self._library.open(), self.client.grant
+        if grant is None or grant.everything:
+            return engine
+        return cast("Engine", AllowedEngine(engine, grant))
+
+
+class Reporter:
+    """Takes progress from the working thread as often as it comes; tells the client now and then."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._latest = Progress(0, 0, "scanning")
+        self._reported = -1
+
+    def __call__(self, progress: Progress) -> None:
+        self._latest = progress
+
+    async def keep_reporting(self) -> None:
+        while True:
+            await self.report()
+            await anyio.sleep(_REPORT_EVERY_S)
+
+    async def report(self) -> None:
+        """Send the latest progress; a value is sent once, and never a smaller one after it."""
+        now = self._latest
+        if now.done <= self._reported:
+            return
+        self._reported = now.done
+        await self._client.report(now.done, now.total or None, _progress_message(now))
+
+
+def _progress_message(progress: Progress) -> str:
+    if not progress.total:
+        return "Looking for files"
+    what = "chunks" if progress.phase == "embedding" else "files"
+    return f"{progress.phase.capitalize()}: {progress.done} of {progress.total} {what}"
+
+
+class ToolCalls:
+    """Answers calls of tools, each in the way its client asks for."""
+
+    def __init__(self, library: Library, tasks: Tasks, terms: Terms = OPEN) -> None:
+        self._library = library
+        self._terms = terms
+        self._tasks = tasks
+        self._threads = Threads()
+
+    async def answer(self, context: Context, tool: Tool, params: types.CallToolRequestParams) -> Any:
+        """Return the result of a call, or the task or question that it becomes."""
+        client = Client(context, params.input_responses, params.request_state)
+        given = params.arguments or {}
+        as_task = params.task is not None and context.protocol_version == TASKS_VERSION
+        _check_task_support(context, tool, as_task)
+        if as_task:
+            return await self._start_task(context, tool, client, given, params.task)
+        if tool.task_support is not TaskSupport.FORBIDDEN and declares_extension(context):
+            return await self._answer_or_task(context, tool, client, given)
+        try:
+            return wire_result(await answer_of(tool, self.new_call(client), given), client.version)
+        except InputNeededError as needed:
+            return needed.result
+
+    def new_call(self, client: Client) -> Call:
+        """Return a call of this client; refused where a token is required and there is none."""
+        if self._terms.guarded and client.grant is None:
+            raise MCPError(types.INVALID_REQUEST, "A valid bearer token is required")
+        return Call(self._library, self._threads, client, self._keep, read_only=self._terms.read_only)
+
+    def _keep(self, task: Task) -> None:
+        try:
+            self._tasks.keep(task)
+        except TooManyTasksError:
+            message = "Too many tasks of this client are waiting: fetch their results, or cancel them."
+            raise MCPError(types.INTERNAL_ERROR, message) from None
+
+    async def _start_task(
+        self,
+        context: Context,
+        tool: Tool,
+        client: Client,
+        given: dict[str, Any],
+        wanted: types.TaskMetadata | None,
+    ) -> Any:
+        """Answer with a task before anything is done: in 2025-11-25 the client asks for one."""
+        await client.roots.folders()  # while the request is there to ask over
+        ttl_ms = wanted.ttl if wanted else None
+        if ttl_ms is not None and ttl_ms <= 0:
+            raise MCPError(types.INVALID_PARAMS, "'ttl' must be a positive number of milliseconds")
+
+        async def notify_client(task: Task) -> None:
+            await notify(context.session, "notifications/tasks/status", flat(task))
+
+        task = client.task = Task(owner_of(context, self._tasks), ttl_ms, notify_client)
+        self._keep(task)
+        self._tasks.start(task, lambda: self._run(task, tool, client, given, errors_fail=True))
+        return created(task, context)
+
+    async def _answer_or_task(
+        self, context: Context, tool: Tool, client: Client, given: dict[str, Any]
+    ) -> Any:
+        """Answer, or with the extension answer with a task once the long part begins."""
+
+        async def notify_nobody(_task: Task) -> None:
+            """Clients of the extension poll."""
+
+        task = client.task = Task(owner_of(context, self._tasks), None, notify_nobody)
+        self._tasks.start(task, lambda: self._run(task, tool, client, given, errors_fail=False))
+        try:
+            while not (task.kept or task.finished):
+                await task.change()
+        except anyio.get_cancelled_exc_class():
+            task.scope.cancel()
+            raise
+        if task.kept:
+            return created(task, context)
+        if isinstance(task.error, InputNeededError):
+            return task.error.result
+        if task.error is not None:
+            raise task.error
+        return task.result
+
+    async def _run(
+        self, task: Task, tool: Tool, client: Client, given: dict[str, Any], *, errors_fail: bool
+    ) -> None:
+        """Run the call; how it ended is the task's outcome."""
+        try:
+            answer = await answer_of(tool, self.new_call(client), given)
+        except (MCPError, InputNeededError) as error:
+            await task.end(Status.FAILED, str(error), error=error)
+            return
+        if task.scope.cancel_called:  # the work may have been stopped in a thread, and say so as an error
+            await task.end(Status.CANCELLED, "Cancelled")
+            return
+        status = Status.FAILED if answer.is_error and errors_fail else Status.COMPLETED
+        message = answer.shown if answer.is_error else "Finished"
+        await task.end(status, message, result=wire_result(answer, client.version))
+
+
+def _check_task_support(context: Context, tool: Tool, as_task: bool) -> None:
+    if as_task and tool.task_support is TaskSupport.FORBIDDEN:
+        raise MCPError(types.METHOD_NOT_FOUND, f"{tool.name} cannot be called as a task")
+    if tool.task_support is TaskSupport.REQUIRED and not as_task:
+        if context.protocol_version == TASKS_VERSION:
+            raise MCPError(types.METHOD_NOT_FOUND, f"{tool.name} can only be called as a task")
+        if not declares_extension(context):
+            raise missing_extension()
+
+
+async def answer_of(tool: Tool, call: Call, given: dict[str, Any]) -> Answer:
+    """Return a tool's answer; its errors, expected or not, are answers too."""
+    try:
+        answer = await tool.handler(call, tool.read(given))
+    except AnsweredError as early:
+        answer = early.answer
+    except FindspotError as error:
+        answer = (tool.failure or failed)(error)
+        answer = failed_unchanging(error, answer) if call.read_only else answer
+    except (MCPError, InputNeededError):
+        raise
+    except Exception as error:  # noqa: BLE001 - one call's trouble must not end the server
+        _log.exception("%s failed unexpectedly", tool.name)
+        answer = broken(error)
+    return _with_warnings(answer, call.warnings)
+
+
+def _with_warnings(answer: Answer, warnings: list[str]) -> Answer:
+    """Return the answer with the warnings of its call; the values of an error stay as they are."""
+    if not warnings:
+        return answer
+    said = " ".join(dict.fromkeys(warnings))
+    if answer.text is not None:
+        answer = replace(answer, hint=" ".join(filter(None, (answer.hint, said))))
+    if answer.is_error:
+        return answer
+    whole = " ".join(filter(None, (answer.values.get("warning"), said)))
+    return replace(answer, values=answer.values | {"warning": whole})

@@ -1,0 +1,187 @@
+"""Tools, answers and errors as the protocol carries them, and what listing the tools costs in tokens."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import mcp_types as types
+from pydantic_core import to_json
+
+from findspot.core.errors import FindspotError, IndexNotFoundError
+from findspot.core.setting_keys import TOOLSETS
+from findspot.search.fit import token_count
+from findspot.serve.mcp.tool import Answer, Carried, Link, Media, Registry, TaskSupport, Tool
+
+_FOR_BOTH = {"audience": ["user", "assistant"], "priority": 1.0}
+_FOR_ASSISTANT = {"audience": ["assistant"], "priority": 0.8}
+
+_SINCE = {"audio": "2025-03-26", "resource_link": "2025-06-18"}
+"""Kinds of content, and the version that brought them: an older client would refuse the whole answer."""
+
+
+def wire_tool(tool: Tool, *, enhanced: bool) -> types.Tool:
+    runs_long = tool.task_support is not TaskSupport.FORBIDDEN
+    return types.Tool(
+        name=tool.name,
+        title=tool.title,
+        description=tool.described(enhanced=enhanced),
+        input_schema=tool.input_schema,
+        output_schema=tool.output_schema,
+        annotations=types.ToolAnnotations.model_validate(tool.annotations),
+        icons=[types.Icon(src=tool.icon, mime_type="image/svg+xml", sizes=["any"])],
+        execution=types.ToolExecution(task_support=tool.task_support.value) if runs_long else None,
+    )
+
+
+def wire_result(answer: Answer, version: str) -> dict[str, Any]:
+    """The result of a call; the SDK leaves out fields that older versions lack, but no kinds of content.
+
+    Plain values: making models of them only to dump them again would double the cost of a call.
+    """
+    content = [_text(answer.shown, _FOR_BOTH)] if answer.shown else []
+    if answer.hint is not None:
+        content.append(_text(answer.hint, _FOR_ASSISTANT))
+    more = (_more(part) for part in answer.more)
+    content += [part for part in more if version >= _SINCE.get(part["type"], version)]
+    return {
+        "resultType": "complete",
+        "content": content,
+        "structuredContent": answer.values if _is_text(answer.values) else encodable_values(answer.values),
+        "isError": answer.is_error,
+    }
+
+
+def _text(text: str, annotations: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "text", "text": encodable(text), "annotations": annotations}
+
+
+def _more(part: Link | Media | Carried) -> dict[str, Any]:
+    if isinstance(part, Link):
+        return _link(part)
+    if isinstance(part, Media):
+        return {"type": part.kind, "data": part.data, "mimeType": part.mime_type}
+    text = {"uri": part.uri, "mimeType": part.mime_type, "text": encodable(part.text)}
+    return {"type": "resource", "resource": text}
+
+
+def _link(link: Link) -> dict[str, Any]:
+    """Return a place to open; meant for people, since an assistant has it in the structured content."""
+    annotations = {"audience": ["user"], "priority": link.priority}
+    described = {
+        "type": "resource_link",
+        "uri": link.uri,
+        "name": encodable(link.name),
+        "description": encodable(link.description),
+        "mimeType": link.mime_type,
+        "annotations": {name: value for name, value in annotations.items() if value is not None},
+    }
+    return {name: value for name, value in described.items() if value is not None}
+
+
+def wire_media(media: Media) -> types.AudioContent | types.ImageContent:
+    if media.kind == "audio":
+        return types.AudioContent(data=media.data, mime_type=media.mime_type)
+    return types.ImageContent(data=media.data, mime_type=media.mime_type)
+
+
+def encodable(text: str) -> str:
+    """File names may hold bytes that are no text; the wire carries only text."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _is_text(values: Any) -> bool:
+    """Return whether the wire can carry values as they are: far quicker to tell than to make sure."""
+    try:
+        to_json(values)
+    except ValueError:
+        return False
+    return True
+
+
+def encodable_values(value: Any) -> Any:
+    if isinstance(value, str):
+        return encodable(value)
+    if isinstance(value, dict):
+        return {name: encodable_values(part) for name, part in value.items()}
+    return [encodable_values(part) for part in value] if isinstance(value, list) else value
+
+
+_HINTS = {
+    "INDEX_NOT_FOUND": "Call index_codebase with the project's path, or create_index.",
+    "DOCS_INDEX_NOT_FOUND": "Check that the project has documentation and that indexDocs is true.",
+    "PROJECT_NOT_DETECTED": "Name the project's folder in the argument path or project.",
+    "MODEL_MISMATCH": "Call reindex_project to rebuild the index with the configured model.",
+    "INDEX_CORRUPT": "Call reindex_project to rebuild the index.",
+}
+"""What to do next, in terms of these tools; other errors bring their own hint."""
+
+_MENDED_BY_INDEXING = frozenset({"INDEX_NOT_FOUND", "MODEL_MISMATCH", "INDEX_CORRUPT"})
+_READ_ONLY_HINT = "This server is read-only: run `findspot index` in the project, on the server's machine."
+
+INTERNAL_ERROR = "INTERNAL_ERROR"
+UNEXPECTED = "Something unexpected went wrong. The server's log has the details."
+
+
+class PathNotIndexedError(IndexNotFoundError):
+    """No index for the path that the caller named."""
+
+    def __init__(self, named: str, missing: IndexNotFoundError) -> None:
+        FindspotError.__init__(self, missing.user_message)
+        self.developer_message = missing.developer_message
+        self.text = f"No index found for path: {named}. Run 'index_codebase' tool first."
+
+
+class AnsweredError(Exception):
+    """Ends a call early with an answer that is not an error, such as a question to the user."""
+
+    def __init__(self, answer: Answer) -> None:
+        super().__init__(answer.shown)
+        self.answer = answer
+
+
+def failed(error: FindspotError) -> Answer:
+    """Return an error raised on purpose."""
+    values = {
+        "code": error.code,
+        "userMessage": error.user_message,
+        "developerMessage": error.developer_message,
+    }
+    text = error.text if isinstance(error, PathNotIndexedError) else error.user_message
+    hint = None if isinstance(error, PathNotIndexedError) else _HINTS.get(error.code) or error.hint or None
+    return Answer(values, text, hint, is_error=True)
+
+
+def failed_unchanging(error: FindspotError, answer: Answer) -> Answer:
+    """Return the same on a server that changes no index: it recommends no tool that it does not offer."""
+    if error.code not in _MENDED_BY_INDEXING:
+        return answer
+    text = error.user_message if isinstance(error, PathNotIndexedError) else answer.text
+    return replace(answer, text=text, hint=_READ_ONLY_HINT)
+
+
+def broken(error: Exception) -> Answer:
+    """Return an error nobody expected; where it happened stays in the log."""
+    detail = f"{INTERNAL_ERROR}: {type(error).__name__}: {error}"[:500]
+    values = {"code": INTERNAL_ERROR, "userMessage": UNEXPECTED, "developerMessage": detail}
+    return Answer(values, UNEXPECTED, is_error=True)
+
+
+def tool_tokens(tool: Tool, *, enhanced: bool = False) -> int:
+    """Return tokens (characters / 4) of a tool as `tools/list` shows it to a model: no icons, no output
+    schema.
+    """
+    shown = wire_tool(tool, enhanced=enhanced).model_copy(update={"icons": None, "output_schema": None})
+    return token_count(shown.model_dump_json(by_alias=True, exclude_none=True))
+
+
+def costs_page(registry: Registry) -> str:
+    """Return each toolset with its tools, their tokens and the sum."""
+    lines: list[str] = []
+    total = 0
+    for toolset in TOOLSETS:
+        costs = [(tool.name, tool_tokens(tool)) for tool in registry.offered((toolset,))]
+        lines += [f"{toolset:<24}{sum(cost for _, cost in costs):>7,}"]
+        lines += [f"  {name:<22}{cost:>7,}" for name, cost in costs]
+        total += sum(cost for _, cost in costs)
+    return "\n".join([*lines, f"{'all':<24}{total:>7,}", ""])

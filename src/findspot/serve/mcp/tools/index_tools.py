@@ -1,0 +1,300 @@
+"""The tools that make, change and describe indexes, from `create_index` to `list_projects`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from findspot.serve.mcp.target import (
+    Target,
+    agree,
+    agree_to_folder,
+    find_project,
+    find_to_index,
+    from_index,
+    index,
+)
+from findspot.serve.mcp.tool import (
+    CONFIRM,
+    COUNT,
+    COUNTS,
+    DESTRUCTIVE,
+    FLAG,
+    IDEMPOTENT,
+    INDEX_ICON,
+    PROJECT,
+    QUESTION,
+    READ_ONLY,
+    REMOVE_ICON,
+    STATUS_ICON,
+    TEXT,
+    TEXTS,
+    Answer,
+    Arguments,
+    Schema,
+    TaskSupport,
+    Tool,
+    gives,
+    objects,
+    status_of,
+    takes,
+    warned,
+)
+from findspot.serve.mcp.tool_call import Call
+from findspot.serve.project_files import enclosing_note
+from findspot.serve.shapes import counts, project_object, report_object, status_object
+
+RAN = status_of("success", "cancelled", "confirmation_required")
+
+RUN_COUNTS: dict[str, Schema] = {
+    "filesIndexed": COUNT,
+    "filesUnchanged": COUNT,
+    "filesRemoved": COUNT,
+    "filesSkipped": COUNT,
+    "chunksCreated": COUNT,
+    "totalFiles": COUNT,
+    "totalChunks": COUNT,
+    "errors": objects({"path": TEXT, "reason": TEXT}),
+    "duration": TEXT,
+}
+
+
+def enclosed(target: Target) -> str | None:
+    """Return what says that a folder was indexed with the project around it, where it was."""
+    return enclosing_note(target.project, target.under) if target.under else None
+
+
+async def _create_index(call: Call, arguments: Arguments) -> Answer:
+    target = await find_to_index(call, arguments["project"])
+    project, confirmed = target.project, arguments["confirm"]
+    about = {"projectPath": str(project.root)}
+    if not await agree_to_folder(call, project, about, confirmed=confirmed):
+        exists = await call.quick(lambda _: project.store.exists)
+        question = "Bring the index of this project up to date?" if exists else "Index this project?"
+        await agree(call, question, about, confirmed=confirmed, needed=False)
+    report = await index(call, project, about, confirmed=confirmed)
+    message = "Index created successfully" if report.created else "The index existed and is now up to date"
+    values = {"status": "success", **about, **counts(report), "message": message}
+    return Answer(warned(values, enclosed(target), *project.settings.warnings, *report.notes))
+
+
+async def _index_codebase(call: Call, arguments: Arguments) -> Answer:
+    target = await find_to_index(call, arguments["path"])
+    project, force, confirmed = target.project, arguments["force"], arguments["confirm"]
+    about = {"path": str(project.root)}
+    await agree_to_folder(call, project, about, confirmed=confirmed)
+    report = await index(call, project, about, force=force, confirmed=confirmed)
+    values = report_object(report, forced=force)
+    return Answer(warned(values, enclosed(target), *project.settings.warnings, *report.notes))
+
+
+CREATE_INDEX = Tool(
+    name="create_index",
+    title="Create index",
+    description=(
+        "Create the search index of the current project, or bring it up to date. "
+        "Asks the user first where the client allows it."
+    ),
+    input_schema=takes({"project": PROJECT, "confirm": CONFIRM}),
+    output_schema=gives({"status": RAN, "projectPath": TEXT, **RUN_COUNTS, **QUESTION}),
+    annotations=IDEMPOTENT,
+    icon=INDEX_ICON,
+    handler=_create_index,
+)
+
+INDEX_CODEBASE = Tool(
+    name="index_codebase",
+    title="Index a codebase",
+    description=(
+        "Index a codebase for search. Only files that changed are read again, unless force is set. "
+        "A folder outside the client's own is indexed only if the user agrees."
+    ),
+    input_schema=takes(
+        {
+            "path": {
+                "type": "string",
+                "minLength": 1,
+                "description": "Absolute path to the directory to index",
+            },
+            "force": {
+                "type": "boolean",
+                "default": False,
+                "description": "Force re-indexing even if files haven't changed",
+            },
+            "confirm": CONFIRM,
+        },
+        required=("path",),
+    ),
+    output_schema=gives({"status": RAN, "path": TEXT, "forced": FLAG, **RUN_COUNTS, **QUESTION}),
+    annotations=IDEMPOTENT,
+    icon=INDEX_ICON,
+    handler=_index_codebase,
+    task_support=TaskSupport.OPTIONAL,
+)
+
+
+REBUILD_QUESTION = "This will rebuild the entire index. Continue?"
+DELETE_QUESTION = "Delete the index for this project? This cannot be undone."
+
+
+async def _reindex_project(call: Call, arguments: Arguments) -> Answer:
+    target = await find_to_index(call, arguments["project"])
+    project, confirmed = target.project, arguments["confirm"]
+    about = {"projectPath": str(project.root)}
+    await agree(call, REBUILD_QUESTION, about, confirmed=confirmed, needed=True)
+    report = await index(call, project, about, force=True, confirmed=confirmed)
+    values = {"status": "success", **about, **counts(report), "message": "Index rebuilt successfully"}
+    return Answer(warned(values, enclosed(target), *project.settings.warnings, *report.notes))
+
+
+async def _reindex_file(call: Call, arguments: Arguments) -> Answer:
+    def reindexed(target: Target) -> tuple[str, int]:
+        path = target.project.roots.relative(arguments["path"])
+        return path, target.project.reindex_file(path)
+
+    path, chunks = await from_index(call, arguments["project"], reindexed)
+    message = "File re-indexed successfully"
+    return Answer({"status": "success", "path": path, "chunksCreated": chunks, "message": message})
+
+
+async def _delete_index(call: Call, arguments: Arguments) -> Answer:
+    project = (await find_project(call, arguments["project"], exact=True)).project
+    about = {"projectPath": str(project.root)}
+    if await call.quick(lambda _: project.store.folder.exists()):
+        await agree(call, DELETE_QUESTION, about, confirmed=arguments["confirm"], needed=True)
+    deleted = await call.quick(lambda _: project.delete())
+    if not deleted:
+        return Answer({"status": "not_found", **about, "message": "There is no index to delete."})
+    return Answer({"status": "success", **about, "message": "Index deleted successfully"})
+
+
+REINDEX_PROJECT = Tool(
+    name="reindex_project",
+    title="Rebuild the index",
+    description="Rebuild the entire index of the current project from scratch. Asks the user first.",
+    input_schema=takes({"project": PROJECT, "confirm": CONFIRM}),
+    output_schema=gives({"status": RAN, "projectPath": TEXT, **RUN_COUNTS, **QUESTION}),
+    annotations=DESTRUCTIVE,
+    icon=INDEX_ICON,
+    handler=_reindex_project,
+    task_support=TaskSupport.OPTIONAL,
+)
+
+REINDEX_FILE = Tool(
+    name="reindex_file",
+    title="Re-index a file",
+    description="Re-index a single file, for instance one that was just changed.",
+    input_schema=takes(
+        {
+            "path": {
+                "type": "string",
+                "minLength": 1,
+                "description": "Relative path to the file (e.g., 'src/auth/login.ts')",
+            },
+            "project": PROJECT,
+        },
+        required=("path",),
+    ),
+    output_schema=gives(
+        {"status": status_of("success"), "path": TEXT, "chunksCreated": COUNT, "message": TEXT}
+    ),
+    annotations=IDEMPOTENT,
+    icon=INDEX_ICON,
+    handler=_reindex_file,
+)
+
+DELETE_INDEX = Tool(
+    name="delete_index",
+    title="Delete the index",
+    description=(
+        "Delete the index of the current project; the project's own files are not touched. "
+        "Asks the user first."
+    ),
+    input_schema=takes({"project": PROJECT, "confirm": CONFIRM}),
+    output_schema=gives(
+        {
+            "status": status_of("success", "not_found", "cancelled", "confirmation_required"),
+            "projectPath": TEXT,
+            **QUESTION,
+        }
+    ),
+    annotations=DESTRUCTIVE,
+    icon=REMOVE_ICON,
+    handler=_delete_index,
+)
+
+
+STATES = status_of("not_found", "indexing", "ready", "incomplete", "failed")
+
+
+async def _get_index_status(call: Call, arguments: Arguments) -> Answer:
+    project = (await find_project(call, arguments["project"])).project
+    status = await call.quick(lambda _: project.status())
+    return Answer(warned(status_object(status), *project.settings.warnings))
+
+
+async def _list_projects(call: Call, _arguments: Arguments) -> Answer:
+    found = await call.quick(lambda engine: engine.projects())
+    listed: list[dict[str, Any]] = [project_object(identity, status) for identity, status in found]
+    return Answer({"projects": listed, "total": len(listed)})
+
+
+GET_INDEX_STATUS = Tool(
+    name="get_index_status",
+    title="Index status",
+    description="Show the state of the project's index: what it holds, what was skipped, what is pending.",
+    input_schema=takes({"project": PROJECT}),
+    output_schema=gives(
+        {
+            "status": STATES,
+            "projectPath": TEXT,
+            "indexPath": TEXT,
+            "totalFiles": COUNT,
+            "totalChunks": COUNT,
+            "totalDocs": COUNT,
+            "totalDocChunks": COUNT,
+            "lastUpdated": TEXT,
+            "storageSize": TEXT,
+            "watcherActive": FLAG,
+            "queryReady": FLAG,
+            "pendingChanges": COUNT,
+            "progress": {"type": "object", "properties": {"done": COUNT, "total": COUNT, "phase": TEXT}},
+            "lastError": TEXT,
+            "model": TEXT,
+            "secondModel": {"type": "object", "properties": {"model": TEXT, "done": COUNT, "total": COUNT}},
+            "store": TEXT,
+            "strategy": TEXT,
+            "languages": COUNTS,
+            "skipped": COUNTS,
+            "notes": TEXTS,
+        }
+    ),
+    annotations=READ_ONLY,
+    icon=STATUS_ICON,
+    handler=_get_index_status,
+)
+
+LIST_PROJECTS = Tool(
+    name="list_projects",
+    title="List indexed projects",
+    description="List every indexed project with its figures.",
+    input_schema=takes({}),
+    output_schema=gives(
+        {
+            "projects": objects(
+                {
+                    "id": TEXT,
+                    "path": TEXT,
+                    "status": STATES,
+                    "totalFiles": COUNT,
+                    "totalChunks": COUNT,
+                    "storageSize": TEXT,
+                    "lastUpdated": TEXT,
+                }
+            ),
+            "total": COUNT,
+        }
+    ),
+    annotations=READ_ONLY,
+    icon=STATUS_ICON,
+    handler=_list_projects,
+)
