@@ -35,6 +35,7 @@ from findspot.core.errors import (
     SystemLimitError,
 )
 from findspot.core.folder import Folder, LinkError, TooLargeError, open_regular, read_regular
+from findspot.core.paths import GITIGNORE
 
 PRIVATE_DIR_MODE = 0o700
 PRIVATE_FILE_MODE = 0o600
@@ -70,11 +71,20 @@ def stat_of(path: str | Path) -> os.stat_result | None:
 
 
 def make_private_dir(path: Path) -> None:
-    """Make a folder, and those above it that are missing, that only its owner can enter."""
+    """Make a folder, and those above it that are missing, that only its owner can enter.
+
+    A new home also gets a rule that keeps it out of the git repository that it may be in.
+    """
+    from findspot.core.config import home_folder  # which imports this module
+
     with translated_os_errors(path):
+        if path.is_dir():
+            return
         if not path.parent.exists():
             make_private_dir(path.parent)
         path.mkdir(mode=PRIVATE_DIR_MODE, exist_ok=True)
+        if path == home_folder():
+            write_atomic(path / GITIGNORE, b"*\n")
 
 
 def open_private(path: Path, mode: Literal["wb", "a+b"]) -> IO[bytes]:

@@ -7,6 +7,7 @@ import hashlib
 import os
 import stat
 import unicodedata
+from functools import lru_cache
 from pathlib import Path, PurePosixPath
 
 from findspot.core.errors import InvalidArgumentError, PathNotFoundError, PermissionDeniedError
@@ -14,6 +15,7 @@ from findspot.core.platforms import IGNORES_CASE, as_stored
 
 INDEX_HASH_CHARS = 32
 LEGACY_INDEX_HASH_CHARS = 16
+GITIGNORE = ".gitignore"
 
 
 def project_root(path: str | Path) -> Path:
@@ -83,6 +85,21 @@ _OWN_FILES = ("config.json", "usage.sqlite")
 _OTHERS = 0o077
 
 
+@lru_cache(maxsize=64)
+def own_paths(home: Path, base: Path) -> frozenset[str]:
+    """Return what lies below a folder and is Findspot's: never indexed, or each run would change the next.
+
+    Paths are relative to `base`; an empty one stands for `base` itself. Of a home that is `base` itself only
+    our own folders count.
+    """
+    real, below = Path(os.path.realpath(home)), Path(os.path.realpath(base))
+    if real == below:
+        return OWN_FOLDERS
+    if real in below.parents:
+        return frozenset({""} if below.relative_to(real).parts[0] in OWN_FOLDERS else ())
+    return frozenset({real.relative_to(below).as_posix()} if below in real.parents else ())
+
+
 def restrict_home(home: Path) -> None:
     """Take from others the rights to our files in an existing home.
 
@@ -98,7 +115,7 @@ def restrict_home(home: Path) -> None:
     ours = [entry for entry in listed if entry.name in OWN_FOLDERS or entry.name.startswith(_OWN_FILES)]
     for entry in ours:
         _restrict(entry.path)
-    if ours and len(ours) == len(listed):
+    if ours and len(ours) == sum(entry.name != GITIGNORE for entry in listed):
         _restrict(os.fspath(home))
 
 

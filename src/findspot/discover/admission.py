@@ -5,7 +5,7 @@ Walking a tree and asking about one path both come here, so they cannot disagree
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from dataclasses import dataclass
 from functools import lru_cache
 from os import stat_result
@@ -27,6 +27,8 @@ MAX_DEPTH = 20
 
 DEFAULT_MAX_FILE_BYTES = 1024 * 1024
 DEFAULT_DOC_PATTERNS = ("**/*.md", "**/*.txt")
+
+FINDSPOTS_OWN = "Findspot keeps its indexes there"
 
 _ALWAYS_DOCS = (".markdown", ".rst", ".mdx", ".adoc")
 _PROSE_NAMES = frozenset(BY_NAME[PLAIN].filenames)
@@ -93,8 +95,10 @@ def corpus_of(path: str, doc_patterns: Globs) -> Corpus:
 class Judge:
     """A policy made ready for one root."""
 
-    def __init__(self, policy: Policy, *, ignore_case: bool, owner: int) -> None:
+    def __init__(self, policy: Policy, own: Set[str], *, ignore_case: bool, owner: int) -> None:
+        """`own` are the paths of Findspot's own folders; a file of another `owner` may be linked in."""
         self._policy = policy
+        self._own = own
         self._owner = owner
         self._include = compiled(policy.include)
         self._exclude = compiled(policy.exclude) if policy.exclude else None
@@ -113,6 +117,8 @@ class Judge:
         shown = path + "/" if folder else path
         if is_denied(name, folder, self._ignore_case, prefix):
             return Skip(shown, SkipReason.DENIED)
+        if path in self._own:
+            return Skip(shown, SkipReason.DENIED, FINDSPOTS_OWN)
         if self._exclude and self._exclude.matches(shown):
             return Skip(shown, SkipReason.EXCLUDED)
         rule = ignored(name, folder)

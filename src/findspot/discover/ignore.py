@@ -16,7 +16,6 @@ from findspot.core.errors import InvalidPatternError
 from findspot.core.globs import MAX_PATTERN_CHARS, path_regex
 from findspot.discover.filenames import nfc
 
-GITIGNORE = ".gitignore"
 OWN_IGNORE = ".findspotignore"
 MAX_IGNORE_BYTES = 1024 * 1024
 MAX_RULES = 10_000

@@ -16,10 +16,10 @@ from pathlib import Path
 
 from findspot.core.config import git_configuration
 from findspot.core.files import TOO_MANY_OPEN, out_of_resources, read_below, read_named, reason, stat_of
+from findspot.core.paths import GITIGNORE
 from findspot.core.roots import Roots
 from findspot.discover.checkouts import checkout_around, exclude_file
 from findspot.discover.ignore import (
-    GITIGNORE,
     MAX_IGNORE_BYTES,
     OWN_IGNORE,
     Ignores,

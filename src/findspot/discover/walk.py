@@ -9,15 +9,16 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from pathlib import Path
 
+from findspot.core.config import home_folder
 from findspot.core.files import TOO_MANY_OPEN, out_of_resources
 from findspot.core.folder import Folder
 from findspot.core.model import Skip, SkipReason, SourceFile
+from findspot.core.paths import GITIGNORE, own_paths
 from findspot.core.roots import Roots
-from findspot.discover.admission import Judge, Policy
+from findspot.discover.admission import FINDSPOTS_OWN, Judge, Policy
 from findspot.discover.checkouts import GIT, checkout_notes
 from findspot.discover.filenames import is_plain, nfc, real_name, spelled_out
 from findspot.discover.ignore import (
-    GITIGNORE,
     MAX_IGNORE_BYTES,
     OWN_IGNORE,
     Ignores,
@@ -83,7 +84,11 @@ class _Walker:
         """How the walk spells each root, and where it is."""
         self._check = check or _go_on
         self._respect_gitignore = policy.respect_gitignore
-        self._judge = Judge(policy, ignore_case=self._ignore_case, owner=top.owner).judge
+        home = home_folder()
+        self._own = {
+            prefix + path for prefix, folder in self._roots.items() for path in own_paths(home, folder)
+        }
+        self._judge = Judge(policy, self._own, ignore_case=self._ignore_case, owner=top.owner).judge
 
     def enter(self, folder: Folder, prefix: str, ignores: Ignores) -> None:
         """Judge every entry of a folder, and go on into its folders."""
@@ -171,6 +176,8 @@ class _Walker:
         """
         if folder.holds_roots:
             return ignores
+        if prefix in self._own:
+            return Skip(prefix or "./", SkipReason.DENIED, FINDSPOTS_OWN)
         if prefix not in self._roots:
             if self._is_checkout(names):
                 return Skip(prefix, SkipReason.REPOSITORY, "it has its own .git, and is a project of its own")

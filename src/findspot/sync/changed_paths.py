@@ -8,15 +8,17 @@ import threading
 from collections.abc import Iterable
 from pathlib import Path
 
+from findspot.core.config import home_folder
 from findspot.core.denied import is_denied
 from findspot.core.errors import FindspotError
 from findspot.core.files import read_json, write_json
 from findspot.core.log import get_logger
+from findspot.core.paths import GITIGNORE, own_paths
 from findspot.core.roots import Roots
 from findspot.core.setting_keys import PROJECT_FILE
 from findspot.discover.checkouts import GIT
 from findspot.discover.filenames import nfc
-from findspot.discover.ignore import GITIGNORE, OWN_IGNORE
+from findspot.discover.ignore import OWN_IGNORE
 
 EVERYTHING = ""
 """The path of the root: the whole project is to be looked at."""
@@ -40,6 +42,9 @@ def changed_path(root: Path | Roots, reported: str) -> str | None:
     top, inside = ("", spelled) if not roots.named else spelled.split("/", 1)
     *folders, name = nfc(inside).split("/")
     if any(is_denied(folder, True) for folder in folders):
+        return None
+    own = own_paths(home_folder(), roots.holding(spelled)[0])
+    if own and any(not path or f"{nfc(inside)}/".startswith(f"{path}/") for path in own):
         return None
     above = [nfc(top), *folders] if top else folders  # no rule is about the name of a root
     if name == GIT and folders:

@@ -62,6 +62,15 @@ def test_a_private_folder_is_closed_to_others(tmp_path: Path) -> None:
     assert stat.S_IMODE((tmp_path / "a" / "b").stat().st_mode) == 0o700
 
 
+def test_git_never_adds_a_new_home(tmp_path: Path, home: Path) -> None:
+    make_private_dir(home / "indexes" / "x")
+    assert (home / ".gitignore").read_text() == "*\n"
+    assert [path.name for path in home.rglob(".gitignore")] == [".gitignore"]
+    (home / ".gitignore").unlink()
+    make_private_dir(home / "documents")
+    assert not (home / ".gitignore").exists()
+
+
 def test_content_hash_is_sha256() -> None:
     assert content_hash(b"abc") == hashlib.sha256(b"abc").hexdigest()
 

@@ -123,6 +123,20 @@ def test_nothing_brings_a_denied_file_back(tmp_path: Path) -> None:
     assert admitted(found) == [".findspotignore"]
 
 
+def test_the_home_is_never_walked(tmp_path: Path, home: Path) -> None:
+    """Else an index would index itself, and every run would change the next."""
+    write(home, {"indexes/x/config.json": "{}", "models/a.txt": "x", "notes.md": "mine"})
+    write(tmp_path / "src", {"a.py": "x = 1"})
+    around = walk(tmp_path, Policy(respect_gitignore=False))
+    assert admitted(around) == ["src/a.py"]
+    assert around.skips == [Skip("findspot-home/", SkipReason.DENIED, "Findspot keeps its indexes there")]
+    assert classify(tmp_path, "findspot-home/notes.md", Policy()) == around.skips[0]
+    assert admitted(walk(home, Policy())) == ["notes.md"]
+    assert reasons(walk(home / "indexes", Policy())) == {"./": SkipReason.DENIED}
+    several = Roots(tmp_path, (("findspot-home", home), ("src", tmp_path / "src")))
+    assert admitted(walk(several, Policy())) == ["findspot-home/notes.md", "src/a.py"]
+
+
 def test_ignore_files_nest_and_ours_outranks_gits(tmp_path: Path) -> None:
     write(
         tmp_path,

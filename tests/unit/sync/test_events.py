@@ -47,5 +47,14 @@ def test_a_denied_name_counts_for_folders_only(tmp_path: Path) -> None:
     assert changed_path(tmp_path, f"{tmp_path}/build") is None
 
 
+def test_what_happens_in_the_home_changes_no_index(tmp_path: Path, home: Path) -> None:
+    for path in ("", "/.gitignore", "/indexes/x/config.json"):
+        assert changed_path(tmp_path, f"{home}{path}") is None
+    assert changed_path(home, f"{home}/indexes/x/config.json") is None
+    assert changed_path(home / "indexes", f"{home}/indexes/x/config.json") is None
+    assert changed_path(home, f"{home}/a.py") == "a.py"
+    assert changed_path(tmp_path, f"{home}-2/a.py") == "findspot-home-2/a.py"
+
+
 def test_paths_below_others_are_left_out() -> None:
     assert outermost(["a/b/c.py", "a/b", "a.py", "ab", "a/bc", "a/b/d/e.py"]) == ("a.py", "a/b", "a/bc", "ab")
