@@ -157,6 +157,11 @@ def main() -> None:
     print(f"basenames used more than once              {len(repeated)}")
     print(f"modules under {FEWEST_LINES} lines with one importer   {len(small)}")
     print(f"classes with more than {MOST_METHODS} methods          {len(large)}")
+    from call_path import call_path  # needs the package and its dependencies, the rest only the source
+
+    path = call_path()
+    print(f"modules from an MCP request to search      {len(path)}")
+    print("\nfrom an MCP request to search:", " > ".join(path))
     print("\nmodules per package:", ", ".join(f"{name} {count}" for name, count in packages.most_common()))
     for title, rows in (
         ("repeated basenames", [f"{base}: {', '.join(paths)}" for base, paths in repeated.items()]),
