@@ -18,6 +18,7 @@ import uuid
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import chain
 from math import isqrt
 from pathlib import Path
@@ -404,8 +405,20 @@ def _merged(found: Sequence[tuple[Numbers, Scores]], top: int) -> tuple[Numbers,
 
 
 def _dots(rows: NDArray[np.int8], query: NDArray[np.int8]) -> NDArray[np.float32]:
-    import simsimd
-
-    # Its answer is float64: exact for sums of products of int8.
-    product = np.asarray(simsimd.cdist(query.reshape(1, -1), rows, metric="dot"))
+    """Return the dot product of each row with the query, exact before it is rounded to float32."""
+    simsimd = _simsimd()
+    if simsimd is None:  # the same numbers, in about twice the time
+        dots: NDArray[np.int32] = np.einsum("ij,j->i", rows, query, dtype=np.int32)
+        return dots.astype(np.float32)
+    product: NDArray[np.float64] = np.asarray(simsimd.cdist(query.reshape(1, -1), rows, metric="dot"))
     return product.reshape(-1).astype(np.float32)
+
+
+@cache
+def _simsimd() -> Any:
+    """Return the module, or None where there is no wheel for this Python."""
+    try:
+        import simsimd
+    except ImportError:
+        return None
+    return simsimd
