@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 STAMP := $(VENV)/.installed
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable
 
-.PHONY: help try test test-all check house format bench-speed bench-quality soak clean
+.PHONY: help try test test-all check house mutants format bench-speed bench-quality soak clean
 
 help:  ## Show the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -31,7 +31,7 @@ test: $(STAMP)  ## Run every test that needs only Python (and git)
 test-all: $(STAMP)  ## Run all tests, installing the programs some of them need
 	@command -v npm >/dev/null || (apt-get update -qq && apt-get install -y -qq npm)
 	@command -v chromium >/dev/null || (apt-get update -qq && apt-get install -y -qq chromium)
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --durations=20
 
 check: $(STAMP)  ## Lint, types, and the layers of the architecture
 	$(BIN)/ruff check .
@@ -41,6 +41,9 @@ check: $(STAMP)  ## Lint, types, and the layers of the architecture
 
 house: $(READY)  ## Count modules, lines, repeated names, small modules and large classes
 	$(BIN)/python tests/tidy/house.py
+
+mutants: $(STAMP)  ## Change the code in small ways and count what the tests notice (takes long)
+	$(BIN)/python -m benchmarks.mutants $(if $(SAMPLE),--sample $(SAMPLE))
 
 format: $(STAMP)  ## Format the code
 	$(BIN)/ruff format .
