@@ -47,6 +47,9 @@ _CODE_IN_TXT = Globs(
     )
 )
 """Lists of dependencies and build scripts that happen to end in `.txt`."""
+NOTED = (SkipReason.REPOSITORY, SkipReason.IGNORE_FILE)
+"""Reasons that a note is about."""
+_NAMED = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,12 +171,6 @@ def not_indexable(path: str, skip: Skip) -> FindspotError:
         return PermissionDeniedError(path)
     why = f"It is left out: {skip.reason.replace('_', ' ')}" + (f" ({skip.detail})." if skip.detail else ".")
     return FileNotIndexedError(path, "" if skip.reason is SkipReason.VANISHED else why)
-
-
-NOTED = (SkipReason.REPOSITORY, SkipReason.IGNORE_FILE)
-"""Reasons that a note is about."""
-
-_NAMED = 5
 
 
 def left_out_notes(skips: Iterable[Skip]) -> list[str]:

@@ -20,6 +20,10 @@ GIT = ".git"
 
 MARKERS = (GIT, "package.json", "pyproject.toml", "Cargo.toml", "go.mod")
 """In the order in which they are looked for."""
+_SPARSE = re.compile(r"^\s*sparsecheckout\s*=\s*(?:true|yes|on|1)\s*$", re.I | re.M)
+_SUBMODULE_PATH = re.compile(r"^\s*path\s*=\s*\"?(.+?)\"?\s*$", re.M)
+_GITDIR = re.compile(r"gitdir:\s*(.+?)\s*$")
+_MAX_BYTES = 1024 * 1024
 
 
 def find_root(start: Path) -> Path | None:
@@ -50,12 +54,6 @@ def folders_around(folder: Path) -> Iterator[Path]:
         yield around
         if is_checkout(around):
             return
-
-
-_SPARSE = re.compile(r"^\s*sparsecheckout\s*=\s*(?:true|yes|on|1)\s*$", re.I | re.M)
-_SUBMODULE_PATH = re.compile(r"^\s*path\s*=\s*\"?(.+?)\"?\s*$", re.M)
-_GITDIR = re.compile(r"gitdir:\s*(.+?)\s*$")
-_MAX_BYTES = 1024 * 1024
 
 
 def git_folder(checkout: Path) -> Path | None:

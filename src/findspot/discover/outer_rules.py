@@ -26,6 +26,15 @@ from findspot.discover.ignore import (
     UnusableIgnoreFileError,
 )
 
+_MAX_BYTES = 1024 * 1024
+_MAX_INCLUDES = 10
+"""How deep files may include each other, as with git."""
+_SECTION = re.compile(r'\s*\[\s*([\w.-]+)\s*("(?:[^"\\]|\\.)*")?\s*\](.*)', re.S)
+_ENTRY = re.compile(r"\s*([A-Za-z][A-Za-z0-9-]*)\s*=(.*)", re.S)
+_ESCAPES = {"n": "\n", "t": "\t", "b": "\b"}
+Stamp = tuple[str, int, int, int, int]
+"""A file as it is now: its path, times of writing and of any change, size and number."""
+
 
 @dataclass(frozen=True, slots=True)
 class _OuterFile:
@@ -114,18 +123,6 @@ def _shown(path: Path, root: Path) -> str:
     if path.is_relative_to(home) and not path.is_relative_to(root):
         return f"~/{path.relative_to(home).as_posix()}"
     return Path(os.path.relpath(path, root)).as_posix()
-
-
-_MAX_BYTES = 1024 * 1024
-_MAX_INCLUDES = 10
-"""How deep files may include each other, as with git."""
-
-_SECTION = re.compile(r'\s*\[\s*([\w.-]+)\s*("(?:[^"\\]|\\.)*")?\s*\](.*)', re.S)
-_ENTRY = re.compile(r"\s*([A-Za-z][A-Za-z0-9-]*)\s*=(.*)", re.S)
-_ESCAPES = {"n": "\n", "t": "\t", "b": "\b"}
-
-Stamp = tuple[str, int, int, int, int]
-"""A file as it is now: its path, times of writing and of any change, size and number."""
 
 
 def global_excludes() -> Path | None:

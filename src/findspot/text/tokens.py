@@ -35,6 +35,13 @@ _ENDINGS = (
 
 _DOUBLING = frozenset(("ing", "ings", "er", "ers", "or", "ors", "ed"))
 """Endings before which English doubles a consonant: `mapped`, `formatter`."""
+_LISTED = (
+    "a an and are as at be been but by can could did do does doing for from had has have how i if in into is "
+    "it its itself me my not of off on or our should so some such than that the their them then there these "
+    "they this those to us using used uses via was we were what when where which while who why will with "
+    "within without would you your"
+)
+STOP_WORDS = frozenset(_LISTED.split())
 
 
 @lru_cache(maxsize=200_000)
@@ -90,13 +97,3 @@ def parts(text: str) -> list[str]:
 def words(text: str) -> list[str]:
     """Return the words of a text as they are written."""
     return _WORD.findall(text)
-
-
-_LISTED = (
-    "a an and are as at be been but by can could did do does doing for from had has have how i if in into is "
-    "it its itself me my not of off on or our should so some such than that the their them then there these "
-    "they this those to us using used uses via was we were what when where which while who why will with "
-    "within without would you your"
-)
-
-STOP_WORDS = frozenset(_LISTED.split())

@@ -15,7 +15,7 @@ from findspot.core.progress import CancelToken
 from findspot.serve import usage
 from findspot.serve.cli import output
 from findspot.serve.cli.interaction import stoppable
-from findspot.serve.cli.options import Manner, common
+from findspot.serve.cli.options import Reply, common
 
 RECORD = re.compile(
     r"(?P<time>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d),\d+ (?P<level>[A-Z]+) (?P<part>[\w.]+) (?P<message>.*)"
@@ -31,31 +31,31 @@ _LOOK_S = 0.3
 @click.option("--level", type=click.Choice(LEVELS, case_sensitive=False), help="This level and above.")
 @click.option("--path", "only_path", is_flag=True, help="Print where the log is, and end.")
 @common
-def logs(manner: Manner, lines: int, follow: bool, level: str | None, only_path: bool) -> None:
+def logs(reply: Reply, lines: int, follow: bool, level: str | None, only_path: bool) -> None:
     """Show the log that servers keep: counts, durations and paths, never source text."""
     path = log_file()
     if only_path:
-        output.emit({"path": str(path)}) if manner.json else output.line(str(path))
+        reply.give({"path": str(path)}, str(path))
         return
     shown, end = last_lines(lines)
     shown = at_least(level, shown) if level else shown
-    if manner.json and not follow:
+    if reply.json and not follow:
         output.emit({"path": str(path), "lines": [record_object(line) for line in shown]})
         return
     if not shown and not follow:
         output.note(f"Nothing is logged yet ({path}).")
     with stoppable() as cancel:
         for line in shown:
-            _show_record(line, manner)
+            _show_record(line, reply)
         if follow:
             for line in _new_lines(end, cancel):
                 if not level or at_least(level, [line]):
-                    _show_record(line, manner)
+                    _show_record(line, reply)
 
 
-def _show_record(line: str, manner: Manner) -> None:
+def _show_record(line: str, reply: Reply) -> None:
     record = record_object(line)
-    if manner.json:
+    if reply.json:
         output.emit_line(record)
     else:
         output.line(line, fg=_COLOURS.get(record.get("level", "")))
@@ -120,7 +120,7 @@ def record_object(line: str) -> dict[str, str]:
 @click.option("--days", type=click.IntRange(1), help="Only the last so many days.")
 @click.option("--clear", is_flag=True, help="Forget everything that was counted.")
 @common
-def stats(manner: Manner, days: int | None, clear: bool) -> None:
+def stats(reply: Reply, days: int | None, clear: bool) -> None:
     """Show how much Findspot was used on this machine, and the tokens that its answers spared.
 
     Only counts are kept, here and nowhere else: no query, no path, no text.
@@ -129,7 +129,7 @@ def stats(manner: Manner, days: int | None, clear: bool) -> None:
         usage.clear()
     since = (datetime.now(UTC) - timedelta(days=days - 1)).strftime("%Y-%m-%d") if days else ""
     found = usage.usage(since)
-    if manner.json:
+    if reply.json:
         output.emit({"usage": [asdict(item) | {"saved": item.saved} for item in found]})
         return
     if not found:

@@ -1,4 +1,4 @@
-"""The `findspot` program: its commands, imported when they are used, and how it ends."""
+"""The `findspot` program: its commands, imported when they are used, and its exit code."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from findspot import __version__
 from findspot.core.errors import FindspotError
 from findspot.serve.cli import output
 from findspot.serve.cli.failure import exit_code, report, report_bug, report_usage
-from findspot.serve.cli.options import Manner
+from findspot.serve.cli.options import Reply
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "setup": ("setup_command", "Connect the assistants on this machine to Findspot, or take that back."),
@@ -74,7 +74,7 @@ class LazyGroup(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Click would import every command to learn its one line."""
+        """List the commands without importing them, as Click would do for their help."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
 
@@ -96,12 +96,12 @@ def findspot(ctx: click.Context) -> None:
       findspot search how is it done  ask it a question
       findspot                        in an indexed project: search as you type
     """
-    if ctx.invoked_subcommand is None and not _picked():
+    if ctx.invoked_subcommand is None and not _run_picker():
         click.echo(ctx.get_help())
 
 
-def _picked() -> bool:
-    """On a terminal inside an indexed project, let the user search as they type; False elsewhere."""
+def _run_picker() -> bool:
+    """Let the user search as they type, on a terminal inside an indexed project; False elsewhere."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         return False
     from findspot.core.errors import ProjectNotDetectedError
@@ -114,7 +114,7 @@ def _picked() -> bool:
             from findspot.serve.cli.index_commands import prepare_index
             from findspot.serve.cli.picker import pick
 
-            prepare_index(project, Manner(), update=True)
+            prepare_index(project, Reply(), update=True)
             pick(project)
     except ProjectNotDetectedError:
         return False
@@ -125,37 +125,37 @@ def run(arguments: Sequence[str]) -> int:
     """Run one command line; returns the exit code. Nothing but results goes to standard output."""
     output.tolerate_any_text()
     own = arguments[: arguments.index("--")] if "--" in arguments else arguments
-    manner = Manner(json="--json" in own)
+    reply = Reply(json="--json" in own)
     try:
-        _invoke(list(arguments), manner)
+        _invoke(list(arguments), reply)
         sys.stdout.flush()
     except click.exceptions.Exit as end:
         return end.exit_code
     except BrokenPipeError:
         return _reader_left()
     except click.ClickException as error:
-        return report_usage(error, manner)
+        return report_usage(error, reply)
     except (click.Abort, KeyboardInterrupt):
         output.note("Cancelled.")
         return 130
     except FindspotError as error:
-        report(error, manner)
+        report(error, reply)
         return exit_code(error)
     except Exception as error:  # noqa: BLE001 - the outermost boundary: people get a sentence, not a trace
-        report_bug(error, manner)
+        report_bug(error, reply)
         return 1
     return 0
 
 
-def _invoke(arguments: list[str], manner: Manner) -> None:
-    """What click's own `main` does, without its view of how a program ends."""
+def _invoke(arguments: list[str], reply: Reply) -> None:
+    """Do what Click's own `main` does, but let errors through to `run`."""
     if COMPLETION_VARIABLE in os.environ:
         findspot.main(arguments, prog_name="findspot", complete_var=COMPLETION_VARIABLE)
-    with findspot.make_context("findspot", arguments, obj=manner) as ctx:
+    with findspot.make_context("findspot", arguments, obj=reply) as ctx:
         findspot.invoke(ctx)
 
 
 def _reader_left() -> int:
-    """Return the reader of our output has seen enough; the interpreter must not complain when it ends."""
+    """End quietly after the reader of standard output has closed it."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0

@@ -11,7 +11,7 @@ from findspot.core.model import ChunkType
 from findspot.core.setting_keys import COMMITTED_FILES, CORTEX_FILE
 from findspot.serve.cli import output
 from findspot.serve.cli.interaction import shown_progress, stoppable
-from findspot.serve.cli.options import Manner, common, path_or_project, project_option
+from findspot.serve.cli.options import Reply, common, path_or_project, project_option
 from findspot.serve.cli.project_choice import open_engine, open_project
 
 if TYPE_CHECKING:
@@ -30,10 +30,10 @@ def chunks() -> None:
 @click.option(
     "--output", "folder", metavar="FOLDER", help="Where to. Default: .cortex/chunks in the project."
 )
-@click.option("--watch", is_flag=True, help="Go on, and write the files anew whenever the project changes.")
+@click.option("--watch", is_flag=True, help="Go on, and write the files again whenever the project changes.")
 @click.option("--no-update", is_flag=True, help="Export the index as it is, without updating it first.")
 @common
-def export(manner: Manner, project: str | None, folder: str | None, watch: bool, no_update: bool) -> None:
+def export(reply: Reply, project: str | None, folder: str | None, watch: bool, no_update: bool) -> None:
     """Write the chunks of the project at PATH, with their vectors, as four files.
 
     The index is brought up to date first, or made. Servers that read the files notice the change.
@@ -41,11 +41,11 @@ def export(manner: Manner, project: str | None, folder: str | None, watch: bool,
     with open_project(project, exact=True) as opened, stoppable() as cancel:
         target = _Target(Path(folder).expanduser().absolute()) if folder else _configured(opened)
         if not no_update:
-            _update(opened, manner, cancel)
+            _update(opened, reply, cancel)
         report = _export(opened, target)
-        _show(report, manner)
+        _show(report, reply)
         if watch:
-            _follow(opened, target, report, manner, cancel)
+            _follow(opened, target, report, reply, cancel)
 
 
 @chunks.command()
@@ -61,7 +61,7 @@ def export(manner: Manner, project: str | None, folder: str | None, watch: bool,
 @click.option("--min-score", type=click.FloatRange(-1, 1), default=0.0, help="Least cosine. Default: 0.")
 @project_option
 @common
-def search(manner: Manner, words: tuple[str, ...], project: str | None, tags: str, **options: Any) -> None:
+def search(reply: Reply, words: tuple[str, ...], project: str | None, tags: str, **options: Any) -> None:
     """Search the project's chunk files, or without any its index, as the tool `cortex_search` does."""
     from findspot.chunkfiles import SearchOptions
 
@@ -70,7 +70,7 @@ def search(manner: Manner, words: tuple[str, ...], project: str | None, tags: st
     with open_engine() as engine:
         root = engine.detect("." if project is None else project).root
         results = engine.chunks(root).query(" ".join(words), narrowed)
-    if manner.json:
+    if reply.json:
         found = [{"chunk": r.chunk.as_object(), "combined_score": r.combined_score} for r in results]
         output.emit({"results": found, "total": len(found)})
         return
@@ -96,8 +96,8 @@ def _configured(project: Project) -> _Target:
     return _Target(folder, None if chosen_by_user else project.root)
 
 
-def _update(project: Project, manner: Manner, cancel: CancelToken) -> None:
-    with shown_progress(manner.json) as progress:
+def _update(project: Project, reply: Reply, cancel: CancelToken) -> None:
+    with shown_progress(reply.json) as progress:
         project.update(progress=progress, cancel=cancel)
 
 
@@ -110,18 +110,14 @@ def _export(project: Project, target: _Target) -> ExportReport:
         return export_chunks(snapshot, folder, skip_under=inside, base=target.base)
 
 
-def _show(report: ExportReport, manner: Manner) -> None:
-    if manner.json:
-        output.emit(
-            {"status": "success", "path": report.folder, "chunks": report.counts, "total": report.total}
-        )
-    else:
-        counted = ", ".join(f"{count:,} {kind}" for kind, count in report.counts.items())
-        output.line(f"{output.count(report.total, 'chunk')} written to {report.folder}: {counted}")
+def _show(report: ExportReport, reply: Reply) -> None:
+    result = {"status": "success", "path": report.folder, "chunks": report.counts, "total": report.total}
+    counted = ", ".join(f"{count:,} {kind}" for kind, count in report.counts.items())
+    reply.give(result, f"{output.count(report.total, 'chunk')} written to {report.folder}: {counted}")
 
 
 def _follow(
-    project: Project, target: _Target, report: ExportReport, manner: Manner, cancel: CancelToken
+    project: Project, target: _Target, report: ExportReport, reply: Reply, cancel: CancelToken
 ) -> None:
     """Export again after each change of the index, until a signal comes."""
     from findspot.chunkfiles.folder_watch import watch_tree
@@ -131,12 +127,12 @@ def _follow(
 
     def changed() -> None:
         nonlocal generation
-        _update(project, manner, cancel)
+        _update(project, reply, cancel)
         with project.store.snapshot() as snapshot:
             current = snapshot.generation
         if current != generation:
             written = _export(project, target)
             generation = written.generation
-            _show(written, manner)
+            _show(written, reply)
 
     watch_tree(project.root, (target.folder, project.store.folder), lambda: cancel.cancelled, changed)

@@ -23,7 +23,7 @@ from findspot.core.setting_keys import BY_NAME, KEYS, PROJECT_FILE
 from findspot.core.settings import Settings
 from findspot.serve import shapes
 from findspot.serve.cli import output
-from findspot.serve.cli.options import Command, Manner, common, project_option
+from findspot.serve.cli.options import Command, Reply, common, project_option
 from findspot.serve.cli.project_choice import open_engine, open_project
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def _scoped(command: Command) -> Command:
 @project_option
 @common
 @click.pass_context
-def config(ctx: click.Context, manner: Manner, project: str | None) -> None:
+def config(ctx: click.Context, reply: Reply, project: str | None) -> None:
     """Show the configuration in force, or change it.
 
     \b
@@ -65,22 +65,20 @@ def config(ctx: click.Context, manner: Manner, project: str | None) -> None:
       6. options of a command
     """
     if ctx.invoked_subcommand is None:
-        _show(_settings(project)[0], manner)
+        _show(_settings(project)[0], reply)
 
 
 @config.command("get")
 @click.argument("key")
 @project_option
 @common
-def get(manner: Manner, key: str, project: str | None) -> None:
+def get(reply: Reply, key: str, project: str | None) -> None:
     """Print the value of KEY that is in force."""
     _known(key)
     settings, _ = _settings(project)
     value = settings.values[key]
-    if manner.json:
-        output.emit({"key": key, "value": value, "source": settings.sources.get(key, "default")})
-    else:
-        output.line(value if isinstance(value, str) else _spelled(value))
+    result = {"key": key, "value": value, "source": settings.sources.get(key, "default")}
+    reply.give(result, value if isinstance(value, str) else _spelled(value))
 
 
 @config.command("set")
@@ -88,7 +86,7 @@ def get(manner: Manner, key: str, project: str | None) -> None:
 @click.argument("value")
 @_scoped
 @common
-def set_(manner: Manner, key: str, value: str, scope: str | None, path: str | None) -> None:
+def set_(reply: Reply, key: str, value: str, scope: str | None, path: str | None) -> None:
     """Set KEY to VALUE in the index's own configuration, or in the one that an option names.
 
     Lists are written as 'a,b' or as JSON.
@@ -105,7 +103,7 @@ def set_(manner: Manner, key: str, value: str, scope: str | None, path: str | No
     settings, _ = _settings(path)
     source = settings.sources.get(key, "default")
     shown, in_force = _shown(key, chosen), _shown(key, settings.values[key])
-    if manner.json:
+    if reply.json:
         output.emit({"key": key, "value": shown, "file": str(file), "effective": in_force, "source": source})
         return
     output.line(f"{key} = {_spelled(shown)} in {file}")
@@ -116,12 +114,12 @@ def set_(manner: Manner, key: str, value: str, scope: str | None, path: str | No
 @config.command("path")
 @_scoped
 @common
-def path_(manner: Manner, scope: str | None, path: str | None) -> None:
+def path_(reply: Reply, scope: str | None, path: str | None) -> None:
     """Print where the configuration files are, or would be."""
     files = _files(*_settings(path))
     if scope is not None and scope not in files:
         raise ProjectNotDetectedError(path or str(Path.cwd()))
-    if manner.json:
+    if reply.json:
         output.emit({name: str(file) for name, file in files.items() if scope in (None, name)})
     elif scope is None:
         output.fields([(name, str(file)) for name, file in files.items()])
@@ -182,9 +180,9 @@ def _invalid_as_usage() -> Iterator[None]:
         raise InvalidArgumentError(f"{error}.") from error
 
 
-def _show(settings: Settings, manner: Manner) -> None:
+def _show(settings: Settings, reply: Reply) -> None:
     sources = {key.name: settings.sources.get(key.name, "default") for key in KEYS}
-    if manner.json:
+    if reply.json:
         values = {
             name: {"value": _shown(name, settings.values[name]), "source": source}
             for name, source in sources.items()
@@ -209,7 +207,7 @@ def _spelled(value: Any) -> str:
 @click.command()
 @click.option("--no-speed", is_flag=True, help="Do not measure how fast they are.")
 @common
-def models(manner: Manner, no_speed: bool) -> None:
+def models(reply: Reply, no_speed: bool) -> None:
     """List the embedding providers: installed or not, size, speed here, and where texts go.
 
     Speed is in chunks of 1,000 characters a second, measured for a moment on this machine; services
@@ -219,7 +217,7 @@ def models(manner: Manner, no_speed: bool) -> None:
 
     with open_engine() as engine:
         found = survey(engine.settings.embed, measure=not no_speed)
-    if manner.json:
+    if reply.json:
         output.emit({"providers": [_model_object(standing) for standing in found]})
         return
     header = ("", "provider", "ready", "size", "dims", "chunks/s", "texts go to", "")

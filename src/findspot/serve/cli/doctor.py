@@ -42,8 +42,31 @@ from findspot.serve.cli.clients.known_clients import (
     installation,
     serve_command,
 )
-from findspot.serve.cli.options import Manner, common, path_or_project
+from findspot.serve.cli.options import Reply, common, path_or_project
 from findspot.serve.cli.project_choice import open_engine
+
+LEAST_DISK_BYTES = 200 * 1024 * 1024
+"""An index of a middling project and its next version, which exist side by side for a moment."""
+ENOUGH_DISK_BYTES = 1024 * 1024 * 1024
+ENOUGH_WATCHES = 65_536
+"""What a large project has in folders, with room for the editor's own watches."""
+_LEAST_WATCHES = 8_192
+"""The old default of Linux, which one editor alone uses up."""
+_NATIVE = ("numpy", "simsimd", "tantivy", "tree_sitter", "watchfiles", "pydantic_core")
+_LOAD = """
+import importlib, sys
+for name in sys.argv[1:]:
+    try:
+        importlib.import_module(name)
+        print(name, "loads", flush=True)
+    except ImportError as problem:
+        print(name, str(problem).replace(chr(10), " "), flush=True)
+"""
+_LONG_PATHS = r"SYSTEM\CurrentControlSet\Control\FileSystem"
+INOTIFY = Path("/proc/sys/fs/inotify")
+_SELF_TEST_S = 60
+_SAMPLE = 'def greeting(name):\n    """Say hello to someone."""\n    return f"hello {name}"\n'
+_BUNDLE_LINES = 2_000
 
 
 class State(StrEnum):
@@ -74,30 +97,6 @@ def warning(name: str, text: str, remedy: str) -> Check:
 
 def error(name: str, text: str, remedy: str) -> Check:
     return Check(name, State.ERROR, text, remedy)
-
-
-LEAST_DISK_BYTES = 200 * 1024 * 1024
-"""An index of a middling project and its next version, which exist side by side for a moment."""
-ENOUGH_DISK_BYTES = 1024 * 1024 * 1024
-
-ENOUGH_WATCHES = 65_536
-"""What a large project has in folders, with room for the editor's own watches."""
-
-_LEAST_WATCHES = 8_192
-"""The old default of Linux, which one editor alone uses up."""
-
-_NATIVE = ("numpy", "simsimd", "tantivy", "tree_sitter", "watchfiles", "pydantic_core")
-_LOAD = """
-import importlib, sys
-for name in sys.argv[1:]:
-    try:
-        importlib.import_module(name)
-        print(name, "loads", flush=True)
-    except ImportError as problem:
-        print(name, str(problem).replace(chr(10), " "), flush=True)
-"""
-_LONG_PATHS = r"SYSTEM\CurrentControlSet\Control\FileSystem"
-INOTIFY = Path("/proc/sys/fs/inotify")
 
 
 def machine_checks(root: Path | None) -> Iterator[Check]:
@@ -226,10 +225,6 @@ def _count_folders(root: Path) -> int:
 
     found = walk(root, policy_of(load_settings(root)))
     return len({file.path.rpartition("/")[0] for file in found.files})
-
-
-_SELF_TEST_S = 60
-_SAMPLE = 'def greeting(name):\n    """Say hello to someone."""\n    return f"hello {name}"\n'
 
 
 def project_checks(engine: Engine, project: Project | None) -> Iterator[Check]:
@@ -372,7 +367,6 @@ def _run_findspot(command: list[str], home: Path) -> dict[str, object] | Check:
 
 
 _MARKS = {State.OK: ("ok  ", "green"), State.WARNING: ("warn", "yellow"), State.ERROR: ("FAIL", "red")}
-_BUNDLE_LINES = 2_000
 
 
 @click.command()
@@ -385,7 +379,7 @@ _BUNDLE_LINES = 2_000
     help="Also write a file for a bug report, without source text or secrets.",
 )
 @common
-def doctor(manner: Manner, project: str | None, no_self_test: bool, bundle: Path | None) -> None:
+def doctor(reply: Reply, project: str | None, no_self_test: bool, bundle: Path | None) -> None:
     """Look at everything Findspot needs, and say what to do about what is wrong.
 
     Exit code 1 when something does not work; warnings alone are 0.
@@ -399,7 +393,7 @@ def doctor(manner: Manner, project: str | None, no_self_test: bool, bundle: Path
             settings = opened.settings if opened else engine.settings
             names = write_bundle(bundle, checks, settings, engine.projects(), last_lines(_BUNDLE_LINES)[0])
     worst = [check.state for check in checks]
-    if manner.json:
+    if reply.json:
         rows = [{"name": c.name, "state": c.state, "text": c.text, "remedy": c.remedy} for c in checks]
         output.emit(
             {"checks": rows, "ok": State.ERROR not in worst, "bundle": str(bundle) if bundle else None}

@@ -13,7 +13,7 @@ from findspot.core.errors import FileNotIndexedError, InvalidArgumentError
 from findspot.serve import shapes
 from findspot.serve.cli import output
 from findspot.serve.cli.interaction import confirm
-from findspot.serve.cli.options import Command, Manner, common, yes_option
+from findspot.serve.cli.options import Command, Reply, common, yes_option
 from findspot.serve.cli.project_choice import open_engine
 
 if TYPE_CHECKING:
@@ -51,17 +51,15 @@ def documents() -> None:
 @click.option("--lowercase/--no-lowercase", default=True, help="Convert tokens to lowercase.")
 @click.option("--min-length", type=click.IntRange(1, 100), default=2, help="Shortest token. Default: 2.")
 @common
-def create(manner: Manner, name: str, backend: str, lowercase: bool, min_length: int) -> None:
+def create(reply: Reply, name: str, backend: str, lowercase: bool, min_length: int) -> None:
     """Create the index NAME: letters, digits, hyphens and underscores."""
     if backend == "memory":
         raise InvalidArgumentError("An index in memory would end with this command. Use --backend disk.")
     with open_engine() as engine:
         config = {"lowercase": lowercase, "min_length": min_length}
         made = engine.documents.create(name, backend, config)
-    if manner.json:
-        output.emit({"status": "created", "index_name": made.name, "backend": made.backend})
-    else:
-        output.line(f"Created the index {made.name} on {made.backend}.")
+    result = {"status": "created", "index_name": made.name, "backend": made.backend}
+    reply.give(result, f"Created the index {made.name} on {made.backend}.")
 
 
 @documents.command()
@@ -70,7 +68,7 @@ def create(manner: Manner, name: str, backend: str, lowercase: bool, min_length:
 @click.option("--doc-id", help="The document's id. Default: the file's path; needed for standard input.")
 @click.option("--glob", "pattern", default="**/*", help="Which files of a folder. Default: all.")
 @common
-def add(manner: Manner, source: str, index_name: str, doc_id: str | None, pattern: str) -> None:
+def add(reply: Reply, source: str, index_name: str, doc_id: str | None, pattern: str) -> None:
     """Add a file, the files of a folder, or standard input (-); documents of the same id are replaced.
 
     All are added or, where one fails, none. What is no text, holds a secret or is ignored by the folder's
@@ -80,7 +78,7 @@ def add(manner: Manner, source: str, index_name: str, doc_id: str | None, patter
     with open_engine() as engine:
         documents = _read(source, doc_id, pattern, engine.settings, left_out)
         added = engine.documents.add(documents, index_name)
-    if manner.json:
+    if reply.json:
         listed = [{"status": a.status, "doc_id": a.doc_id, "token_count": a.token_count} for a in added]
         skipped = [{"path": path, "reason": reason} for path, reason in left_out]
         output.emit({"documents": listed, "total": len(listed), "skipped": skipped})
@@ -98,11 +96,11 @@ def add(manner: Manner, source: str, index_name: str, doc_id: str | None, patter
 @_index_option
 @click.option("-k", "--k", type=click.IntRange(1, 1000), default=10, help="At most so many. Default: 10.")
 @common
-def search(manner: Manner, words: tuple[str, ...], index_name: str, k: int) -> None:
+def search(reply: Reply, words: tuple[str, ...], index_name: str, k: int) -> None:
     """Search an index: plain terms, +term, -term and "phrase" (put a leading -term after `--`)."""
     with open_engine() as engine:
         answer = engine.documents.search(" ".join(words), k, index_name)
-    if manner.json:
+    if reply.json:
         output.emit(_answer_object(answer))
         return
     if answer.query.warning:
@@ -116,11 +114,11 @@ def search(manner: Manner, words: tuple[str, ...], index_name: str, k: int) -> N
 
 @documents.command("list")
 @common
-def list_(manner: Manner) -> None:
+def list_(reply: Reply) -> None:
     """List the indexes on disk."""
     with open_engine() as engine:
         found = [info for info in engine.documents.listing() if info.backend == "disk"]
-    if manner.json:
+    if reply.json:
         listed = [
             {"index_name": i.name, "backend": i.backend, "documents": i.documents, "bytes": i.storage_bytes}
             for i in found
@@ -137,14 +135,12 @@ def list_(manner: Manner) -> None:
 @click.argument("doc_id")
 @_index_option
 @common
-def remove(manner: Manner, doc_id: str, index_name: str) -> None:
+def remove(reply: Reply, doc_id: str, index_name: str) -> None:
     """Remove one document from an index."""
     with open_engine() as engine:
         removed = engine.documents.remove(doc_id, index_name)
-    if manner.json:
-        output.emit({"status": "removed" if removed else "not_found", "doc_id": doc_id})
-    else:
-        output.line(f"Removed {doc_id}." if removed else f"There is no document {doc_id}.")
+    result = {"status": "removed" if removed else "not_found", "doc_id": doc_id}
+    reply.give(result, f"Removed {doc_id}." if removed else f"There is no document {doc_id}.")
     if not removed:
         raise click.exceptions.Exit(1)
 
@@ -153,16 +149,13 @@ def remove(manner: Manner, doc_id: str, index_name: str) -> None:
 @click.argument("name")
 @yes_option
 @common
-def drop(manner: Manner, name: str, yes: bool) -> None:
+def drop(reply: Reply, name: str, yes: bool) -> None:
     """Delete the index NAME with all its documents; asks first."""
     with open_engine() as engine:
         engine.documents.info(name)  # an unknown name is an error before the question
-        confirm(f"Delete the index '{name}' with all its documents?", yes, manner)
+        confirm(f"Delete the index '{name}' with all its documents?", yes, reply)
         engine.documents.drop(name)
-    if manner.json:
-        output.emit({"status": "dropped", "index_name": name})
-    else:
-        output.line(f"Dropped the index {name}.")
+    reply.give({"status": "dropped", "index_name": name}, f"Dropped the index {name}.")
 
 
 def _read(

@@ -1,4 +1,4 @@
-"""What went wrong, told to people and to programs, and the exit code that says it shortest.
+"""Report errors to people and to programs, and choose the exit code.
 
 0    done, or nothing to do              4    the embedding provider is unavailable
 1    an error; or the user said no       130  stopped by Ctrl-C
@@ -14,7 +14,7 @@ import click
 
 from findspot.core.errors import CancelledError, FindspotError
 from findspot.serve.cli import output
-from findspot.serve.cli.options import Manner
+from findspot.serve.cli.options import Reply
 
 DECLINED = 1
 USAGE = 2
@@ -55,23 +55,23 @@ def exit_code(error: FindspotError) -> int:
     return _EXIT_CODES.get(error.code, 1)
 
 
-def report(error: FindspotError, manner: Manner) -> None:
-    """An error raised on purpose."""
-    if manner.json:
+def report(error: FindspotError, reply: Reply) -> None:
+    """Report an error raised on purpose."""
+    if reply.json:
         output.emit(_object(error.code, error.user_message, error.developer_message))
-    _tell(error.user_message, error.hint, error.developer_message if manner.verbose else "")
+    _print_error(error.user_message, error.hint, error.developer_message if reply.verbose else "")
 
 
-def report_usage(error: click.ClickException, manner: Manner) -> int:
-    """Return a command line that cannot be run as it stands."""
+def report_usage(error: click.ClickException, reply: Reply) -> int:
+    """Report a command line that cannot be run; returns the exit code."""
     message = error.format_message()
-    if manner.json:
+    if reply.json:
         code = error.code if isinstance(error, ConfirmationRequiredError) else "INVALID_ARGUMENT"
         value = _object(code, message, f"{code}: {message}")
         if isinstance(error, ConfirmationRequiredError):
             value = {"status": "confirmation_required", "question": error.question, **value}
         output.emit(value)
-    _tell(message, _help_hint(error))
+    _print_error(message, _help_hint(error))
     return error.exit_code
 
 
@@ -82,13 +82,13 @@ def _help_hint(error: click.ClickException) -> str:
     return f"Try `{context.command_path} --help`."
 
 
-def report_bug(error: Exception, manner: Manner) -> None:
-    """An error nobody expected: one sentence, and the trace for those who ask."""
+def report_bug(error: Exception, reply: Reply) -> None:
+    """Report an error that nobody expected: one sentence, and the traceback with `-v`."""
     message = f"Something unexpected went wrong: {type(error).__name__}: {error}"
-    if manner.json:
+    if reply.json:
         output.emit(_object("INTERNAL_ERROR", message, f"INTERNAL_ERROR: {error!r}"))
-    _tell(message, "" if manner.verbose else "Run it again with -v for the details.")
-    if manner.verbose:
+    _print_error(message, "" if reply.verbose else "Run it again with -v for the details.")
+    if reply.verbose:
         for text in "".join(traceback.format_exception(error)).splitlines():
             output.note(text)
 
@@ -97,7 +97,7 @@ def _object(code: str, user_message: str, developer_message: str) -> dict[str, s
     return {"code": code, "userMessage": user_message, "developerMessage": developer_message}
 
 
-def _tell(message: str, hint: str, detail: str = "") -> None:
+def _print_error(message: str, hint: str, detail: str = "") -> None:
     output.note(f"error: {message}", fg="red")
     if hint:
         output.note(f"hint: {hint}")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +17,8 @@ from findspot.core.progress import CancelToken
 from findspot.serve import shapes
 from findspot.serve.cli import output
 from findspot.serve.cli.interaction import can_ask, confirm, progress_when_needed, shown_progress, stoppable
-from findspot.serve.cli.options import Command, Manner, common, path_or_project, yes_option
-from findspot.serve.cli.project_choice import open_project
+from findspot.serve.cli.options import Command, Reply, common, path_or_project, yes_option
+from findspot.serve.cli.project_choice import folder_inside, folder_note, open_project
 from findspot.serve.shapes import report_object
 
 if TYPE_CHECKING:
@@ -24,14 +26,15 @@ if TYPE_CHECKING:
     from findspot.sync.supervisor import Standing
 
 _REBUILD_QUESTION = "This will rebuild the entire index. Continue?"
+_LOOK_S = 0.5
 _MOST_LANGUAGES = 6
 _MOST_ERRORS = 5
 _MANY_FILES = 1_000
 """Fewer are indexed before anyone has read a line about it."""
 
 
-def _checked(key: str) -> Callable[[click.Context, click.Parameter, Any], Any]:
-    """Return a flag must be a valid value of its key: what is typed is refused, not replaced by a default."""
+def checked_value(key: str) -> Callable[[click.Context, click.Parameter, Any], Any]:
+    """Return a check that refuses a value that its key does not allow."""
 
     def check(_ctx: click.Context, _parameter: click.Parameter, value: Any) -> Any:
         from findspot.core.config import check_value
@@ -63,11 +66,11 @@ _FLAGS: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("workers", "workers", {"metavar": "ray://HOST:PORT|local", "help": "Cut and embed on a Ray cluster."}),
     ("chunking", "chunkingStrategy", {"metavar": "syntax|character", "help": "How files are cut."}),
 )
-"""Option → the configuration key that it overrides for this run, and its looks."""
+"""Option → the configuration key that it overrides for this run, and how Click shows it."""
 
 
 def _flags(command: Command) -> Command:
-    """Return the options that override the configuration, gathered into `flags` by their keys."""
+    """Add the options that override the configuration, gathered into `flags` by their keys."""
     names = {option.split("/")[0].replace("-", "_"): key for option, key, _ in _FLAGS}
 
     @functools.wraps(command)
@@ -76,30 +79,24 @@ def _flags(command: Command) -> Command:
         return command(*args, flags={k: v for k, v in flags.items() if v is not None}, **given)
 
     for option, key, looks in reversed(_FLAGS):
-        gathered = click.option(f"--{option}", callback=_checked(key), **looks)(gathered)
+        gathered = click.option(f"--{option}", callback=checked_value(key), **looks)(gathered)
     return gathered
 
 
 @click.command()
 @path_or_project
 @_flags
-@click.option("--force", is_flag=True, help="Index every file anew, changed or not.")
+@click.option("--force", is_flag=True, help="Index every file again, changed or not.")
 @yes_option
 @common
-def index(manner: Manner, project: str | None, flags: dict[str, object], force: bool, yes: bool) -> None:
+def index(reply: Reply, project: str | None, flags: dict[str, object], force: bool, yes: bool) -> None:
     """Index the project at PATH, or bring its index up to date.
 
     Only files that changed are read again. Without PATH it is the project you are in. Options that
     override the configuration hold for this run; `findspot config set` keeps a value.
     """
     with open_project(project, flags, to_index=True) as opened:
-        report = update_project(opened, manner, force=force, yes=yes)
-        warned = _enclosed(opened, project)
-        if manner.json:
-            output.emit(report_object(report, forced=force) | warned)
-        else:
-            summarise(report, opened.status(check_disk=False))
-        _read_again(opened, manner)
+        _index(opened, project, reply, force=force, yes=yes)
 
 
 @click.command()
@@ -107,24 +104,37 @@ def index(manner: Manner, project: str | None, flags: dict[str, object], force: 
 @_flags
 @yes_option
 @common
-def reindex(manner: Manner, project: str | None, flags: dict[str, object], yes: bool) -> None:
+def reindex(reply: Reply, project: str | None, flags: dict[str, object], yes: bool) -> None:
     """Rebuild the index of the project at PATH from scratch.
 
     Asks first. Until the rebuild is done, searches answer from what is there.
     """
     with open_project(project, flags, to_index=True) as opened:
-        confirm(_REBUILD_QUESTION, yes, manner, about=str(opened.root))
-        report = update_project(opened, manner, force=True, yes=yes)
-        warned = _enclosed(opened, project) | {"message": "Index rebuilt successfully"}
-        if manner.json:
-            output.emit(report_object(report, forced=True) | warned)
-        else:
-            summarise(report, opened.status(check_disk=False))
-        _read_again(opened, manner)
+        confirm(_REBUILD_QUESTION, yes, reply, about=str(opened.root))
+        _index(opened, project, reply, {"message": "Index rebuilt successfully"}, force=True, yes=yes)
 
 
-def _enclosed(project: Project, given: str | None) -> dict[str, str]:
-    """Warn that the folder that was named has been indexed with the project around it, where it was."""
+def _index(
+    project: Project,
+    given: str | None,
+    reply: Reply,
+    extra: dict[str, str] | None = None,
+    *,
+    force: bool,
+    yes: bool,
+) -> None:
+    """Bring an index up to date, report what was done, and let a slower model read."""
+    report = update_project(project, reply, force=force, yes=yes)
+    warned = _warn_if_enclosed(project, given)
+    if reply.json:
+        output.emit(report_object(report, forced=force) | warned | (extra or {}))
+    else:
+        summarise(report, project.status(check_disk=False))
+    _read_again(project, reply)
+
+
+def _warn_if_enclosed(project: Project, given: str | None) -> dict[str, str]:
+    """Warn that the named folder was indexed with the project around it, if it was."""
     from findspot.serve.project_files import enclosing_note, folder_in
 
     under = folder_in(project, Path(given).expanduser().resolve()) if given is not None else None
@@ -135,22 +145,22 @@ def _enclosed(project: Project, given: str | None) -> dict[str, str]:
     return {"warning": note}
 
 
-def offer_index(project: Project, manner: Manner) -> None:
-    """Where a project has no index and somebody can be asked: make it now, and go on."""
+def offer_index(project: Project, reply: Reply) -> None:
+    """Offer to index a project that has no index, if there is somebody to ask."""
     if project.store.exists or not can_ask():
         return
     missing = IndexNotFoundError(str(project.root), str(project.store.folder))
-    confirm(missing.user_message, False, manner, about=str(project.root))
-    update_project(project, manner, force=False, yes=False)
+    confirm(missing.user_message, False, reply, about=str(project.root))
+    update_project(project, reply, force=False, yes=False)
 
 
-def prepare_index(project: Project, manner: Manner, *, update: bool) -> str | None:
-    """Make the index ready to answer; returns what to tell where it is not as the files are.
+def prepare_index(project: Project, reply: Reply, *, update: bool) -> str | None:
+    """Make the index ready to answer; returns a note if it lacks changes on disk.
 
-    A missing index is offered to be made. One that exists is brought up to date, or with `update` off the
-    changes that it lacks are counted.
+    If there is no index, offer to make it. Otherwise bring it up to date or, with `update` off, count the
+    changes that it lacks.
     """
-    offer_index(project, manner)
+    offer_index(project, reply)
     if not update:
         waiting = project.status().pending_changes
         return f"{output.count(waiting, 'change')} on disk not indexed (--no-update)." if waiting else None
@@ -158,24 +168,46 @@ def prepare_index(project: Project, manner: Manner, *, update: bool) -> str | No
         return project.catch_up(progress, cancel)
 
 
-def update_project(project: Project, manner: Manner, *, force: bool, yes: bool) -> IndexReport:
-    """Run the update; a project over `maxFiles` is asked about, and then run."""
+@dataclass(frozen=True, slots=True)
+class OpenIndex:
+    """An index that is ready to answer, and the folder of it that the question is about."""
+
+    project: Project
+    under: str | None
+    behind: str | None
+    """The note that changes on disk are not indexed yet."""
+
+    def warning(self, *others: str | None) -> str | None:
+        """Return everything a reader of an answer should know, in one text."""
+        return " ".join(filter(None, (*others, self.behind, folder_note(self.project, self.under)))) or None
+
+
+@contextlib.contextmanager
+def open_index(given: str | None, reply: Reply, *, update: bool) -> Iterator[OpenIndex]:
+    """Provide the index that a question is put to."""
+    with open_project(given) as project:
+        behind = prepare_index(project, reply, update=update)
+        yield OpenIndex(project, folder_inside(project, given), behind)
+
+
+def update_project(project: Project, reply: Reply, *, force: bool, yes: bool) -> IndexReport:
+    """Run the update; ask first about a project over `maxFiles`."""
     try:
-        return _run(project, manner, force=force, allow_large=yes)
+        return _run(project, reply, force=force, allow_large=yes)
     except FileLimitError as large:
-        confirm(large.user_message, yes, manner, code=large.code)
-        return _run(project, manner, force=force, allow_large=True)
+        confirm(large.user_message, yes, reply, code=large.code)
+        return _run(project, reply, force=force, allow_large=True)
 
 
-def _run(project: Project, manner: Manner, *, force: bool, allow_large: bool) -> IndexReport:
-    if not manner.json and not project.store.exists:
+def _run(project: Project, reply: Reply, *, force: bool, allow_large: bool) -> IndexReport:
+    if not reply.json and not project.store.exists:
         _announce(project)
-    with stoppable() as cancel, shown_progress(quiet=manner.json) as progress:
+    with stoppable() as cancel, shown_progress(quiet=reply.json) as progress:
         return project.update(force=force, allow_large=allow_large, progress=progress, cancel=cancel)
 
 
 def _announce(project: Project) -> None:
-    """Before a first run that takes longer than a moment: what it will read, leave out, and cost."""
+    """Print what a long first run will read, leave out and cost."""
     from findspot.indexing.delta import foresee
 
     ahead = foresee(project.roots, project.settings)
@@ -188,15 +220,15 @@ def _announce(project: Project) -> None:
     output.note("Searches answer from the first seconds on; Ctrl-C keeps what is done.")
 
 
-def _read_again(project: Project, manner: Manner) -> None:
-    """Where a slower model is chosen, let it read now; searches answer meanwhile, and it can be stopped."""
+def _read_again(project: Project, reply: Reply) -> None:
+    """Let the slower model read now, if one is chosen; searches answer meanwhile, and it can be stopped."""
     reading = project.slower_model()
     if reading is None:
         return
     model = reading.reader.embedder.id
     output.note(f"Searches work now. {model} reads on; Ctrl-C keeps what it has read.")
     try:
-        with stoppable() as cancel, shown_progress(quiet=manner.json) as progress:
+        with stoppable() as cancel, shown_progress(quiet=reply.json) as progress:
             count = reading.read(progress, cancel)
     except IndexBusyError as busy:
         output.note(f"{busy.developer_message}: it is reading already.")
@@ -205,7 +237,7 @@ def _read_again(project: Project, manner: Manner) -> None:
 
 
 def summarise(report: IndexReport, status: IndexStatus) -> None:
-    """What a reader wants to know after a run: what changed, what is there, what is not, what next."""
+    """Print the result of a run: what changed, what the index holds, what it leaves out, what to do next."""
     output.line(_headline(report), bold=True)
     holds = (
         output.count(status.total_files - status.total_docs, "code file"),
@@ -250,33 +282,30 @@ def _next(status: IndexStatus) -> str:
     return "`findspot status` shows how the index stands"
 
 
-_LOOK_S = 0.5
-
-
 @click.command()
 @path_or_project
 @common
-def watch(manner: Manner, project: str | None) -> None:
+def watch(reply: Reply, project: str | None) -> None:
     """Keep the index of the project at PATH up to date until you press Ctrl-C.
 
     A server watches the projects it is asked about by itself; this is for when none runs. Of several
     processes on one project one watches, and another takes over when it ends.
     """
     with open_project(project) as opened, stoppable() as cancel:
-        offer_index(opened, manner)
+        offer_index(opened, reply)
         opened.files(limit=1)  # without an index there is nothing to keep
-        _follow_standing(opened, manner, cancel)
+        _follow_standing(opened, reply, cancel)
         output.note("Stopped watching.")
 
 
-def _follow_standing(project: Project, manner: Manner, cancel: CancelToken) -> None:
+def _follow_standing(project: Project, reply: Reply, cancel: CancelToken) -> None:
     supervisor = project.watch()
-    told: tuple[object, ...] = ()
+    shown: tuple[object, ...] = ()
     while not cancel.wait(_LOOK_S):
         standing = supervisor.standing
-        if _facts(standing) != told:
-            told = _facts(standing)
-            _show_standing(project, standing, manner)
+        if _facts(standing) != shown:
+            shown = _facts(standing)
+            _show_standing(project, standing, reply)
 
 
 def _facts(standing: Standing) -> tuple[object, ...]:
@@ -284,7 +313,7 @@ def _facts(standing: Standing) -> tuple[object, ...]:
     return standing.watching, standing.polling, standing.last_error, updates
 
 
-def _show_standing(project: Project, standing: Standing, manner: Manner) -> None:
+def _show_standing(project: Project, standing: Standing, reply: Reply) -> None:
     stats = standing.strategy
     values = {
         "projectPath": str(project.root),
@@ -295,7 +324,7 @@ def _show_standing(project: Project, standing: Standing, manner: Manner) -> None
         "lastError": standing.last_error or None,
         "polling": standing.polling or None,
     }
-    if manner.json:
+    if reply.json:
         output.emit_line(values)
     else:
         output.line(_sentence(values, wanted=project.wanted))

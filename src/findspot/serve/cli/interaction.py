@@ -16,7 +16,7 @@ from findspot.core.model import SLOWER_READING, Progress
 from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
 from findspot.serve.cli import output
 from findspot.serve.cli.failure import DECLINED, ConfirmationRequiredError, StoppedError
-from findspot.serve.cli.options import Manner
+from findspot.serve.cli.options import Reply
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
@@ -38,9 +38,9 @@ def prompt(question: str) -> str:
 
 
 def confirm(
-    question: str, yes: bool, manner: Manner, *, about: str = "", code: str = "INVALID_ARGUMENT"
+    question: str, yes: bool, reply: Reply, *, about: str = "", code: str = "INVALID_ARGUMENT"
 ) -> None:
-    """Go on only with a yes: given beforehand, or now; a no ends the command.
+    """Continue only with a yes, given by an option or now; a no ends the command.
 
     `code` names the reason for the question to programs that cannot answer it.
     """
@@ -52,7 +52,7 @@ def confirm(
         output.note(about, bold=True)
     if prompt(f"{question} [y/N]").lower() in ("y", "yes"):
         return
-    if manner.json:
+    if reply.json:
         output.emit({"status": "cancelled"})
     output.note("Cancelled; nothing was changed.")
     raise click.exceptions.Exit(DECLINED)
@@ -63,7 +63,7 @@ _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 @contextlib.contextmanager
 def stoppable() -> Iterator[CancelToken]:
-    """Ctrl-C and SIGTERM ask the work to stop at a safe point; a second one does not wait.
+    """Let Ctrl-C and SIGTERM ask the work to stop at a safe point; a second one does not wait.
 
     Ctrl-C is the user's wish to stop. SIGTERM ends the process, and the work is still wanted.
     """
@@ -121,19 +121,19 @@ def progress_when_needed() -> Iterator[ProgressSink]:
 
 
 class _OneLine:
-    """Says once how much there is to do, for logs."""
+    """Print once how much there is to do, for logs."""
 
     def __init__(self) -> None:
-        self._said = False
+        self._printed = False
 
     def __call__(self, progress: Progress) -> None:
-        if progress.phase == "indexing" and not self._said:
-            self._said = True
+        if progress.phase == "indexing" and not self._printed:
+            self._printed = True
             output.note(f"indexing {output.count(progress.total, 'file')}")
 
 
 class _BarSink:
-    """Moves a bar; the files that were already done when it starts do not count for its rate."""
+    """Move a bar; files that were done before it starts do not count for its rate."""
 
     def __init__(self, bar: Bar) -> None:
         self._bar = bar
@@ -151,7 +151,7 @@ def _bar() -> Bar:
     from rich.text import Text
 
     class Rate(parts.ProgressColumn):
-        """Files a second, or chunks, over the last half minute."""
+        """Files or chunks per second over the last half minute."""
 
         def render(self, task: Any) -> Text:
             unit = "chunks" if task.description == SLOWER_READING else "files"

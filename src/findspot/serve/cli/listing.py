@@ -20,6 +20,18 @@ from findspot.text.tokens import STOP_WORDS, parts
 
 SHOWN_LINES = 12
 """Of each passage, around the line that matches best; `--full` shows all of it."""
+TAB = "    "
+_STYLES: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("Comment", {"fg": "bright_black"}),
+    ("Literal.String", {"fg": "green"}),
+    ("Literal.Number", {"fg": "magenta"}),
+    ("Keyword", {"fg": "blue"}),
+    ("Name.Function", {"fg": "cyan"}),
+    ("Name.Class", {"fg": "cyan"}),
+    ("Name.Decorator", {"fg": "magenta"}),
+)
+"""Kinds of token, as pygments names them, that have a colour; few, so that the matches stand out."""
+_MATCH = {"fg": "yellow", "bold": True}
 
 
 def show_results(results: Results, *, full: bool = False) -> None:
@@ -92,22 +104,6 @@ def query_words(query: str) -> re.Pattern[str] | None:
     if not words:
         return None
     return re.compile("|".join(map(re.escape, sorted(words, key=len, reverse=True)[:50])), re.IGNORECASE)
-
-
-TAB = "    "
-
-_STYLES: tuple[tuple[str, dict[str, Any]], ...] = (
-    ("Comment", {"fg": "bright_black"}),
-    ("Literal.String", {"fg": "green"}),
-    ("Literal.Number", {"fg": "magenta"}),
-    ("Keyword", {"fg": "blue"}),
-    ("Name.Function", {"fg": "cyan"}),
-    ("Name.Class", {"fg": "cyan"}),
-    ("Name.Decorator", {"fg": "magenta"}),
-)
-"""Kinds of token, as pygments names them, that have a colour; few, so that the matches stand out."""
-
-_MATCH = {"fg": "yellow", "bold": True}
 
 
 def source_lines(

@@ -1,4 +1,4 @@
-"""Options that several commands share, and how the user wants to be answered."""
+"""Options that several commands share, and how the user wants the answer."""
 
 from __future__ import annotations
 
@@ -10,21 +10,28 @@ from typing import Any
 
 import click
 
-from findspot.serve.cli.output import clean
+from findspot.serve.cli import output
 
 Command = Callable[..., Any]
 
 
 @dataclass(slots=True)
-class Manner:
+class Reply:
     """How to answer: for people or as JSON, and with how much detail."""
 
     json: bool = False
     verbose: bool = False
 
+    def give(self, value: Any, text: str) -> None:
+        """Print the value as JSON, or the text for people."""
+        if self.json:
+            output.emit(value)
+        else:
+            output.line(text)
+
 
 def common(command: Command) -> Command:
-    """`--json` and `-v`; the command receives the `Manner` as its first argument."""
+    """Add `--json` and `-v`; the command receives the `Reply` as its first argument."""
     command = click.option(
         "-v", "--verbose", is_flag=True, expose_value=False, callback=_verbose, help="Show what is going on."
     )(click.pass_obj(command))
@@ -38,7 +45,7 @@ def common(command: Command) -> Command:
 
 
 def path_or_project(command: Command) -> Command:
-    """Return a project named by an argument or by an option; the command receives `project`."""
+    """Let an argument or an option name the project; the command receives `project`."""
 
     @functools.wraps(command)
     def with_one(*args: Any, path: str | None, project: str | None, **others: Any) -> Any:
@@ -68,11 +75,11 @@ def yes_option(command: Command) -> Command:
 
 
 def _json(ctx: click.Context, _parameter: click.Parameter, value: bool) -> None:
-    ctx.ensure_object(Manner).json |= value
+    ctx.ensure_object(Reply).json |= value
 
 
 def _verbose(ctx: click.Context, _parameter: click.Parameter, value: bool) -> None:
-    ctx.ensure_object(Manner).verbose |= value
+    ctx.ensure_object(Reply).verbose |= value
     _log_to_terminal("DEBUG" if value else "WARNING")
 
 
@@ -80,7 +87,7 @@ class _CleanFormatter(logging.Formatter):
     """Log lines name files, and a file's name must not reach a terminal as it is."""
 
     def format(self, record: logging.LogRecord) -> str:
-        return "\n".join(map(clean, super().format(record).split("\n")))
+        return "\n".join(map(output.clean, super().format(record).split("\n")))
 
 
 def _log_to_terminal(level: str) -> None:

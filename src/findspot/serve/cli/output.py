@@ -1,4 +1,4 @@
-"""How things are printed: results to standard output, everything else to standard error.
+"""Print results to standard output and everything else to standard error.
 
 Whatever comes from a repository goes through `clean`: a file's name or a setting must not
 be able to move the cursor, recolour or rename a terminal.
@@ -21,7 +21,7 @@ _GAP = "  "
 
 
 def tolerate_any_text() -> None:
-    """A terminal that cannot show a character shows its escape instead of ending the program."""
+    """Let a terminal that cannot show a character show its escape instead of ending the program."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
@@ -35,23 +35,29 @@ def clean(text: str) -> str:
 
 
 def emit(value: Any) -> None:
-    """The one JSON object of a `--json` answer; ASCII, so that it is as safe as `clean` text."""
+    """Print the one JSON object of a `--json` answer; ASCII, so that it is as safe as `clean` text."""
     click.echo(json.dumps(value, indent=2))
 
 
 def emit_line(value: Any) -> None:
-    """One of several JSON objects, a line each, at once: somebody follows them."""
+    """Print one of several JSON objects, one per line, and flush: somebody follows them."""
     click.echo(json.dumps(value))
     sys.stdout.flush()
 
 
 def line(text: str = "", **style: Any) -> None:
-    """One line of the result."""
+    """Print one line of the result."""
     click.echo(paint(clean(text), sys.stdout, **style), color=True)
 
 
+def lines(text: str, indent: str = "") -> None:
+    """Print a text of several lines as the result."""
+    for part in text.split("\n"):
+        line(indent + part)
+
+
 def note(text: str, **style: Any) -> None:
-    """One line beside the result."""
+    """Print one line to standard error."""
     click.echo(paint(clean(text), sys.stderr, **style), err=True, color=True)
 
 
@@ -60,7 +66,7 @@ def warn(text: str) -> None:
 
 
 def paint(text: str, stream: TextIO, **style: Any) -> str:
-    """Styled where the stream is a terminal that wants colours; `text` must be clean already."""
+    """Return the text styled if the stream is a terminal that wants colours; it must be clean already."""
     return click.style(text, **style) if style and wants_colour(stream) else text
 
 
@@ -70,7 +76,7 @@ def wants_colour(stream: TextIO) -> bool:
 
 
 def fields(pairs: Iterable[tuple[str, str]]) -> None:
-    """Labelled values, one a line; those without a value are left out."""
+    """Print labelled values, one per line; those without a value are left out."""
     shown = [(label, value) for label, value in pairs if value]
     width = max((len(label) for label, _ in shown), default=0)
     for label, value in shown:
@@ -79,7 +85,7 @@ def fields(pairs: Iterable[tuple[str, str]]) -> None:
 
 
 def table(rows: Sequence[Sequence[str]], header: Sequence[str] = (), numbers: Iterable[int] = ()) -> None:
-    """Aligned columns; those listed in `numbers` to the right, the last one as long as it is."""
+    """Print aligned columns, those listed in `numbers` to the right."""
     cells = [[clean(cell) for cell in row] for row in ([header, *rows] if header else rows)]
     right = frozenset(numbers)
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
@@ -93,13 +99,13 @@ def table(rows: Sequence[Sequence[str]], header: Sequence[str] = (), numbers: It
 
 
 def count(number: int, noun: str) -> str:
-    """`1 file`, `1,205 files`, `2 indexes`."""
+    """Return a number with its noun: `1 file`, `1,205 files`, `2 indexes`."""
     plural = noun + ("es" if noun.endswith(("x", "ch")) else "s")
     return f"{number:,} {noun if number == 1 else plural}"
 
 
 def ranking(counts: dict[str, int], most: int | None = None) -> str:
-    """`python 120, markdown 8 and 3 more`."""
+    """Return counts in order: `python 120, markdown 8 and 3 more`."""
     ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     shown = ", ".join(f"{name.replace('_', ' ')} {number:,}" for name, number in ranked[:most])
     rest = len(ranked) - len(ranked[:most])

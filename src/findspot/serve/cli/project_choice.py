@@ -1,4 +1,4 @@
-"""Which project a command is about."""
+"""Open the project that a command is about."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def _find(engine: Engine, given: str | None, *, exact: bool, may_ask: bool) -> P
 
 
 def _choose_folder() -> str:
-    """Return the two choices where no folder upwards looks like a project."""
+    """Ask which folder to use if none upwards looks like a project."""
     here = str(Path.cwd())
     output.note("Could not detect project root.")
     output.note(f" [1] Use current directory: {here}")
@@ -114,7 +114,7 @@ def folder_inside(project: Project, given: str | None) -> str | None:
 
 
 def folder_note(project: Project, under: str | None) -> str | None:
-    """Return what says that a command is about one folder only, where it is."""
+    """Return the note that a command is about one folder only, or None."""
     from findspot.serve.project_files import limit_note
 
     return limit_note(project, under, f"Use --project {project.root}") if under else None

@@ -10,10 +10,10 @@ from findspot.core.model import IndexState, IndexStatus, Skip, SkipReason
 from findspot.serve import shapes
 from findspot.serve.cli import output
 from findspot.serve.cli.failure import NO_INDEX
-from findspot.serve.cli.index_commands import prepare_index
+from findspot.serve.cli.index_commands import open_index
 from findspot.serve.cli.interaction import confirm
 from findspot.serve.cli.options import (
-    Manner,
+    Reply,
     common,
     path_or_project,
     project_option,
@@ -26,6 +26,7 @@ from findspot.serve.shapes import project_object, skip_object, status_object
 
 _EVERY_REASON = "all"
 _STATE_COLOURS = {IndexState.READY: "green", IndexState.FAILED: "red"}
+_DELETE_QUESTION = "Delete the index for this project? This cannot be undone."
 
 
 @click.command()
@@ -39,7 +40,7 @@ _STATE_COLOURS = {IndexState.READY: "green", IndexState.FAILED: "red"}
     help="List each file that is not in the index, and why; all of them, or those of one reason.",
 )
 @common
-def status(manner: Manner, project: str | None, skipped: str | None) -> None:
+def status(reply: Reply, project: str | None, skipped: str | None) -> None:
     """Show what the index of the project at PATH holds and whether it is current.
 
     Exit code 3 when there is no index.
@@ -52,7 +53,7 @@ def status(manner: Manner, project: str | None, skipped: str | None) -> None:
         skips = None
         if skipped and not missing:
             skips = opened.skipped(None if skipped == _EVERY_REASON else skipped)
-    if manner.json:
+    if reply.json:
         listed = {} if skips is None else {"skippedFiles": [skip_object(skip) for skip in skips]}
         output.emit(status_object(found) | listed)
     elif skips is not None:
@@ -71,20 +72,18 @@ def status(manner: Manner, project: str | None, skipped: str | None) -> None:
 @update_option
 @common
 def files(
-    manner: Manner, pattern: str, project: str | None, *, limit: int | None, offset: int, update: bool
+    reply: Reply, pattern: str, project: str | None, *, limit: int | None, offset: int, update: bool
 ) -> None:
     """List indexed files that match GLOB, such as 'src/**/*.py' or '*.md'.
 
     Paths are relative to the project's root; `**` is any number of folders.
     """
-    with open_project(project) as opened:
-        behind = prepare_index(opened, manner, update=update)
-        under = folder_inside(opened, project)
-        matching = files_in(opened, under, pattern)
-        hint = None if matching else pattern_hint(opened, under, pattern)
-        warning = " ".join(filter(None, (hint, behind, folder_note(opened, under))))
+    with open_index(project, reply, update=update) as index:
+        matching = files_in(index.project, index.under, pattern)
+        hint = None if matching else pattern_hint(index.project, index.under, pattern)
+        warning = index.warning(hint)
     found = matching[offset:][:limit]
-    if manner.json:
+    if reply.json:
         warned = {"warning": warning} if warning else {}
         output.emit({"matches": found, "totalMatches": len(matching)} | warned)
         return
@@ -100,11 +99,11 @@ def files(
 
 @click.command()
 @common
-def projects(manner: Manner) -> None:
+def projects(reply: Reply) -> None:
     """List every indexed project with its figures."""
     with open_engine() as engine:
         found = engine.projects()
-    if manner.json:
+    if reply.json:
         output.emit({"projects": [project_object(*entry) for entry in found], "total": len(found)})
     elif not found:
         output.line("No project is indexed yet. Run `findspot index` in one.")
@@ -178,14 +177,11 @@ def _models(found: IndexStatus) -> str:
     return f"{found.model or ''}, then {slower.model} ({far})"
 
 
-_DELETE_QUESTION = "Delete the index for this project? This cannot be undone."
-
-
 @click.command()
 @path_or_project
 @yes_option
 @common
-def delete(manner: Manner, project: str | None, yes: bool) -> None:
+def delete(reply: Reply, project: str | None, yes: bool) -> None:
     """Delete the index of the project at PATH; the project itself is not touched.
 
     Asks first. Exit code 3 when there is no index.
@@ -193,15 +189,11 @@ def delete(manner: Manner, project: str | None, yes: bool) -> None:
     with open_project(project, exact=True) as opened:
         root = str(opened.root)
         if opened.store.folder.exists():
-            confirm(_DELETE_QUESTION, yes, manner, about=root)
+            confirm(_DELETE_QUESTION, yes, reply, about=root)
         deleted = opened.delete()
     message = "Index deleted successfully" if deleted else "There is no index to delete."
-    if manner.json:
-        output.emit(
-            {"status": "success" if deleted else "not_found", "projectPath": root, "message": message}
-        )
-    else:
-        output.line(f"{message}: {root}" if deleted else message)
+    result = {"status": "success" if deleted else "not_found", "projectPath": root, "message": message}
+    reply.give(result, f"{message}: {root}" if deleted else message)
     if not deleted:
         raise click.exceptions.Exit(NO_INDEX)
 
@@ -210,20 +202,20 @@ def delete(manner: Manner, project: str | None, yes: bool) -> None:
 @yes_option
 @click.option("--dry-run", is_flag=True, help="Show what would be deleted, and delete nothing.")
 @common
-def clean(manner: Manner, yes: bool, dry_run: bool) -> None:
+def clean(reply: Reply, yes: bool, dry_run: bool) -> None:
     """Delete indexes whose project folder is gone.
 
     Asks first. An index that is being written is left alone.
     """
     with open_engine() as engine:
         found = engine.orphans()
-        if found and not manner.json:
+        if found and not reply.json:
             output.table([(shapes.size(size), str(folder)) for folder, size in found], numbers=(0,))
         if found and not dry_run:
-            confirm(f"Delete {output.count(len(found), 'orphaned index')}?", yes, manner)
+            confirm(f"Delete {output.count(len(found), 'orphaned index')}?", yes, reply)
             found = engine.clean()
     freed = shapes.size(sum(size for _, size in found))
-    if manner.json:
+    if reply.json:
         listed = [{"path": str(folder), "storageSize": shapes.size(size)} for folder, size in found]
         state = "dry_run" if dry_run else "success"
         output.emit({"status": state, "removed": listed, "total": len(found), "storageSize": freed})

@@ -16,15 +16,15 @@ from findspot.graph import Graph, Outline
 from findspot.research.findings import DEFAULT_DEPTH, MAX_DEPTH, MIN_DEPTH, Aim, Findings, Focus, Inquiry
 from findspot.research.module_map import ModuleMap, map_project
 from findspot.serve.cli import output
-from findspot.serve.cli.index_commands import prepare_index
+from findspot.serve.cli.index_commands import open_index
 from findspot.serve.cli.interaction import stoppable
-from findspot.serve.cli.options import Command, Manner, common, project_option, update_option
-from findspot.serve.cli.project_choice import folder_inside, folder_note, open_project
+from findspot.serve.cli.options import Command, Reply, common, project_option, update_option
 from findspot.serve.drawing import draw
 from findspot.serve.research_answers import findings_object, fitted_findings, fitted_report, report
 from findspot.serve.search_answers import MIN_TOKENS
 
 NOT_FOUND = 1
+_MAP_DEPTH = 1
 
 
 def depth_option(default: int, meaning: str = "How many hops to follow.") -> Callable[[Command], Command]:
@@ -35,7 +35,7 @@ def depth_option(default: int, meaning: str = "How many hops to follow.") -> Cal
 @click.command()
 @click.argument("words", nargs=-1, required=True, metavar="QUESTION...")
 @depth_option(DEFAULT_DEPTH)
-@click.option("--focus", type=click.Choice([focus.value for focus in Focus]), help="What to bring out.")
+@click.option("--focus", type=click.Choice([focus.value for focus in Focus]), help="What to look at first.")
 @click.option(
     "--max-tokens",
     type=click.IntRange(MIN_TOKENS),
@@ -44,7 +44,7 @@ def depth_option(default: int, meaning: str = "How many hops to follow.") -> Cal
 @project_option
 @update_option
 @common
-def research(manner: Manner, words: Sequence[str], project: str | None, **options: Any) -> None:
+def research(reply: Reply, words: Sequence[str], project: str | None, **options: Any) -> None:
     """Follow the code from QUESTION: who calls what, who implements what, how A reaches B.
 
     \b
@@ -55,12 +55,12 @@ def research(manner: Manner, words: Sequence[str], project: str | None, **option
     """
     focus = Focus(options["focus"]) if options["focus"] else None
     how = {"depth": options["depth"], "focus": focus}
-    found = _ask(manner, project, " ".join(words), update=options["update"], **how)
+    found = _ask(reply, project, " ".join(words), update=options["update"], **how)
     most = options["max_tokens"]
-    if manner.json:
+    if reply.json:
         output.emit(fitted_findings(found, most) if most else findings_object(found))
     else:
-        _print(fitted_report(found, most) if most else report(found))
+        output.lines(fitted_report(found, most) if most else report(found))
 
 
 def _verb(name: str, aim: Aim, depth: int, about: str) -> click.Command:
@@ -72,9 +72,9 @@ def _verb(name: str, aim: Aim, depth: int, about: str) -> click.Command:
     @project_option
     @update_option
     @common
-    def verb(manner: Manner, name: str, project: str | None, depth: int, update: bool) -> None:
-        found = _ask(manner, project, name, update=update, depth=depth, aim=aim)
-        if manner.json:
+    def verb(reply: Reply, name: str, project: str | None, depth: int, update: bool) -> None:
+        found = _ask(reply, project, name, update=update, depth=depth, aim=aim)
+        if reply.json:
             output.emit(findings_object(found))
         else:
             _show_tree(found)
@@ -94,26 +94,18 @@ importers = _verb(
 )
 
 
-def _ask(manner: Manner, given: str | None, question: str, *, update: bool, **how: Any) -> Findings:
-    with open_project(given) as project:
-        behind = prepare_index(project, manner, update=update)
-        under = folder_inside(project, given)
+def _ask(reply: Reply, given: str | None, question: str, *, update: bool, **how: Any) -> Findings:
+    with open_index(given, reply, update=update) as index:
         with stoppable() as cancel:
-            found = project.research(Inquiry(question, under=under, **how), cancel=cancel)
-        said = (found.warning, behind, folder_note(project, under))
-        found = replace(found, warning=" ".join(filter(None, said)) or None)
+            found = index.project.research(Inquiry(question, under=index.under, **how), cancel=cancel)
+        found = replace(found, warning=index.warning(found.warning))
     if found.warning:
         output.warn(found.warning)
     return found
 
 
-def _print(text: str) -> None:
-    for line in text.split("\n"):
-        output.line(line)
-
-
 def _show_tree(found: Findings) -> None:
-    """Each node below the one it was come to from, with the line of the reference."""
+    """Print each node below the one that led to it, with the line of the reference."""
     starts = [node for node in found.nodes if node.hop == 0]
     if not starts:
         output.note(found.summary)
@@ -139,26 +131,23 @@ def _show_below(
             _show_below(found, far, below, hop)
 
 
-_MAP_DEPTH = 1
-
-
 @click.command()
 @click.argument("file", metavar="FILE")
 @project_option
 @update_option
 @common
-def outline(manner: Manner, file: str, project: str | None, update: bool) -> None:
+def outline(reply: Reply, file: str, project: str | None, update: bool) -> None:
     """Show what FILE defines, nested as it is written, with its lines."""
-    with open_project(project) as opened:
-        behind = prepare_index(opened, manner, update=update)
-        path = opened.roots.relative(_from_here(opened.roots, file))
-        with opened.reader() as reader:
+    with open_index(project, reply, update=update) as index:
+        behind, roots = index.behind, index.project.roots
+        path = roots.relative(_from_here(roots, file))
+        with index.project.reader() as reader:
             if reader.snapshot.file(path) is None:
                 raise FileNotIndexedError(path)
             found = Graph(reader.snapshot).outline(path)
     if behind:
         output.warn(behind)
-    if manner.json:
+    if reply.json:
         warned = {"warning": behind} if behind else {}
         output.emit({"path": path, "outline": [_outline_object(item) for item in found]} | warned)
         return
@@ -199,20 +188,18 @@ def _outline_object(item: Outline) -> dict[str, Any]:
 @project_option
 @update_option
 @common
-def map_(manner: Manner, depth: int, svg: Path | None, project: str | None, update: bool) -> None:
+def map_(reply: Reply, depth: int, svg: Path | None, project: str | None, update: bool) -> None:
     """Show the modules of a project in layers, and what depends on what."""
-    with open_project(project) as opened:
-        behind = prepare_index(opened, manner, update=update)
-        under = folder_inside(opened, project)
-        with opened.reader() as reader:
-            modules = map_project(reader.snapshot, depth, under)
-        warning = " ".join(filter(None, (behind, folder_note(opened, under))))
+    with open_index(project, reply, update=update) as index:
+        with index.project.reader() as reader:
+            modules = map_project(reader.snapshot, depth, index.under)
+        warning = index.warning()
     if warning:
         output.warn(warning)
     if svg is not None:
         write_atomic(svg, draw(modules).encode())
         output.note(f"Drawn into {svg}.")
-    if manner.json:
+    if reply.json:
         output.emit(_map_object(modules) | ({"warning": warning} if warning else {}))
     elif svg is None:
         _show_map(modules)

@@ -1,4 +1,4 @@
-"""`findspot search` and `findspot docs`: asking the index."""
+"""`findspot search` and `findspot docs`: search the index."""
 
 from __future__ import annotations
 
@@ -15,10 +15,9 @@ import click
 from findspot.core.model import Assistance, Corpus, IncludeTests, Mode, Query
 from findspot.serve import usage
 from findspot.serve.cli import output
-from findspot.serve.cli.index_commands import prepare_index
+from findspot.serve.cli.index_commands import open_index
 from findspot.serve.cli.listing import show_results
-from findspot.serve.cli.options import Command, Manner, common, project_option, update_option
-from findspot.serve.cli.project_choice import folder_inside, folder_note, open_project
+from findspot.serve.cli.options import Command, Reply, common, project_option, update_option
 from findspot.serve.cli.terminal import open_in_editor, paged
 from findspot.serve.search_answers import FORMATS, MIN_TOKENS, fitted_text, fitted_values
 
@@ -30,7 +29,7 @@ UNLIMITED = 10**9
 
 
 def _shared_options(command: Command) -> Command:
-    """Return what both searches take, named as in the MCP tools."""
+    """Add the options of both searches, named as in the MCP tools."""
     for option in reversed(
         [
             click.option("-n", "--limit", type=click.IntRange(1, 100), help="Results to show (1-100)."),
@@ -95,7 +94,7 @@ def _shared_options(command: Command) -> Command:
 )
 @project_option
 @common
-def search(manner: Manner, words: Sequence[str], project: str | None, **options: Any) -> None:
+def search(reply: Reply, words: Sequence[str], project: str | None, **options: Any) -> None:
     """Search the code of a project for QUERY: a question, a name, an error, or a regular expression.
 
     \b
@@ -103,7 +102,7 @@ def search(manner: Manner, words: Sequence[str], project: str | None, **options:
     findspot search UserRepository --languages java
     findspot search 'TODO\\(\\w+\\)' --mode regex
     """
-    _answer(manner, Corpus.CODE, " ".join(words), project, options)
+    _answer(reply, Corpus.CODE, " ".join(words), project, options)
 
 
 @click.command()
@@ -111,34 +110,31 @@ def search(manner: Manner, words: Sequence[str], project: str | None, **options:
 @_shared_options
 @project_option
 @common
-def docs(manner: Manner, words: Sequence[str], project: str | None, **options: Any) -> None:
+def docs(reply: Reply, words: Sequence[str], project: str | None, **options: Any) -> None:
     """Search the documentation of a project for QUERY."""
-    _answer(manner, Corpus.DOCS, " ".join(words), project, options)
+    _answer(reply, Corpus.DOCS, " ".join(words), project, options)
 
 
-def _answer(manner: Manner, corpus: Corpus, text: str, given: str | None, options: dict[str, Any]) -> None:
+def _answer(reply: Reply, corpus: Corpus, text: str, given: str | None, options: dict[str, Any]) -> None:
     form, full, max_tokens = (options.pop(name) for name in ("form", "full", "max_tokens"))
     place, pager, update = options.pop("place"), options.pop("pager"), options.pop("update")
     limit, top_k = options.pop("limit"), options.pop("top_k")
     wanted = Assistance(options.pop("expand_query"), options.pop("synthesize"))
-    with open_project(given) as project:
-        behind = prepare_index(project, manner, update=update)
-        under = folder_inside(project, given)
+    with open_index(given, reply, update=update) as index:
         query = Query(
             text=text,
             corpus=corpus,
             limit=limit or top_k or DEFAULT_LIMIT,
-            under=under,
+            under=index.under,
             **_query_values(options),
         )
-        results = project.search(query, wanted)
-        said = (results.warning, behind, folder_note(project, under))
-        results = replace(results, warning=" ".join(filter(None, said)) or None)
-        form = form or project.settings.serve.default_format
-        root = project.root
+        results = index.project.search(query, wanted)
+        results = replace(results, warning=index.warning(results.warning))
+        form = form or index.project.settings.serve.default_format
+        root = index.project.root
     usage.note("command line", root, results, sum(len(hit.text) for hit in results.hits))
     with paged(wanted=pager and not place):
-        _show(results, corpus, "structured" if manner.json else form, full=full, max_tokens=max_tokens)
+        _show(results, corpus, "structured" if reply.json else form, full=full, max_tokens=max_tokens)
     if place:
         _open(root, results, place)
 
@@ -160,7 +156,7 @@ def _query_values(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _listed(joined: str | None) -> tuple[str, ...]:
-    """`py, .ts` and `*.py *.ts` alike."""
+    """Return the items of a list: `py, .ts` and `*.py *.ts` mean the same."""
     return tuple(filter(None, (part.strip("*.") for part in re.split(r"[,\s]+", joined or ""))))
 
 
@@ -174,11 +170,10 @@ def _show(results: Results, corpus: Corpus, form: str | None, *, full: bool, max
 
 
 def _print(text: str, form: str | None) -> None:
-    """Formats that programs read keep every character: JSON by its escapes, TOON unless a person looks."""
+    """Print an answer; formats that programs read keep every character, TOON unless a person looks."""
     if form == "json":
         click.echo("".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text))
     elif form == "toon" and not sys.stdout.isatty():
         click.echo(text)
     else:
-        for line in text.split("\n"):
-            output.line(line)
+        output.lines(text)

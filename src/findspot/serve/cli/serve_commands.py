@@ -16,6 +16,15 @@ from findspot.core.files import make_private_dir, write_atomic
 from findspot.core.paths import project_root
 from findspot.serve.cli import output
 
+_PAGE = """\
+<!doctype html>
+<meta charset="utf-8">
+<meta name="referrer" content="no-referrer">
+<meta http-equiv="refresh" content="0; url={address}">
+<title>Findspot</title>
+<a href="{address}">Open Findspot</a>
+"""
+
 
 @click.command()
 @click.option(
@@ -72,16 +81,6 @@ def serve(
         from findspot.serve.mcp.stdio import run
 
         run(read_only=read_only)
-
-
-_PAGE = """\
-<!doctype html>
-<meta charset="utf-8">
-<meta name="referrer" content="no-referrer">
-<meta http-equiv="refresh" content="0; url={address}">
-<title>Findspot</title>
-<a href="{address}">Open Findspot</a>
-"""
 
 
 @click.command()

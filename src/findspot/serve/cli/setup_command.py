@@ -15,7 +15,7 @@ from findspot.serve.cli.clients import config_files
 from findspot.serve.cli.clients.config_files import Change, ConfigUnreadableError, Journal
 from findspot.serve.cli.clients.known_clients import BY_NAME, CLIENTS, Client, Machine, Python, serve_command
 from findspot.serve.cli.interaction import can_ask, confirm, prompt
-from findspot.serve.cli.options import Manner, common, path_or_project, yes_option
+from findspot.serve.cli.options import Reply, common, path_or_project, yes_option
 from findspot.serve.cli.project_choice import open_project
 
 _INSTRUCTIONS_TITLE = "Instructions for assistants"
@@ -62,7 +62,7 @@ class Step:
 @yes_option
 @common
 def setup(
-    manner: Manner,
+    reply: Reply,
     *,
     project: str | None,
     names: tuple[str, ...],
@@ -81,17 +81,17 @@ def setup(
     """
     machine, journal = Machine(), Journal(home_folder())
     if show:
-        _print(names, machine, manner)
+        _print(names, machine, reply)
     elif undo:
-        _undo(names, journal, manner, dry_run=dry_run, yes=yes)
+        _undo(names, journal, reply, dry_run=dry_run, yes=yes)
     else:
-        quiet = manner.json or dry_run or (yes and index_now is False)
+        quiet = reply.json or dry_run or (yes and index_now is False)
         root = None if quiet and not instruct else _project_root(project)
         steps = _steps(names, machine)
         if instruct:
             steps += _instructions(root, required=True)
-        failed = _carry_out(steps, journal, manner, dry_run=dry_run, yes=yes)
-        if not dry_run and not manner.json:
+        failed = _carry_out(steps, journal, reply, dry_run=dry_run, yes=yes)
+        if not dry_run and not reply.json:
             if instruct is None and not yes:
                 _offer_instructions(root, journal)
             _offer_index(root, index_now)
@@ -129,7 +129,7 @@ def _instructions(root: Path | None, *, required: bool = False) -> list[Step]:
     ]
 
 
-def _carry_out(steps: list[Step], journal: Journal, manner: Manner, *, dry_run: bool, yes: bool) -> bool:
+def _carry_out(steps: list[Step], journal: Journal, reply: Reply, *, dry_run: bool, yes: bool) -> bool:
     """Show, ask, write; true where a configuration could not be read."""
     if not steps:
         raise InvalidArgumentError(
@@ -137,14 +137,14 @@ def _carry_out(steps: list[Step], journal: Journal, manner: Manner, *, dry_run: 
             hint="Name one with `findspot setup --client NAME`, or see `findspot setup --print`.",
         )
     needed = [step for step in steps if step.change.needed]
-    if not manner.json:
+    if not reply.json:
         _show(steps)
     if needed and not dry_run:
-        confirm(f"Write {output.count(len(needed), 'file')}?", yes, manner)
+        confirm(f"Write {output.count(len(needed), 'file')}?", yes, reply)
         with journal.held():
             for step in needed:
                 journal.apply(step.change, step.owner)
-    if manner.json:
+    if reply.json:
         output.emit({"status": "dry_run" if dry_run else "success", "steps": [_object(s) for s in steps]})
     elif needed and not dry_run:
         _tell_next(needed, journal)
@@ -186,23 +186,23 @@ def _object(step: Step) -> dict[str, Any]:
     return value | {"diff": "\n".join(step.change.diff())}
 
 
-def _undo(names: tuple[str, ...], journal: Journal, manner: Manner, *, dry_run: bool, yes: bool) -> None:
+def _undo(names: tuple[str, ...], journal: Journal, reply: Reply, *, dry_run: bool, yes: bool) -> None:
     records = [r for r in journal.records().values() if not names or r.owner in names]
     steps = []
     for record in records:
         title = BY_NAME[record.owner].title if record.owner in BY_NAME else _INSTRUCTIONS_TITLE
         steps.append(Step(record.owner, title, record.path, config_files.undone(record, journal)))
-    if not manner.json:
+    if not reply.json:
         for step in steps:
             output.line(f"{step.title}: {step.path}", bold=True)
             _show_diff(step.change)
     if steps and not dry_run:
-        confirm(f"Put back {output.count(len(steps), 'file')}?", yes, manner)
+        confirm(f"Put back {output.count(len(steps), 'file')}?", yes, reply)
         with journal.held():
             for step, record in zip(steps, records, strict=True):
                 step.change.write()
                 journal.forget(record)
-    if manner.json:
+    if reply.json:
         output.emit({"status": "dry_run" if dry_run else "success", "steps": [_object(s) for s in steps]})
     elif not steps:
         output.line("Nothing to undo: set-up has written nothing.")
@@ -210,14 +210,14 @@ def _undo(names: tuple[str, ...], journal: Journal, manner: Manner, *, dry_run: 
         output.line(f"{output.count(len(steps), 'file')} put back.")
 
 
-def _print(names: tuple[str, ...], machine: Machine, manner: Manner) -> None:
+def _print(names: tuple[str, ...], machine: Machine, reply: Reply) -> None:
     command = serve_command(Python())
     chosen = [BY_NAME[name] for name in names] or [c for c in CLIENTS if c.found(machine)] or list(CLIENTS)
     rows = [
         (client, (client.found(machine) or client.places(machine))[0], config_files.snippet(client, command))
         for client in chosen
     ]
-    if manner.json:
+    if reply.json:
         listed = [{"client": c.name, "path": str(path), "text": text} for c, path, text in rows]
         output.emit({"command": command, "clients": listed})
         return
@@ -258,6 +258,6 @@ def _offer_index(root: Path | None, wanted: bool | None) -> None:
     if wanted or (can_ask() and prompt(f"Index {root} now? [y/N]").lower() in ("y", "yes")):
         from findspot.serve.cli.index_commands import index
 
-        index.main([str(root)], prog_name="findspot index", standalone_mode=False, obj=Manner())
+        index.main([str(root)], prog_name="findspot index", standalone_mode=False, obj=Reply())
     elif wanted is None:
         output.line(f"Next: `findspot index {root}`, or ask your assistant to.")

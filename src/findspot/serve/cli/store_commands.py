@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from findspot.core.errors import HomeNotWritableError
 from findspot.serve import shapes
 from findspot.serve.cli import output
-from findspot.serve.cli.index_commands import summarise, update_project
+from findspot.serve.cli.index_commands import checked_value, summarise, update_project
 from findspot.serve.cli.interaction import confirm
-from findspot.serve.cli.options import Manner, common, path_or_project, yes_option
+from findspot.serve.cli.options import Reply, common, path_or_project, yes_option
 from findspot.serve.cli.project_choice import open_project
 from findspot.store.prebuilt import read_manifest
 
@@ -20,19 +20,14 @@ if TYPE_CHECKING:
     from findspot.project import Project
 
 
+_REPLACE_QUESTION = "This project has an index already. Replace it?"
+
+_file = click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+
+
 @click.group()
 def store() -> None:
     """Move an index to another store, or look after the one it is in."""
-
-
-def _checked_store(_ctx: click.Context, _parameter: click.Parameter, value: str) -> str:
-    from findspot.core.config import check_value
-
-    try:
-        check_value("store", value)
-    except ValueError as error:
-        raise click.BadParameter(str(error)) from None
-    return value
 
 
 @store.command()
@@ -41,11 +36,11 @@ def _checked_store(_ctx: click.Context, _parameter: click.Parameter, value: str)
     "--to",
     metavar="NAME|URL",
     required=True,
-    callback=_checked_store,
+    callback=checked_value("store"),
     help="default, lancedb, or an address such as s3://bucket/prefix.",
 )
 @common
-def convert(manner: Manner, project: str | None, to: str) -> None:
+def convert(reply: Reply, project: str | None, to: str) -> None:
     """Move the index of the project at PATH to another store.
 
     Nothing is embedded again: chunks and vectors are copied as they are. Until the copy is complete,
@@ -63,15 +58,17 @@ def convert(manner: Manner, project: str | None, to: str) -> None:
         "totalFiles": status.total_files,
         "totalChunks": status.total_chunks,
     }
-    held = f"{output.count(status.total_files, 'file')}, {output.count(status.total_chunks, 'chunk')}"
-    _answer(manner, result, f"{status.project_path} is now kept in {to}: {held}")
+    reply.give(
+        result,
+        f"{status.project_path} is now kept in {to}: {_figures(status.total_files, status.total_chunks)}",
+    )
 
 
 @store.command()
-@click.argument("address", metavar="URL", callback=_checked_store)
+@click.argument("address", metavar="URL", callback=checked_value("store"))
 @path_or_project
 @common
-def use(manner: Manner, address: str, project: str | None) -> None:
+def use(reply: Reply, address: str, project: str | None) -> None:
     """Search the index at URL, which others keep there, for the project at PATH.
 
     Nothing is indexed here. An index that is here already stays, and is not used.
@@ -84,14 +81,14 @@ def use(manner: Manner, address: str, project: str | None) -> None:
     with open_project(project, exact=True) as opened:
         status = opened.status(check_disk=False)
     result = {"status": "success", "projectPath": status.project_path, "store": address}
-    held = f"{output.count(status.total_files, 'file')}, {output.count(status.total_chunks, 'chunk')}"
-    _answer(manner, result, f"{status.project_path} is searched in {address}: {held}")
+    figures = _figures(status.total_files, status.total_chunks)
+    reply.give(result, f"{status.project_path} is searched in {address}: {figures}")
 
 
 @store.command()
 @path_or_project
 @common
-def tidy(manner: Manner, project: str | None) -> None:
+def tidy(reply: Reply, project: str | None) -> None:
     """Put small parts of the index of the project at PATH together, and let go of old ones.
 
     A store looks after itself as it is written to; this does it now, for a schedule of your own.
@@ -101,19 +98,7 @@ def tidy(manner: Manner, project: str | None) -> None:
         status = opened.status(check_disk=False)
     size = shapes.size(status.storage_bytes)
     result = {"status": "success", "projectPath": status.project_path, "storageSize": size}
-    _answer(manner, result, f"{status.project_path}: {size}")
-
-
-def _answer(manner: Manner, result: dict[str, Any], text: str) -> None:
-    if manner.json:
-        output.emit(result)
-    else:
-        output.line(text)
-
-
-_REPLACE_QUESTION = "This project has an index already. Replace it?"
-
-_file = click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+    reply.give(result, f"{status.project_path}: {size}")
 
 
 @click.command()
@@ -122,7 +107,7 @@ _file = click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
 @click.option("--no-update", is_flag=True, help="Export the index as it is, without updating it first.")
 @yes_option
 @common
-def export(manner: Manner, file: Path, project: str | None, no_update: bool, yes: bool) -> None:
+def export(reply: Reply, file: Path, project: str | None, no_update: bool, yes: bool) -> None:
     """Write the index of the project at PATH to FILE, for others who work on the same files.
 
     The index is brought up to date first, or made. In a build pipeline, keep FILE where everyone
@@ -130,31 +115,30 @@ def export(manner: Manner, file: Path, project: str | None, no_update: bool, yes
     """
     with open_project(project, exact=True) as opened:
         if not no_update:
-            _update_if_writable(opened, manner, yes)
+            _update_if_writable(opened, reply, yes)
         manifest = opened.export_index(file.expanduser().absolute())
         root = str(opened.root)
     size = shapes.size(file.stat().st_size)
-    if manner.json:
-        output.emit(
-            {
-                "status": "success",
-                "projectPath": root,
-                "file": str(file),
-                "size": size,
-                "totalFiles": manifest.files,
-                "totalChunks": manifest.chunks,
-                "model": manifest.model,
-            }
-        )
-    else:
-        held = f"{output.count(manifest.files, 'file')}, {output.count(manifest.chunks, 'chunk')}"
-        output.line(f"{file} ({size}): {held}")
+    result = {
+        "status": "success",
+        "projectPath": root,
+        "file": str(file),
+        "size": size,
+        "totalFiles": manifest.files,
+        "totalChunks": manifest.chunks,
+        "model": manifest.model,
+    }
+    reply.give(result, f"{file} ({size}): {_figures(manifest.files, manifest.chunks)}")
 
 
-def _update_if_writable(project: Project, manner: Manner, yes: bool) -> None:
-    """Update the index, or say that it is exported as it is where nothing can be written."""
+def _figures(files: int, chunks: int) -> str:
+    return f"{output.count(files, 'file')}, {output.count(chunks, 'chunk')}"
+
+
+def _update_if_writable(project: Project, reply: Reply, yes: bool) -> None:
+    """Update the index; if nothing can be written, warn that it is exported as it is."""
     try:
-        update_project(project, manner, force=False, yes=yes)
+        update_project(project, reply, force=False, yes=yes)
     except HomeNotWritableError as error:
         if not project.store.exists:
             raise
@@ -171,7 +155,7 @@ def _update_if_writable(project: Project, manner: Manner, yes: bool) -> None:
 )
 @yes_option
 @common
-def import_(manner: Manner, file: Path, project: str | None, no_update: bool, yes: bool) -> None:
+def import_(reply: Reply, file: Path, project: str | None, no_update: bool, yes: bool) -> None:
     """Take over the index in FILE for the project at PATH, and bring it up to the files that are here.
 
     Files are compared by their content, so only what differs from the files of the build is embedded.
@@ -180,11 +164,11 @@ def import_(manner: Manner, file: Path, project: str | None, no_update: bool, ye
     read_manifest(file.expanduser().absolute())  # before any question
     with open_project(project, exact=True) as opened:
         if opened.store.exists:
-            confirm(_REPLACE_QUESTION, yes, manner, about=str(opened.root))
+            confirm(_REPLACE_QUESTION, yes, reply, about=str(opened.root))
         imported = opened.import_index(file.expanduser().absolute())
-        report = None if no_update else update_project(opened, manner, force=False, yes=yes)
+        report = None if no_update else update_project(opened, reply, force=False, yes=yes)
         status = opened.status(check_disk=False)
-    if manner.json:
+    if reply.json:
         taken = {"filesImported": imported.files, "chunksImported": imported.chunks}
         output.emit((shapes.report_object(report, forced=False) if report else {"status": "success"}) | taken)
         return

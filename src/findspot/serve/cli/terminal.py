@@ -18,6 +18,24 @@ from findspot.core.programs import find_program, resolved
 
 _LESS = "FRX"
 """Quit if it fits on one screen, keep colours, leave the text on the screen."""
+_COLON = frozenset({"subl", "sublime_text", "zed", "hx", "helix", "atom", "mate", "micro"})
+"""Editors that take `path:line`."""
+_GOTO = frozenset({"code", "code-insiders", "codium", "cursor", "windsurf"})
+"""Editors of the VS Code family: `--goto path:line`."""
+_LINE = frozenset({"idea", "pycharm", "webstorm", "goland", "clion", "rubymine", "phpstorm", "kate"})
+"""Editors that take `--line N path`."""
+_USUAL = ("nvim", "vim", "nano", "vi", "notepad")
+_SEQUENCES = {
+    "\x1b[A": "up", "\x1bOA": "up", "\x1b[B": "down", "\x1bOB": "down",
+    "\x1b[5~": "page up", "\x1b[6~": "page down", "\x1b[H": "home", "\x1b[F": "end",
+    "\r": "enter", "\n": "enter", "\x7f": "backspace", "\x08": "backspace",
+    "\x15": "clear", "\x17": "word", "\x10": "up", "\x0e": "down",
+    "\x1b": "leave", "\x03": "leave", "\x04": "leave",
+}  # fmt: skip
+"""Bytes of usual terminals; Ctrl-U clears, Ctrl-W takes a word, Ctrl-P and Ctrl-N move."""
+_WINDOWS = {"H": "up", "P": "down", "I": "page up", "Q": "page down", "G": "home", "O": "end"}
+ReadKeys = Callable[[float | None], list[str]]
+"""The keys that came within so many seconds, or the next ones however long they take."""
 
 
 class _Terminal(io.TextIOWrapper):
@@ -59,18 +77,6 @@ def _pager() -> list[str]:
     return [program, *command[1:]] if program else []
 
 
-_COLON = frozenset({"subl", "sublime_text", "zed", "hx", "helix", "atom", "mate", "micro"})
-"""Editors that take `path:line`."""
-
-_GOTO = frozenset({"code", "code-insiders", "codium", "cursor", "windsurf"})
-"""Editors of the VS Code family: `--goto path:line`."""
-
-_LINE = frozenset({"idea", "pycharm", "webstorm", "goland", "clion", "rubymine", "phpstorm", "kate"})
-"""Editors that take `--line N path`."""
-
-_USUAL = ("nvim", "vim", "nano", "vi", "notepad")
-
-
 def editor_command(path: Path, line: int) -> list[str]:
     """Return the command that opens a file at a line, in the editor that the user named or has."""
     named = terminal_settings().editor or next(filter(find_program, _USUAL), "")
@@ -98,21 +104,6 @@ def open_in_editor(path: Path, line: int) -> None:
         raise click.ClickException(f"The editor '{command[0]}' was not found. Set EDITOR.") from None
     except subprocess.CalledProcessError as error:
         raise click.ClickException(f"The editor '{command[0]}' ended with {error.returncode}.") from None
-
-
-_SEQUENCES = {
-    "\x1b[A": "up", "\x1bOA": "up", "\x1b[B": "down", "\x1bOB": "down",
-    "\x1b[5~": "page up", "\x1b[6~": "page down", "\x1b[H": "home", "\x1b[F": "end",
-    "\r": "enter", "\n": "enter", "\x7f": "backspace", "\x08": "backspace",
-    "\x15": "clear", "\x17": "word", "\x10": "up", "\x0e": "down",
-    "\x1b": "leave", "\x03": "leave", "\x04": "leave",
-}  # fmt: skip
-"""Bytes of usual terminals; Ctrl-U clears, Ctrl-W takes a word, Ctrl-P and Ctrl-N move."""
-
-_WINDOWS = {"H": "up", "P": "down", "I": "page up", "Q": "page down", "G": "home", "O": "end"}
-
-ReadKeys = Callable[[float | None], list[str]]
-"""The keys that came within so many seconds, or the next ones however long they take."""
 
 
 def key_names(text: str) -> list[str]:

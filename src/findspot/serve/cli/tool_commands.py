@@ -15,7 +15,7 @@ from findspot.core.errors import InvalidArgumentError
 from findspot.serve.cli import output
 from findspot.serve.cli.failure import ConfirmationRequiredError
 from findspot.serve.cli.interaction import can_ask, confirm
-from findspot.serve.cli.options import Manner, common, project_option, yes_option
+from findspot.serve.cli.options import Reply, common, project_option, yes_option
 from findspot.serve.cli.project_choice import open_engine
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def tools() -> None:
 @yes_option
 @common
 def index(
-    manner: Manner,
+    reply: Reply,
     sources: Sequence[str],
     *,
     project: str | None,
@@ -98,18 +98,18 @@ def index(
             timeout_s=timeout or START_TIMEOUT_S,
         )
         chosen = None if no_embeddings else provider or engine.settings.embed.provider
-        say = output.note if manner.verbose else (lambda _line: None)
+        say = output.note if reply.verbose else (lambda _line: None)
         path, built = catalogue.indexer.index(
             files,
             options,
             provider=chosen,
-            agree=lambda servers: _agreement(servers, yes, manner),
+            agree=lambda servers: _agreement(servers, yes, reply),
             user_wide=user,
             follow=follow,
             replace_sources=replace,
             said=say,
         )
-    _report(manner, path, built)
+    _report(reply, path, built)
 
 
 @tools.command("search")
@@ -123,7 +123,7 @@ def index(
 @project_option
 @common
 def search(
-    manner: Manner,
+    reply: Reply,
     words: Sequence[str],
     *,
     mode: str,
@@ -143,7 +143,7 @@ def search(
     with open_engine() as engine:
         options = SearchOptions(SearchMode(mode), top_k, threshold, server)
         found = engine.catalogue(project or ".").search(" ".join(words), options)
-    if manner.json:
+    if reply.json:
         output.emit(found_tools_object(found))
         return
     if found.warning:
@@ -162,7 +162,7 @@ def search(
 @click.argument("name")
 @project_option
 @common
-def show(manner: Manner, name: str, project: str | None) -> None:
+def show(reply: Reply, name: str, project: str | None) -> None:
     """Show the tool NAME in full, with its input schema."""
     from findspot.serve.shapes import tool_object
 
@@ -170,7 +170,7 @@ def show(manner: Manner, name: str, project: str | None) -> None:
         catalogue = engine.catalogue(project or ".")
         tool, warning = catalogue.get(name), catalogue.notice.text()
     value = tool_object(tool, warning)
-    if manner.json:
+    if reply.json:
         output.emit(value)
         return
     if warning:
@@ -203,13 +203,13 @@ def _sources(catalogue: Catalogue, given: Sequence[str], user_wide: bool) -> lis
     return found
 
 
-def _agreement(servers: Sequence[ServerSpec], yes: bool, manner: Manner) -> Sequence[ServerSpec]:
+def _agreement(servers: Sequence[ServerSpec], yes: bool, reply: Reply) -> Sequence[ServerSpec]:
     """Ask whether to start servers, showing what each runs; with nobody to ask, none is started."""
     about = "\n".join(map(_shown, servers))
     if not yes and not can_ask():
         output.note(about)
         return ()
-    confirm(_question(len(servers)), yes, manner, about=about)
+    confirm(_question(len(servers)), yes, reply, about=about)
     return servers
 
 
@@ -231,14 +231,14 @@ def _shown(spec: ServerSpec) -> str:
     return f"{spec.name}: {shown}" + (f"  (with {', '.join(given)})" if given else "")
 
 
-def _report(manner: Manner, path: Path, built: Built) -> None:
+def _report(reply: Reply, path: Path, built: Built) -> None:
     from findspot.catalogue.catalogue_build import Outcome
     from findspot.serve.shapes import catalogue_object
 
     waiting = built.named(Outcome.NOT_AGREED)
     if not built.written and len(waiting) == len(built.servers):
         raise ConfirmationRequiredError(f"{_question(len(waiting))} {', '.join(waiting)}.")
-    if manner.json:
+    if reply.json:
         output.emit(catalogue_object(str(path), built))
     else:
         _show_built(path, built)

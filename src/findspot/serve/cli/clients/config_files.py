@@ -28,6 +28,34 @@ from findspot.serve.cli.clients.known_clients import BY_NAME, SERVER, Client
 from findspot.text import jsonc
 from findspot.text.jsonc import MalformedError, line_of
 
+_CONTEXT_LINES = 2
+_MASK = "****"
+_NEW_FILE_MODE = 0o644
+BEGIN = "<!-- findspot:begin -->"
+END = "<!-- findspot:end -->"
+PARAGRAPH = """\
+## Finding code and documentation
+
+This project is indexed by Findspot. Before you read files or run grep to find something, ask its tools:
+
+- `search_code` with a question or a name finds code by meaning and by word;
+- `search_docs` does the same for documentation;
+- `search_by_path` lists files by glob.
+
+Each result names its file and lines, so read just those.
+"""
+_PAGES = ("AGENTS.md", "CLAUDE.md")
+INSTRUCTIONS = "instructions"
+"""The owner of what is written to a project's page for assistants."""
+_PUT: dict[str, Callable[[str, tuple[str, ...], dict[str, Any], str], str]] = {
+    "json": json_edit.put,
+    "toml": toml_edit.put,
+}
+_TAKE_OUT: dict[str, Callable[[str, tuple[str, ...]], str]] = {
+    "json": json_edit.take_out,
+    "toml": toml_edit.take_out,
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Written:
@@ -54,11 +82,6 @@ def decode(data: bytes) -> Written:
         line = data[: error.start].count(b"\n") + 1
         raise MalformedError("this is not UTF-8 text", line) from None
     return Written(text, marked, "\r\n" if "\r\n" in text else "\n")
-
-
-_CONTEXT_LINES = 2
-_MASK = "****"
-_NEW_FILE_MODE = 0o644
 
 
 class ConfigUnreadableError(InvalidArgumentError):
@@ -207,23 +230,6 @@ class Journal:
         write_json(self._file, rows)
 
 
-BEGIN = "<!-- findspot:begin -->"
-END = "<!-- findspot:end -->"
-PARAGRAPH = """\
-## Finding code and documentation
-
-This project is indexed by Findspot. Before you read files or run grep to find something, ask its tools:
-
-- `search_code` with a question or a name finds code by meaning and by word;
-- `search_docs` does the same for documentation;
-- `search_by_path` lists files by glob.
-
-Each result names its file and lines, so read just those.
-"""
-
-_PAGES = ("AGENTS.md", "CLAUDE.md")
-
-
 def pages(root: Path) -> list[Path]:
     """Return the pages of a project to write to: those that are there and do not refer to one another."""
     agents, claude = (root / name for name in _PAGES)
@@ -264,19 +270,6 @@ def _find_paragraph(text: str) -> tuple[int, int] | None:
     if end < 0:
         raise MalformedError(f"`{BEGIN}` has no `{END}`", line_of(text, start))
     return start, end + len(END)
-
-
-INSTRUCTIONS = "instructions"
-"""The owner of what is written to a project's page for assistants."""
-
-_PUT: dict[str, Callable[[str, tuple[str, ...], dict[str, Any], str], str]] = {
-    "json": json_edit.put,
-    "toml": toml_edit.put,
-}
-_TAKE_OUT: dict[str, Callable[[str, tuple[str, ...]], str]] = {
-    "json": json_edit.take_out,
-    "toml": toml_edit.take_out,
-}
 
 
 def with_server(client: Client, path: Path, command: list[str]) -> Change:

@@ -15,6 +15,8 @@ from typing import Any
 from findspot.core.programs import find_program
 
 SERVER = "findspot"
+_UV_CACHE = {"archive-v0", "environments-v2", "builds-v0"}
+"""Folders of uv's cache in which `uvx` makes an environment for one run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,10 +124,6 @@ CLIENTS = (
 )  # fmt: skip
 
 BY_NAME = {client.name: client for client in CLIENTS}
-
-
-_UV_CACHE = {"archive-v0", "environments-v2", "builds-v0"}
-"""Folders of uv's cache in which `uvx` makes an environment for one run."""
 
 
 @dataclass(frozen=True, slots=True)
