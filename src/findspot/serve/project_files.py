@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,10 @@ from findspot.discover.root_folder import read_file
 from findspot.project import Project
 
 if TYPE_CHECKING:
+    from findspot.engine import Engine
     from findspot.project import Project
+
+_NAMED = 5
 
 
 def folder_in(project: Project, folder: Path) -> str | None:
@@ -42,6 +46,30 @@ def covers(project: Project, under: str) -> bool:
 def enclosing_note(project: Project, under: str) -> str:
     """Say that a folder was indexed with the project around it."""
     return f"{project.roots / under} is part of the index of {project.root}, which was brought up to date."
+
+
+def overlap_note(engine: Engine, project: Project) -> str | None:
+    """Say that folders of a project have indexes of their own too; None where none has.
+
+    They are older than the index around them: once that exists, its folders are indexed with it.
+    """
+    inner = [
+        Path(status.project_path) for _, status in engine.projects(lambda root: project.root in root.parents)
+    ]
+    with project.store.snapshot() as snapshot:
+        paths = [file.path for file in snapshot.files.files]
+    held = [root for root in inner if _holds(paths, folder_in(project, root))]
+    if not held:
+        return None
+    more = f" and {len(held) - _NAMED} more" if len(held) > _NAMED else ""
+    return (
+        "Some folders are part of this index and also have an index of their own, which answers questions "
+        f"asked there until it is deleted: {', '.join(map(str, held[:_NAMED]))}{more}."
+    )
+
+
+def _holds(paths: Sequence[str], folder: str | None) -> bool:
+    return folder is not None and any(path.startswith(f"{folder}/") for path in paths)
 
 
 def limit_note(project: Project, under: str, way_out: str) -> str:

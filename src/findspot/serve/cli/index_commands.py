@@ -125,7 +125,7 @@ def _index(
 ) -> None:
     """Bring an index up to date, report what was done, and let a slower model read."""
     report = update_project(project, reply, force=force, yes=yes)
-    warned = _warn_if_enclosed(project, given)
+    warned = _warn_of_overlaps(project, given)
     if reply.json:
         output.emit(report_object(report, forced=force) | warned | (extra or {}))
     else:
@@ -133,16 +133,18 @@ def _index(
     _read_again(project, reply)
 
 
-def _warn_if_enclosed(project: Project, given: str | None) -> dict[str, str]:
-    """Warn that the named folder was indexed with the project around it, if it was."""
-    from findspot.serve.project_files import enclosing_note, folder_in
+def _warn_of_overlaps(project: Project, given: str | None) -> dict[str, str]:
+    """Warn where a folder was indexed with the project around it, or has an index of its own too."""
+    from findspot.engine import Engine
+    from findspot.serve.project_files import enclosing_note, folder_in, overlap_note
 
     under = folder_in(project, Path(given).expanduser().resolve()) if given is not None else None
-    if under is None:
-        return {}
-    note = enclosing_note(project, under)
-    output.warn(note)
-    return {"warning": note}
+    enclosing = enclosing_note(project, under) if under else None
+    with contextlib.closing(Engine()) as engine:
+        notes = [note for note in (enclosing, overlap_note(engine, project)) if note]
+    for note in notes:
+        output.warn(note)
+    return {"warning": " ".join(notes)} if notes else {}
 
 
 def offer_index(project: Project, reply: Reply) -> None:

@@ -11,7 +11,7 @@ import hashlib
 import hmac
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -203,8 +203,8 @@ class AllowedEngine:
     def with_id(self, identity: str) -> Project | None:
         return self._engine.with_id(identity) if self._grant.knows(identity) else None
 
-    def projects(self) -> list[tuple[str, IndexStatus]]:
-        return self._engine.projects(self._grant.allows)
+    def projects(self, wanted: Callable[[Path], bool] = lambda _: True) -> list[tuple[str, IndexStatus]]:
+        return self._engine.projects(lambda root: self._grant.allows(root) and wanted(root))
 
     def detect(self, start: str | Path = ".") -> Project:
         """Return the granted project around a folder, else the only one that is granted."""

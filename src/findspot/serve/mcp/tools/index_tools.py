@@ -40,7 +40,7 @@ from findspot.serve.mcp.tool import (
     warned,
 )
 from findspot.serve.mcp.tool_call import Call
-from findspot.serve.project_files import enclosing_note
+from findspot.serve.project_files import enclosing_note, overlap_note
 from findspot.serve.shapes import counts, project_object, report_object, status_object
 
 RAN = status_of("success", "cancelled", "confirmation_required")
@@ -58,9 +58,10 @@ RUN_COUNTS: dict[str, Schema] = {
 }
 
 
-def enclosed(target: Target) -> str | None:
-    """Return what says that a folder was indexed with the project around it, where it was."""
-    return enclosing_note(target.project, target.under) if target.under else None
+async def overlaps(call: Call, target: Target) -> list[str | None]:
+    """Return what says that a folder was indexed with the project around it, or has an index of its own."""
+    enclosing = enclosing_note(target.project, target.under) if target.under else None
+    return [enclosing, await call.quick(lambda engine: overlap_note(engine, target.project))]
 
 
 async def _create_index(call: Call, arguments: Arguments) -> Answer:
@@ -74,7 +75,7 @@ async def _create_index(call: Call, arguments: Arguments) -> Answer:
     report = await index(call, project, about, confirmed=confirmed)
     message = "Index created successfully" if report.created else "The index existed and is now up to date"
     values = {"status": "success", **about, **counts(report), "message": message}
-    return Answer(warned(values, enclosed(target), *project.settings.warnings, *report.notes))
+    return Answer(warned(values, *await overlaps(call, target), *project.settings.warnings, *report.notes))
 
 
 async def _index_codebase(call: Call, arguments: Arguments) -> Answer:
@@ -84,7 +85,7 @@ async def _index_codebase(call: Call, arguments: Arguments) -> Answer:
     await agree_to_folder(call, project, about, confirmed=confirmed)
     report = await index(call, project, about, force=force, confirmed=confirmed)
     values = report_object(report, forced=force)
-    return Answer(warned(values, enclosed(target), *project.settings.warnings, *report.notes))
+    return Answer(warned(values, *await overlaps(call, target), *project.settings.warnings, *report.notes))
 
 
 CREATE_INDEX = Tool(
@@ -143,7 +144,7 @@ async def _reindex_project(call: Call, arguments: Arguments) -> Answer:
     await agree(call, REBUILD_QUESTION, about, confirmed=confirmed, needed=True)
     report = await index(call, project, about, force=True, confirmed=confirmed)
     values = {"status": "success", **about, **counts(report), "message": "Index rebuilt successfully"}
-    return Answer(warned(values, enclosed(target), *project.settings.warnings, *report.notes))
+    return Answer(warned(values, *await overlaps(call, target), *project.settings.warnings, *report.notes))
 
 
 async def _reindex_file(call: Call, arguments: Arguments) -> Answer:
