@@ -115,6 +115,8 @@ def inspect(programs: Path, cwd: Path, home: Path, *options: str) -> Any:
             programs / "@modelcontextprotocol" / "inspector" / program,
             "--cli",
             *COMMAND,
+            "--connect-timeout",
+            "60000",
             *options,
         ],
         cwd=cwd,
