@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from findspot.core.errors import ProviderError
+from findspot.core.http_client import Address, Answer, RequestFailedError, refusal
 from findspot.core.log import get_logger
-from findspot.core.wire import Address, Answer, WireError
 from findspot.embed.chunk_vectors import unit
 from findspot.embed.embedder import EmbedMode, Vectors, read_vectors
 
@@ -33,6 +33,7 @@ MAX_CHARS = 20_000
 MAX_TRIES = 6
 _FIRST_WAIT_S = 1.0
 _MAX_WAIT_S = 60.0
+_HINT = "Check `embedding.endpoint` and `embedding.model`, or choose a `local:…` provider."
 _AGAIN = frozenset({408, 409, 429, 500, 502, 503, 504, 529})
 
 
@@ -140,24 +141,15 @@ class ApiEmbedder:
             headers["Authorization"] = f"Bearer {self._key}"
         try:
             return self._address.ask("POST", "/embeddings", body, headers, timeout_s=self._timeout_s)
-        except (WireError, ValueError) as error:
-            # A key that cannot stand in a header is named by the error's text: that is not passed on.
-            detail = str(error) if isinstance(error, WireError) else "the key cannot be sent"
-            raise self._failure(detail) from None
+        except RequestFailedError as error:
+            raise self._failure(str(error)) from error
 
     def _refused(self, status: int) -> ProviderError:
-        if status in (401, 403):
-            detail = f"it refused the key (HTTP status {status})"
-            return self._failure(detail, f"Check the environment variable {self._dialect.key_variable}.")
-        if status == 404:
-            return self._failure(f"it knows no model '{self._model}' (HTTP status 404)")
-        if status in _AGAIN:
-            return self._failure(f"it answered with HTTP status {status}", "Try again later.")
-        return self._failure(f"it answered with HTTP status {status}")
+        detail, hint = refusal(status, self._model, self._dialect.key_variable)
+        return self._failure(detail, "Try again later." if status in _AGAIN else hint)
 
-    def _failure(self, detail: str, hint: str = "") -> ProviderError:
-        known = "Check `embedding.endpoint` and `embedding.model`, or choose a `local:…` provider."
-        return ProviderError(f"{self._address.text}/embeddings: {detail}", hint=hint or known)
+    def _failure(self, detail: str, hint: str | None = None) -> ProviderError:
+        return ProviderError(f"{self._address.text}/embeddings: {detail}", hint=hint or _HINT)
 
 
 def _batches(texts: Sequence[str]) -> list[list[str]]:

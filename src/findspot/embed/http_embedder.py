@@ -16,10 +16,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from findspot.core.errors import ProviderError
+from findspot.core.http_client import Address, RequestFailedError
 from findspot.core.log import get_logger
 from findspot.core.platforms import NO_WINDOW
 from findspot.core.programs import resolved
-from findspot.core.wire import Address, WireError
 from findspot.embed.chunk_vectors import unit
 from findspot.embed.embedder import EmbedMode, Vectors, read_vectors
 
@@ -185,7 +185,7 @@ class HttpEmbedder:
         headers = {"Content-Type": "application/json"}
         try:
             answer = self._address.ask(method, path, body, headers, timeout_s=self._timeout_s)
-        except WireError as error:
+        except RequestFailedError as error:
             raise self._failure(str(error), self._hint) from error
         if answer.status != 200:
             raise self._failure(f"it answered with HTTP status {answer.status}")

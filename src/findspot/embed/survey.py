@@ -122,7 +122,7 @@ def _find_key(name: str, endpoint: str | None) -> tuple[bool, str, int | None]:
 def _destination(name: str, settings: EmbedSettings) -> str | None:
     if not PROVIDERS[name].remote:
         return None
-    from findspot.core.wire import Address
+    from findspot.core.http_client import Address
     from findspot.embed.api_embedder import OPENAI, VOYAGE
 
     usual = {"http": HTTP_ENDPOINT, OPENAI.id: OPENAI.base, VOYAGE.id: VOYAGE.base}

@@ -16,8 +16,8 @@ from typing import IO
 
 from findspot.core.errors import FindspotError, InvalidArgumentError, ModelUnavailableError
 from findspot.core.files import translated_os_errors, write_atomic
+from findspot.core.http_client import Address, RequestFailedError
 from findspot.core.settings import HubSettings
-from findspot.core.wire import Address, WireError
 
 TIMEOUT_S = 600.0
 """For one file; 90 MB take a slow line some minutes."""
@@ -173,7 +173,7 @@ def _fetch(model: ModelFiles, hub: HubSettings, path: str, out: IO[bytes]) -> di
     for _ in range(_MAX_REDIRECTS):
         try:
             answer = address.ask("GET", path, timeout_s=TIMEOUT_S, max_bytes=MAX_FILE_BYTES, sink=out.write)
-        except (WireError, FindspotError) as error:
+        except (RequestFailedError, FindspotError) as error:
             raise _unavailable(model, f"{address.text}: {error}") from error
         headers = {**answer.headers, **headers}
         if answer.status in (301, 302, 303, 307, 308) and "location" in answer.headers:

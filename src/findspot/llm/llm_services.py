@@ -14,8 +14,8 @@ from typing import Any
 
 from findspot.core.config import secret
 from findspot.core.errors import LanguageModelError, ProviderError
+from findspot.core.http_client import Address, Answer, RequestFailedError, refusal
 from findspot.core.settings import LlmSettings
-from findspot.core.wire import Address, Answer, WireError
 from findspot.llm.language_model import Bounded, ClientModel, Completion, LanguageModel, Prompt, Sample
 
 MAX_ANSWER_BYTES = 4 << 20
@@ -111,7 +111,7 @@ class ServiceModel:
         body = json.dumps(self._dialect.body(self._model, prompt)).encode()
         answer = self._in_time(lambda: self._ask(body, prompt.timeout_s), prompt.timeout_s)
         if answer.status != 200:
-            raise self._refused(answer.status)
+            raise self._failure(*refusal(answer.status, self._model, self._dialect.key_variable))
         try:
             text = self._dialect.text(json.loads(answer.data))
         except (ValueError, TypeError, KeyError, IndexError, RecursionError) as error:
@@ -150,22 +150,11 @@ class ServiceModel:
             )
         except ProviderError as error:
             raise self._failure(error.developer_message.partition(": ")[2]) from None
-        except (WireError, ValueError) as error:
-            # A key that cannot stand in a header is named by the error's text: that is not passed on.
-            raise self._failure(
-                str(error) if isinstance(error, WireError) else "the key cannot be sent"
-            ) from None
+        except RequestFailedError as error:
+            raise self._failure(str(error)) from error
 
-    def _refused(self, status: int) -> LanguageModelError:
-        if status in (401, 403):
-            hint = f"Check the environment variable {self._dialect.key_variable}."
-            return self._failure(f"it refused the key (HTTP status {status})", hint)
-        if status == 404:
-            return self._failure(f"it knows no model '{self._model}' (HTTP status 404)")
-        return self._failure(f"it answered with HTTP status {status}")
-
-    def _failure(self, detail: str, hint: str = _HINT) -> LanguageModelError:
-        return LanguageModelError(f"{self.name}: {detail}", hint=hint)
+    def _failure(self, detail: str, hint: str | None = None) -> LanguageModelError:
+        return LanguageModelError(f"{self.name}: {detail}", hint=hint or _HINT)
 
 
 NONE = "none"
