@@ -145,7 +145,7 @@ class Bench:
 
     def _open(self) -> Project:
         project = Project(self._root, embedder=self._models)
-        project._workers = self._workers  # starting a worker per case would be most of the time
+        project.index.workers = self._workers  # starting a worker per case would be most of the time
         return project
 
     def _try(self, chance: random.Random, number: int, counts: Counts) -> None:
@@ -168,7 +168,7 @@ class Bench:
             else:
                 counts.wrong.append(f"{case}: {_difference(found, self.expected)}")
         finally:
-            project._workers = SparePool()
+            project.index.workers = SparePool()
             project.close()
         self._heal(case, counts)
 
@@ -181,7 +181,7 @@ class Bench:
         except Exception as error:  # noqa: BLE001 - whatever it is, it is what is looked for
             counts.unhealed.append(f"{case}: {type(error).__name__}: {error}")
         finally:
-            project._workers = SparePool()
+            project.index.workers = SparePool()
             project.close()
 
     def _files(self) -> list[Path]:

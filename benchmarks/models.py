@@ -65,7 +65,7 @@ def measure(name: str, provider: str, args: argparse.Namespace) -> Scores:
     for (_, _, root), cases in by_checkout(load(args.sets, name)).items():
         project = engine.project(materialise(cases[0], args.sets, args.mirrors, args.cache) / root)
         project.update(force=project.store.exists)
-        if reading := project.slower_model():  # both speeds together, not what is there at once
+        if reading := project.index.open_slower_model():  # both speeds together, not what is there at once
             reading.read()
         bare = _bare(project)
         for case in cases:

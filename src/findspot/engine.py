@@ -8,30 +8,26 @@
 
 from __future__ import annotations
 
-import contextlib
 import threading
 from collections.abc import Callable
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from findspot.core.config import home_folder, load_settings
-from findspot.core.errors import FindspotError, IndexBusyError, ProjectNotDetectedError
-from findspot.core.files import folder_bytes, read_json
+from findspot.core.errors import FindspotError, ProjectNotDetectedError
 from findspot.core.model import IndexState, IndexStatus
-from findspot.core.paths import index_folder, project_root, restrict_home
-from findspot.core.roots import configured_roots
+from findspot.core.paths import project_root, restrict_home
 from findspot.core.settings import EmbedSettings, Settings
 from findspot.discover.checkouts import find_root, folders_around
 from findspot.embed.embedder import Embedder
 from findspot.embed.provider_registry import OpenModels
+from findspot.index_folders import covering_root, list_indexes
 
 if TYPE_CHECKING:
     from findspot.catalogue.catalogue import Catalogue
     from findspot.chunkfiles.searcher import ProjectChunks
     from findspot.documents.named_indexes import NamedIndexes
     from findspot.project import Project
-    from findspot.store.store_protocol import Store
 
 
 class Engine:
@@ -135,7 +131,9 @@ class Engine:
 
     def with_id(self, identity: str) -> Project | None:
         """Return the indexed project of that id, if its folder is still there."""
-        root = next((root for folder, root in self._indexes() if folder.name == identity), None)
+        root = next(
+            (root for folder, root in list_indexes(self.settings.home) if folder.name == identity), None
+        )
         return self.project(root) if root is not None and root.is_dir() else None
 
     def projects(self, wanted: Callable[[Path], bool] = lambda _: True) -> list[tuple[str, IndexStatus]]:
@@ -144,7 +142,7 @@ class Engine:
         """
         return [
             (folder.name, self._status(folder, root))
-            for folder, root in self._indexes()
+            for folder, root in list_indexes(self.settings.home)
             if root is not None and wanted(root) and root.is_dir()
         ]
 
@@ -153,24 +151,8 @@ class Engine:
         with self._guard:
             return list(self._projects.values())
 
-    def orphans(self) -> list[tuple[Path, int]]:
-        """Index folders whose project is gone or unknown, with their size; busy ones are left out."""
-        return [
-            (folder, folder_bytes(folder))
-            for folder, root in self._indexes()
-            if (root is None or not root.is_dir()) and not _store_in(folder).being_written
-        ]
-
-    def clean(self) -> list[tuple[Path, int]]:
-        """Delete the orphans; returns what was deleted."""
-        removed = []
-        for folder, size in self.orphans():
-            with contextlib.suppress(IndexBusyError):  # someone has begun to write this moment
-                _store_in(folder).delete()
-                removed.append((folder, size))
-        return removed
-
     def close(self) -> None:
+        """Close everything that was opened."""
         with self._guard:
             for project in self._projects.values():
                 project.close()
@@ -193,7 +175,7 @@ class Engine:
         return Project(root, self._flags, self.embedder)
 
     def _status(self, folder: Path, root: Path) -> IndexStatus:
-        """Return a project opened for this only is closed again: there may be hundreds."""
+        """Return a project's status; one that is opened for it is closed again, as there may be hundreds."""
         with self._guard:
             known = self._projects.get(root)
         try:
@@ -205,59 +187,3 @@ class Engine:
                     project.close()
         except FindspotError as error:  # one unreadable project must not hide the others
             return IndexStatus(IndexState.FAILED, str(root), str(folder), last_error=error.developer_message)
-
-    def _indexes(self) -> list[tuple[Path, Path | None]]:
-        """Return each index folder with the project it says it is of."""
-        indexes = self.settings.home / "indexes"
-        if not indexes.is_dir():
-            return []
-        return [(folder, _project_of(folder)) for folder in sorted(indexes.iterdir()) if folder.is_dir()]
-
-
-def covering_root(folder: Path, wanted: Callable[[Path], bool] = lambda _: True) -> Path | None:
-    """Return the root of the nearest wanted index that covers a folder.
-
-    A checkout is no part of what is around it, unless an index around it names a folder of it in `roots`.
-    """
-    from findspot.store.stores import holds_index
-
-    home = home_folder()
-    around = tuple(folders_around(folder))
-    for root in filter(wanted, chain((folder,), folder.parents)):
-        index = index_folder(home, root)
-        if holds_index(index) and (root in around or _names_one_of(around, root, index)):
-            return root
-    return None
-
-
-def _names_one_of(folders: tuple[Path, ...], root: Path, index: Path) -> bool:
-    try:
-        roots = configured_roots(root, load_settings(root, index))
-    except FindspotError:
-        return False
-    return any(folder in folders for _, folder in roots.named)
-
-
-def _store_in(folder: Path) -> Store:
-    from findspot.store.stores import local_store
-
-    return local_store(folder)
-
-
-def _project_of(folder: Path) -> Path | None:
-    try:
-        root = Path(read_json(folder / "metadata.json")["projectPath"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return _project_in_database(folder)
-    if index_folder(folder.parent.parent, root).name != folder.name:  # damaged: an index is named by its path
-        return _project_in_database(folder)
-    return root
-
-
-def _project_in_database(folder: Path) -> Path | None:
-    """Return an index still being built for the first time has no metadata file yet."""
-    try:
-        with contextlib.closing(_store_in(folder)) as store, store.snapshot() as snapshot:
-            return Path(snapshot.meta()["project_path"])
-    except (FindspotError, KeyError):
-        return None

@@ -34,11 +34,7 @@ from findspot.indexing import pipeline
 project = Project(sys.argv[1])
 def say(progress):
     print(progress.phase, flush=True)
-settings = project.settings
-run = pipeline.Run(
-    project.root, project.store, settings, project._model(settings), asked=True, progress=say, commit_s=0.0
-)
-pipeline.apply(run)
+pipeline.apply(project.index.run(asked=True, progress=say, commit_s=0.0))
 print("finished", flush=True)
 """
 

@@ -10,7 +10,7 @@ import pytest
 
 from contents import write_files
 from findspot import Engine
-from findspot.engine import covering_root
+from findspot.index_folders import covering_root
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ from findspot import Engine, FindspotError
 from findspot.core.errors import IndexNotFoundError, PathNotFoundError
 from findspot.core.model import IndexState, Progress
 from findspot.core.progress import CancelToken
+from findspot.index_folders import delete_orphans, find_orphans
 
 
 @pytest.fixture
@@ -147,14 +148,14 @@ def test_list_projects_and_clean_up_after_those_that_are_gone(
     for root in (folder, other):
         engine.project(root).update()
     assert {status.project_path for _, status in engine.projects()} == {str(folder), str(other)}
-    assert engine.clean() == []
+    assert delete_orphans(engine.settings.home) == []
 
     (other / "a.py").unlink()
     other.rmdir()
     assert [status.project_path for _, status in engine.projects()] == [str(folder)]
-    ((orphan, size),) = engine.orphans()
+    ((orphan, size),) = find_orphans(engine.settings.home)
     assert size > 0
-    assert engine.clean() == [(orphan, size)]
+    assert delete_orphans(engine.settings.home) == [(orphan, size)]
     assert not orphan.exists()
     assert engine.project(folder).files()[1] == 3
 

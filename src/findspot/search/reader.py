@@ -44,7 +44,7 @@ class IndexReader:
     store: Store
     disk: Disk
     models: QueryModels
-    on_stale: Callable[[frozenset[str]], None]
+    on_stale: Callable[[frozenset[str]], None] | None = None
     """Called with the paths that changed since they were indexed."""
 
     def search(self, query: Query) -> Results:
@@ -88,7 +88,7 @@ class IndexReader:
         if checked.dropped and results.total > query.offset + len(results.hits):
             more = ask(replace(query, limit=max(_MAX_CANDIDATES, query.limit)))
             checked = check(more.hits, self.snapshot.file, self.disk)
-        if checked.stale:
+        if checked.stale and self.on_stale:
             self.on_stale(checked.stale)
         return replace(
             results,

@@ -18,6 +18,7 @@ from findspot import Project, Query
 from findspot.core.errors import InvalidArgumentError
 from findspot.core.facts import MAX_BYTES, unpack
 from findspot.core.model import IndexState
+from findspot.store.prebuilt import pack
 
 FILES = {
     "shop/pay.py": (
@@ -43,7 +44,7 @@ def project(make_project: Callable[..., Project]) -> Project:
 
 def forged(project: Project, folder: Path, forge: Forge) -> Path:
     """An archive of the project's index with a changed database, and a manifest that fits it."""
-    project.export_index(folder / "x.zip")
+    pack(project.store, folder / "x.zip", project.root.name)
     shutil.unpack_archive(folder / "x.zip", folder / "in", "zip")
     database, about = folder / "in/index.sqlite", folder / "in/manifest.json"
     db = sqlite3.connect(database, isolation_level=None)
@@ -68,9 +69,9 @@ def shown(project: Project) -> str:
 
 def test_an_honest_archive_is_taken_over_whole(project: Project, tmp_path: Path) -> None:
     before = contents(project.store)
-    project.export_index(tmp_path / "x.zip")
+    pack(project.store, tmp_path / "x.zip", project.root.name)
     project.delete()
-    project.import_index(tmp_path / "x.zip")
+    project.index.import_index(tmp_path / "x.zip")
     assert contents(project.store).chunks == before.chunks
     report = project.update()
     assert (report.files_indexed, report.files_unchanged) == (0, len(FILES))
@@ -99,7 +100,7 @@ def test_an_honest_archive_is_taken_over_whole(project: Project, tmp_path: Path)
 def test_forged_text_does_not_survive(project: Project, tmp_path: Path, statement: str) -> None:
     """security 10: forged text of an unchanged file was answered, also after `findspot index`."""
     before = contents(project.store)
-    project.import_index(forged(project, tmp_path, lambda db: db.execute(statement)))
+    project.index.import_index(forged(project, tmp_path, lambda db: db.execute(statement)))
     assert FORGED not in shown(project)
     project.update()
     assert FORGED not in shown(project)
@@ -130,7 +131,7 @@ def test_forged_text_does_not_survive(project: Project, tmp_path: Path, statemen
 def test_values_of_any_kind_do_no_harm(project: Project, tmp_path: Path, statement: str) -> None:
     """security 10: `ValueError` in status for ever, `TypeError`, `KeyError`, not healed by `index`."""
     before = contents(project.store)
-    project.import_index(forged(project, tmp_path, lambda db: db.execute(statement)))
+    project.index.import_index(forged(project, tmp_path, lambda db: db.execute(statement)))
     project.status()
     project.update()
     assert contents(project.store) == before
@@ -144,7 +145,7 @@ def test_facts_that_inflate_are_refused(project: Project, tmp_path: Path) -> Non
         unpack(bomb)
     before = contents(project.store)
     archive = forged(project, tmp_path, lambda db: db.execute("UPDATE facts SET data = ?", (bomb,)))
-    project.import_index(archive)
+    project.index.import_index(archive)
     project.update()
     assert contents(project.store) == before
 
@@ -157,7 +158,7 @@ def test_a_database_that_inflates_is_refused(project: Project, tmp_path: Path) -
         opened.writestr("manifest.json", json.dumps(manifest))
         opened.writestr("index.sqlite", bytes(50_000_000))
     with pytest.raises(InvalidArgumentError, match="not an index"):
-        project.import_index(archive)
+        project.index.import_index(archive)
 
 
 def test_files_that_are_not_indexed_here_are_not_taken(project: Project, tmp_path: Path) -> None:
@@ -166,5 +167,5 @@ def test_files_that_are_not_indexed_here_are_not_taken(project: Project, tmp_pat
     archive = forged(
         project, tmp_path, lambda db: db.execute("UPDATE files SET path = '.env' WHERE path = 'shop/base.py'")
     )
-    project.import_index(archive)
+    project.index.import_index(archive)
     assert project.files()[0] == ["README.md", "shop/page.ts", "shop/pay.py"]

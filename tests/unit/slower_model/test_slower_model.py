@@ -59,7 +59,7 @@ def spoil(folder: Path, word: str | None = None) -> None:
 
 
 def reading_of(project: Project) -> BackgroundReading:
-    reading = project.slower_model()
+    reading = project.index.open_slower_model()
     assert reading is not None
     return reading
 

@@ -42,11 +42,11 @@ def test_it_creates_no_index(make_project: MakeProject, store: str, paths: froze
     project = make_project(FILES, store=store)
     other = Project(project.root, {"store": store})
     with pytest.raises(IndexNotFoundError):
-        project.refresh(paths, CancelToken())
+        project.index.refresh(paths, CancelToken())
     project.update()
     other.delete()
     with pytest.raises(IndexNotFoundError):
-        project.refresh(paths, CancelToken())
+        project.index.refresh(paths, CancelToken())
     with pytest.raises(IndexNotFoundError):
         project.reindex_file("pkg/module1.py")
     assert not project.store.folder.exists()
@@ -58,7 +58,7 @@ def test_a_damaged_index_is_rebuilt_all_the_same(make_project: MakeProject) -> N
     project.update()
     project.close()
     (project.store.folder / "index.sqlite").write_bytes(b"no database" * 1000)
-    project.refresh(None, CancelToken())
+    project.index.refresh(None, CancelToken())
     assert project.status().total_files == len(FILES)
 
 
@@ -68,25 +68,25 @@ def test_what_was_stopped_waits_until_somebody_asks(
 ) -> None:
     project = make_project(FILES)
     stop(project)
-    assert not project.wanted
+    assert not project.index.wanted
     before = project.status().total_files
     with pytest.raises(IndexStoppedError):
-        project.refresh(paths, CancelToken())
+        project.index.refresh(paths, CancelToken())
     assert project.status().total_files == before
     (note,) = project.status().notes
     assert note.startswith("Indexing was stopped: only ")
     project.reindex_file("pkg/module1.py")
-    assert not project.wanted
+    assert not project.index.wanted
     project.update()
-    assert project.wanted
+    assert project.index.wanted
     assert (project.status().state, project.status().notes) == (IndexState.READY, ())
 
 
 def test_what_was_interrupted_is_continued(make_project: MakeProject) -> None:
     project = make_project(FILES)
     stop(project, interrupt=True)
-    assert project.wanted
-    project.refresh(None, CancelToken())
+    assert project.index.wanted
+    project.index.refresh(None, CancelToken())
     assert project.status().state is IndexState.READY
 
 
@@ -97,7 +97,7 @@ def test_a_stop_while_files_are_looked_for_counts_too(make_project: MakeProject)
     cancel.cancel()
     with pytest.raises(CancelledError):
         project.update(cancel=cancel)
-    assert not project.wanted
+    assert not project.index.wanted
 
 
 def test_a_stopped_rebuild_leaves_a_complete_index_as_it_was(make_project: MakeProject) -> None:
@@ -106,7 +106,7 @@ def test_a_stopped_rebuild_leaves_a_complete_index_as_it_was(make_project: MakeP
     stopping = Stopping()
     with pytest.raises(CancelledError):
         project.update(force=True, progress=stopping, cancel=stopping.cancel)
-    assert project.wanted
+    assert project.index.wanted
     assert project.status().state is IndexState.READY
 
 

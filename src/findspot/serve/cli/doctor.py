@@ -28,6 +28,7 @@ from findspot.core.model import IndexState, SkipReason
 from findspot.core.platforms import remote_kind
 from findspot.core.programs import python_command, python_environment
 from findspot.engine import Engine
+from findspot.index_folders import find_orphans
 from findspot.project import Project
 from findspot.serve import shapes
 from findspot.serve.cli import output
@@ -315,7 +316,7 @@ def _index(project: Project | None) -> Check:
 
 
 def _indexes(engine: Engine) -> Check:
-    found, orphans = engine.projects(), engine.orphans()
+    found, orphans = engine.projects(), find_orphans(engine.settings.home)
     failed = [status.project_path for _, status in found if status.state is IndexState.FAILED]
     text = f"{len(found)} on this machine"
     if failed:

@@ -167,7 +167,7 @@ def prepare_index(project: Project, reply: Reply, *, update: bool) -> str | None
         waiting = project.status().pending_changes
         return f"{output.count(waiting, 'change')} on disk not indexed (--no-update)." if waiting else None
     with stoppable() as cancel, progress_when_needed() as progress:
-        return project.catch_up(progress, cancel)
+        return project.index.catch_up(progress, cancel)
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +224,7 @@ def _announce(project: Project) -> None:
 
 def _read_again(project: Project, reply: Reply) -> None:
     """Let the slower model read now, if one is chosen; searches answer meanwhile, and it can be stopped."""
-    reading = project.slower_model()
+    reading = project.index.open_slower_model()
     if reading is None:
         return
     model = reading.reader.embedder.id
@@ -329,7 +329,7 @@ def _show_standing(project: Project, standing: Standing, reply: Reply) -> None:
     if reply.json:
         output.emit_line(values)
     else:
-        output.line(_sentence(values, wanted=project.wanted))
+        output.line(_sentence(values, wanted=project.index.wanted))
 
 
 def _sentence(values: dict[str, object], *, wanted: bool) -> str:

@@ -7,6 +7,7 @@ from dataclasses import replace
 import click
 
 from findspot.core.model import IndexState, IndexStatus, Skip, SkipReason
+from findspot.index_folders import delete_orphans, find_orphans
 from findspot.serve import shapes
 from findspot.serve.cli import output
 from findspot.serve.cli.failure import NO_INDEX
@@ -208,12 +209,12 @@ def clean(reply: Reply, yes: bool, dry_run: bool) -> None:
     Asks first. An index that is being written is left alone.
     """
     with open_engine() as engine:
-        found = engine.orphans()
+        found = find_orphans(engine.settings.home)
         if found and not reply.json:
             output.table([(shapes.size(size), str(folder)) for folder, size in found], numbers=(0,))
         if found and not dry_run:
             confirm(f"Delete {output.count(len(found), 'orphaned index')}?", yes, reply)
-            found = engine.clean()
+            found = delete_orphans(engine.settings.home)
     freed = shapes.size(sum(size for _, size in found))
     if reply.json:
         listed = [{"path": str(folder), "storageSize": shapes.size(size)} for folder, size in found]

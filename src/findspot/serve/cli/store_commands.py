@@ -14,7 +14,7 @@ from findspot.serve.cli.index_commands import checked_value, summarise, update_p
 from findspot.serve.cli.interaction import confirm
 from findspot.serve.cli.options import Reply, common, path_or_project, yes_option
 from findspot.serve.cli.project_choice import open_project
-from findspot.store.prebuilt import read_manifest
+from findspot.store.prebuilt import pack, read_manifest
 
 if TYPE_CHECKING:
     from findspot.project import Project
@@ -48,7 +48,7 @@ def convert(reply: Reply, project: str | None, to: str) -> None:
     """
     with open_project(project, exact=True) as opened:
         before = opened.store.kind
-        opened.convert_store(to)
+        opened.index.convert_store(to)
         status = opened.status(check_disk=False)
     result = {
         "status": "success",
@@ -116,7 +116,7 @@ def export(reply: Reply, file: Path, project: str | None, no_update: bool, yes: 
     with open_project(project, exact=True) as opened:
         if not no_update:
             _update_if_writable(opened, reply, yes)
-        manifest = opened.export_index(file.expanduser().absolute())
+        manifest = pack(opened.store, file.expanduser().absolute(), opened.root.name)
         root = str(opened.root)
     size = shapes.size(file.stat().st_size)
     result = {
@@ -165,7 +165,7 @@ def import_(reply: Reply, file: Path, project: str | None, no_update: bool, yes:
     with open_project(project, exact=True) as opened:
         if opened.store.exists:
             confirm(_REPLACE_QUESTION, yes, reply, about=str(opened.root))
-        imported = opened.import_index(file.expanduser().absolute())
+        imported = opened.index.import_index(file.expanduser().absolute())
         report = None if no_update else update_project(opened, reply, force=False, yes=yes)
         status = opened.status(check_disk=False)
     if reply.json:

@@ -196,7 +196,7 @@ class AllowedEngine:
 
     def indexed_root(self, folder: Path) -> Path | None:
         """Return the granted project around a folder; indexes in between are not seen."""
-        from findspot.engine import covering_root
+        from findspot.index_folders import covering_root
 
         return covering_root(folder, self._grant.allows)
 

@@ -1,0 +1,95 @@
+"""The folders in which indexes are kept: which project each belongs to, and which belong to none."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from findspot.core.config import home_folder, load_settings
+from findspot.core.errors import FindspotError, IndexBusyError
+from findspot.core.files import folder_bytes, read_json
+from findspot.core.paths import index_folder
+from findspot.core.roots import configured_roots
+from findspot.discover.checkouts import folders_around
+
+if TYPE_CHECKING:
+    from findspot.store.store_protocol import Store
+
+
+def list_indexes(home: Path) -> list[tuple[Path, Path | None]]:
+    """Return each index folder with the project that it says it is of."""
+    indexes = home / "indexes"
+    if not indexes.is_dir():
+        return []
+    return [(folder, _project_of(folder)) for folder in sorted(indexes.iterdir()) if folder.is_dir()]
+
+
+def find_orphans(home: Path) -> list[tuple[Path, int]]:
+    """Return the index folders whose project is gone or unknown, with their size; busy ones are left out."""
+    return [
+        (folder, folder_bytes(folder))
+        for folder, root in list_indexes(home)
+        if (root is None or not root.is_dir()) and not _store_in(folder).being_written
+    ]
+
+
+def delete_orphans(home: Path) -> list[tuple[Path, int]]:
+    """Delete the orphans; returns what was deleted."""
+    removed = []
+    for folder, size in find_orphans(home):
+        with contextlib.suppress(IndexBusyError):  # someone has begun to write this moment
+            _store_in(folder).delete()
+            removed.append((folder, size))
+    return removed
+
+
+def covering_root(folder: Path, wanted: Callable[[Path], bool] = lambda _: True) -> Path | None:
+    """Return the root of the nearest wanted index that covers a folder.
+
+    A checkout is no part of what is around it, unless an index around it names a folder of it in `roots`.
+    """
+    from findspot.store.stores import holds_index
+
+    home = home_folder()
+    around = tuple(folders_around(folder))
+    for root in filter(wanted, chain((folder,), folder.parents)):
+        index = index_folder(home, root)
+        if holds_index(index) and (root in around or _names_one_of(around, root, index)):
+            return root
+    return None
+
+
+def _names_one_of(folders: tuple[Path, ...], root: Path, index: Path) -> bool:
+    try:
+        roots = configured_roots(root, load_settings(root, index))
+    except FindspotError:
+        return False
+    return any(folder in folders for _, folder in roots.named)
+
+
+def _store_in(folder: Path) -> Store:
+    from findspot.store.stores import local_store
+
+    return local_store(folder)
+
+
+def _project_of(folder: Path) -> Path | None:
+    try:
+        root = Path(read_json(folder / "metadata.json")["projectPath"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return _project_in_database(folder)
+    if index_folder(folder.parent.parent, root).name != folder.name:  # damaged: an index is named by its path
+        return _project_in_database(folder)
+    return root
+
+
+def _project_in_database(folder: Path) -> Path | None:
+    """Return an index still being built for the first time has no metadata file yet."""
+    try:
+        with contextlib.closing(_store_in(folder)) as store, store.snapshot() as snapshot:
+            return Path(snapshot.meta()["project_path"])
+    except (FindspotError, KeyError):
+        return None

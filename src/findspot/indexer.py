@@ -1,0 +1,243 @@
+"""The index of one project: built, brought up to date, imported, moved to another store."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from findspot.core.config import RememberedSettings, keep_given, load_settings
+from findspot.core.configfiles import write_starter
+from findspot.core.errors import (
+    CancelledError,
+    FileLimitError,
+    FindspotError,
+    IndexBusyError,
+    IndexCorruptError,
+    IndexFormatError,
+    IndexNotFoundError,
+    IndexStoppedError,
+    ModelMismatchError,
+)
+from findspot.core.log import get_logger
+from findspot.core.model import IndexReport, Skip, SkipReason
+from findspot.core.paths import index_folder, project_root
+from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
+from findspot.core.roots import Roots, configured_roots
+from findspot.core.settings import EmbedSettings, Settings, StoreSettings
+from findspot.discover.admission import not_indexable, policy_of
+from findspot.discover.walk import classify
+from findspot.embed.embedder import Embedder, model_name
+from findspot.embed.provider_registry import OpenEmbedder, OpenModels, two_speeds
+from findspot.indexing import pipeline
+from findspot.indexing.imported import keep_checked
+from findspot.indexing.spread import RayWorkers
+from findspot.indexing.workers import SparePool
+from findspot.slower_model.background_reading import BackgroundReading, SlowerModel
+from findspot.store.index_meta import was_stopped, write_metadata
+from findspot.store.prebuilt import Imported, read_manifest, unpack
+from findspot.store.store_protocol import Store
+from findspot.store.stores import convert, open_store
+from findspot.sync.catching_up import catch_up, run_options
+from findspot.sync.changed_paths import read_dirty
+from findspot.sync.strategies import strategy_note
+from findspot.sync.supervisor import MANY
+
+_log = get_logger("project")
+
+_NO_FAILURE = (CancelledError, FileLimitError, IndexBusyError, IndexFormatError)
+"""Stopped on request, asked first, or not ours to write to."""
+
+
+class Indexer:
+    """Everything that changes the index of one project. Safe to use from several threads."""
+
+    def __init__(self, root: Path, flags: dict[str, object], open_embedder: OpenEmbedder | None) -> None:
+        self.root = root
+        self.flags = flags
+        self._models = OpenModels()
+        """Of a project that is opened alone; the projects of an engine share the engine's."""
+        self._open_embedder = open_embedder or self._models
+        self.workers = SparePool()
+        self.slower_model = SlowerModel(self._open_embedder)
+        self.failure = ""
+        """Why the last update of this process failed: a full disk may have no room for that."""
+        folder = index_folder(load_settings(flags=flags).home, root)
+        wanted = load_settings(root, folder, flags).store
+        self.store = open_store(folder, str(root), wanted)
+        self._settings = RememberedSettings(root, self.store.folder, flags)
+
+    @property
+    def settings(self) -> Settings:
+        """The configuration in force now; edits to its files count at once."""
+        return self._settings.now()
+
+    @property
+    def roots(self) -> Roots:
+        """Where the files are: the project's folder, or those that `roots` names now."""
+        return configured_roots(self.root, self.settings)
+
+    @property
+    def wanted(self) -> bool:
+        """Whether there is an index to keep fresh: one that exists, and whose building nobody stopped."""
+        if not self.store.exists:
+            return False
+        try:
+            return not was_stopped(self.store.meta())
+        except FindspotError:  # a damaged one is wanted: the update rebuilds it
+            return True
+
+    def open_embedder(self, settings: Settings) -> Embedder:
+        """Return the model that makes the vectors of the index."""
+        fast, _ = two_speeds(settings.embed)
+        return self._open_embedder(fast.provider, fast)
+
+    def open_slower_model(self) -> BackgroundReading | None:
+        """Return the slower model that reads after the first, where one is chosen."""
+        return self.slower_model.open(self.store, self.settings.embed)
+
+    def run(self, **asked: Any) -> pipeline.Run:
+        """Return an indexing run with the settings in force; `asked` says what is different about it."""
+        settings = self.settings
+        fast, _ = two_speeds(settings.embed)
+        embedder = self.open_embedder(settings)
+        return pipeline.Run(
+            root=project_root(self.root),  # it may be gone since the project was opened
+            roots=self.roots.checked(),
+            store=self.store,
+            settings=replace(settings, embed=fast),
+            model=model_name(embedder),
+            embedder=embedder,
+            workers=self.workers,
+            **asked,
+        )
+
+    def apply(self, run: pipeline.Run) -> IndexReport:
+        """Bring the whole index up to date; the reason of a failure is stored for the status."""
+        run.other_reader = _changes_slower_model(self.root, self.store, self.settings.embed)
+        if run.settings.chunk.workers:  # a cluster is for whole projects: saved files are cut here
+            run.workers = RayWorkers(run.settings.chunk.workers)
+        try:
+            report = pipeline.apply(run)
+        except FindspotError as error:
+            _log.info("%s: indexing stopped: %s", self.root, error.developer_message)
+            if not isinstance(error, _NO_FAILURE):
+                self.failure = f"{error.user_message} ({error.developer_message})"
+                _store_failure(self.store, self.failure)
+            raise
+        self.failure = ""
+        _write_files(self)
+        note = strategy_note(run.settings.sync.strategy, run.tree)
+        return replace(report, notes=(*report.notes, note)) if note else report
+
+    def reindex_file(self, relative: str) -> int:
+        """Index one file again, whatever the index has of it; returns its number of chunks."""
+        run = self.run()
+        found = classify(self.roots, relative, policy_of(run.settings))
+        if isinstance(found, Skip):
+            _remove(self.store, relative, found)
+            raise not_indexable(relative, found)
+        chunks = pipeline.apply_one(run, found)
+        if run.skips and not chunks:
+            raise not_indexable(relative, run.skips[0])
+        write_metadata(self.store, self.root)
+        return chunks
+
+    def refresh(self, paths: frozenset[str] | None, cancel: CancelToken) -> None:
+        """Bring paths, or everything, up to date without being asked, as a watcher does.
+
+        Like all background work it creates no index, and continues none that was stopped.
+        """
+        require_index(self.root, self.store)
+        if not self.wanted:  # the pipeline would find out, after a look at every file
+            raise IndexStoppedError
+        if paths is None or not self._refresh_paths(paths, cancel):
+            self.apply(self.run(cancel=cancel))
+        self.slower_model.start(self.store, self.settings.embed)
+
+    def refresh_waiting(self) -> None:
+        """Index the changes that wait for a question; many are left to the watcher."""
+        waiting = read_dirty(self.store.folder)
+        if waiting and len(waiting) <= MANY and "" not in waiting:
+            with contextlib.suppress(FindspotError):  # the answer says itself what is stale
+                self._refresh_paths(frozenset(waiting), CancelToken())
+
+    def catch_up(
+        self, progress: ProgressSink = ignore_progress, cancel: CancelToken | None = None
+    ) -> str | None:
+        """Index what changed before an answer is given; returns a warning where that cannot be done."""
+        if not self.flags and (options := run_options(self.store)):
+            with contextlib.closing(Indexer(self.root, options, self._open_embedder)) as same:
+                return same.catch_up(progress, cancel)
+        token = cancel or CancelToken()
+        return catch_up(self, lambda: self.apply(self.run(progress=progress, cancel=token)))
+
+    def import_index(self, source: str | Path) -> Imported:
+        """Take over an index that `export` wrote; an update brings it to the files that are here."""
+        settings = self.settings
+        manifest, model = read_manifest(Path(source)), model_name(self.open_embedder(settings))
+        if manifest.model != model:
+            raise ModelMismatchError(manifest.model, model)
+        check = partial(keep_checked, roots=self.roots.checked(), settings=settings)
+        imported = unpack(Path(source), self.store, self.root, check)
+        _write_files(self)
+        return imported
+
+    def convert_store(self, to: str) -> None:
+        """Move the index to `default`, `lancedb` or an address, with its vectors as they are."""
+        self.store = convert(self.store, StoreSettings(to, self.settings.store.uri), str(self.root))
+        write_metadata(self.store, self.root)
+
+    def close(self) -> None:
+        """Close files and end workers; the next use opens them again."""
+        self.slower_model.close()
+        self.workers.close()
+        self.store.close()
+        self._models.close()
+
+    def _refresh_paths(self, paths: frozenset[str], cancel: CancelToken) -> bool:
+        try:
+            if not pipeline.apply_paths(self.run(cancel=cancel), paths):
+                return False
+        except IndexFormatError:
+            raise
+        except IndexCorruptError:  # the way over the whole project knows what to do
+            return False
+        write_metadata(self.store, self.root)
+        return True
+
+
+def require_index(root: Path, store: Store) -> None:
+    """Raise an error where a project has no index."""
+    if not store.exists:
+        raise IndexNotFoundError(str(root), str(store.folder))
+
+
+def _write_files(index: Indexer) -> None:
+    """Write what is next to the database for people and other programs."""
+    write_starter(index.store.folder)
+    keep_given(index.root, index.store.folder, index.flags)
+    write_metadata(index.store, index.root)
+
+
+def _changes_slower_model(root: Path, store: Store, given: EmbedSettings) -> bool:
+    """Return whether a run has another slower model than the index, with the same first one."""
+    stored = load_settings(root, store.folder).embed
+    same_first = two_speeds(stored)[0].provider == two_speeds(given)[0].provider
+    return same_first and stored.provider != given.provider
+
+
+def _remove(store: Store, relative: str, skip: Skip) -> None:
+    with store.writer(create=False) as writer:
+        if writer.remove(relative) and skip.reason is not SkipReason.VANISHED:
+            writer.add_skips([skip])
+        writer.commit()
+
+
+def _store_failure(store: Store, failure: str) -> None:
+    """Store the reason for the status, where there is an index to store it in."""
+    with contextlib.suppress(FindspotError), store.writer(create=False) as writer:
+        writer.set_meta(last_error=failure)
+        writer.commit()
