@@ -5,11 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from findspot.research.findings import Findings, FoundNode
+from findspot.research.module_map import ModuleMap
 from findspot.search.fit import CHARS_PER_TOKEN, token_count
 from findspot.serve.search_answers import cut
+
+if TYPE_CHECKING:
+    from findspot.graph import Outline
 
 _SHARE = 3
 """The question and the summary may each take one third of a short answer."""
@@ -56,6 +60,35 @@ def _node(node: FoundNode) -> dict[str, Any]:
         "startLine": node.start_line,
         "endLine": node.end_line,
         "hop": node.hop,
+    }
+
+
+def outline_object(item: Outline) -> dict[str, Any]:
+    """Return a definition of a file with those inside it."""
+    node = item.node
+    return {
+        "id": node.id,
+        "name": node.name,
+        "kind": node.kind,
+        "startLine": node.start_line,
+        "endLine": node.end_line,
+        "children": [outline_object(child) for child in item.children],
+    }
+
+
+def module_map_object(modules: ModuleMap) -> dict[str, Any]:
+    """Return the modules of a project with their layers, dependencies and cycles."""
+    return {
+        "modules": [
+            {"name": name, "layer": number, "files": list(modules.files[name])}
+            for number, layer in enumerate(modules.layers, 1)
+            for name in layer
+        ],
+        "dependencies": [
+            {"from": d.source, "to": d.target, "count": d.count, "path": d.path, "line": d.line}
+            for d in modules.dependences
+        ],
+        "cycles": [list(cycle) for cycle in modules.cycles],
     }
 
 

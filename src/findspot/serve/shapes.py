@@ -1,15 +1,17 @@
-"""What indexes and indexing runs look like in answers: the same fields wherever they are shown."""
+"""The JSON objects of answers: the same fields on the command line, over MCP and in the page."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from findspot.core.errors import FindspotError
 from findspot.core.model import IndexReport, IndexStatus, Skip
 
 if TYPE_CHECKING:
     from findspot.catalogue.catalogue_build import Built
     from findspot.catalogue.tool_record import ToolDefinition, ToolResults
+    from findspot.documents import Added, IndexInfo, SearchAnswer
 
 
 def size(number_of_bytes: int) -> str:
@@ -28,6 +30,21 @@ def duration(seconds: float) -> str:
         return f"{seconds:.1f}s"
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes}m {rest}s" if minutes else f"{rest}s"
+
+
+def warned(values: dict[str, Any], *warnings: str | None) -> dict[str, Any]:
+    """Return the values with the warnings, joined to one text, beside them."""
+    text = " ".join(filter(None, warnings))
+    return values | {"warning": text} if text else values
+
+
+def error_object(error: FindspotError) -> dict[str, Any]:
+    """Return an error raised on purpose."""
+    return {
+        "code": error.code,
+        "userMessage": error.user_message,
+        "developerMessage": error.developer_message,
+    }
 
 
 def counts(report: IndexReport) -> dict[str, Any]:
@@ -116,15 +133,14 @@ def found_tools_object(found: ToolResults) -> dict[str, Any]:
         "totalIndexed": found.total_indexed,
         "searchTimeMs": round(found.elapsed_ms, 1),
     }
-    return answer | ({"warning": found.warning} if found.warning else {})
+    return warned(answer, found.warning)
 
 
 def tool_object(tool: ToolDefinition, warning: str | None = None) -> dict[str, Any]:
     """`get_tool`."""
     from findspot.catalogue.indexfile import definition_object
 
-    answer: dict[str, Any] = {"tool": definition_object(tool), "serverName": tool.server_name}
-    return answer | ({"warning": warning} if warning else {})
+    return warned({"tool": definition_object(tool), "serverName": tool.server_name}, warning)
 
 
 def catalogue_object(path: str, built: Built) -> dict[str, Any]:
@@ -147,3 +163,30 @@ def catalogue_object(path: str, built: Built) -> dict[str, Any]:
         ],
         "notes": list(built.notes),
     }
+
+
+def found_documents_object(answer: SearchAnswer) -> dict[str, Any]:
+    """`search_index`."""
+    return {
+        "results": [
+            {
+                "doc_id": found.doc_id,
+                "score": found.score,
+                "highlights": list(found.highlights),
+                "metadata": dict(found.metadata),
+            }
+            for found in answer.results
+        ],
+        "total_matches": answer.total_matches,
+        "query_parsed": answer.query.as_lists(),
+    }
+
+
+def added_document_object(added: Added) -> dict[str, Any]:
+    """`search_add_document`."""
+    return {"status": added.status, "doc_id": added.doc_id, "token_count": added.token_count}
+
+
+def created_index_object(made: IndexInfo) -> dict[str, Any]:
+    """`search_create_index`."""
+    return {"status": "created", "index_name": made.name, "backend": made.backend}

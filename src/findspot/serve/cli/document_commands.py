@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -18,7 +18,7 @@ from findspot.serve.cli.project_choice import open_engine
 
 if TYPE_CHECKING:
     from findspot.core.settings import Settings
-    from findspot.documents import Document, SearchAnswer
+    from findspot.documents import Document
 
 _STDIN = "-"
 _MOST_NAMED = 20
@@ -58,8 +58,7 @@ def create(reply: Reply, name: str, backend: str, lowercase: bool, min_length: i
     with open_engine() as engine:
         config = {"lowercase": lowercase, "min_length": min_length}
         made = engine.documents.create(name, backend, config)
-    result = {"status": "created", "index_name": made.name, "backend": made.backend}
-    reply.give(result, f"Created the index {made.name} on {made.backend}.")
+    reply.give(shapes.created_index_object(made), f"Created the index {made.name} on {made.backend}.")
 
 
 @documents.command()
@@ -79,7 +78,7 @@ def add(reply: Reply, source: str, index_name: str, doc_id: str | None, pattern:
         documents = _read(source, doc_id, pattern, engine.settings, left_out)
         added = engine.documents.add(documents, index_name)
     if reply.json:
-        listed = [{"status": a.status, "doc_id": a.doc_id, "token_count": a.token_count} for a in added]
+        listed = list(map(shapes.added_document_object, added))
         skipped = [{"path": path, "reason": reason} for path, reason in left_out]
         output.emit({"documents": listed, "total": len(listed), "skipped": skipped})
         return
@@ -101,7 +100,7 @@ def search(reply: Reply, words: tuple[str, ...], index_name: str, k: int) -> Non
     with open_engine() as engine:
         answer = engine.documents.search(" ".join(words), k, index_name)
     if reply.json:
-        output.emit(_answer_object(answer))
+        output.emit(shapes.warned(shapes.found_documents_object(answer), answer.query.warning))
         return
     if answer.query.warning:
         output.warn(answer.query.warning)
@@ -186,21 +185,3 @@ def _read(
     if isinstance(one, Skip):
         raise InvalidArgumentError(f"{source} was not added: {document_files.in_words(one)}.")
     yield one
-
-
-def _answer_object(answer: SearchAnswer) -> dict[str, Any]:
-    """Return the fields of `search_index`."""
-    return {
-        "results": [
-            {
-                "doc_id": found.doc_id,
-                "score": found.score,
-                "highlights": list(found.highlights),
-                "metadata": dict(found.metadata),
-            }
-            for found in answer.results
-        ],
-        "total_matches": answer.total_matches,
-        "query_parsed": answer.query.as_lists(),
-        **({"warning": answer.query.warning} if answer.query.warning else {}),
-    }

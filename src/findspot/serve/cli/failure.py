@@ -58,7 +58,9 @@ def exit_code(error: FindspotError) -> int:
 def report(error: FindspotError, reply: Reply) -> None:
     """Report an error raised on purpose."""
     if reply.json:
-        output.emit(_object(error.code, error.user_message, error.developer_message))
+        from findspot.serve.shapes import error_object  # only now: the program must start fast
+
+        output.emit(error_object(error))
     _print_error(error.user_message, error.hint, error.developer_message if reply.verbose else "")
 
 

@@ -23,7 +23,7 @@ from findspot.serve.cli.options import (
 )
 from findspot.serve.cli.project_choice import folder_inside, folder_note, open_engine, open_project
 from findspot.serve.project_files import files_in, pattern_hint
-from findspot.serve.shapes import project_object, skip_object, status_object
+from findspot.serve.shapes import project_object, skip_object, status_object, warned
 
 _EVERY_REASON = "all"
 _STATE_COLOURS = {IndexState.READY: "green", IndexState.FAILED: "red"}
@@ -85,8 +85,7 @@ def files(
         warning = index.warning(hint)
     found = matching[offset:][:limit]
     if reply.json:
-        warned = {"warning": warning} if warning else {}
-        output.emit({"matches": found, "totalMatches": len(matching)} | warned)
+        output.emit(warned({"matches": found, "totalMatches": len(matching)}, warning))
         return
     if warning:
         output.warn(warning)

@@ -20,8 +20,16 @@ from findspot.serve.cli.index_commands import open_index
 from findspot.serve.cli.interaction import stoppable
 from findspot.serve.cli.options import Command, Reply, common, project_option, update_option
 from findspot.serve.drawing import draw
-from findspot.serve.research_answers import findings_object, fitted_findings, fitted_report, report
+from findspot.serve.research_answers import (
+    findings_object,
+    fitted_findings,
+    fitted_report,
+    module_map_object,
+    outline_object,
+    report,
+)
 from findspot.serve.search_answers import MIN_TOKENS
+from findspot.serve.shapes import warned
 
 NOT_FOUND = 1
 _MAP_DEPTH = 1
@@ -148,8 +156,7 @@ def outline(reply: Reply, file: str, project: str | None, update: bool) -> None:
     if behind:
         output.warn(behind)
     if reply.json:
-        warned = {"warning": behind} if behind else {}
-        output.emit({"path": path, "outline": [_outline_object(item) for item in found]} | warned)
+        output.emit(warned({"path": path, "outline": [outline_object(item) for item in found]}, behind))
         return
     for item in found:
         _show_outline(item, 0)
@@ -170,18 +177,6 @@ def _show_outline(item: Outline, depth: int) -> None:
         _show_outline(child, depth + 1)
 
 
-def _outline_object(item: Outline) -> dict[str, Any]:
-    node = item.node
-    return {
-        "id": node.id,
-        "name": node.name,
-        "kind": node.kind,
-        "startLine": node.start_line,
-        "endLine": node.end_line,
-        "children": [_outline_object(child) for child in item.children],
-    }
-
-
 @click.command(name="map")
 @depth_option(_MAP_DEPTH, "How many levels of folders make a module.")
 @click.option("--svg", type=click.Path(dir_okay=False, path_type=Path), help="Draw it into this file.")
@@ -200,24 +195,9 @@ def map_(reply: Reply, depth: int, svg: Path | None, project: str | None, update
         write_atomic(svg, draw(modules).encode())
         output.note(f"Drawn into {svg}.")
     if reply.json:
-        output.emit(_map_object(modules) | ({"warning": warning} if warning else {}))
+        output.emit(warned(module_map_object(modules), warning))
     elif svg is None:
         _show_map(modules)
-
-
-def _map_object(modules: ModuleMap) -> dict[str, Any]:
-    return {
-        "modules": [
-            {"name": name, "layer": number, "files": list(modules.files[name])}
-            for number, layer in enumerate(modules.layers, 1)
-            for name in layer
-        ],
-        "dependencies": [
-            {"from": d.source, "to": d.target, "count": d.count, "path": d.path, "line": d.line}
-            for d in modules.dependences
-        ],
-        "cycles": [list(cycle) for cycle in modules.cycles],
-    }
 
 
 def _show_map(modules: ModuleMap) -> None:

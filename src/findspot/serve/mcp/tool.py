@@ -316,12 +316,6 @@ class Answer:
         return json.dumps(self.values, ensure_ascii=False) if self.text is None else self.text
 
 
-def warned(values: dict[str, Any], *warnings: str | None) -> dict[str, Any]:
-    """Return the values with everything a reader should know beside them."""
-    said = " ".join(filter(None, warnings))
-    return values | {"warning": said} if said else values
-
-
 Handler = Callable[["Call", Arguments], Awaitable[Answer]]
 
 

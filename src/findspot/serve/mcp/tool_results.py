@@ -12,6 +12,7 @@ from findspot.core.errors import FindspotError, IndexNotFoundError
 from findspot.core.setting_keys import TOOLSETS
 from findspot.search.fit import token_count
 from findspot.serve.mcp.tool import Answer, Carried, Link, Media, Registry, TaskSupport, Tool
+from findspot.serve.shapes import error_object
 
 _FOR_BOTH = {"audience": ["user", "assistant"], "priority": 1.0}
 _FOR_ASSISTANT = {"audience": ["assistant"], "priority": 0.8}
@@ -142,14 +143,9 @@ class AnsweredError(Exception):
 
 def failed(error: FindspotError) -> Answer:
     """Return an error raised on purpose."""
-    values = {
-        "code": error.code,
-        "userMessage": error.user_message,
-        "developerMessage": error.developer_message,
-    }
     text = error.text if isinstance(error, PathNotIndexedError) else error.user_message
     hint = None if isinstance(error, PathNotIndexedError) else _HINTS.get(error.code) or error.hint or None
-    return Answer(values, text, hint, is_error=True)
+    return Answer(error_object(error), text, hint, is_error=True)
 
 
 def failed_unchanging(error: FindspotError, answer: Answer) -> Answer:

@@ -20,6 +20,7 @@ from findspot.project import Project
 from findspot.serve.project_files import source_object
 from findspot.serve.search_answers import structured
 from findspot.serve.shapes import (
+    error_object,
     found_tools_object,
     project_object,
     skip_object,
@@ -82,13 +83,8 @@ def routes(workspace: Workspace) -> list[Route]:
     ]
 
 
-def error_object(error: FindspotError) -> dict[str, Any]:
-    return {
-        "code": error.code,
-        "userMessage": error.user_message,
-        "developerMessage": error.developer_message,
-        "hint": error.hint,
-    }
+def hinted_error(error: FindspotError) -> dict[str, Any]:
+    return error_object(error) | {"hint": error.hint}
 
 
 def _endpoint(workspace: Workspace, answer: Answer) -> Callable[[Request], Response]:
@@ -98,11 +94,11 @@ def _endpoint(workspace: Workspace, answer: Answer) -> Callable[[Request], Respo
         try:
             return Json(answer(workspace, request))
         except FindspotError as error:
-            return Json(error_object(error), _STATUS_OF.get(error.code, 500))
+            return Json(hinted_error(error), _STATUS_OF.get(error.code, 500))
         except Exception as error:  # noqa: BLE001 - the boundary of a request
             _log.exception("a request of the page failed: %s", request.url.path)
             fault = FindspotError("Findspot could not answer because of a fault of its own.", repr(error))
-            return Json(error_object(fault), 500)
+            return Json(hinted_error(fault), 500)
 
     return respond
 
@@ -158,7 +154,7 @@ def _run_object(workspace: Workspace, root: Path) -> dict[str, Any] | None:
         "running": run.running,
         "progress": {"done": done.done, "total": done.total, "phase": done.phase},
         "report": run.report,
-        "error": error_object(run.error) if run.error else None,
+        "error": hinted_error(run.error) if run.error else None,
     }
 
 
@@ -212,7 +208,7 @@ def _tools(workspace: Workspace, request: Request) -> dict[str, Any]:
     try:
         tools = catalogue.tools()
     except CatalogueNotFoundError as error:
-        return {"tools": [], "total": 0, "totalIndexed": 0, "servers": {}, "missing": error_object(error)}
+        return {"tools": [], "total": 0, "totalIndexed": 0, "servers": {}, "missing": hinted_error(error)}
     servers = {name: tools.servers.count(name) for name in dict.fromkeys(tools.servers)}
     if asked.get("q", "").strip():
         mode = choice(
@@ -238,5 +234,5 @@ def _tools(workspace: Workspace, request: Request) -> dict[str, Any]:
 def _tool(workspace: Workspace, request: Request) -> dict[str, Any]:
     name = request.path_params["name"]
     if not name:
-        raise InvalidArgumentError("A tool's name is wanted.")
+        raise InvalidArgumentError("Give the name of a tool.")
     return tool_object(workspace.engine.catalogue(workspace.start).get(name))

@@ -29,11 +29,11 @@ from findspot.serve.mcp.tool import (
     gives,
     objects,
     takes,
-    warned,
 )
 from findspot.serve.mcp.tool_call import Call
 from findspot.serve.project_files import files_in, pattern_hint
 from findspot.serve.search_answers import MIN_TOKENS, fitted_both
+from findspot.serve.shapes import warned
 
 if TYPE_CHECKING:
     from findspot.project import Project

@@ -38,11 +38,11 @@ from findspot.serve.mcp.tool import (
     gives,
     objects,
     takes,
-    warned,
 )
 from findspot.serve.mcp.tool_call import Call, Library
 from findspot.serve.mcp.tool_results import failed
 from findspot.serve.search_answers import MIN_TOKENS
+from findspot.serve.shapes import warned
 
 if TYPE_CHECKING:
     from mcp.server.mcpserver import MCPServer

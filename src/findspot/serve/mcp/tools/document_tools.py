@@ -22,9 +22,9 @@ from findspot.serve.mcp.tool import (
     objects,
     status_of,
     takes,
-    warned,
 )
 from findspot.serve.mcp.tool_call import Call
+from findspot.serve.shapes import added_document_object, created_index_object, found_documents_object, warned
 
 MAX_RESULTS = 1_000
 
@@ -39,20 +39,9 @@ _FREE_OBJECT: Schema = {"type": "object", "additionalProperties": True}
 async def _search_index(call: Call, arguments: Arguments) -> Answer:
     query, k, name = arguments["query"], arguments["k"], arguments["index_name"]
     answer = await call.quick(lambda engine: engine.documents.search(query, k, name))
-    values: dict[str, Any] = {
-        "results": [
-            {
-                "doc_id": found.doc_id,
-                "score": found.score,
-                "highlights": list(found.highlights),
-                "metadata": dict(found.metadata),
-            }
-            for found in answer.results
-        ],
-        "total_matches": answer.total_matches,
-    }
-    if query.strip():
-        values["query_parsed"] = answer.query.as_lists()
+    values = found_documents_object(answer)
+    if not query.strip():
+        del values["query_parsed"]
     return Answer(warned(values, *arguments.warnings, answer.query.warning))
 
 
@@ -62,13 +51,13 @@ async def _add_document(call: Call, arguments: Arguments) -> Answer:
     document = Document.checked(arguments["doc_id"], arguments["content"], arguments["metadata"])
     name = arguments["index_name"]
     (added,) = await call.quick(lambda engine: engine.documents.add([document], name))
-    return Answer({"status": added.status, "doc_id": added.doc_id, "token_count": added.token_count})
+    return Answer(added_document_object(added))
 
 
 async def _create_index(call: Call, arguments: Arguments) -> Answer:
     name, backend, config = (arguments[key] for key in ("index_name", "backend", "tokenizer_config"))
     made = await call.quick(lambda engine: engine.documents.create(name, backend, config))
-    return Answer({"status": "created", "index_name": made.name, "backend": made.backend})
+    return Answer(created_index_object(made))
 
 
 def _told(error: FindspotError) -> Answer:

@@ -37,11 +37,10 @@ from findspot.serve.mcp.tool import (
     objects,
     status_of,
     takes,
-    warned,
 )
 from findspot.serve.mcp.tool_call import Call
 from findspot.serve.project_files import enclosing_note, overlap_note
-from findspot.serve.shapes import counts, project_object, report_object, status_object
+from findspot.serve.shapes import counts, project_object, report_object, status_object, warned
 
 RAN = status_of("success", "cancelled", "confirmation_required")
 
