@@ -1,15 +1,16 @@
-"""The project from afar: its modules, what depends on what, its layers and where it begins."""
+"""The project from afar: its modules and folders, what imports what, its layers and where it begins."""
 
 from __future__ import annotations
 
 import posixpath
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from findspot.core.model import Corpus
 from findspot.graph import Graph
 from findspot.rank.roles import Role, role_of
+from findspot.store.records import StoredFile
 from findspot.store.snapshot import Snapshot
 
 _MAIN_NAMES = frozenset({"main", "Main", "__main__"})
@@ -41,8 +42,29 @@ class ModuleMap:
     """Modules that depend on each other, directly or by way of others."""
 
 
+@dataclass(slots=True)
+class Part:
+    """A folder or a file directly below a folder, with all that is below it."""
+
+    path: str
+    is_folder: bool
+    files: int = 0
+    chunks: int = 0
+    languages: Counter[str] = field(default_factory=Counter)
+    """Language → its chunks."""
+    inside: Counter[str] = field(default_factory=Counter)
+    """What is directly below → its chunks."""
+
+
 Imports = Mapping[tuple[str, str], int]
 """How often one file imports another."""
+
+
+@dataclass(slots=True)
+class _AllImports:
+    """The imports between all files, counted once per generation."""
+
+    counts: Imports | None = None
 
 
 def map_project(snapshot: Snapshot, parts: int, under: str | None = None) -> ModuleMap:
@@ -50,6 +72,56 @@ def map_project(snapshot: Snapshot, parts: int, under: str | None = None) -> Mod
     graph = Graph(snapshot)
     paths = (path for path in code_files(snapshot) if under is None or path.startswith(f"{under}/"))
     return module_map(graph, imports_between(graph, paths), parts)
+
+
+def map_folder(snapshot: Snapshot, under: str) -> tuple[str, list[Part]]:
+    """Return a folder and its parts, the largest first; a folder of nothing but a folder is passed over."""
+    files = snapshot.files.files
+    at, parts = under.strip("/"), _parts(files, under.strip("/"))
+    while len(parts) == 1 and (only := next(iter(parts.values()))).is_folder:
+        at, parts = only.path, _parts(files, only.path)
+    return at, sorted(parts.values(), key=lambda part: (-part.chunks, part.path))
+
+
+def folder_imports(snapshot: Snapshot, at: str) -> Counter[tuple[str, str]]:
+    """Return how often the parts of a folder import each other; an empty name is what lies outside."""
+    known = snapshot.memo(_AllImports)
+    if known.counts is None:
+        known.counts = Graph(snapshot).dependencies()
+    return _imports_between_groups(known.counts, lambda path: _part_of(path, at) or "")
+
+
+def _parts(files: Iterable[StoredFile], at: str) -> dict[str, Part]:
+    parts: dict[str, Part] = {}
+    for file in files:
+        path = _part_of(file.path, at)
+        if path is None:
+            continue
+        part = parts.setdefault(path, Part(path, is_folder=path != file.path))
+        part.files += 1
+        part.chunks += file.chunks
+        part.languages[file.language] += file.chunks
+        if part.is_folder:
+            part.inside[file.path[len(path) + 1 :].partition("/")[0]] += file.chunks
+    return parts
+
+
+def _part_of(path: str, at: str) -> str | None:
+    """Return the folder or file directly below `at` that holds a path; None for one elsewhere."""
+    before = f"{at}/" if at else ""
+    if not path.startswith(before):
+        return None
+    return before + path[len(before) :].partition("/")[0]
+
+
+def _imports_between_groups(pairs: Imports, group: Callable[[str], str]) -> Counter[tuple[str, str]]:
+    """Return how often groups of files import each other; imports within a group do not count."""
+    counts: Counter[tuple[str, str]] = Counter()
+    for (source, target), count in pairs.items():
+        ends = (group(source), group(target))
+        if ends[0] != ends[1]:
+            counts[ends] += count
+    return counts
 
 
 def code_files(snapshot: Snapshot) -> list[str]:
@@ -71,13 +143,10 @@ def module_map(graph: Graph, pairs: Imports, parts: int) -> ModuleMap:
     files: dict[str, list[str]] = {}
     for path in involved:
         files.setdefault(module[path], []).append(path)
-    counts: Counter[tuple[str, str]] = Counter()
+    counts = _imports_between_groups(pairs, module.__getitem__)
     first: dict[tuple[str, str], tuple[str, str]] = {}
-    for (source, target), count in sorted(pairs.items()):
-        pair = (module[source], module[target])
-        if pair[0] != pair[1]:
-            counts[pair] += count
-            first.setdefault(pair, (source, target))
+    for source, target in sorted(pairs):
+        first.setdefault((module[source], module[target]), (source, target))
     dependences = tuple(_dependence(graph, pair, counts[pair], first[pair]) for pair in sorted(counts))
     layers, cycles = layered(sorted(files), [(d.source, d.target) for d in dependences])
     return ModuleMap({name: tuple(found) for name, found in files.items()}, dependences, layers, cycles)

@@ -96,7 +96,7 @@ def ui(path: str | None, port: int | None, no_open: bool) -> None:
     """
     from findspot.core.config import load_settings
     from findspot.core.log import keep_log
-    from findspot.serve.web.server import run
+    from findspot.serve.web.page_server import run
 
     settings = load_settings()
     keep_log(settings.home / "logs", settings.log.level)

@@ -1,11 +1,12 @@
-"""The JSON that the page asks for: thin adapters over the engine and its projects."""
+"""The JSON that the page asks for: each route reads its request, asks the library and shapes the answer."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
+from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -15,8 +16,10 @@ from findspot import __version__
 from findspot.catalogue.tool_record import MAX_TOP_K, CatalogueNotFoundError, SearchMode, SearchOptions
 from findspot.core.errors import FindspotError, InvalidArgumentError
 from findspot.core.log import get_logger
-from findspot.core.model import IndexStatus
+from findspot.core.model import Corpus, IncludeTests, IndexStatus, Mode, Query
+from findspot.graph import Edge, Graph, Node
 from findspot.project import Project
+from findspot.research.module_map import Part, folder_imports, map_folder
 from findspot.serve.project_files import source_object
 from findspot.serve.search_answers import structured
 from findspot.serve.shapes import (
@@ -27,14 +30,22 @@ from findspot.serve.shapes import (
     status_object,
     tool_object,
 )
-from findspot.serve.web.asked import choice, number, query_of
-from findspot.serve.web.relations import calls_object, imports_object, map_object
 from findspot.serve.web.workspace import Workspace
 
 _log = get_logger("web")
 
+DEFAULT_LIMIT, MAX_LIMIT = 20, 100
+
 MAX_SKIPS = 2_000
 """Rows of a table that a browser lays out at once; the counts tell of all."""
+
+MAX_EDGES = 300
+"""Callers or callees that a page lists; what has more is used everywhere."""
+
+MAX_DEFINITIONS = 50
+
+MAX_INSIDE = 24
+"""What is hinted at inside a folder of the map before one goes there."""
 
 _STATUS_OF = {
     "INDEX_NOT_FOUND": 404,
@@ -49,6 +60,8 @@ _STATUS_OF = {
 }
 
 Answer = Callable[[Workspace, Request], dict[str, Any]]
+
+_Choice = TypeVar("_Choice", bound=StrEnum)
 
 
 class Json(JSONResponse):
@@ -177,15 +190,79 @@ def _skipped(workspace: Workspace, request: Request) -> dict[str, Any]:
 
 
 def _map(workspace: Workspace, request: Request) -> dict[str, Any]:
-    return map_object(_asked(workspace, request), request.query_params.get("under", ""))
+    """Return the folders and files directly below a folder."""
+    under = request.query_params.get("under", "")
+    with _asked(workspace, request).store.snapshot() as snapshot:
+        at, parts = map_folder(snapshot, under)
+    if not parts:
+        raise InvalidArgumentError(f"No indexed file is below '{under}'.")
+    return {"at": at, "parts": [_part_object(part) for part in parts]}
+
+
+def _part_object(part: Part) -> dict[str, Any]:
+    return {
+        "path": part.path,
+        "folder": part.is_folder,
+        "files": part.files,
+        "chunks": part.chunks,
+        "language": part.languages.most_common(1)[0][0],
+        "inside": part.inside.most_common(MAX_INSIDE),
+    }
 
 
 def _imports(workspace: Workspace, request: Request) -> dict[str, Any]:
-    return imports_object(_asked(workspace, request), request.query_params.get("under", ""))
+    """Return what imports what among the parts of a folder, and how often each reaches out of it."""
+    at = request.query_params.get("under", "")
+    with _asked(workspace, request).store.snapshot() as snapshot:
+        links = folder_imports(snapshot, at)
+    return {"at": at, "links": [{"from": a, "to": b, "count": n} for (a, b), n in links.most_common()]}
 
 
 def _calls(workspace: Workspace, request: Request) -> dict[str, Any]:
-    return calls_object(_asked(workspace, request), request.query_params)
+    """Return the definitions of a name, and of the one that is meant its callers and what it calls."""
+    given = request.query_params
+    with _asked(workspace, request).reader() as reader:
+        graph = Graph(reader.snapshot)
+        found = graph.find(given.get("name", ""))[:MAX_DEFINITIONS] if given.get("name", "").strip() else []
+        wanted = given.get("id")
+        node = (graph.node(wanted) if wanted else None) or next(iter(found), None)
+        answer: dict[str, Any] = {"definitions": [_node_object(each) for each in found], "node": None}
+        if node is None:
+            return answer
+        callers, callees = graph.callers(node), graph.callees(node)
+    return answer | {
+        "node": _node_object(node),
+        "callers": _edges(callers, lambda edge: edge.source),
+        "callees": _edges(callees, lambda edge: edge.target),
+        "totalCallers": len(callers),
+        "totalCallees": len(callees),
+    }
+
+
+def _edges(edges: Iterable[Edge], end: Callable[[Edge], Node]) -> list[dict[str, Any]]:
+    """Return one entry for each definition at that end, with its first place and how often it is meant."""
+    found: dict[str, dict[str, Any]] = {}
+    for edge in edges:
+        node = end(edge)
+        known = found.setdefault(
+            node.id,
+            _node_object(node)
+            | {"at": edge.path, "line": edge.line, "times": 0, "confidence": edge.confidence},
+        )
+        known["times"] += 1
+        known["confidence"] = max(known["confidence"], edge.confidence)
+    return list(found.values())[:MAX_EDGES]
+
+
+def _node_object(node: Node) -> dict[str, Any]:
+    return {
+        "id": node.id,
+        "name": node.qualified or node.name,
+        "kind": node.kind,
+        "path": node.path,
+        "startLine": node.start_line,
+        "endLine": node.end_line,
+    }
 
 
 def _start_indexing(workspace: Workspace, request: Request) -> dict[str, Any]:
@@ -236,3 +313,35 @@ def _tool(workspace: Workspace, request: Request) -> dict[str, Any]:
     if not name:
         raise InvalidArgumentError("Give the name of a tool.")
     return tool_object(workspace.engine.catalogue(workspace.start).get(name))
+
+
+def query_of(given: Mapping[str, str]) -> Query:
+    """Return a search, with the signals behind each rank."""
+    return Query(
+        text=given.get("q", ""),
+        corpus=choice(Corpus, given, "corpus", Corpus.CODE),
+        limit=number(given, "limit", DEFAULT_LIMIT, 1, MAX_LIMIT),
+        offset=number(given, "offset", 0, 0, 100_000),
+        mode=choice(Mode, given, "mode", Mode.HYBRID),
+        languages=tuple(filter(None, given.get("languages", "").split(","))),
+        path_filter=given.get("path") or None,
+        include_tests=choice(IncludeTests, given, "tests", IncludeTests.AUTO),
+        similar_to=given.get("similar") or None,
+        explain=True,
+    )
+
+
+def choice(kind: type[_Choice], given: Mapping[str, str], name: str, default: _Choice) -> _Choice:
+    try:
+        return kind(given.get(name) or default)
+    except ValueError:
+        known = ", ".join(kind)
+        raise InvalidArgumentError(f"'{name}' must be one of {known}.", given[name]) from None
+
+
+def number(given: Mapping[str, str], name: str, default: int, least: int, most: int) -> int:
+    text = given.get(name) or str(default)
+    digits = text.lstrip("0") or "0"
+    if not text or not (text.isascii() and text.isdecimal()) or not least <= int(digits[:10]) <= most:
+        raise InvalidArgumentError(f"'{name}' must be a number from {least} to {most}.", text[:50])
+    return int(digits)

@@ -1,16 +1,91 @@
-"""What the page looks at: the engine, the project it was opened in, and the runs it has started."""
+"""What the page works on: the engine, the project it was opened in, and the indexing runs it has started."""
 
 from __future__ import annotations
 
 import threading
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
-from findspot.core.errors import InvalidArgumentError, ProjectNotDetectedError
-from findspot.core.model import IndexStatus
+from findspot.core.errors import CancelledError, FindspotError, InvalidArgumentError, ProjectNotDetectedError
+from findspot.core.log import get_logger
+from findspot.core.model import IndexStatus, Progress
+from findspot.core.progress import CancelToken
 from findspot.engine import Engine
 from findspot.project import Project
-from findspot.serve.web.runs import Runs
+from findspot.serve.shapes import counts
+
+_log = get_logger("web")
+
+
+@dataclass(slots=True)
+class Run:
+    """One run: how far it is, and how it ended."""
+
+    cancel: CancelToken = field(default_factory=CancelToken)
+    progress: Progress = field(default_factory=lambda: Progress(0, 0, "starting"))
+    running: bool = True
+    report: dict[str, Any] | None = None
+    error: FindspotError | None = None
+    thread: threading.Thread | None = None
+
+
+class Runs:
+    """At most one run a project; the last one is remembered."""
+
+    def __init__(self) -> None:
+        self._guard = threading.Lock()
+        self._runs: dict[Path, Run] = {}
+
+    def start(self, project: Project, *, force: bool, allow_large: bool) -> None:
+        """Begin a run, unless one is under way."""
+        with self._guard:
+            known = self._runs.get(project.root)
+            if known is not None and known.running:
+                return
+            run = self._runs[project.root] = Run()
+            run.thread = threading.Thread(
+                target=_work, args=(run, project, force, allow_large), name="page-index", daemon=True
+            )
+            run.thread.start()
+
+    def of(self, root: Path) -> Run | None:
+        with self._guard:
+            return self._runs.get(root)
+
+    def cancel(self, root: Path) -> None:
+        run = self.of(root)
+        if run is not None:
+            run.cancel.cancel()
+
+    def close(self) -> None:
+        """Interrupt what is running, and wait for it: what is committed stays."""
+        with self._guard:
+            runs = list(self._runs.values())
+        for run in runs:
+            run.cancel.interrupt()
+        for run in runs:
+            if run.thread is not None:
+                run.thread.join()
+
+
+def _work(run: Run, project: Project, force: bool, allow_large: bool) -> None:
+    def note(progress: Progress) -> None:
+        run.progress = progress
+
+    try:
+        report = project.update(force=force, allow_large=allow_large, progress=note, cancel=run.cancel)
+        run.report = counts(report)
+    except CancelledError:
+        pass
+    except FindspotError as error:
+        run.error = error
+    except Exception as error:  # noqa: BLE001 - the boundary of a run
+        _log.exception("an indexing run of the page failed")
+        run.error = FindspotError("Indexing stopped because of a fault in Findspot.", repr(error))
+    finally:
+        run.running = False
 
 
 class Workspace:
