@@ -24,7 +24,7 @@ from findspot.discover.walk import walk
 from findspot.embed.provider_registry import open_embedder
 from findspot.indexing.worker import process
 from findspot.indexing.workers import Indexed, Job, Setup
-from findspot.store.sqlite_store import IndexStore
+from findspot.store.sqlite_store import SqliteStore
 
 COMMIT_FILES = 200
 """A commit every so many files, as a run of two seconds would do."""
@@ -42,7 +42,7 @@ def main() -> None:
     spent = {True: 0.0, False: 0.0}
     indexed = 0
     with tempfile.TemporaryDirectory() as home:
-        stores = {graph: IndexStore(Path(home, str(graph)), "benchmark") for graph in spent}
+        stores = {graph: SqliteStore(Path(home, str(graph)), "benchmark") for graph in spent}
         with stores[True].writer() as with_graph, stores[False].writer() as without:
             writers = {True: with_graph, False: without}
             for number, file in enumerate(files, 1):

@@ -90,8 +90,8 @@ def _bare(project: Project) -> Callable[[Case], list[Place]]:
         query = Query(case.query, corpus=_corpus(case), mode=Mode.SEMANTIC)
         vector = quantise(model.embed([case.query], EmbedMode.QUERY)).values[0]
         with project.store.snapshot() as snapshot:
-            numbers, _ = snapshot.nearest(vector, allowed_files(snapshot, query).mask, TOP)
-            chunks = snapshot.chunks(numbers.tolist())
+            numbers, _ = snapshot.vectors.nearest(vector, allowed_files(snapshot, query).mask, TOP)
+            chunks = snapshot.chunks.by_number(numbers.tolist())
         found = [chunks[number] for number in numbers.tolist()]
         return [Place(chunk.path, chunk.start_line, chunk.end_line) for chunk in found]
 

@@ -43,7 +43,8 @@ from findspot.embed.embedder import Embedder, EmbedMode, Vectors, model_name
 from findspot.embed.provider_registry import open_embedder
 from findspot.search.hybrid import search
 from findspot.search.retrieve import POOL
-from findspot.store.lance.lance_store import CACHE, LanceStore
+from findspot.store.lance.lance_store import LanceStore
+from findspot.store.lance.local_copy import CACHE
 from findspot.store.records import ChunkRecord, FileRecord
 from findspot.store.snapshot import Snapshot
 from findspot.text.chunk_text import keyword_text
@@ -99,7 +100,7 @@ def write(keep: Path, text: Sequence[Path], chunks: int, limit_s: float) -> dict
     embedder = open_embedder(MODEL)
     store = LanceStore(keep / "tables", "p")
     with PeakMemory(os.getpid(), every_s=1.0) as peak, store.writer() as writer:
-        files, before = writer.counts()
+        files, before = writer.files.totals()
         known = _known_vectors(embedder, text) if before < chunks > EMBEDDED_CHUNKS else None
         stored, waiting, started = before, 0, time.monotonic()
         for path, pieces in islice(_sources(text), files, None) if before < chunks else ():
@@ -135,7 +136,7 @@ def read(keep: Path, text: Sequence[Path]) -> dict[str, float]:
     with PeakMemory(os.getpid()) as peak:
         started = time.monotonic()
         with store.snapshot() as snapshot:
-            held = sum(chunks for _, chunks in snapshot.counts().values())
+            held = sum(chunks for _, chunks in snapshot.files.counts().values())
         opened_s = time.monotonic() - started
     taken, used = [], time.process_time()
     for question in questions:
@@ -164,8 +165,8 @@ def _recall(snapshot: Snapshot, embedder: Embedder, questions: Sequence[str]) ->
     mask = snapshot.files.whole(Corpus.CODE.value).mask
     shares = []
     for values in quantise(embedder.embed(questions, EmbedMode.QUERY)).values:
-        found = set(snapshot.nearest(values, mask, POOL)[0].tolist())
-        exact = snapshot.nearest(values, mask, POOL, exact=True)[0].tolist()
+        found = set(snapshot.vectors.nearest(values, mask, POOL)[0].tolist())
+        exact = snapshot.vectors.nearest(values, mask, POOL, exact=True)[0].tolist()
         shares.append((len(found.intersection(exact[:10])) / 10, len(found.intersection(exact)) / POOL))
     at_10, at_pool = np.mean(shares, axis=0)
     return {"recall_of_best_10": at_10, f"recall_of_best_{POOL}": at_pool}

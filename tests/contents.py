@@ -68,21 +68,21 @@ def contents(store: Store) -> Contents:
     """What one snapshot holds, after checking that its derived parts tell the same as its rows."""
     with store.snapshot() as snapshot:
         files = {f.path: (f.corpus, f.language, f.size, f.sha256, f.chunks) for f in snapshot.files.files}
-        chunks = [(path, chunk) for path in files for chunk in snapshot.chunks_of(path)]
-        assert [len(snapshot.chunks_of(path)) for path in files] == [row[4] for row in files.values()]
+        chunks = [(path, chunk) for path in files for chunk in snapshot.chunks.of_file(path)]
+        assert [len(snapshot.chunks.of_file(path)) for path in files] == [row[4] for row in files.values()]
         check_vectors(snapshot, [chunk for _, chunk in chunks])
         return Contents(
             files=files,
             chunks=sorted((_plain(snapshot, chunk) for _, chunk in chunks), key=repr),
             definitions=_definitions(snapshot, [chunk for _, chunk in chunks]),
-            skips=[(skip.path, skip.reason, skip.detail) for skip in snapshot.skips()],
+            skips=[(skip.path, skip.reason, skip.detail) for skip in snapshot.skips.all()],
             keywords=_keyword_answers(snapshot, [chunk for _, chunk in chunks]),
             facts=_facts(snapshot),
         )
 
 
 def _plain(snapshot: Snapshot, chunk: StoredChunk) -> tuple[Any, ...]:
-    vector, scale = snapshot.vector(chunk.number)
+    vector, scale = snapshot.chunks.vector(chunk.number)
     fields = {name: getattr(chunk, name) for name in chunk.__slots__ if name != "number"}
     return (*fields.values(), vector.tobytes(), scale)
 
@@ -92,13 +92,13 @@ def check_vectors(snapshot: Snapshot, chunks: list[StoredChunk]) -> None:
     lines = {c.number: c for c in chunks if c.number & OUTLINE_ORDINAL != OUTLINE_ORDINAL}
     if not lines:
         return
-    query = snapshot.vector(next(iter(lines)))[0]
+    query = snapshot.chunks.vector(next(iter(lines)))[0]
     everything = snapshot.files.mask(snapshot.files.files)
-    numbers, scores = snapshot.nearest(query, everything, len(lines) + 1_000)
+    numbers, scores = snapshot.vectors.nearest(query, everything, len(lines) + 1_000)
     assert sorted(numbers.tolist()) == sorted(lines)
     assert list(scores) == sorted(scores, reverse=True)
     for number, score in zip(numbers.tolist()[:50], scores.tolist()[:50], strict=True):
-        vector, scale = snapshot.vector(number)
+        vector, scale = snapshot.chunks.vector(number)
         assert (
             abs(float(vector.astype(np.int64) @ query.astype(np.int64)) * scale - score)
             <= 1e-3 * abs(score) + 1e-3
@@ -108,19 +108,21 @@ def check_vectors(snapshot: Snapshot, chunks: list[StoredChunk]) -> None:
 def _definitions(snapshot: Snapshot, chunks: list[StoredChunk]) -> list[tuple[str, str, int, str]]:
     names = sorted({name.lower() for chunk in chunks for name in chunk.symbols})
     at = {chunk.number: (chunk.path, chunk.start_line) for chunk in chunks}
-    found = [(name, *at[number], kind) for name, number, kind, _ in snapshot.definitions(names, 100_000)]
+    found = [
+        (name, *at[number], kind) for name, number, kind, _ in snapshot.symbols.definitions(names, 100_000)
+    ]
     return sorted(found)
 
 
 def _facts(snapshot: Snapshot) -> dict[str, Facts | None]:
     """What each file says about names, after checking that each name leads to the files that say it."""
-    facts = {file.path: snapshot.facts(file.id) for file in snapshot.files.files}
+    facts = {file.path: snapshot.facts.of_file(file.id) for file in snapshot.files.files}
     named: dict[str, list[tuple[int, int, int]]] = defaultdict(list)
     for file in snapshot.files.files:
         for name, defined, used in names_of(found) if (found := facts[file.path]) else ():
             named[name].append((file.id, defined, used))
     for name, rows in named.items():
-        assert snapshot.files_naming(name) == sorted(rows), name
+        assert snapshot.facts.files_naming(name) == sorted(rows), name
     return facts
 
 
@@ -130,7 +132,7 @@ def _keyword_answers(snapshot: Snapshot, chunks: list[StoredChunk]) -> dict[str,
     corpus_of = {file.path: file.corpus for file in snapshot.files.files}
     answers = {}
     for corpus in Corpus:
-        reader = snapshot.keywords(corpus)
+        reader = snapshot.keywords.get(corpus)
         lines = [c for c in chunks if corpus_of[c.path] == corpus and c.chunk_type != ChunkType.SYMBOLS]
         if not lines:
             continue
@@ -217,8 +219,8 @@ def vector_of(text: str, dimensions: int = DIMENSIONS) -> np.ndarray[Any, np.dty
 
 def words_found(snapshot: Snapshot, word: str, corpus: Corpus = Corpus.CODE) -> set[str]:
     """The texts of the live chunks that keyword search finds."""
-    reader = snapshot.keywords(corpus)
+    reader = snapshot.keywords.get(corpus)
     if reader is None:
         return set()
-    found = snapshot.chunks([number for number, _ in reader.search({word: 1.0}, reader.size + 1)])
+    found = snapshot.chunks.by_number([number for number, _ in reader.search({word: 1.0}, reader.size + 1)])
     return {chunk.text for chunk in found.values()}

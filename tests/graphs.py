@@ -12,7 +12,7 @@ from findspot.core.languages import language_of
 from findspot.core.model import Corpus, SourceFile
 from findspot.graph import Graph
 from findspot.store.records import ChunkRecord, FileRecord
-from findspot.store.sqlite_store import IndexStore
+from findspot.store.sqlite_store import SqliteStore
 
 
 def record_of(path: str, text: str) -> FileRecord:
@@ -25,8 +25,8 @@ def record_of(path: str, text: str) -> FileRecord:
     return FileRecord(file, "", (), pack(chunked.facts), names_of(chunked.facts))
 
 
-def stored(files: Mapping[str, str], home: Path) -> IndexStore:
-    store = IndexStore(home, "project")
+def stored(files: Mapping[str, str], home: Path) -> SqliteStore:
+    store = SqliteStore(home, "project")
     with store.writer() as writer:
         for path, text in files.items():
             writer.put(record_of(path, text))

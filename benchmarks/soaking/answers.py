@@ -36,7 +36,7 @@ def held(project: Project) -> Held:
             (
                 file.path,
                 file.sha256,
-                [(c.start_line, c.end_line, c.text) for c in snapshot.chunks_of(file.path)],
+                [(c.start_line, c.end_line, c.text) for c in snapshot.chunks.of_file(file.path)],
             )
             for file in snapshot.files.files
         ]

@@ -84,8 +84,8 @@ def _save(project: Project, root: Path, path: str, data: bytes | None) -> float:
     wanted = None if data is None else content_hash(data)
     while time.perf_counter() - started < _PATIENCE_S:
         with project.store.snapshot() as snapshot:
-            file = snapshot.file(path)
-            left_out = file is None and any(skip.path == path for skip in snapshot.skips())
+            file = snapshot.files.find(path)
+            left_out = file is None and any(skip.path == path for skip in snapshot.skips.all())
         if (file.sha256 if file else None) == wanted or (data is not None and left_out):
             return time.perf_counter() - started
         time.sleep(0.01)

@@ -95,7 +95,7 @@ def lost_of(store: Store, said: dict[str, str]) -> int:
     lost = 0
     with store.snapshot() as snapshot:
         for name, mark in said.items():
-            texts = "\n".join(chunk.text for chunk in snapshot.chunks_of(name))
+            texts = "\n".join(chunk.text for chunk in snapshot.chunks.of_file(name))
             seed, turn = mark.split("_")[1:]
             found = [word.split("_") for word in texts.split() if word.startswith("edit_")]
             lost += not any(word[1] == seed and int(word[2]) >= int(turn) for word in found)

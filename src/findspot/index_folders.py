@@ -41,7 +41,7 @@ def delete_orphans(home: Path) -> list[tuple[Path, int]]:
     removed = []
     for folder, size in find_orphans(home):
         with contextlib.suppress(IndexBusyError):  # someone has begun to write this moment
-            _store_in(folder).delete()
+            _store_in(folder).maintenance.delete()
             removed.append((folder, size))
     return removed
 

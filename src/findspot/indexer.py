@@ -232,7 +232,7 @@ def _changes_slower_model(root: Path, store: Store, given: EmbedSettings) -> boo
 def _remove(store: Store, relative: str, skip: Skip) -> None:
     with store.writer(create=False) as writer:
         if writer.remove(relative) and skip.reason is not SkipReason.VANISHED:
-            writer.add_skips([skip])
+            writer.skips.add([skip])
         writer.commit()
 
 

@@ -122,7 +122,7 @@ class Project:
             return False
         with _paused(self._supervisor):
             self.index.slower_model.close()
-            self.store.delete()
+            self.store.maintenance.delete()
         return True
 
     def watch(self) -> Supervisor:
@@ -201,7 +201,7 @@ class Project:
     def skipped(self, reason: str | None = None) -> list[Skip]:
         """Return files that are not in the index, and why."""
         with self.store.snapshot() as snapshot:
-            return snapshot.skips(reason)
+            return snapshot.skips.all(reason)
 
     def status(self, *, check_disk: bool = True) -> IndexStatus:
         """Return what the index holds and, with `check_disk`, how many files changed since."""
@@ -231,7 +231,7 @@ def _paused(supervisor: Supervisor | None) -> contextlib.AbstractContextManager[
 
 
 def _status(index: Indexer, snapshot: Snapshot, watcher_error: str, *, check_disk: bool) -> IndexStatus:
-    meta, settings, counts = snapshot.meta(), index.settings, snapshot.counts()
+    meta, settings, counts = snapshot.meta(), index.settings, snapshot.files.counts()
     files, chunks = counts.get(Corpus.CODE, (0, 0))
     docs, doc_chunks = counts.get(Corpus.DOCS, (0, 0))
     complete, writing = meta.get("build") == COMPLETE, index.store.being_written
@@ -262,7 +262,7 @@ def _status(index: Indexer, snapshot: Snapshot, watcher_error: str, *, check_dis
         slower_model=slower_model_status(index.store, settings.embed),
         store=index.store.kind,
         strategy=settings.sync.strategy,
-        languages=snapshot.languages(),
-        skipped=snapshot.skip_counts(),
+        languages=snapshot.files.languages(),
+        skipped=snapshot.skips.counts(),
         notes=status_notes(snapshot, settings, roots, index.store.behind, stopped),
     )

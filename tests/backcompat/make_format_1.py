@@ -16,19 +16,19 @@ sys.path.insert(0, str(HERE.parent))
 
 from contents import record  # noqa: E402
 from findspot.core.model import Corpus, Skip, SkipReason  # noqa: E402
-from findspot.store.sqlite_store import IndexStore  # noqa: E402
+from findspot.store.sqlite_store import SqliteStore  # noqa: E402
 
 
 def main() -> None:
     folder = HERE / "format-1"
     shutil.rmtree(folder, ignore_errors=True)
-    store = IndexStore(folder, "/a/project")
+    store = SqliteStore(folder, "/a/project")
     with store.writer() as writer:
         writer.put(
             record("src/cart.py", "def total(): return 0", "class Cart: pass", names=("total",), outline=True)
         )
         writer.put(record("README.md", "How to run the shop", corpus=Corpus.DOCS))
-        writer.set_walk_skips([Skip("logo.png", SkipReason.BINARY, "by extension")])
+        writer.skips.replace_walk([Skip("logo.png", SkipReason.BINARY, "by extension")])
         writer.set_meta(
             project_path="/a/project",
             model="local:static@v0/64",

@@ -9,17 +9,17 @@ import pytest
 
 from contents import contents, record
 from findspot.core.model import Corpus
-from findspot.store.sqlite_store import IndexStore
+from findspot.store.sqlite_store import SqliteStore
 
 HERE = Path(__file__).parent
 
 
 @pytest.fixture(params=["format-1", "format-2"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> IndexStore:
-    return IndexStore(Path(shutil.copytree(HERE / request.param, tmp_path / "index")), "/a/project")
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> SqliteStore:
+    return SqliteStore(Path(shutil.copytree(HERE / request.param, tmp_path / "index")), "/a/project")
 
 
-def test_it_is_read_as_it_was_written(store: IndexStore) -> None:
+def test_it_is_read_as_it_was_written(store: SqliteStore) -> None:
     held = contents(store)
     assert {path: row[4] for path, row in held.files.items()} == {"README.md": 1, "src/cart.py": 3}
     assert held.keywords["code:total"] == [("src/cart.py", 1, 1)]
@@ -30,7 +30,7 @@ def test_it_is_read_as_it_was_written(store: IndexStore) -> None:
         assert snapshot.meta()["build"] == "complete"
 
 
-def test_it_is_written_to_like_a_new_one(store: IndexStore) -> None:
+def test_it_is_written_to_like_a_new_one(store: SqliteStore) -> None:
     with store.writer() as writer:
         writer.put(record("src/cart.py", "def total(): return 1"))
         writer.put(record("docs/more.md", "More words", corpus=Corpus.DOCS))
@@ -38,7 +38,7 @@ def test_it_is_written_to_like_a_new_one(store: IndexStore) -> None:
     assert list(contents(store).files) == ["README.md", "docs/more.md", "src/cart.py"]
 
 
-def test_its_derived_parts_can_be_made_anew(store: IndexStore) -> None:
+def test_its_derived_parts_can_be_made_anew(store: SqliteStore) -> None:
     before = contents(store)
     store.close()
     for name in ("keywords", "vectors"):

@@ -50,7 +50,7 @@ def test_what_is_not_committed_is_given_up(store: Store) -> None:
     with store.writer() as writer:
         writer.put(record("a.py", "changed"))
         writer.put(record("b.py", "more"))
-        writer.add_skips([Skip("c.py", SkipReason.EMPTY)])
+        writer.skips.add([Skip("c.py", SkipReason.EMPTY)])
     assert contents(store) == before
     with pytest.raises(ZeroDivisionError), store.writer() as writer:
         writer.put(record("a.py", str(1 // 0)))
@@ -62,8 +62,7 @@ def test_numbers_of_an_abandoned_commit_are_not_found_under_their_next_owner(sto
     put(store, record("a.py", "alpha"))
     with store.writer() as writer:
         writer.put(record("b.md", "orphan", corpus=Corpus.DOCS))
-        for keyword_writer in writer._keywords.values():
-            keyword_writer.commit()
+        writer._keywords.commit()
     put(store, record("c.py", "fine"))
     put(store, record("d.md", "good", corpus=Corpus.DOCS))
     with store.snapshot() as snapshot:
@@ -75,30 +74,30 @@ def test_numbers_of_an_abandoned_commit_are_not_found_under_their_next_owner(sto
 def test_old_chunks_of_a_replaced_file_never_appear(store: Store) -> None:
     put(store, record("a.py", "alpha one", "alpha two"), record("b.py", "beta"))
     with store.snapshot() as old:
-        numbers = [chunk.number for chunk in old.chunks_of("a.py")]
+        numbers = [chunk.number for chunk in old.chunks.of_file("a.py")]
         put(store, record("a.py", "gamma"))
         assert words_found(old, "alpha") == {"alpha one", "alpha two"}
     with store.snapshot() as new:
         assert words_found(new, "alpha") == set()
-        assert new.chunks(numbers) == {}
-        found, _ = new.nearest(vector_of("alpha one"), new.files.mask(new.files.files), 10)
+        assert new.chunks.by_number(numbers) == {}
+        found, _ = new.vectors.nearest(vector_of("alpha one"), new.files.mask(new.files.files), 10)
         assert not set(found.tolist()) & set(numbers)
-        assert new.likeness(vector_of("alpha one"), numbers[:0]) == {}
+        assert new.vectors.scores(vector_of("alpha one"), numbers[:0]) == {}
     contents(store)
 
 
 def test_a_removed_file_is_gone_everywhere_with_its_skip(store: Store) -> None:
     put(store, record("a.py", "alpha", names=("Thing",)), record("b.py", "beta"))
     with store.writer() as writer:
-        writer.add_skips(
+        writer.skips.add(
             [Skip("a.py", SkipReason.CHUNK_LIMIT)], SourceFile("a.py", Corpus.CODE, "python", 1, 1)
         )
         assert writer.remove("a.py")
         assert not writer.remove("never.py")
         writer.commit()
     with store.snapshot() as snapshot:
-        assert snapshot.definitions(["thing"]) == []
-        assert snapshot.skips() == []
+        assert snapshot.symbols.definitions(["thing"]) == []
+        assert snapshot.skips.all() == []
     assert list(contents(store).files) == ["b.py"]
 
 
@@ -123,10 +122,10 @@ def test_masks_limit_every_kind_of_answer(store: Store) -> None:
     put(store, *(record(f"{n}.py", f"common word{n}") for n in range(6)))
     with store.snapshot() as snapshot:
         chosen = [file for file in snapshot.files.files if file.path in ("2.py", "4.py")]
-        numbers, _ = snapshot.nearest(vector_of("common word2"), snapshot.files.mask(chosen), 10)
-        assert {c.path for c in snapshot.chunks(numbers.tolist()).values()} == {"2.py", "4.py"}
-        assert snapshot.nearest(vector_of("x"), snapshot.files.mask([]), 10)[0].size == 0
-        reader = snapshot.keywords(Corpus.CODE)
+        numbers, _ = snapshot.vectors.nearest(vector_of("common word2"), snapshot.files.mask(chosen), 10)
+        assert {c.path for c in snapshot.chunks.by_number(numbers.tolist()).values()} == {"2.py", "4.py"}
+        assert snapshot.vectors.nearest(vector_of("x"), snapshot.files.mask([]), 10)[0].size == 0
+        reader = snapshot.keywords.get(Corpus.CODE)
         assert reader is not None
         hits = reader.search({"common": 1.0}, 10, only_files=[file.id for file in chosen])
         assert {snapshot.files.by_id[number >> 12].path for number, _ in hits} == {"2.py", "4.py"}
@@ -136,21 +135,22 @@ def test_nearest_breaks_ties_by_number_even_at_the_limit(store: Store) -> None:
     put(store, *(record(f"{n}.py", "same text") for n in range(20)))
     with store.snapshot() as snapshot:
         everything = snapshot.files.mask(snapshot.files.files)
-        best, _ = snapshot.nearest(vector_of("same text"), everything, 20)
+        best, _ = snapshot.vectors.nearest(vector_of("same text"), everything, 20)
         for top in (1, 3, 19):
             assert (
-                snapshot.nearest(vector_of("same text"), everything, top)[0].tolist() == best[:top].tolist()
+                snapshot.vectors.nearest(vector_of("same text"), everything, top)[0].tolist()
+                == best[:top].tolist()
             )
 
 
 def test_definitions_are_found_by_lower_case_name(store: Store) -> None:
     put(store, record("a.py", "x", names=("HTTPServer", "serve")), record("b.py", "y", names=("Serve",)))
     with store.snapshot() as snapshot:
-        found = snapshot.definitions(["serve", "httpserver"])
+        found = snapshot.symbols.definitions(["serve", "httpserver"])
         assert sorted(definition.name for definition in found) == ["httpserver", "serve", "serve"]
-        chunks = snapshot.chunks([definition.number for definition in found])
+        chunks = snapshot.chunks.by_number([definition.number for definition in found])
         assert {chunk.path for chunk in chunks.values()} == {"a.py", "b.py"}
-        assert snapshot.definitions([]) == []
+        assert snapshot.symbols.definitions([]) == []
 
 
 def test_skips_and_counts(store: Store) -> None:
@@ -158,20 +158,20 @@ def test_skips_and_counts(store: Store) -> None:
     with store.writer() as writer:
         writer.put(record("a.py", "one", "two"))
         writer.put(record("b.md", "three", corpus=Corpus.DOCS))
-        writer.set_walk_skips([Skip("big.py", SkipReason.TOO_LARGE), Skip("x/", SkipReason.DENIED)])
-        writer.add_skips([Skip("binary.py", SkipReason.BINARY)], file)
+        writer.skips.replace_walk([Skip("big.py", SkipReason.TOO_LARGE), Skip("x/", SkipReason.DENIED)])
+        writer.skips.add([Skip("binary.py", SkipReason.BINARY)], file)
         writer.commit()
     with store.snapshot() as snapshot:
-        assert snapshot.counts() == {"code": (1, 2), "docs": (1, 1)}
-        assert snapshot.languages() == {"markdown": 1, "python": 1}
-        assert snapshot.skip_counts() == {"binary": 1, "denied": 1, "too_large": 1}
-        assert snapshot.skips("denied") == [Skip("x/", SkipReason.DENIED)]
+        assert snapshot.files.counts() == {"code": (1, 2), "docs": (1, 1)}
+        assert snapshot.files.languages() == {"markdown": 1, "python": 1}
+        assert snapshot.skips.counts() == {"binary": 1, "denied": 1, "too_large": 1}
+        assert snapshot.skips.all("denied") == [Skip("x/", SkipReason.DENIED)]
         assert snapshot.known_files().left_out == {"binary.py": Stamp(10, 77)}
     with store.writer() as writer:
-        writer.set_walk_skips([Skip("y/", SkipReason.DENIED)])
+        writer.skips.replace_walk([Skip("y/", SkipReason.DENIED)])
         writer.commit()
     with store.snapshot() as snapshot:
-        assert [skip.path for skip in snapshot.skips()] == ["binary.py", "y/"]
+        assert [skip.path for skip in snapshot.skips.all()] == ["binary.py", "y/"]
 
 
 def test_clearing_makes_room_for_vectors_of_another_length(store: Store) -> None:
@@ -214,13 +214,13 @@ def check_one_version(snapshot: object, seen: set[str]) -> None:
     from findspot.store.snapshot import Snapshot
 
     assert isinstance(snapshot, Snapshot)
-    texts = {chunk.text for n in range(3) for chunk in snapshot.chunks_of(f"{n}.py")}
+    texts = {chunk.text for n in range(3) for chunk in snapshot.chunks.of_file(f"{n}.py")}
     assert len(texts) == 1
     (text,) = texts
     assert words_found(snapshot, text.split()[0]) == texts
     assert words_found(snapshot, "text") == texts
-    numbers, _ = snapshot.nearest(vector_of(text), snapshot.files.mask(snapshot.files.files), 10)
-    assert {chunk.text for chunk in snapshot.chunks(numbers.tolist()).values()} == texts
+    numbers, _ = snapshot.vectors.nearest(vector_of(text), snapshot.files.mask(snapshot.files.files), 10)
+    assert {chunk.text for chunk in snapshot.chunks.by_number(numbers.tolist()).values()} == texts
     assert numbers.size == 3
     seen.add(text)
 
@@ -234,7 +234,7 @@ for _ in range(2):
     with store.snapshot() as snapshot:
         print([f.path for f in snapshot.files.files], flush=True)
         sys.stdin.readline()
-        print([c.text for f in snapshot.files.files for c in snapshot.chunks_of(f.path)], flush=True)
+        print([c.text for f in snapshot.files.files for c in snapshot.chunks.of_file(f.path)], flush=True)
         sys.stdin.readline()
 """
 
@@ -266,9 +266,9 @@ def test_an_index_made_anew_behind_our_back_is_read_anew(
     assert paths(store) == ["a.py"]
     other = open_at(store.folder)
     with store.snapshot() as snapshot:
-        other.delete()
+        other.maintenance.delete()
         put(other, record("b.py", "new"))
-        assert [chunk.text for chunk in snapshot.chunks_of("a.py")] == ["old"]
+        assert [chunk.text for chunk in snapshot.chunks.of_file("a.py")] == ["old"]
         assert paths(store) == ["b.py"]
     assert paths(store) == ["b.py"]
     contents(store)
@@ -277,7 +277,7 @@ def test_an_index_made_anew_behind_our_back_is_read_anew(
 def test_deleting_leaves_nothing_behind(store: Store) -> None:
     put(store, record("a.py", "alpha"))
     assert paths(store) == ["a.py"]
-    store.delete()
+    store.maintenance.delete()
     assert not store.folder.exists()
     with pytest.raises(IndexNotFoundError), store.snapshot():
         pass

@@ -37,10 +37,10 @@ def test_every_field_comes_out_as_it_went_in(store: Store, open_at: OpenAt) -> N
     given = full_record()
     put(store, given)
     with open_at(store.folder).snapshot() as snapshot:
-        file = snapshot.file("src/größe.py")
+        file = snapshot.files.find("src/größe.py")
         assert file is not None
         assert (file.corpus, file.size, file.mtime_ns, file.sha256) == ("code", 2, 1, given.sha256)
-        held = snapshot.chunks_of("src/größe.py")
+        held = snapshot.chunks.of_file("src/größe.py")
         for chunk, item in zip(held, given.chunks, strict=True):
             assert chunk.text == item.chunk.text
             assert chunk.chunk_type == item.chunk.chunk_type
@@ -51,9 +51,9 @@ def test_every_field_comes_out_as_it_went_in(store: Store, open_at: OpenAt) -> N
                 item.chunk.doc_comment,
                 item.chunk.tags,
             )
-            vector, scale = snapshot.vector(chunk.number)
+            vector, scale = snapshot.chunks.vector(chunk.number)
             assert (vector.tobytes(), scale) == (item.vector, item.scale)
-        facts = snapshot.facts(file.id)
+        facts = snapshot.facts.of_file(file.id)
         assert facts is not None
         assert pack(facts) == given.facts
         assert held[-1].chunk_type == ChunkType.SYMBOLS
@@ -66,7 +66,7 @@ def test_deltas_and_a_rebuild_hold_the_same(store: Store, open_at: OpenAt) -> No
         writer.put(record("4.py", "changed"))
         writer.put(record("9.md", "prose", corpus=Corpus.DOCS))
         writer.touch(SourceFile("5.py", Corpus.CODE, "python", 2, 77))
-        writer.add_skips(
+        writer.skips.add(
             [Skip("bad.py", SkipReason.BINARY)], SourceFile("bad.py", Corpus.CODE, "python", 1, 1)
         )
         writer.commit()
@@ -82,13 +82,13 @@ def test_deltas_and_a_rebuild_hold_the_same(store: Store, open_at: OpenAt) -> No
         writer.put(full_record())
         writer.put(record("9.py", "moved", corpus=Corpus.DOCS))
         writer.put(record("0.py", "common 0", "text 0"))
-        writer.add_skips(
+        writer.skips.add(
             [Skip("bad.py", SkipReason.BINARY)], SourceFile("bad.py", Corpus.CODE, "python", 1, 1)
         )
         writer.commit()
     assert contents(open_at(store.folder)) == contents(fresh)
     with open_at(store.folder).snapshot() as snapshot:
-        touched = snapshot.file("5.py")
+        touched = snapshot.files.find("5.py")
         assert touched is not None
         assert touched.mtime_ns == 77
         assert snapshot.known_files().left_out == {"bad.py": Stamp(1, 1)}
@@ -97,7 +97,7 @@ def test_deltas_and_a_rebuild_hold_the_same(store: Store, open_at: OpenAt) -> No
 def test_vectors_of_another_model_take_the_place_of_all(store: Store, open_at: OpenAt) -> None:
     put(store, record("a.py", "alpha", "beta"), record("b.md", "gamma", corpus=Corpus.DOCS))
     with store.writer() as writer:
-        fields = [item for batch in writer.embedded_fields(2) for item in batch]
+        fields = [item for batch in writer.chunks.embedded_batches(2) for item in batch]
         writer.forget_vectors()
         writer.set_vectors(
             (item.number, b"new " + item.text.encode(), 0.5, vector_of(item.text, 128).tobytes())
@@ -108,7 +108,9 @@ def test_vectors_of_another_model_take_the_place_of_all(store: Store, open_at: O
     reader = open_at(store.folder)
     contents(reader)
     with reader.snapshot() as snapshot:
-        vectors = {chunk.text: snapshot.vector(chunk.number) for chunk in snapshot.chunks_of("a.py")}
+        vectors = {
+            chunk.text: snapshot.chunks.vector(chunk.number) for chunk in snapshot.chunks.of_file("a.py")
+        }
         assert snapshot.meta()["model"] == "another"
     assert {text: (vector.tobytes(), scale) for text, (vector, scale) in vectors.items()} == {
         text: (vector_of(text, 128).tobytes(), 0.5) for text in ("alpha", "beta")
@@ -127,7 +129,7 @@ def test_what_is_written_about_an_index_goes_with_its_commits(store: Store, open
     assert counts == {"code": (1, 2)}
     with store.writer() as writer:
         assert writer.meta()["model"] == "m 'quoted'"
-        assert writer.counts() == (1, 2)
+        assert writer.files.totals() == (1, 2)
         assert list(writer.known_files().indexed) == ["a.py"]
 
 

@@ -47,23 +47,23 @@ def test_what_is_derived_and_damaged_is_repaired(store: Store, open_at: OpenAt) 
         path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
     assert damaged
     again = open_at(store.folder)
-    again.repair()
+    again.maintenance.repair()
     assert contents(again) == expected
 
 
 def test_a_copy_goes_from_store_to_store(store: Store, open_at: OpenAt, tmp_path: Path) -> None:
     fill(store)
-    store.copy_to(tmp_path / "copy.sqlite")
+    store.maintenance.copy_to(tmp_path / "copy.sqlite")
     other = open_at(tmp_path / "other")
     put(other, record("else.py", "replaced by it"))
-    other.take(tmp_path / "copy.sqlite")
+    other.maintenance.take(tmp_path / "copy.sqlite")
     assert contents(other) == contents(open_at(other.folder)) == contents(store)
 
 
 def test_tidying_changes_nothing_that_is_held(store: Store, open_at: OpenAt) -> None:
     fill(store)
     expected = contents(store)
-    store.tidy()
+    store.maintenance.tidy()
     assert contents(store) == contents(open_at(store.folder)) == expected
 
 
@@ -76,8 +76,8 @@ def test_a_damaged_truth_is_told_and_can_be_set_aside(store: Store, kind: str, o
         path.write_bytes(b"\x07" * (path.stat().st_size // 2))
     damaged = open_at(store.folder)
     with pytest.raises(IndexCorruptError), damaged.snapshot() as snapshot:
-        snapshot.counts()
-    backup = damaged.set_aside()
+        snapshot.files.counts()
+    backup = damaged.maintenance.set_aside()
     assert any(backup.iterdir())
     with pytest.raises(IndexNotFoundError), damaged.snapshot():
         pass
@@ -106,10 +106,10 @@ def test_nobody_deletes_what_is_being_written(store: Store, open_at: OpenAt) -> 
     fill(store)
     with store.writer() as writer:
         with pytest.raises(IndexBusyError):
-            open_at(store.folder).delete()
+            open_at(store.folder).maintenance.delete()
         writer.put(record("d.py", "delta"))
         writer.commit()
     assert len(contents(store).files) == 4
-    store.delete()
+    store.maintenance.delete()
     assert not store.exists
     assert not store.folder.exists()

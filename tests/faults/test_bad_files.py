@@ -65,8 +65,8 @@ def test_odd_contents(make_project: Callable[..., Project]) -> None:
         "line.txt": "chunk_limit",
     }
     with project.store.snapshot() as snapshot:
-        assert "façade" in snapshot.chunks_of("latin.py")[0].text
-        assert "café" in snapshot.chunks_of("utf16.py")[0].text
+        assert "façade" in snapshot.chunks.of_file("latin.py")[0].text
+        assert "café" in snapshot.chunks.of_file("utf16.py")[0].text
     contents(project.store)
 
 

@@ -99,7 +99,7 @@ def test_damage_that_only_an_update_meets(make_project: MakeProject) -> None:
     project.update()
     assert (project.store.folder / "index.bak").is_dir()
     with project.store.snapshot() as snapshot:
-        assert "other" in snapshot.chunks_of("a.py")[0].text
+        assert "other" in snapshot.chunks.of_file("a.py")[0].text
 
 
 def test_damaged_keywords_cost_no_more_than_the_keywords(make_project: MakeProject) -> None:
@@ -258,7 +258,7 @@ def test_an_index_deleted_while_it_is_read(make_project: MakeProject) -> None:
     project.update()
     with project.store.snapshot() as snapshot:
         shutil.rmtree(project.store.folder)
-        assert len(snapshot.chunks_of("README.md")) == 1
+        assert len(snapshot.chunks.of_file("README.md")) == 1
     assert project.status().state is IndexState.NOT_FOUND
     with pytest.raises(IndexNotFoundError):
         project.files()

@@ -58,7 +58,7 @@ def watched(project: Project) -> None:
 
 def holds(project: Project, path: str, text: str) -> bool:
     with project.store.snapshot() as snapshot:
-        return any(text in chunk.text for chunk in snapshot.chunks_of(path))
+        return any(text in chunk.text for chunk in snapshot.chunks.of_file(path))
 
 
 @pytest.fixture

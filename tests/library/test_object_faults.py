@@ -23,7 +23,7 @@ from findspot.core.errors import (
     StoreRefusedError,
     StoreUnavailableError,
 )
-from findspot.store.lance import lance_store
+from findspot.store.lance import local_copy
 from findspot.store.lance.lance_format import CODE_TABLE, HEAD_TABLE
 from findspot.store.lance.lance_store import LanceStore
 from object_server import CREDENTIALS, Bucket, Fault, FaultyProxy
@@ -36,7 +36,7 @@ REFUSED, AWAY = "The store of this index refuses access.", "The store of this in
 
 def texts_of(store: LanceStore) -> set[str]:
     with store.snapshot() as snapshot:
-        return {chunk.text for file in snapshot.files.files for chunk in snapshot.chunks_of(file.path)}
+        return {chunk.text for file in snapshot.files.files for chunk in snapshot.chunks.of_file(file.path)}
 
 
 @dataclass
@@ -64,7 +64,7 @@ def team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Team]:
     with pytest.MonkeyPatch.context() as patch:
         for name, value in {**CREDENTIALS, "AWS_ENDPOINT_URL": proxy.url}.items():
             patch.setenv(name, value)
-        patch.setattr(lance_store, "PATIENCE_S", 600.0)  # however busy the machine is
+        patch.setattr(local_copy, "PATIENCE_S", 600.0)  # however busy the machine is
         team = Team(tmp_path_factory.mktemp("machines"), bucket, proxy)
         put(team.machine("builder"), record("a.py", "first"))
         yield team
@@ -119,7 +119,7 @@ def test_what_passes_is_waited_for(team: Team) -> None:
 def test_nobody_who_has_a_copy_waits_long(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
     held = team.texts("patient")
     put(team.machine("builder"), record("a.py", "newer"))
-    monkeypatch.setattr(lance_store, "PATIENCE_S", 0.1)
+    monkeypatch.setattr(local_copy, "PATIENCE_S", 0.1)
     reader = team.machine("patient", timeout="60s")
     with team.proxy.failing(Fault(how="stall")) as fault:
         assert texts_of(reader) == held
@@ -170,7 +170,7 @@ def test_objects_that_are_cut_short_or_lost_are_damage(team: Team, left: str) ->
     with pytest.raises(IndexCorruptError), team.machine(f"new{turn}").snapshot():
         pass
     builder = team.machine("builder")
-    builder.set_aside()
+    builder.maintenance.set_aside()
     put(builder, record("a.py", f"anew {turn}"))
     assert team.texts("reader") == team.texts(f"new{turn}") == {f"anew {turn}"}
 
@@ -182,7 +182,7 @@ def test_a_head_that_is_lost_is_damage_and_not_an_empty_store(team: Team) -> Non
     assert team.texts("reader") == {"held"}
     with pytest.raises(IndexCorruptError), team.machine("late").writer():
         pass
-    team.machine("builder").delete()
+    team.machine("builder").maintenance.delete()
     with pytest.raises(IndexNotFoundError), team.machine("reader").snapshot():
         pass
 

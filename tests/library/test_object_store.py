@@ -16,7 +16,7 @@ from findspot import Project
 from findspot.core.errors import IndexBusyError, IndexNotFoundError, InvalidArgumentError
 from findspot.core.model import Corpus, IndexState, Query
 from findspot.core.settings import StoreSettings
-from findspot.store.lance import lance_store
+from findspot.store.lance import local_copy
 from findspot.store.lance.lance_format import CODE_TABLE, FILES_TABLE
 from findspot.store.lance.lance_store import LanceStore
 from findspot.store.lance.lance_tables import Draft, Tables
@@ -34,7 +34,7 @@ def bucket() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         for name, value in {**CREDENTIALS, "AWS_ENDPOINT_URL": bucket.endpoint}.items():
             patch.setenv(name, value)
-        patch.setattr(lance_store, "PATIENCE_S", 600.0)  # however busy the machine is
+        patch.setattr(local_copy, "PATIENCE_S", 600.0)  # however busy the machine is
         yield
     bucket.server.stop()
 
@@ -63,7 +63,7 @@ def test_what_one_machine_indexes_others_read(machine: Machine) -> None:
     assert list(contents(machine("third")).files) == ["a.py", "b.md", "c.py"]
     reader.close()
     assert contents(reader) == contents(builder)
-    builder.delete()
+    builder.maintenance.delete()
     with pytest.raises(IndexNotFoundError), machine("fourth").snapshot():
         pass
 
@@ -89,12 +89,12 @@ def test_what_another_indexer_left_in_the_tables_is_undone(machine: Machine) -> 
     """As when it died before its head, also between two commits of ours."""
     store = machine("first")
     put(store, record("a.py", "start"))
-    head = store._tables.head()
+    head = store.tables.head()
     assert head is not None
     with store.writer() as writer:
         writer.put(record("b.py", "one"))
         writer.commit()
-        dead = Draft(Tables(str(store._tables.place)), head)
+        dead = Draft(Tables(str(store.tables.place)), head)
         dead.delete(FILES_TABLE, "id", [1])
         dead.empty(CODE_TABLE)
         writer.put(record("c.py", "two"))
@@ -131,8 +131,8 @@ def test_upkeep_leaves_few_parts_and_every_row(machine: Machine) -> None:
             writer.put(record(f"{turn % 4}.py", f"text {turn}", "more"))
             writer.commit()
     before = contents(store)
-    store.tidy()
-    table = store._tables.open(CODE_TABLE)
+    store.maintenance.tidy()
+    table = store.tables.open(CODE_TABLE)
     assert table is not None
     assert table.stats()["fragment_stats"]["num_fragments"] == 1
     assert contents(machine("reader")) == contents(store) == before

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from contents import contents, record
 from findspot.core.model import Corpus
-from findspot.store.sqlite_store import IndexStore
+from findspot.store.sqlite_store import SqliteStore
 
 NAMES = ("a.py", "b.py", "c.md", "d/e.py", "d/f.md")
 TEXTS = ("alpha beta", "gamma", "alpha", "delta epsilon zeta", "x")
@@ -36,7 +36,7 @@ def corpus(name: str) -> Corpus:
     return Corpus.DOCS if name.endswith(".md") else Corpus.CODE
 
 
-def run(store: IndexStore, commits: list[Commit]) -> Iterator[dict[str, list[str]]]:
+def run(store: SqliteStore, commits: list[Commit]) -> Iterator[dict[str, list[str]]]:
     """Play one writer; yields what each commit changes."""
     with store.writer() as writer:
         pending: dict[str, list[str]] = {}
@@ -58,7 +58,7 @@ def run(store: IndexStore, commits: list[Commit]) -> Iterator[dict[str, list[str
 @given(st.lists(session, min_size=1, max_size=5))
 def test_the_store_holds_what_was_committed(sessions: list[tuple[list[Commit], str]]) -> None:
     with tempfile.TemporaryDirectory() as place:
-        store = IndexStore(Path(place) / "index", "p")
+        store = SqliteStore(Path(place) / "index", "p")
         expected: dict[str, list[str]] = {}
         for commits, then in sessions:
             for changed in run(store, commits):
@@ -66,7 +66,7 @@ def test_the_store_holds_what_was_committed(sessions: list[tuple[list[Commit], s
                 check(store, expected)
             if then == "reopen":
                 store.close()
-                store = IndexStore(store.folder, "p")
+                store = SqliteStore(store.folder, "p")
             elif then.startswith("lose"):
                 store.close()
                 shutil.rmtree(store.folder / then.split()[1], ignore_errors=True)
@@ -74,7 +74,7 @@ def test_the_store_holds_what_was_committed(sessions: list[tuple[list[Commit], s
         store.close()
 
 
-def check(store: IndexStore, expected: dict[str, list[str]]) -> None:
+def check(store: SqliteStore, expected: dict[str, list[str]]) -> None:
     held = contents(store)
     live = {name: texts for name, texts in expected.items() if texts}
     assert {path: row[4] for path, row in held.files.items()} == {

@@ -58,7 +58,7 @@ def export_chunks(
             writers = {kind: stack.enter_context(_Writer(target, kind, head)) for kind in FILE_NAMES}
             describer = Describer(snapshot)
             for chunk in _chunks(snapshot, skip_under):
-                row, scale = snapshot.vector(chunk.number)
+                row, scale = snapshot.chunks.vector(chunk.number)
                 vector = [round(float(value), DIGITS) for value in row.astype(np.float64) * scale]
                 writers[ChunkType(chunk.chunk_type)].add(describer.describe(chunk).as_object(), vector)
             for writer in writers.values():
@@ -74,7 +74,7 @@ def _chunks(snapshot: Snapshot, skip_under: str | None) -> Iterator[StoredChunk]
         if is_secret_path(file.path):  # an index that somebody else built may name any file
             continue
         if skip_under is None or not file.path.startswith(f"{skip_under}/"):
-            yield from snapshot.chunks_of(file.path)
+            yield from snapshot.chunks.of_file(file.path)
 
 
 def _head(snapshot: Snapshot) -> Callable[[ChunkType], dict[str, Any]]:
@@ -152,7 +152,7 @@ class Describer:
 
     def __init__(self, snapshot: Snapshot) -> None:
         files = snapshot.files.files
-        self._constants = snapshot.chunks_defining(CONSTANT_KINDS)
+        self._constants = snapshot.symbols.chunks_defining(CONSTANT_KINDS)
         self._files = {file.id: file for file in files}
         counts = Counter(_slug(file.path) for file in self._files.values())
         self._shared = {slug for slug, count in counts.items() if count > 1}

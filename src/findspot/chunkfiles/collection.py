@@ -31,7 +31,7 @@ from findspot.core.files import PRIVATE_FILE_MODE, make_private_dir, translated_
 from findspot.core.model import ChunkType
 from findspot.embed.chunk_vectors import quantise
 from findspot.embed.embedder import Vectors
-from findspot.store.vector_segments import Segment, scan_among
+from findspot.store.vector_segments import Segment, VectorReader
 
 Rows = NDArray[np.int64]
 Rows32 = NDArray[np.uint32]
@@ -252,7 +252,9 @@ class Collection:
             return []  # a query of which the model knows nothing is near to nothing
         query = quantise(vector[None])
         wanted = self.facets.rows(options)
-        rows, _ = scan_among([self.segment], query.values[0], wanted, options.limit + RESCORED)
+        rows, _ = VectorReader([self.segment]).nearest_among(
+            query.values[0], wanted, options.limit + RESCORED
+        )
         scored = sorted(self._scored(rows.tolist(), vector), key=lambda item: -item[0])
         least = scored[: options.limit][-1][0] if scored else 0.0
         near = [(score, data) for score, data in scored if score >= max(least, options.min_score)]

@@ -108,7 +108,7 @@ class _Generation:
         self.describer = Describer(snapshot)
         self.facets = Facets()
         numbers = array("q")
-        for number, chunk_type, tags in snapshot.facets():
+        for number, chunk_type, tags in snapshot.chunks.facets():
             numbers.append(number)
             self.facets.add(chunk_type, self.describer.tags(number, tags))
         self.numbers: Rows = np.array(numbers, np.int64)
@@ -133,8 +133,8 @@ class IndexedChunks:
             if not question.values.any():
                 return []
             wanted = state.numbers[state.facets.rows(options)]
-            numbers, scores = snapshot.nearest_among(question.values[0], wanted, options.limit)
-            chunks = snapshot.chunks(numbers.tolist())
+            numbers, scores = snapshot.vectors.nearest_among(question.values[0], wanted, options.limit)
+            chunks = snapshot.chunks.by_number(numbers.tolist())
             scale = float(question.scales[0])
             results = [
                 SearchResult(state.describer.describe(chunks[number]), _cosine(score * scale))

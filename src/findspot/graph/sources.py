@@ -324,7 +324,7 @@ class Sources:
     @property
     def empty(self) -> list[str]:
         """The files that hold nothing, and so are not in the index: they still make a folder a package."""
-        skips = self._snapshot.skips(SkipReason.EMPTY)
+        skips = self._snapshot.skips.all(SkipReason.EMPTY)
         return [skip.path for skip in skips]
 
     def view(self, file_id: int) -> SourceView | None:
@@ -332,7 +332,7 @@ class Sources:
         views = self.tables.views
         if file_id in views:
             return views[file_id]
-        stored, facts = self.files.by_id.get(file_id), self._snapshot.facts(file_id)
+        stored, facts = self.files.by_id.get(file_id), self._snapshot.facts.of_file(file_id)
         return views.setdefault(file_id, SourceView(stored, facts) if stored and facts else None)
 
     def at(self, path: str) -> SourceView | None:
@@ -342,19 +342,19 @@ class Sources:
 
     def naming(self, name: str) -> list[SourceView]:
         """Return the files that define, import or refer to a name."""
-        views = (self.view(file_id) for file_id, _, _ in self._snapshot.files_naming(name))
+        views = (self.view(file_id) for file_id, _, _ in self._snapshot.facts.files_naming(name))
         return [view for view in views if view is not None]
 
     def paths_using(self, name: str) -> Iterator[str]:
         """Yield the paths of the files that import or refer to a name."""
-        for file_id, _, used in self._snapshot.files_naming(name):
+        for file_id, _, used in self._snapshot.facts.files_naming(name):
             if used and file_id in self.files.by_id:
                 yield self.files.by_id[file_id].path
 
     def defining(self, name: str, family: str | None = None) -> list[Def]:
         """Return every definition of a name, in the languages of one family."""
         definitions = []
-        for file_id, defined, _ in self._snapshot.files_naming(name):
+        for file_id, defined, _ in self._snapshot.facts.files_naming(name):
             view = self.view(file_id) if defined else None
             if view is not None and (family is None or view.language.family == family):
                 definitions += [d for d in view.definitions if d.name == name and not d.titled]
@@ -362,11 +362,11 @@ class Sources:
 
     def spellings(self, name: str) -> list[str]:
         """Return the defined names that differ from this one by case only."""
-        return self._snapshot.spellings(name)
+        return self._snapshot.facts.spellings(name)
 
     def text(self, path: str) -> str:
         """Return what the chunks of a file hold, for the settings that say where modules are."""
-        chunks = self._snapshot.chunks_of(path)
+        chunks = self._snapshot.chunks.of_file(path)
         return "\n".join(chunk.text for chunk in chunks if chunk.chunk_type != "symbols")
 
     def all_views(self) -> Iterator[SourceView]:

@@ -19,12 +19,13 @@ from findspot.core.locks import writer_lock
 from findspot.core.log import get_logger
 from findspot.core.model import SourceFile
 from findspot.core.sqlite import remove_database, transaction, translated, version_of
-from findspot.store import index_rows as rows
 from findspot.store.damage import CHECKSUMS_NOTE, Checksums
 from findspot.store.database import FILE_NAME, FORMAT_VERSION, connect_reader, read_meta, write_meta
 from findspot.store.derived import KEYWORDS, VECTORS
+from findspot.store.index_lock import LOCK_NAME
 from findspot.store.index_meta import COMPLETE, INCOMPLETE
-from findspot.store.sqlite_store import LOCK_NAME, IndexStore
+from findspot.store.index_rows import FileRows
+from findspot.store.sqlite_store import SqliteStore
 
 _log = get_logger("indexing")
 
@@ -45,7 +46,7 @@ _ITS_OWN = (
 """What an index says of its own runs. Without `scanned_ns` no time of writing proves anything."""
 
 
-def adopt(store: IndexStore, root: Path, made_by: dict[str, str], files: Sequence[SourceFile]) -> str | None:
+def adopt(store: SqliteStore, root: Path, made_by: dict[str, str], files: Sequence[SourceFile]) -> str | None:
     """Begin an index that does not exist yet from the most similar one; returns whose it was.
 
     `made_by` is what has to be the same in both: the model, and how files are cut.
@@ -96,7 +97,8 @@ def _alike(folder: Path, made_by: dict[str, str], sample: Sequence[SourceFile]) 
         contextlib.closing(connect_reader(path)) as db,
     ):
         if version_of(db) == FORMAT_VERSION and wanted.items() <= read_meta(db).items():
-            there = ((rows.find_file(db, file.path), file) for file in sample)
+            files = FileRows(db)
+            there = ((files.find(file.path), file) for file in sample)
             return sum(known is not None and known.size == file.size for known, file in there)
     return 0
 

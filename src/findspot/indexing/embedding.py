@@ -39,10 +39,10 @@ def embedded(outcomes: Iterable[Outcome], embedder: Embedder, cancel: CancelToke
 
 def renew_vectors(writer: Writer, embedder: Embedder, progress: ProgressSink, cancel: CancelToken) -> int:
     """Embed every stored chunk again and return how many; nothing counts until the writer commits."""
-    _, total = writer.counts()
+    _, total = writer.files.totals()
     done = 0
     writer.forget_vectors()
-    for batch in writer.embedded_fields(BATCH_CHUNKS):
+    for batch in writer.chunks.embedded_batches(BATCH_CHUNKS):
         cancel.check()
         progress(Progress(done, total, "embedding"))
         chunks = [fields.as_chunk() for fields in batch]

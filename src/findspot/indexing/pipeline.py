@@ -50,7 +50,7 @@ from findspot.indexing.workers import (
 from findspot.store.index_meta import COMPLETE, INCOMPLETE, STOPPED, was_stopped
 from findspot.store.records import DerivedDamagedError, StoredFile
 from findspot.store.snapshot import Snapshot
-from findspot.store.sqlite_store import IndexStore
+from findspot.store.sqlite_store import SqliteStore
 from findspot.store.store_protocol import Store
 from findspot.store.writer import Writer
 
@@ -131,11 +131,11 @@ def apply(run: Run) -> IndexReport:
     except IndexFormatError:
         if not run.force:
             raise
-        run.store.set_aside()
+        run.store.maintenance.set_aside()
     except DerivedDamagedError:
-        run.store.repair()
+        run.store.maintenance.repair()
     except IndexCorruptError as error:
-        backup = run.store.set_aside()
+        backup = run.store.maintenance.set_aside()
         _log.warning("%s; kept as %s and rebuilt", error.developer_message, backup.name)
         note = f"The index was damaged and has been rebuilt; the damaged one is kept in {backup.name}."
         return _apply(run.afresh(note))
@@ -155,7 +155,7 @@ def _apply(run: Run) -> IndexReport:
         run.created = not writer.meta().get("created_at")
         force = _prepare(run, writer)
         # Permissions change without a trace in a file's time of writing: such files are tried again.
-        writer.drop_skips(SkipReason.UNREADABLE)
+        writer.skips.drop(SkipReason.UNREADABLE)
         delta = compare(found.files, writer.known_files(), _scanned_ns(writer.meta()), force=force)
         run.needed_bytes = _BYTES_PER_BYTE * sum(file.size for file, _ in delta.changed)
         _begin(run, writer, found, delta)
@@ -213,7 +213,7 @@ def _apply_found(run: Run, writer: Writer, found: Discovery, places: tuple[str, 
     gone = (*delta.removed, *delta.forgotten)
     for path in gone:
         writer.remove(path)
-    left_out = writer.renew_walk_skips(places, found.skips)
+    left_out = writer.skips.replace_walk_at(places, found.skips)
     _index_changed(run, writer, delta, force=False)
     written = any(known is None or known.stamp != file.stamp for file, known in delta.changed)
     if gone or left_out or written or run.indexed or run.skips:
@@ -269,7 +269,7 @@ def _is_agreed(run: Run, count: int) -> bool:
 
 def _adopt(run: Run, found: Discovery) -> None:
     """Begin a new index from that of another copy of the same files."""
-    if run.asked and not run.force and not run.tree.named and isinstance(run.store, IndexStore):
+    if run.asked and not run.force and not run.tree.named and isinstance(run.store, SqliteStore):
         whose = adopt(
             run.store, run.root, {"model": run.model, "pipeline": _pipeline(run.settings)}, found.files
         )
@@ -334,7 +334,7 @@ def _begin(run: Run, writer: Writer, found: Discovery, delta: Delta) -> None:
     """Commit what is known before any file is read: the index says it is being built."""
     for gone in (*delta.removed, *delta.forgotten):
         writer.remove(gone)
-    writer.set_walk_skips(found.skips)
+    writer.skips.replace_walk(found.skips)
     now = _now()
     writer.set_meta(
         project_path=str(run.root),
@@ -426,7 +426,7 @@ def _job(run: Run, writer: Writer, file: SourceFile, known: StoredFile | None, f
     if (run.force and force) or not known or not same_kind:
         return Job(file)
     # Of an index of another revision every file is cut again; its embeddings remain valid.
-    return Job(file, None if force else known.sha256, writer.keys_of(known))
+    return Job(file, None if force else known.sha256, writer.chunks.keys(known.id))
 
 
 def _store(run: Run, writer: Writer, outcome: Outcome) -> None:
@@ -436,7 +436,7 @@ def _store(run: Run, writer: Writer, outcome: Outcome) -> None:
         run.chunks += len(outcome.record.chunks)
         if outcome.skip:
             run.skips.append(outcome.skip)
-            writer.add_skips([outcome.skip], outcome.record.file)
+            writer.skips.add([outcome.skip], outcome.record.file)
     elif isinstance(outcome, Unchanged):
         writer.touch(outcome.file)
         run.unchanged += 1
@@ -444,7 +444,7 @@ def _store(run: Run, writer: Writer, outcome: Outcome) -> None:
         writer.remove(outcome.file.path)
         run.skips.append(outcome.skip)
         if outcome.skip.reason is not SkipReason.VANISHED:
-            writer.add_skips([outcome.skip], outcome.file)
+            writer.skips.add([outcome.skip], outcome.file)
 
 
 def _finish(run: Run, writer: Writer, found: Discovery, delta: Delta, *, full: bool) -> None:
@@ -462,14 +462,14 @@ def _finish(run: Run, writer: Writer, found: Discovery, delta: Delta, *, full: b
 
 
 def _report(run: Run, writer: Writer, found: Discovery, delta: Delta) -> IndexReport:
-    total_files, total_chunks = writer.counts()
+    total_files, total_chunks = writer.files.totals()
     worker_trouble = (SkipReason.WORKER_CRASHED, SkipReason.WORKER_TIMEOUT, SkipReason.UNREADABLE)
     return IndexReport(
         project_path=str(run.root),
         files_indexed=run.indexed,
         files_unchanged=run.unchanged,
         files_removed=len(delta.removed),
-        files_skipped=writer.count_skips(),
+        files_skipped=writer.skips.count(),
         chunks_created=run.chunks,
         total_files=total_files,
         total_chunks=total_chunks,

@@ -45,7 +45,9 @@ class Ground:
         return Citation(path, line, self._lines[path].get(line, "").strip()[:_LINE_CHARS])
 
     def _numbered(self, path: str) -> Iterator[tuple[int, str]]:
-        for chunk in reversed(self.reader.snapshot.chunks_of(path)):  # of a long line the first piece counts
+        for chunk in reversed(
+            self.reader.snapshot.chunks.of_file(path)
+        ):  # of a long line the first piece counts
             if chunk.kind != "outline":  # which is generated, and has no lines of the file's
                 yield from enumerate(chunk.text.split("\n"), chunk.start_line)
 

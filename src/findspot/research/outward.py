@@ -44,7 +44,7 @@ class Nearness:
     def of(self, node: Node) -> float:
         """0 to 1; nothing for what the index no longer holds."""
         if node.path not in self._chunks:
-            found = self.snapshot.chunks_of(node.path)
+            found = self.snapshot.chunks.of_file(node.path)
             self._chunks[node.path] = [chunk for chunk in found if chunk.kind != "outline"]
         chunks = self._chunks[node.path]
         chunk = next((c for c in chunks if c.start_line <= node.start_line <= c.end_line), None)
@@ -53,9 +53,8 @@ class Nearness:
         lines = chunk.text.split("\n")
         own = lines[node.start_line - chunk.start_line : node.end_line - chunk.start_line + 1]
         held = set(tokens(" ".join((node.qualified, node.path, *own))))
-        likeness = (
-            self.snapshot.likeness(self.question.vector, [chunk.number]) if len(self.question.vector) else {}
-        )
+        query = self.question.vector
+        likeness = self.snapshot.vectors.scores(query, [chunk.number]) if len(query) else {}
         cosine = likeness.get(chunk.number, 0.0) * self.question.scale
         return 0.5 * coverage(self.question.term_weights, held) + 0.5 * max(0.0, min(1.0, cosine))
 

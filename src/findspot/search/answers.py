@@ -108,7 +108,7 @@ def to_hits(
     """Return the page of hits that a query wants, with calibrated scores, best first."""
     page = found[query.offset : query.offset + query.limit]
     needed = {number for passage in (*found[:_SURE_OF], *page) for number in passage.numbers}
-    stored = snapshot.chunks(sorted(needed))
+    stored = snapshot.chunks.by_number(sorted(needed))
 
     def evidence(passage: Passage) -> Evidence:
         chunks = [stored[number] for number in passage.numbers]

@@ -124,7 +124,7 @@ def boost_mentions(pool: Pool, found: Found) -> None:
 
 def boost_headings(snapshot: Snapshot, pool: Pool, question: Question) -> None:
     """Lift sections whose heading, or one above it, says what the query asks about."""
-    for number, breadcrumb in snapshot.breadcrumbs(sorted(pool.by_number)).items():
+    for number, breadcrumb in snapshot.chunks.breadcrumbs(sorted(pool.by_number)).items():
         share = signals.heading_share(question.topic, parts(breadcrumb))
         pool.by_number[number].defines = signals.HEADING_MATCH * share
 

@@ -100,7 +100,7 @@ def _question(
     reading = read_query(text)
     counts = Counter(tokens(text))
     telling = {term: n for term, n in counts.items() if term not in STOP_WORDS} or dict(counts)
-    reader = snapshot.keywords(query.corpus)
+    reader = snapshot.keywords.get(query.corpus)
     rarity = _rarity(reader, telling)
     title = set(tokens(reading.title))
     weights = {t: (1 + math.log(n)) * (TITLE_WEIGHT if t in title else 1) for t, n in telling.items()}
@@ -169,7 +169,7 @@ def _like_place(snapshot: Snapshot, query: Query) -> Question:
             "similar_to must look like 'path:start-end'.", hint="For example 'src/app.py:10-40'."
         )
     path = place["path"].removeprefix("./")
-    held = [chunk for chunk in snapshot.chunks_of(path) if chunk.kind != "outline"]
+    held = [chunk for chunk in snapshot.chunks.of_file(path) if chunk.kind != "outline"]
     if not held:
         raise FileNotIndexedError(path)
     chunks = [chunk for chunk in held if chunk.start_line <= end and start <= chunk.end_line]
@@ -184,6 +184,6 @@ def _like_place(snapshot: Snapshot, query: Query) -> Question:
 
 
 def _mean_vector(snapshot: Snapshot, chunks: list[StoredChunk]) -> QuantisedVectors:
-    rows = [snapshot.vector(chunk.number) for chunk in chunks]
+    rows = [snapshot.chunks.vector(chunk.number) for chunk in chunks]
     total = np.sum([row.astype(np.float32) * scale for row, scale in rows], axis=0)
     return quantise(unit(total.reshape(1, -1).astype(np.float32)))

@@ -68,13 +68,13 @@ class IndexReader:
 
     def warning_about(self, paths: Iterable[str]) -> str | None:
         """Return what to say of an answer from these files: an unfinished index, moved lines."""
-        stored = filter(None, map(self.snapshot.file, paths))
+        stored = filter(None, map(self.snapshot.files.find, paths))
         return _joined(self._unfinished(), changed_since_indexed(stored, self.disk))
 
     def _search(self, query: Query) -> tuple[Results, Checked]:
         query = limited(self.disk.roots, query)
         embedder, by_words = self._embedder(query)
-        if query.corpus is Corpus.DOCS and Corpus.DOCS not in self.snapshot.counts():
+        if query.corpus is Corpus.DOCS and Corpus.DOCS not in self.snapshot.files.counts():
             raise DocsIndexNotFoundError(str(self.disk.roots.project), str(self.store.folder))
         slower, left_out = self.models.open_slower() if embedder else (None, None)
 
@@ -84,10 +84,10 @@ class IndexReader:
             return search(self.snapshot, embedder, query, slower)
 
         results = ask(query)
-        checked = check(results.hits, self.snapshot.file, self.disk)
+        checked = check(results.hits, self.snapshot.files.find, self.disk)
         if checked.dropped and results.total > query.offset + len(results.hits):
             more = ask(replace(query, limit=max(_MAX_CANDIDATES, query.limit)))
-            checked = check(more.hits, self.snapshot.file, self.disk)
+            checked = check(more.hits, self.snapshot.files.find, self.disk)
         if checked.stale and self.on_stale:
             self.on_stale(checked.stale)
         return replace(

@@ -225,7 +225,7 @@ def _is_inside(roots: Roots, path: str) -> bool:
 
 def _hits(snapshot: Snapshot, disk: Disk, path: str, lines: Sequence[Line]) -> list[Hit]:
     """Return the chunks around the matching lines; a line that the index does not know stands alone."""
-    chunks = [chunk for chunk in snapshot.chunks_of(path) if chunk.kind != "outline"]
+    chunks = [chunk for chunk in snapshot.chunks.of_file(path) if chunk.kind != "outline"]
     hits: dict[int, Hit] = {}
     unknown: list[Line] = []
     for line in lines:
@@ -233,7 +233,7 @@ def _hits(snapshot: Snapshot, disk: Disk, path: str, lines: Sequence[Line]) -> l
             hits.setdefault(held[0].number, _chunk_hit(*held, line.number))
         else:
             unknown.append(line)
-    alone = [_line_hit(line) for line in _on_disk(snapshot.file(path), disk, unknown)]
+    alone = [_line_hit(line) for line in _on_disk(snapshot.files.find(path), disk, unknown)]
     return sorted([*hits.values(), *alone], key=lambda hit: (hit.span.start, hit.span.end))
 
 

@@ -80,13 +80,13 @@ def candidates(snapshot: Snapshot, question: Question, files: Selection) -> Foun
     )
     missing = found.numbers - found.semantic.keys()
     if missing and question.vector.any():
-        likeness = snapshot.likeness(question.vector, sorted(missing))
+        likeness = snapshot.vectors.scores(question.vector, sorted(missing))
         found.semantic.update({number: score * question.scale for number, score in likeness.items()})
     return found
 
 
 def _by_keywords(snapshot: Snapshot, question: Question, files: Selection) -> dict[int, float]:
-    reader = snapshot.keywords(question.query.corpus)
+    reader = snapshot.keywords.get(question.query.corpus)
     if reader is None or not question.terms:
         return {}
     only = [file.id for file in files.files] if is_filtered(question.query) else None
@@ -95,7 +95,7 @@ def _by_keywords(snapshot: Snapshot, question: Question, files: Selection) -> di
 
 def _keyword_scores(snapshot: Snapshot, question: Question, numbers: set[int]) -> dict[int, float]:
     """Return what keywords say of chunks below the pool; a definition must not lose for being one of many."""
-    reader = snapshot.keywords(question.query.corpus)
+    reader = snapshot.keywords.get(question.query.corpus)
     if reader is None or not numbers or not question.terms:
         return {}
     only = sorted({number >> ORDINAL_BITS for number in numbers})
@@ -105,7 +105,7 @@ def _keyword_scores(snapshot: Snapshot, question: Question, numbers: set[int]) -
 def _by_meaning(snapshot: Snapshot, question: Question, files: Selection) -> dict[int, float]:
     if not question.vector.any():
         return {}
-    numbers, scores = snapshot.nearest(question.vector, files.mask, POOL)
+    numbers, scores = snapshot.vectors.nearest(question.vector, files.mask, POOL)
     return {int(n): float(s) * question.scale for n, s in zip(numbers, scores, strict=True)}
 
 
@@ -116,9 +116,10 @@ def _by_definition(snapshot: Snapshot, question: Question) -> tuple[dict[int, tu
     defining: dict[int, tuple[Definition, ...]] = {}
     roles: set[Role | None] = set()
     names = question.reading.names[:MAX_NAMES]
+    symbols = snapshot.symbols
     for name in dict.fromkeys(name.lower() for name in names):
-        found = snapshot.definitions([name], LISTED_DEFINITIONS)
-        tested = found or snapshot.definitions([f"{name}{end}" for end in TEST_OF], LISTED_DEFINITIONS)
+        found = symbols.definitions([name], LISTED_DEFINITIONS)
+        tested = found or symbols.definitions([f"{name}{end}" for end in TEST_OF], LISTED_DEFINITIONS)
         roles.update(_role(snapshot, definition) for definition in tested)
         if len(found) > MAX_DEFINITIONS:
             found = [definition for definition in found if _is_main(snapshot, definition, names)]
@@ -133,7 +134,7 @@ def _by_export(snapshot: Snapshot, question: Question, numbers: Iterable[int]) -
     if question.reading.intent is not Intent.SYMBOL or question.query.corpus is not Corpus.CODE:
         return frozenset()
     name = question.reading.names[0]
-    chunks = snapshot.chunks(sorted(numbers))
+    chunks = snapshot.chunks.by_number(sorted(numbers))
     return frozenset(number for number, chunk in chunks.items() if hands_on(chunk.path, chunk.text, name))
 
 
@@ -166,7 +167,7 @@ def _by_mention(
 
 
 def _chunks_at(snapshot: Snapshot, path: str, line: int) -> list[int]:
-    chunks = (chunk for chunk in snapshot.chunks_of(path) if chunk.kind != "outline")
+    chunks = (chunk for chunk in snapshot.chunks.of_file(path) if chunk.kind != "outline")
     return [chunk.number for chunk in chunks if chunk.start_line <= line <= chunk.end_line]
 
 

@@ -117,7 +117,7 @@ def source_lines(project: Project, path: str) -> tuple[str | None, list[str]]:
     them.
     """
     with project.store.snapshot() as snapshot:
-        file = snapshot.file(path)
+        file = snapshot.files.find(path)
     if file is None:
         raise FileNotIndexedError(path)
     settings = project.settings.discover

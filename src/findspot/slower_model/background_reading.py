@@ -62,7 +62,7 @@ class SlowerReader:
 
     def likeness(self, snapshot: Snapshot, text: str, numbers: Collection[int]) -> dict[int, float]:
         """Return the cosine of each candidate that the model has read."""
-        keys = dict(snapshot.embedding_keys(sorted(numbers)))
+        keys = dict(snapshot.chunks.embedding_keys(sorted(numbers)))
         known = self.vectors.of(list(set(keys.values())))
         read = [number for number, key in keys.items() if key in known]
         if not read:
@@ -80,7 +80,7 @@ class SlowerReader:
     def read_missing(self, store: Store, progress: ProgressSink, cancel: CancelToken) -> int:
         """Embed every chunk that the model has not read yet; returns how many those were."""
         with store.snapshot() as snapshot:
-            wanted = {key: number for number, key in snapshot.embedding_keys()}
+            wanted = {key: number for number, key in snapshot.chunks.embedding_keys()}
         known = self.vectors.keys()
         self.vectors.drop(known - wanted.keys())
         self.vectors.expect(len(wanted))
@@ -95,8 +95,8 @@ class SlowerReader:
     def _read_batch(self, store: Store, numbers: list[int]) -> None:
         """Embed some chunks; those that have gone since are left out."""
         with store.snapshot() as snapshot:
-            keys = dict(snapshot.embedding_keys(numbers))
-            fields = snapshot.embedded_fields(numbers)
+            keys = dict(snapshot.chunks.embedding_keys(numbers))
+            fields = snapshot.chunks.embedded_fields(numbers)
         if not fields:
             return
         vectors = embed_chunks(self.embedder, [item.as_chunk() for item in fields], NAMES_WEIGHT)

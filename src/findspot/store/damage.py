@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from findspot.core import sqlite
-from findspot.core.errors import FindspotError, IndexCorruptError
+from findspot.core.errors import FindspotError, IndexCorruptError, IndexFormatError
 from findspot.core.facts import unpack
 from findspot.core.files import (
     open_private,
@@ -34,10 +34,13 @@ from findspot.core.files import (
     write_atomic,
     write_json,
 )
-from findspot.core.sqlite import Connection, translated
+from findspot.core.log import get_logger
+from findspot.core.sqlite import Connection, Error, logged_pages, page_bytes, shrink_log, translated
 from findspot.store.database import FILE_NAME, connect_reader, read_meta, write_meta
 from findspot.store.derived import KEYWORDS
 from findspot.store.records import ORDINAL_BITS, DerivedDamagedError
+
+_log = get_logger("store")
 
 CHECKSUMS = "checksums.json"
 CHECKSUMS_NOTE = "checksums"
@@ -242,6 +245,78 @@ _MISCOUNTED = (
     "SELECT path FROM files WHERE chunks <> (SELECT COUNT(*) FROM chunks "
     f"WHERE chunks.id >= files.id << {ORDINAL_BITS} AND chunks.id < (files.id + 1) << {ORDINAL_BITS})"
 )
+
+
+class DamageDetector:
+    """Notices, confirms and marks the damage of one index in the default store."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._database = folder / FILE_NAME
+        self._checksums = Checksums(folder)
+        self.checked: set[str] = set()
+        """Names of derived files, which never change, that were compared with their checksums."""
+
+    @property
+    def is_marked(self) -> bool:
+        """Whether the index was found to be damaged."""
+        return self._database.is_file() and (self._folder / MARK).exists()
+
+    def check(self) -> None:
+        """Raise the error of an index that is marked, or that is not as it was written."""
+        if self._database.is_file():
+            check_mark(self._folder)
+            self._compare()
+
+    def confirm(self, error: BaseException) -> IndexCorruptError | None:
+        """Mark a damaged database and return its error; None where it is whole, or of another format."""
+        if isinstance(error, IndexFormatError) or not self._database.is_file():
+            return None
+        problem = find_problem(self._database)
+        if problem is None:
+            return None
+        damage = IndexCorruptError(problem)
+        mark_damaged(self._folder, damage)
+        return damage
+
+    def begin_writing(self) -> bool:
+        """Compare and drop the checksums; return whether the keyword index is damaged."""
+        check_mark(self._folder)
+        damaged = False
+        try:
+            if self._database.is_file():
+                self._compare()
+        except DerivedDamagedError as damage:
+            _log.warning("rebuilding the keyword index: %s", damage.developer_message)
+            damaged = True
+        self._checksums.begin()
+        return damaged
+
+    def end_writing(self, db: Connection, *, whole: bool) -> None:
+        """Close the database, and write the checksums of what is whole."""
+        try:
+            pages = logged_pages(db, self._database)
+            size = page_bytes(db)
+            if shrink_log(db) and whole:
+                self._checksums.finish(pages, size)
+        except Error:
+            _log.info("without checksums until the next run")
+        finally:
+            db.close()
+
+    def forget(self) -> None:
+        """Check everything again that was found to be whole."""
+        self.checked.clear()
+        self._checksums.forget()
+
+    def _compare(self) -> None:
+        try:
+            self._checksums.check()
+        except DerivedDamagedError:
+            raise
+        except IndexCorruptError as error:
+            mark_damaged(self._folder, error)
+            raise
 
 
 def mark_damaged(folder: Path, error: IndexCorruptError) -> None:

@@ -140,6 +140,12 @@ def _checked_format(db: Connection) -> Connection:
     return db
 
 
+def begin(db: Connection) -> None:
+    """Begin a transaction that writes, unless one has begun."""
+    if not db.in_transaction:
+        db.execute("BEGIN IMMEDIATE")
+
+
 def generation_of(db: Connection) -> int:
     """Return how many commits there have been."""
     return int(read_meta(db).get("generation", "0"))

@@ -6,6 +6,7 @@ All of it belongs to one generation, can be loaded for that generation, and can 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -17,13 +18,14 @@ from findspot.core.files import make_private_dir, remove_entry
 from findspot.core.log import get_logger
 from findspot.core.model import Corpus
 from findspot.core.sqlite import Connection, transaction
-from findspot.store import index_rows as rows
 from findspot.store import keywords
 from findspot.store.database import generation_of, read_meta, write_meta
+from findspot.store.index_rows import ChunkRows, FileRows
 from findspot.store.records import ORDINAL_BITS, DerivedDamagedError, StoredFile
 from findspot.store.vector_segments import (
     Mask,
     Segment,
+    VectorReader,
     live_rows,
     open_segment,
     remove_unlisted,
@@ -56,6 +58,22 @@ class FileTable:
     def mask(self, files: Iterable[StoredFile]) -> Mask:
         """Return a mask over file numbers that is true for these files."""
         return mask_of([file.id for file in files], self._size)
+
+    def find(self, path: str) -> StoredFile | None:
+        """Return the file of a path."""
+        number = self.by_path.get(path)
+        return None if number is None else self.by_id[number]
+
+    def counts(self) -> dict[str, tuple[int, int]]:
+        """Return the numbers of files and chunks by corpus."""
+        corpora = sorted({file.corpus for file in self.files})
+        chosen = {corpus: self.whole(corpus).files for corpus in corpora}
+        return {corpus: (len(files), sum(file.chunks for file in files)) for corpus, files in chosen.items()}
+
+    def languages(self) -> dict[str, int]:
+        """Return the number of files per language, the most frequent first."""
+        found = Counter(file.language for file in self.files)
+        return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
 
     def select(self, files: list[StoredFile]) -> Selection:
         return Selection(files, self.mask(files))
@@ -92,7 +110,7 @@ class Derived:
     generation: int
     files: FileTable
     keywords: dict[str, keywords.KeywordReader]
-    segments: tuple[Segment, ...]
+    vectors: VectorReader
     memos: dict[object, object] = field(default_factory=dict)
     """What readers worked out from this generation and keep for the next reader."""
     lasting: dict[object, object] = field(default_factory=dict)
@@ -103,20 +121,20 @@ def load_derived(
     folder: Path, db: Connection, generation: int, checked: set[str], older: Derived | None = None
 ) -> Derived:
     """Open the derived parts as the database lists them; `checked` names files known to be whole."""
-    files = FileTable(rows.all_files(db))
+    files = FileTable(FileRows(db).all())
     names = json.loads(read_meta(db).get("segments", "[]"))
     segments = tuple(open_segment(folder / VECTORS / name, checked) for name in names)
     readers = {}
     for corpus in {file.corpus for file in files.files if file.chunks}:
         readers[corpus] = keywords.KeywordReader(folder / KEYWORDS / corpus)
-    return Derived(generation, files, readers, segments, lasting=older.lasting if older else {})
+    return Derived(generation, files, readers, VectorReader(segments), lasting=older.lasting if older else {})
 
 
 def ensure_derived(folder: Path, db: Connection, checked: set[str]) -> None:
     """At the writer's start: clean up after a crashed one, and make anew what is missing or damaged."""
     try:
         for corpus in Corpus:
-            keywords.drop_files_above(folder / KEYWORDS / corpus, rows.last_file_id(db))
+            keywords.drop_files_above(folder / KEYWORDS / corpus, FileRows(db).last_number())
         _check(load_derived(folder, db, 0, checked))
     except DerivedDamagedError as damage:
         _log.warning("making the keyword index and vectors anew: %s", damage.developer_message)
@@ -126,11 +144,11 @@ def ensure_derived(folder: Path, db: Connection, checked: set[str]) -> None:
 def _check(derived: Derived) -> None:
     """Whether every live chunk is in the segments, and as many in the keyword indexes."""
     files = derived.files.files
-    if _count(derived.segments, derived.files.mask(files)) != sum(file.chunks for file in files):
+    if _count(derived.vectors.segments, derived.files.mask(files)) != sum(file.chunks for file in files):
         raise DerivedDamagedError("vector segments do not hold the chunks of the database")
     for corpus, reader in derived.keywords.items():
         mask = derived.files.mask(file for file in files if file.corpus == corpus)
-        lines = _count(derived.segments, mask, only_lines=True)
+        lines = _count(derived.vectors.segments, mask, only_lines=True)
         if not lines <= reader.size <= lines * MAX_DEAD_RATIO + _DEAD_ALLOWED:
             raise DerivedDamagedError(f"keyword index: {reader.size} chunks in place of {lines}")
 
@@ -145,9 +163,10 @@ def rebuild(folder: Path, db: Connection) -> None:
     _rebuild_keywords(folder, db)
     if (folder / VECTORS).is_symlink() or not (folder / VECTORS).is_dir():
         remove_entry(folder / VECTORS)
-    stored = rows.all_vectors(db)
+    stored = ChunkRows(db).vectors()
     parts = iter(lambda: list(islice(stored, _PART_ROWS)), [])
-    name = write_segment(folder / VECTORS, [segment_of(part) for part in parts], mask_of(rows.file_ids(db)))
+    live = mask_of(FileRows(db).numbers())
+    name = write_segment(folder / VECTORS, [segment_of(part) for part in parts], live)
     names = [name] if name else []
     with transaction(db):
         write_meta(db, {"segments": json.dumps(names), "generation": str(generation_of(db) + 1)})
@@ -161,7 +180,7 @@ def _rebuild_keywords(folder: Path, db: Connection) -> None:
     make_private_dir(fresh)
     for corpus in Corpus:
         writer = keywords.KeywordWriter(fresh / corpus)
-        for number, tokens in rows.all_keywords(db, corpus):
+        for number, tokens in ChunkRows(db).keyword_texts(corpus):
             writer.add(number, number >> ORDINAL_BITS, tokens)
         writer.commit()
         writer.close()

@@ -1,13 +1,17 @@
-"""The rows of the index's tables: files, chunks, symbols, facts and skips."""
+"""The rows of the index's tables: one class per table, for readers and for the writer."""
 
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from findspot.core.facts import Facts, names_of, unpack
-from findspot.core.model import ChunkType, Skip, SkipReason, SourceFile, Stamp
+from findspot.core.model import Chunk, ChunkType, Corpus, Skip, SkipReason, SourceFile, Span, Stamp, Symbol
 from findspot.core.sqlite import MAX_PARAMETERS, Connection
 from findspot.store.records import (
     ORDINAL_BITS,
@@ -25,67 +29,288 @@ from findspot.text.chunk_text import keyword_text
 
 _QUALIFIER = re.compile(r"^.*(?:\.|::|\\|#)(?=[^.:\\#])")
 
-_FILE_COLUMNS = "id, path, corpus, language, size, mtime_ns, sha256, chunks, ctime_ns, inode"
+_BELOW = "(path = ?1 OR (path >= ?1 || '/' AND path < ?1 || '0'))"
+"""A path and everything below it, by the index of paths; `0` is the character after the slash."""
+
+_FILES = "SELECT id, path, corpus, language, size, mtime_ns, sha256, chunks, ctime_ns, inode FROM files"
+_STAMPS = "SELECT path, size, mtime_ns, ctime_ns, inode FROM skips WHERE mtime_ns IS NOT NULL"
+_WITH_FILE = f"FROM chunks JOIN files ON files.id = chunks.id >> {ORDINAL_BITS}"
+_EMBEDDED = f"SELECT chunks.id, path, symbols, text, context {_WITH_FILE}"
+_CHUNK_COLUMNS = (
+    "chunks.id, path, chunks.language, start_line, end_line, chunk_type, kind, text, symbols, "
+    "signature, breadcrumb, doc_comment, tags"
+)
+_RECORD_COLUMNS = (
+    "id, start_line, end_line, chunk_type, kind, language, text, symbols, signature, breadcrumb, "
+    "doc_comment, tags, context, key, scale, vector"
+)
 
 
-def all_files(db: Connection) -> list[StoredFile]:
-    return list(map(StoredFile._make, db.execute(f"SELECT {_FILE_COLUMNS} FROM files ORDER BY path")))
+class FileRows:
+    """The files of an index, one row per revision that is current."""
+
+    def __init__(self, db: Connection) -> None:
+        self._db = db
+
+    def all(self) -> list[StoredFile]:
+        """Return every file, by path."""
+        return self._select("ORDER BY path")
+
+    def find(self, path: str) -> StoredFile | None:
+        """Return the file of a path."""
+        return next(iter(self._select("WHERE path = ?", path)), None)
+
+    def below(self, path: str) -> list[StoredFile]:
+        """Return the file of a path, or the files below that folder."""
+        return self._select(f"WHERE {_BELOW}", path)
+
+    def numbered_above(self, number: int) -> list[StoredFile]:
+        """Return the revisions that were numbered after this one."""
+        return self._select("WHERE id > ? ORDER BY id", number)
+
+    def _select(self, condition: str, *values: object) -> list[StoredFile]:
+        return list(map(StoredFile._make, self._db.execute(f"{_FILES} {condition}", values)))
+
+    def numbers(self) -> list[int]:
+        """Return the number of every file."""
+        return [row[0] for row in self._db.execute("SELECT id FROM files")]
+
+    def last_number(self) -> int:
+        """Return the highest number ever given to a file."""
+        row = self._db.execute("SELECT seq FROM sqlite_sequence WHERE name = 'files'").fetchone()
+        return int(row[0]) if row else 0
+
+    def counts(self) -> dict[str, tuple[int, int]]:
+        """Return the numbers of files and chunks by corpus."""
+        rows = self._db.execute("SELECT corpus, COUNT(*), SUM(chunks) FROM files GROUP BY corpus")
+        return {corpus: (files, chunks or 0) for corpus, files, chunks in rows}
+
+    def totals(self) -> tuple[int, int]:
+        """Return the numbers of files and chunks; counting chunks themselves would read all of them."""
+        row = self._db.execute("SELECT COUNT(*), COALESCE(SUM(chunks), 0) FROM files").fetchone()
+        return int(row[0]), int(row[1])
+
+    def set_stamp(self, path: str, stamp: Stamp) -> None:
+        """Update what the system says about a file whose content is the same."""
+        self._db.execute(
+            "UPDATE files SET size = ?, mtime_ns = ?, ctime_ns = ?, inode = ? WHERE path = ?", (*stamp, path)
+        )
+
+    def set_size_and_time(self, file: StoredFile) -> None:
+        """Update size and time of writing of a revision."""
+        values = (file.size, file.mtime_ns, file.id)
+        self._db.execute("UPDATE files SET size = ?, mtime_ns = ? WHERE id = ?", values)
+
+    def reserve_numbers(self, last: int) -> None:
+        """Make sure that no number up to this one is given again."""
+        update = "UPDATE sqlite_sequence SET seq = max(seq, ?) WHERE name = 'files'"
+        if not self._db.execute(update, (last,)).rowcount:
+            self._db.execute("INSERT INTO sqlite_sequence VALUES ('files', ?)", (last,))
 
 
-def file_ids(db: Connection) -> list[int]:
-    return [row[0] for row in db.execute("SELECT id FROM files")]
+class SkipRows:
+    """The skips of an index: what the walk left out, and what was left out after reading it."""
+
+    def __init__(self, db: Connection) -> None:
+        self._db = db
+
+    def all(self, reason: str | None = None) -> list[Skip]:
+        """Return every skip, or those of one reason, by path."""
+        return self._select("?1 IS NULL OR reason = ?1 ORDER BY path", reason)
+
+    def of_walk(self, path: str) -> list[Skip]:
+        """Return what the walk left out at a path and below it."""
+        return self._select(f"mtime_ns IS NULL AND {_BELOW}", path)
+
+    def _select(self, condition: str, value: str | None) -> list[Skip]:
+        rows = self._db.execute(f"SELECT path, reason, detail FROM skips WHERE {condition}", (value,))
+        return [Skip(path, SkipReason(why), detail) for path, why, detail in rows]
+
+    def counts(self) -> dict[str, int]:
+        """Return how many skips each reason has."""
+        rows = self._db.execute("SELECT reason, COUNT(*) FROM skips GROUP BY reason ORDER BY reason")
+        return dict(rows.fetchall())
+
+    def files_read(self, below: str | None = None) -> dict[str, Stamp]:
+        """Return the files that were read and have a skip, as they were then; all, or those at a path."""
+        rows = (
+            self._db.execute(_STAMPS)
+            if below is None
+            else self._db.execute(f"{_STAMPS} AND {_BELOW}", (below,))
+        )
+        return {path: Stamp(*stamp) for path, *stamp in rows}
+
+    def put(self, skips: Iterable[Skip], file: SourceFile | None = None) -> None:
+        """Store skips, with the file that was read for them."""
+        stamp = file.stamp if file else (None, None, 0, 0)
+        self._db.executemany(
+            "INSERT OR REPLACE INTO skips VALUES (?,?,?,?,?,?,?)",
+            ((skip.path, skip.reason, skip.detail, *stamp) for skip in skips),
+        )
+
+    def delete(self, path: str) -> None:
+        """Delete the skip of a path."""
+        self._db.execute("DELETE FROM skips WHERE path = ?", (path,))
+
+    def shared(self) -> list[tuple[Any, ...]]:
+        """Return every skip as rows that are the same on every machine."""
+        select = "SELECT path, reason, detail, size, mtime_ns FROM skips ORDER BY path"
+        return self._db.execute(select).fetchall()
+
+    def replace_shared(self, rows: Iterable[tuple[Any, ...]]) -> None:
+        """Replace every skip by such rows."""
+        self._db.execute("DELETE FROM skips")
+        insert = "INSERT INTO skips (path, reason, detail, size, mtime_ns) VALUES (?,?,?,?,?)"
+        self._db.executemany(insert, rows)
 
 
-def find_file(db: Connection, path: str) -> StoredFile | None:
-    row = db.execute(f"SELECT {_FILE_COLUMNS} FROM files WHERE path = ?", (path,)).fetchone()
-    return StoredFile._make(row) if row else None
+class ChunkRows:
+    """The chunks of an index."""
+
+    def __init__(self, db: Connection) -> None:
+        self._db = db
+
+    def by_number(self, numbers: Sequence[int]) -> dict[int, StoredChunk]:
+        """Return these chunks, by number."""
+        statement = f"SELECT {_CHUNK_COLUMNS} {_WITH_FILE} WHERE chunks.id IN"
+        return {row[0]: _stored_chunk(row) for row in _rows_in(self._db, statement, numbers)}
+
+    def of_file(self, path: str) -> list[StoredChunk]:
+        """Return the chunks of a file; none where the index does not have the file."""
+        file = self._db.execute("SELECT id FROM files WHERE path = ?", (path,)).fetchone()
+        if file is None:
+            return []
+        rows = self._db.execute(
+            f"SELECT {_CHUNK_COLUMNS} FROM chunks JOIN files ON files.id = ? WHERE chunks.id BETWEEN ? AND ?",
+            (file[0], *chunk_range(file[0])),
+        )
+        return [_stored_chunk(row) for row in rows]
+
+    def facets(self) -> Iterator[tuple[int, str, tuple[str, ...]]]:
+        """Yield number, type and tags of every chunk, by number."""
+        rows = self._db.execute("SELECT id, chunk_type, tags FROM chunks ORDER BY id")
+        for number, chunk_type, tags in rows:
+            yield number, chunk_type, _lines(tags)
+
+    def breadcrumbs(self, numbers: Sequence[int]) -> dict[int, str]:
+        """Return the breadcrumbs of these chunks."""
+        found = _rows_in(self._db, "SELECT id, breadcrumb FROM chunks WHERE id IN", numbers)
+        return {number: breadcrumb or "" for number, breadcrumb in found}
+
+    def vector(self, number: int) -> tuple[NDArray[np.int8], float]:
+        """Return the stored vector of a chunk, and its scale."""
+        select = "SELECT vector, scale FROM chunks WHERE id = ?"
+        vector, scale = self._db.execute(select, (number,)).fetchone()
+        return np.frombuffer(vector, np.int8), float(scale)
+
+    def vectors(self) -> Iterator[tuple[int, float, bytes]]:
+        """Yield number, scale and vector of every chunk, by number."""
+        yield from self._db.execute("SELECT id, scale, vector FROM chunks ORDER BY id")
+
+    def vectors_by_key(self, file_id: int) -> dict[bytes, tuple[float, bytes]]:
+        """Return the vectors of a file's chunks by what was embedded."""
+        select = "SELECT key, scale, vector FROM chunks WHERE id BETWEEN ? AND ?"
+        rows = self._db.execute(select, chunk_range(file_id))
+        return {key: (scale, vector) for key, scale, vector in rows}
+
+    def keys(self, file_id: int) -> frozenset[bytes]:
+        """Return what is embedded of a file."""
+        rows = self._db.execute("SELECT key FROM chunks WHERE id BETWEEN ? AND ?", chunk_range(file_id))
+        return frozenset(key for (key,) in rows)
+
+    def set_vectors(self, vectors: Iterable[tuple[int, bytes, float, bytes]]) -> None:
+        """Store number, key, scale and vector of chunks that are there already."""
+        update = "UPDATE chunks SET key = ?2, scale = ?3, vector = ?4 WHERE id = ?1"
+        self._db.executemany(update, vectors)
+
+    def embedding_keys(self, numbers: Sequence[int] | None = None) -> list[tuple[int, bytes]]:
+        """Return number and key of these chunks, or of all; equal keys mean equal vectors."""
+        if numbers is None:
+            return self._db.execute("SELECT id, key FROM chunks").fetchall()
+        found = _rows_in(self._db, "SELECT id, key FROM chunks WHERE id IN", numbers)
+        return [(number, key) for number, key in found]
+
+    def embedded_fields(self, numbers: Sequence[int]) -> list[EmbeddedFields]:
+        """Return what a model reads of these chunks."""
+        found = _rows_in(self._db, f"{_EMBEDDED} WHERE chunks.id IN", numbers)
+        return [_embedded_fields(row) for row in found]
+
+    def embedded_batches(self, size: int) -> Iterator[list[EmbeddedFields]]:
+        """Yield what a model reads of every chunk, in batches."""
+        statement = f"{_EMBEDDED} WHERE chunks.id > ? ORDER BY chunks.id LIMIT ?"
+        last = 0
+        while batch := [_embedded_fields(row) for row in self._db.execute(statement, (last, size))]:
+            yield batch
+            last = batch[-1].number
+
+    def keyword_texts(self, corpus: str) -> Iterator[tuple[int, str]]:
+        """Yield number and tokens of every chunk that keyword search covers."""
+        found = self._db.execute(
+            f"SELECT chunks.id, path, breadcrumb, context, text {_WITH_FILE} "
+            "WHERE corpus = ? AND chunk_type <> ?",
+            (corpus, ChunkType.SYMBOLS),
+        )
+        for number, path, breadcrumb, context, text in found:
+            yield number, keyword_text(path, breadcrumb, context, text)
 
 
-_SKIP_STAMP = "path, size, mtime_ns, ctime_ns, inode"
+class SymbolRows:
+    """The names that chunks define."""
 
-_AT = "(path = ?1 OR (path >= ?1 || '/' AND path < ?1 || '0'))"
-"""A path and all that is below it, by the index of paths; `0` is the character after the slash."""
+    def __init__(self, db: Connection) -> None:
+        self._db = db
+
+    def definitions(self, names: Sequence[str], limit: int = 1_000) -> list[Definition]:
+        """Return the definitions of any of these lower-cased names."""
+        if not names:
+            return []
+        marks = ",".join("?" * len(names))
+        found = self._db.execute(
+            "SELECT name, chunk_id, kind, display FROM symbols "
+            f"WHERE name IN ({marks}) ORDER BY chunk_id, line LIMIT ?",
+            (*names, limit),
+        )
+        return [Definition(*row) for row in found]
+
+    def chunks_defining(self, kinds: Sequence[str]) -> set[int]:
+        """Return the numbers of the chunks that define something of one of these kinds."""
+        found = _rows_in(self._db, "SELECT DISTINCT chunk_id FROM symbols WHERE kind IN", kinds)
+        return {number for (number,) in found}
 
 
-def files_at(db: Connection, path: str) -> list[StoredFile]:
-    """Return the file of that path, or those below the folder."""
-    return list(map(StoredFile._make, db.execute(f"SELECT {_FILE_COLUMNS} FROM files WHERE {_AT}", (path,))))
+class FactRows:
+    """What the files of code say about names."""
 
+    def __init__(self, db: Connection) -> None:
+        self._db = db
 
-def files_left_out_at(db: Connection, path: str) -> dict[str, Stamp]:
-    """Return the same of the files that were read and have a Skip."""
-    rows = db.execute(f"SELECT {_SKIP_STAMP} FROM skips WHERE mtime_ns IS NOT NULL AND {_AT}", (path,))
-    return {path: Stamp(*stamp) for path, *stamp in rows}
+    def of_file(self, file_id: int) -> Facts | None:
+        """Return the facts of a file; None for files that are not code."""
+        row = self._db.execute("SELECT data FROM facts WHERE file_id = ?", (file_id,)).fetchone()
+        return unpack(row[0]) if row else None
 
+    def files_naming(self, name: str) -> list[tuple[int, int, int]]:
+        """Return each file that has this name, by number, with how often it defines and uses it."""
+        select = "SELECT file_id, defined, used FROM names WHERE name = ? ORDER BY file_id"
+        return self._db.execute(select, (name,)).fetchall()
 
-def walk_skips_at(db: Connection, path: str) -> list[Skip]:
-    """Return the same of what the walk left out."""
-    rows = db.execute(f"SELECT path, reason, detail FROM skips WHERE mtime_ns IS NULL AND {_AT}", (path,))
-    return [Skip(path, SkipReason(why), detail) for path, why, detail in rows]
-
-
-def last_file_id(db: Connection) -> int:
-    row = db.execute("SELECT seq FROM sqlite_sequence WHERE name = 'files'").fetchone()
-    return int(row[0]) if row else 0
+    def spellings(self, name: str) -> list[str]:
+        """Return the defined names that differ from this one only by case."""
+        found = self._db.execute(
+            "SELECT DISTINCT name FROM names WHERE name = ? COLLATE NOCASE AND defined > 0 ORDER BY name",
+            (name,),
+        )
+        return [row[0] for row in found]
 
 
 def insert_file(db: Connection, record: FileRecord, number: int | None = None) -> int:
-    """Add a file revision with its chunks and symbols; its number, a new one unless given, is returned."""
+    """Insert a file revision with its chunks and names; return its number, a new one unless given."""
     file = record.file
+    described = (file.path, file.corpus, file.language, file.size, file.mtime_ns, record.sha256)
     cursor = db.execute(
-        f"INSERT INTO files ({_FILE_COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?,?)",
-        (
-            number,
-            file.path,
-            file.corpus,
-            file.language,
-            file.size,
-            file.mtime_ns,
-            record.sha256,
-            len(record.chunks),
-            file.ctime_ns,
-            file.inode,
-        ),
+        "INSERT INTO files (id, path, corpus, language, size, mtime_ns, sha256, chunks, ctime_ns, inode) "
+        "VALUES (?,?,?,?,?,?,?,?,?,?)",
+        (number, *described, len(record.chunks), file.ctime_ns, file.inode),
     )
     file_id = int(cursor.lastrowid or 0)
     numbered = number_chunks(file_id, record)
@@ -107,20 +332,49 @@ def insert_file(db: Connection, record: FileRecord, number: int | None = None) -
     return file_id
 
 
+def delete_file(db: Connection, file_id: int) -> None:
+    """Delete a file revision and everything that was stored with it."""
+    facts = FactRows(db).of_file(file_id)
+    if facts is not None:  # the facts list the names: an index of names by file would cost as much again
+        names = ((name, file_id) for name, _, _ in names_of(facts))
+        db.executemany("DELETE FROM names WHERE name = ? AND file_id = ?", names)
+        db.execute("DELETE FROM facts WHERE file_id = ?", (file_id,))
+    db.execute("DELETE FROM symbols WHERE chunk_id BETWEEN ? AND ?", chunk_range(file_id))
+    db.execute("DELETE FROM chunks WHERE id BETWEEN ? AND ?", chunk_range(file_id))
+    db.execute("DELETE FROM files WHERE id = ?", (file_id,))
+
+
 def last_name(name: str) -> str:
     """Return what people call `Phoenix.Router` or `ns::Type`: its last part."""
     return _QUALIFIER.sub("", name) or name
 
 
 def number_chunks(file_id: int, record: FileRecord) -> list[tuple[int, ChunkRecord]]:
-    """Return each chunk with its number: its place in the file, or the outline's own place."""
-    return [
-        (
-            chunk_number(file_id, OUTLINE_ORDINAL if item.chunk.chunk_type is ChunkType.SYMBOLS else place),
-            item,
-        )
-        for place, item in enumerate(record.chunks)
-    ]
+    """Return each chunk with its number: its position in the file, or the outline's own one."""
+    numbered = []
+    for position, item in enumerate(record.chunks):
+        ordinal = OUTLINE_ORDINAL if item.chunk.chunk_type is ChunkType.SYMBOLS else position
+        numbered.append((chunk_number(file_id, ordinal), item))
+    return numbered
+
+
+def file_record(db: Connection, file: StoredFile) -> FileRecord:
+    """Return a file revision as it was put in, with everything that was stored of it."""
+    numbers = chunk_range(file.id)
+    symbols: dict[int, list[Symbol]] = defaultdict(list)
+    select = "SELECT chunk_id, display, kind, line FROM symbols WHERE chunk_id BETWEEN ? AND ?"
+    for number, display, kind, line in db.execute(select, numbers):
+        symbols[number].append(Symbol(display, kind, line))
+    select = f"SELECT {_RECORD_COLUMNS} FROM chunks WHERE id BETWEEN ? AND ? ORDER BY id"
+    chunks = tuple(_chunk_record(file.path, row, symbols[row[0]]) for row in db.execute(select, numbers))
+    facts = db.execute("SELECT data FROM facts WHERE file_id = ?", (file.id,)).fetchone()
+    return assemble_record(file, chunks, facts[0] if facts else None)
+
+
+def assemble_record(file: StoredFile, chunks: tuple[ChunkRecord, ...], facts: bytes | None) -> FileRecord:
+    """Return a file revision put together from its file, its chunks and its packed facts."""
+    source = SourceFile(file.path, Corpus(file.corpus), file.language, *file.stamp)
+    return FileRecord(source, file.sha256, chunks, facts, names_of(unpack(facts)) if facts else ())
 
 
 def _chunk_row(number: int, item: ChunkRecord) -> tuple[object, ...]:
@@ -145,145 +399,26 @@ def _chunk_row(number: int, item: ChunkRecord) -> tuple[object, ...]:
     )
 
 
-def delete_file(db: Connection, file_id: int) -> None:
-    _delete_facts(db, file_id)
-    db.execute("DELETE FROM symbols WHERE chunk_id BETWEEN ? AND ?", chunk_range(file_id))
-    db.execute("DELETE FROM chunks WHERE id BETWEEN ? AND ?", chunk_range(file_id))
-    db.execute("DELETE FROM files WHERE id = ?", (file_id,))
-
-
-def _delete_facts(db: Connection, file_id: int) -> None:
-    """Its rows of names are told by its facts: an index of them by file would cost as much again."""
-    facts = file_facts(db, file_id)
-    if facts is not None:
-        names = ((name, file_id) for name, _, _ in names_of(facts))
-        db.executemany("DELETE FROM names WHERE name = ? AND file_id = ?", names)
-        db.execute("DELETE FROM facts WHERE file_id = ?", (file_id,))
-
-
-def file_facts(db: Connection, file_id: int) -> Facts | None:
-    """Return what a file says about names; None of files that are no code."""
-    row = db.execute("SELECT data FROM facts WHERE file_id = ?", (file_id,)).fetchone()
-    return unpack(row[0]) if row else None
-
-
-def files_naming(db: Connection, name: str) -> list[tuple[int, int, int]]:
-    """Number of each file that names it, with how often it defines and uses it; by number."""
-    found = db.execute("SELECT file_id, defined, used FROM names WHERE name = ? ORDER BY file_id", (name,))
-    return found.fetchall()
-
-
-def spellings(db: Connection, name: str) -> list[str]:
-    """Return the defined names that differ from this one by case only."""
-    found = db.execute(
-        "SELECT DISTINCT name FROM names WHERE name = ? COLLATE NOCASE AND defined > 0 ORDER BY name", (name,)
+def _chunk_record(path: str, row: tuple[Any, ...], symbols: list[Symbol]) -> ChunkRecord:
+    _, start, end, chunk_type, kind, language, text, names, *described, tags, context, key, scale, vector = (
+        row
     )
-    return [row[0] for row in found]
+    signature, breadcrumb, doc_comment = described
+    chunk = Chunk(
+        path, Span(start, end), text, ChunkType(chunk_type), kind, language,
+        _in_order(_lines(names), symbols), signature, breadcrumb, doc_comment, _lines(tags), context,
+    )  # fmt: skip
+    by_words = chunk.chunk_type is not ChunkType.SYMBOLS
+    keywords = keyword_text(path, breadcrumb, context, text) if by_words else ""
+    return ChunkRecord(chunk, keywords, key, scale, vector)
 
 
-def file_vectors(db: Connection, file_id: int) -> dict[bytes, tuple[float, bytes]]:
-    """Return the vectors of a file's chunks by what was embedded."""
-    rows = db.execute("SELECT key, scale, vector FROM chunks WHERE id BETWEEN ? AND ?", chunk_range(file_id))
-    return {key: (scale, vector) for key, scale, vector in rows}
-
-
-def all_vectors(db: Connection) -> Iterator[tuple[int, float, bytes]]:
-    yield from db.execute("SELECT id, scale, vector FROM chunks ORDER BY id")
-
-
-def fields_after(db: Connection, number: int, limit: int) -> list[EmbeddedFields]:
-    """Return what a model reads of the next chunks, by number."""
-    found = db.execute(
-        "SELECT chunks.id, path, symbols, text, context FROM chunks "
-        "JOIN files ON files.id = chunks.id >> ? WHERE chunks.id > ? ORDER BY chunks.id LIMIT ?",
-        (ORDINAL_BITS, number, limit),
-    )
-    return [_embedded_fields(row) for row in found]
-
-
-def _embedded_fields(row: tuple[Any, ...]) -> EmbeddedFields:
-    number, path, names, text, context = row
-    return EmbeddedFields(number, path, _lines(names), text, context)
-
-
-def embedding_keys(db: Connection, numbers: Sequence[int] | None) -> list[tuple[int, bytes]]:
-    """Number and key of these chunks, or of all; the key tells what was embedded."""
-    statement = "SELECT id, key FROM chunks"
-    found = db.execute(statement) if numbers is None else _rows_in(db, f"{statement} WHERE id IN", numbers)
-    return [(number, key) for number, key in found]
-
-
-def fields_of(db: Connection, numbers: Sequence[int]) -> list[EmbeddedFields]:
-    """Return what a model reads of these chunks."""
-    statement = (
-        "SELECT chunks.id, path, symbols, text, context FROM chunks "
-        f"JOIN files ON files.id = chunks.id >> {ORDINAL_BITS} WHERE chunks.id IN"
-    )
-    return [_embedded_fields(row) for row in _rows_in(db, statement, numbers)]
-
-
-def put_vectors(db: Connection, vectors: Iterable[tuple[int, bytes, float, bytes]]) -> None:
-    db.executemany("UPDATE chunks SET key = ?2, scale = ?3, vector = ?4 WHERE id = ?1", vectors)
-
-
-def all_keywords(db: Connection, corpus: str) -> Iterator[tuple[int, str]]:
-    """Number and tokens of every chunk that keyword search covers."""
-    found = db.execute(
-        "SELECT chunks.id, path, breadcrumb, context, text "
-        "FROM chunks JOIN files ON files.id = chunks.id >> ? WHERE corpus = ? AND chunk_type <> ?",
-        (ORDINAL_BITS, corpus, ChunkType.SYMBOLS),
-    )
-    for number, path, breadcrumb, context, text in found:
-        yield number, keyword_text(path, breadcrumb, context, text)
-
-
-_CHUNK_COLUMNS = (
-    "chunks.id, path, chunks.language, start_line, end_line, chunk_type, kind, text, symbols, "
-    "signature, breadcrumb, doc_comment, tags"
-)
-
-
-def chunks_by_number(db: Connection, numbers: Sequence[int]) -> dict[int, StoredChunk]:
-    statement = (
-        f"SELECT {_CHUNK_COLUMNS} FROM chunks JOIN files ON files.id = chunks.id >> {ORDINAL_BITS} "
-        "WHERE chunks.id IN"
-    )
-    return {row[0]: _stored_chunk(row) for row in _rows_in(db, statement, numbers)}
-
-
-def chunk_facets(db: Connection) -> Iterator[tuple[int, str, tuple[str, ...]]]:
-    """Yield what chunks can be filtered by, in the order of their numbers."""
-    for number, chunk_type, tags in db.execute("SELECT id, chunk_type, tags FROM chunks ORDER BY id"):
-        yield number, chunk_type, _lines(tags)
-
-
-def chunks_defining(db: Connection, kinds: Sequence[str]) -> set[int]:
-    """Return the chunks that define something of one of these kinds."""
-    return {
-        number for (number,) in _rows_in(db, "SELECT DISTINCT chunk_id FROM symbols WHERE kind IN", kinds)
-    }
-
-
-def breadcrumbs(db: Connection, numbers: Sequence[int]) -> dict[int, str]:
-    found = _rows_in(db, "SELECT id, breadcrumb FROM chunks WHERE id IN", numbers)
-    return {number: breadcrumb or "" for number, breadcrumb in found}
-
-
-def _rows_in(
-    db: Connection, statement: str, values: Sequence[object], then: str = ""
-) -> Iterator[tuple[Any, ...]]:
-    """Yield the rows of a statement that ends in IN (and then more), for any number of values."""
-    for first in range(0, len(values), MAX_PARAMETERS):
-        part = values[first : first + MAX_PARAMETERS]
-        yield from db.execute(f"{statement} ({','.join('?' * len(part))}) {then}", part)
-
-
-def chunks_of_file(db: Connection, file_id: int) -> list[StoredChunk]:
-    rows = db.execute(
-        f"SELECT {_CHUNK_COLUMNS} FROM chunks JOIN files ON files.id = ? WHERE chunks.id BETWEEN ? AND ?",
-        (file_id, *chunk_range(file_id)),
-    )
-    return [_stored_chunk(row) for row in rows]
+def _in_order(names: tuple[str, ...], symbols: list[Symbol]) -> tuple[Symbol, ...]:
+    """Return the symbols in the order in which the chunk names them; one may be stored once only."""
+    left: dict[str, list[Symbol]] = defaultdict(list)
+    for symbol in symbols:
+        left[symbol.name].append(symbol)
+    return tuple(left[name].pop(0) if len(left[name]) > 1 else left[name][0] for name in names)
 
 
 def _stored_chunk(row: tuple[Any, ...]) -> StoredChunk:
@@ -295,72 +430,17 @@ def _stored_chunk(row: tuple[Any, ...]) -> StoredChunk:
     )  # fmt: skip
 
 
+def _embedded_fields(row: tuple[Any, ...]) -> EmbeddedFields:
+    number, path, names, text, context = row
+    return EmbeddedFields(number, path, _lines(names), text, context)
+
+
 def _lines(joined: str) -> tuple[str, ...]:
     return tuple(joined.split("\n")) if joined else ()
 
 
-def defining_chunks(db: Connection, names: Sequence[str], limit: int) -> list[Definition]:
-    """Return the definitions of any of these lower-cased names."""
-    marks = ",".join("?" * len(names))
-    found = db.execute(
-        "SELECT name, chunk_id, kind, display FROM symbols "
-        f"WHERE name IN ({marks}) ORDER BY chunk_id, line LIMIT ?",
-        (*names, limit),
-    )
-    return [Definition(*row) for row in found]
-
-
-def replace_walk_skips(db: Connection, skips: Iterable[Skip]) -> None:
-    """Renew the skips that the walk decides; those of files that were read stay."""
-    db.execute("DELETE FROM skips WHERE mtime_ns IS NULL")
-    put_skips(db, skips, None)
-
-
-def put_skips(db: Connection, skips: Iterable[Skip], file: SourceFile | None) -> None:
-    stamp = file.stamp if file else (None, None, 0, 0)
-    db.executemany(
-        "INSERT OR REPLACE INTO skips VALUES (?,?,?,?,?,?,?)",
-        ((skip.path, skip.reason, skip.detail, *stamp) for skip in skips),
-    )
-
-
-def delete_skip(db: Connection, path: str) -> None:
-    db.execute("DELETE FROM skips WHERE path = ?", (path,))
-
-
-def delete_skips(db: Connection, reason: str) -> None:
-    db.execute("DELETE FROM skips WHERE reason = ?", (reason,))
-
-
-def files_left_out(db: Connection) -> dict[str, Stamp]:
-    """Return the files that were read and have a Skip, as they were then."""
-    rows = db.execute(f"SELECT {_SKIP_STAMP} FROM skips WHERE mtime_ns IS NOT NULL")
-    return {path: Stamp(*stamp) for path, *stamp in rows}
-
-
-def all_skips(db: Connection, reason: str | None = None) -> list[Skip]:
-    rows = db.execute(
-        "SELECT path, reason, detail FROM skips WHERE ?1 IS NULL OR reason = ?1 ORDER BY path", (reason,)
-    )
-    return [Skip(path, SkipReason(why), detail) for path, why, detail in rows]
-
-
-def counts(db: Connection) -> dict[str, tuple[int, int]]:
-    """Return files and chunks of each corpus."""
-    rows = db.execute("SELECT corpus, COUNT(*), SUM(chunks) FROM files GROUP BY corpus")
-    return {corpus: (files, chunks or 0) for corpus, files, chunks in rows}
-
-
-def count_chunks(db: Connection) -> int:
-    """From the files: counting the chunks themselves would read the whole database."""
-    return int(db.execute("SELECT COALESCE(SUM(chunks), 0) FROM files").fetchone()[0])
-
-
-def languages(db: Connection) -> dict[str, int]:
-    rows = db.execute("SELECT language, COUNT(*) FROM files GROUP BY language ORDER BY 2 DESC, 1")
-    return dict(rows.fetchall())
-
-
-def skip_counts(db: Connection) -> dict[str, int]:
-    rows = db.execute("SELECT reason, COUNT(*) FROM skips GROUP BY reason ORDER BY reason")
-    return dict(rows.fetchall())
+def _rows_in(db: Connection, statement: str, values: Sequence[object]) -> Iterator[tuple[Any, ...]]:
+    """Yield the rows of a statement that ends in IN, for any number of values."""
+    for first in range(0, len(values), MAX_PARAMETERS):
+        part = values[first : first + MAX_PARAMETERS]
+        yield from db.execute(f"{statement} ({','.join('?' * len(part))})", part)

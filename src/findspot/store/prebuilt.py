@@ -80,7 +80,7 @@ def pack(store: Store, target: Path, project: str) -> Manifest:
         )
     with tempfile.TemporaryDirectory(prefix="findspot-") as folder:  # the index's own may be read-only
         path = Path(folder, _WORKING)
-        store.copy_to(path)
+        store.maintenance.copy_to(path)
         manifest = _describe(path, project, meta, counts.values())
         with (
             replacing(target) as out,
@@ -135,7 +135,7 @@ def unpack(source: Path, store: Store, root: Path, check: Callable[[Connection],
             sqlite.migrate(db, MIGRATIONS)
             check(db)
             write_meta(db, {"project_path": str(root)})
-        store.take(path)
+        store.maintenance.take(path)
     except IndexFormatError:
         raise
     except IndexCorruptError as error:  # found by reading all of it; what was there before still is

@@ -1,4 +1,4 @@
-"""The store of one project's index: snapshots for readers, one writer, nothing in between.
+"""The default store: SQLite, tantivy and vector segments in one folder.
 
 SQLite's transaction is the commit point. The keyword index and the vector segments are
 derived from it: written so that no committed chunk is ever missing from them, masked by the
@@ -8,44 +8,15 @@ live file revisions, and rebuilt when they are missing or damaged.
 from __future__ import annotations
 
 import contextlib
-import shutil
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
-from findspot.core.errors import (
-    IndexBusyError,
-    IndexCorruptError,
-    IndexFormatError,
-    IndexNotFoundError,
-    PermissionDeniedError,
-)
-from findspot.core.files import folder_bytes, make_private_dir, remove_folder, stat_of
-from findspot.core.locks import is_locked, writer_lock
-from findspot.core.log import get_logger
-from findspot.core.sqlite import (
-    Connection,
-    Error,
-    logged_pages,
-    migrate,
-    page_bytes,
-    shrink_log,
-    translated,
-    version_of,
-)
-from findspot.store import index_rows as rows
-from findspot.store.copying import copy_database, prepare_copy, put_in_place
-from findspot.store.damage import (
-    CHECKSUMS,
-    MARK,
-    UNEXPECTED,
-    Checksums,
-    check_mark,
-    find_problem,
-    mark_damaged,
-    note_checksums,
-)
+from findspot.core.errors import IndexBusyError, IndexCorruptError, PermissionDeniedError
+from findspot.core.files import folder_bytes, stat_of
+from findspot.core.sqlite import Connection, Error, migrate, translated, version_of
+from findspot.store.damage import UNEXPECTED, DamageDetector, note_checksums
 from findspot.store.database import (
     FILE_NAME,
     FILE_NAMES,
@@ -58,48 +29,35 @@ from findspot.store.database import (
     read_meta,
 )
 from findspot.store.derived import KEYWORDS, VECTORS, Derived, ensure_derived, load_derived, rebuild
+from findspot.store.index_lock import IndexLock
+from findspot.store.index_rows import FileRows
+from findspot.store.maintenance import SqliteMaintenance
 from findspot.store.records import DerivedDamagedError
 from findspot.store.snapshot import Snapshot
 from findspot.store.writer import Writer
 
-_log = get_logger("store")
-
 W = TypeVar("W", bound=Writer)
 WriterKind = Callable[[Path, Connection, set[str]], W]
 
-LOCK_NAME = "writer.lock"
-SET_ASIDE = "index.bak"
-"""Where a damaged index goes until it is rebuilt."""
-
-DELETE_WAIT_S = 1.0
-"""How long a deletion waits for a writer: saved files are stored in less than that."""
-
 _SNAPSHOT_TRIES = 20
-_REPAIR_WAIT_S = 5.0
 _MAX_IDLE = 4
-"""Connections kept for the next readers; a burst of readers opens more and closes them."""
+"""Connections that are open for the next readers; a burst of readers opens more and closes them."""
 
 
-class IndexStore:
+class SqliteStore:
     """The default store: SQLite, tantivy and vector segments in one folder."""
 
     kind = "default"
     remote = False
+    behind = ""
 
     def __init__(self, folder: Path, project_path: str) -> None:
         self.folder = folder
-        self._project_path = project_path
-        self._guard = threading.Lock()
-        self._idle: list[Connection] = []
-        self._inode: int | None = None
-        self._derived: Derived | None = None
-        self._checksums = Checksums(folder)
-        self._checked: set[str] = set()
-        """Names of derived files, which never change, that were compared with their checksums."""
-
-    @property
-    def database(self) -> Path:
-        return self.folder / FILE_NAME
+        self.database = folder / FILE_NAME
+        self.lock = IndexLock(folder, project_path, str(folder))
+        self.detector = DamageDetector(folder)
+        self.maintenance = SqliteMaintenance(self)
+        self._readers = _Readers(self.database, self.lock, self.detector.checked, self.maintenance.repair)
 
     @property
     def exists(self) -> bool:
@@ -107,75 +65,48 @@ class IndexStore:
 
     @property
     def damaged(self) -> bool:
-        return self.exists and (self.folder / MARK).exists()
+        return self.detector.is_marked
 
     @property
     def being_written(self) -> bool:
-        return is_locked(self._lock)
-
-    @property
-    def behind(self) -> str:
-        return ""
-
-    @property
-    def _lock(self) -> Path:
-        return self.folder / LOCK_NAME
+        return self.lock.is_held
 
     @contextlib.contextmanager
     def snapshot(self) -> Iterator[Snapshot]:
-        """Provide a consistent state to read from; what is derived and missing is rebuilt first."""
-        self._check()
-        db, inode = self._take()
+        """Open a consistent state to read from; what is derived and missing is rebuilt first."""
+        self.check()
+        reader = self._readers.take()
         try:
             with translated(self.database):
-                yield Snapshot(db, self._enter(db, inode))
-                db.execute("COMMIT")
+                yield Snapshot(reader.db, self._readers.begin(reader))
+                reader.db.execute("COMMIT")
         except BaseException as error:
-            db.close()
+            reader.db.close()
             if isinstance(error, DerivedDamagedError):
-                self.repair()  # found only by using it; the next snapshot is whole
-            elif isinstance(error, (IndexCorruptError, *UNEXPECTED)) and (problem := self._confirm(error)):
+                self.maintenance.repair()  # found only by using it; the next snapshot is whole
+            elif isinstance(error, (IndexCorruptError, *UNEXPECTED)) and (
+                problem := self.detector.confirm(error)
+            ):
                 raise problem from error
             raise
-        self._give_back(db, inode)
+        self._readers.give_back(reader)
+
+    def check(self) -> None:
+        """Refuse an index that is known to be damaged, or is not as it was written."""
+        try:
+            self.detector.check()
+        except DerivedDamagedError:
+            self.maintenance.repair()
 
     def meta(self) -> dict[str, str]:
-        """Return what is written about the index."""
+        """Return what the index says about itself."""
         with translated(self.database), contextlib.closing(connect_reader(self.database)) as db:
             return read_meta(db)
 
-    def _check(self) -> None:
-        """Refuse an index that is known to be damaged, or is not as it was written."""
-        if not self.exists:
-            return
-        check_mark(self.folder)
-        try:
-            self._checksums.check()
-        except DerivedDamagedError:
-            self.repair()
-        except IndexCorruptError as error:
-            mark_damaged(self.folder, error)
-            raise
-
-    def _confirm(self, error: BaseException) -> IndexCorruptError | None:
-        """Return the error of a damaged database, which is marked; None where it is whole, or of another
-        format.
-        """
-        if isinstance(error, IndexFormatError) or not self.exists:
-            return None
-        problem = find_problem(self.database)
-        if problem is None:
-            return None
-        damage = IndexCorruptError(problem)
-        mark_damaged(self.folder, damage)
-        return damage
-
     def figures(self) -> tuple[dict[str, str], dict[str, tuple[int, int]]]:
-        """Return what is written about the index, and its files and chunks by corpus; nothing else is
-        opened.
-        """
+        """Return what the index says about itself, and its files and chunks by corpus."""
         with translated(self.database), contextlib.closing(connect_reader(self.database)) as db:
-            return read_meta(db), rows.counts(db)
+            return read_meta(db), FileRows(db).counts()
 
     def parts(self) -> dict[str, int]:
         """Return the bytes of the database and of what is derived from it."""
@@ -190,27 +121,27 @@ class IndexStore:
     def writer(
         self, wait_s: float = 0.0, *, create: bool = True
     ) -> contextlib.AbstractContextManager[Writer]:
-        """Return the index's only writer; `IndexBusyError` when another process has it."""
+        """Open the index's only writer; `IndexBusyError` when another process has it."""
         return self.writer_of(Writer, wait_s, create=create)
 
     @contextlib.contextmanager
     def writer_of(self, kind: WriterKind[W], wait_s: float, *, create: bool = True) -> Iterator[W]:
-        """Provide the same of another kind, for a store that is built on this one."""
-        with self._locked(wait_s, create=create), self._writing() as db:
-            writer = kind(self.folder, db, self._checked)
+        """Open a writer of another kind, for a store that is built on this one."""
+        with (
+            self.lock.hold_for_writer(wait_s, lambda: self.exists, create=create),
+            self.open_for_writing() as db,
+        ):
+            writer = kind(self.folder, db, self.detector.checked)
             try:
                 yield writer
             finally:
                 writer.close()
 
     @contextlib.contextmanager
-    def _writing(self) -> Iterator[Connection]:
-        """Provide the database open to write, and what is derived from it whole; checksums are renewed at
-        the end.
-        """
-        check_mark(self.folder)
+    def open_for_writing(self) -> Iterator[Connection]:
+        """Open the database to write, with its derived parts whole; the caller holds the lock."""
         with translated(self.database):
-            keywords_damaged = self._begin_writing()
+            keywords_damaged = self.detector.begin_writing()
             db = connect_writer(self.database)
             whole = True
             try:
@@ -220,134 +151,78 @@ class IndexStore:
                 if keywords_damaged:
                     rebuild(self.folder, db)
                 else:
-                    ensure_derived(self.folder, db, self._checked)
+                    ensure_derived(self.folder, db, self.detector.checked)
                 yield db
             except (IndexCorruptError, Error):
                 whole = False
                 raise
             finally:
-                self._end_writing(db, whole=whole)
+                self.detector.end_writing(db, whole=whole)
 
-    def _begin_writing(self) -> bool:
-        """Compare the files with their checksums, which change from now on; whether keywords are damaged."""
-        damaged = False
-        try:
-            if self.exists:
-                self._checksums.check()
-        except DerivedDamagedError as damage:
-            _log.warning("rebuilding the keyword index: %s", damage.developer_message)
-            damaged = True
-        except IndexCorruptError as error:
-            mark_damaged(self.folder, error)
-            raise
-        self._checksums.begin()
-        return damaged
-
-    def _end_writing(self, db: Connection, *, whole: bool) -> None:
-        try:
-            pages = logged_pages(db, self.database)
-            size = page_bytes(db)
-            if shrink_log(db) and whole:
-                self._checksums.finish(pages, size)
-        except Error:
-            _log.info("without checksums until the next run")
-        finally:
-            db.close()
-
-    @contextlib.contextmanager
-    def _locked(self, wait_s: float, *, create: bool) -> Iterator[None]:
-        """Hold the writer's lock of an index that exists, or that may be created."""
-        with contextlib.ExitStack() as stack:
-            try:
-                stack.enter_context(writer_lock(self._lock, wait_s, make_folder=create))
-            except IndexNotFoundError:
-                raise self._not_found() from None
-            if not (create or self.exists or (self.folder / SET_ASIDE).is_dir()):
-                raise self._not_found()
-            yield
-
-    def repair(self) -> None:
-        """Check the derived parts in full, and make them anew where they are damaged."""
-        self._checked.clear()
-        self._checksums.forget()
-        with self._guard:
-            self._derived = None
-        with self.writer(wait_s=_REPAIR_WAIT_S, create=False):
-            """Opening the writer does it."""
-
-    def set_aside(self) -> Path:
-        """Move a damaged index to `index.bak`, so that a fresh one can be built."""
-        backup = self.folder / SET_ASIDE
-        with writer_lock(self._lock, make_folder=False):
-            self.close()
-            shutil.rmtree(backup, ignore_errors=True)
-            make_private_dir(backup)
-            for name in (*FILE_NAMES, KEYWORDS, VECTORS, CHECKSUMS, MARK):
-                with contextlib.suppress(FileNotFoundError):
-                    (self.folder / name).rename(backup / name)
-        return backup
-
-    def tidy(self) -> None:
-        """Give back the room of deleted rows."""
-        with writer_lock(self._lock), self._writing() as db:
-            db.execute("VACUUM")
-
-    def copy_to(self, path: Path) -> None:
-        """Write everything that the index holds to one database file."""
-        if not self.exists:
-            raise self._not_found()
-        self._check()
-        copy_database(self.database, path)
-
-    def take(self, path: Path) -> None:
-        """Make what such a file holds the index, in the place of what was there."""
-        prepared = self.folder / "prepared"
-        try:
-            prepare_copy(path, prepared)
-            if self.exists:
-                shutil.rmtree(self.set_aside())
-            with writer_lock(self._lock):
-                self.close()
-                put_in_place(path, prepared, self.folder)
-            with self.writer():
-                """Its end writes the checksums."""
-        finally:
-            shutil.rmtree(prepared, ignore_errors=True)
-
-    def delete(self) -> None:
-        """Remove the whole index folder; the lock is held so that nobody is writing."""
-        with writer_lock(self._lock, DELETE_WAIT_S):
-            self.close()
-            # The database first: from then on there is no index, whatever happens to the rest.
-            for name in FILE_NAMES:
-                (self.folder / name).unlink(missing_ok=True)
-            remove_folder(self.folder)
+    def forget(self) -> None:
+        """Check everything again that was found to be whole, and load it again."""
+        self.detector.forget()
+        self._readers.forget()
 
     def close(self) -> None:
         """Close what is open and not in use; the rest is closed when its user is done."""
-        with self._guard:
-            self._reset(None)
+        self._readers.close()
 
-    def _take(self) -> tuple[Connection, int]:
-        """Return a connection that nobody uses, and the file it is of."""
+
+class _Reader(NamedTuple):
+    """A connection that reads, and the file that it was opened on."""
+
+    db: Connection
+    inode: int
+
+
+class _Readers:
+    """The connections of readers, and the derived parts of the last generation that was read."""
+
+    def __init__(
+        self, database: Path, lock: IndexLock, checked: set[str], repair: Callable[[], None]
+    ) -> None:
+        self._database = database
+        self._lock = lock
+        self._checked = checked
+        self._repair = repair
+        """Opens the writer, which migrates the database and rebuilds what is damaged."""
+        self._guard = threading.Lock()
+        self._idle: list[Connection] = []
+        self._inode: int | None = None
+        self._derived: Derived | None = None
+
+    def take(self) -> _Reader:
+        """Return a connection that nobody uses."""
         try:
-            inode = self.database.stat().st_ino
+            inode = self._database.stat().st_ino
         except OSError:
             self.close()
-            raise self._not_found() from None
+            raise self._lock.not_found() from None
         with self._guard:
-            if inode != self._inode:  # deleted and made again behind our back
+            if inode != self._inode:  # the database was replaced since
                 self._reset(inode)
             if self._idle:
-                return self._idle.pop(), inode
-        return self._connect(), inode
+                return _Reader(self._idle.pop(), inode)
+        return _Reader(self._connect(), inode)
 
-    def _give_back(self, db: Connection, inode: int) -> None:
+    def give_back(self, reader: _Reader) -> None:
+        """Take a connection back for the next reader."""
         with self._guard:
-            if inode == self._inode and len(self._idle) < _MAX_IDLE:
-                self._idle.append(db)
+            if reader.inode == self._inode and len(self._idle) < _MAX_IDLE:
+                self._idle.append(reader.db)
                 return
-        db.close()
+        reader.db.close()
+
+    def forget(self) -> None:
+        """Load the derived parts again at the next opportunity."""
+        with self._guard:
+            self._derived = None
+
+    def close(self) -> None:
+        """Close the connections that nobody uses."""
+        with self._guard:
+            self._reset(None)
 
     def _reset(self, inode: int | None) -> None:
         for db in self._idle:
@@ -361,28 +236,25 @@ class IndexStore:
         db = self._open()
         if version_of(db) < FORMAT_VERSION:
             db.close()
-            with self.writer(wait_s=_REPAIR_WAIT_S, create=False):
-                """Opening the writer does it."""
+            self._repair()
             return self._open()
         return db
 
     def _open(self) -> Connection:
         try:
-            db = connect_reader(self.database)
+            db = connect_reader(self._database)
         except PermissionDeniedError:
-            if self.exists:
+            if self._database.is_file():
                 raise
-            raise self._not_found() from None  # deleted this moment
+            raise self._lock.not_found() from None  # deleted this moment
         if version_of(db) == 0:  # its first writer has not committed anything yet
             db.close()
-            raise self._not_found()
+            raise self._lock.not_found()
         return db
 
-    def _not_found(self) -> IndexNotFoundError:
-        return IndexNotFoundError(self._project_path, str(self.folder))
-
-    def _enter(self, db: Connection, inode: int) -> Derived:
-        """Begin a read transaction whose generation the derived parts fit."""
+    def begin(self, reader: _Reader) -> Derived:
+        """Begin a read transaction, and return the derived parts of its generation."""
+        db, inode = reader
         repaired = False
         for _ in range(_SNAPSHOT_TRIES):
             db.execute("BEGIN")
@@ -392,14 +264,14 @@ class IndexStore:
             if derived and derived.generation == generation:
                 return derived
             try:
-                derived = load_derived(self.folder, db, generation, self._checked, derived)
+                derived = load_derived(self._database.parent, db, generation, self._checked, derived)
             except DerivedDamagedError:
                 # A newer commit may have replaced what this one lists; else it is lost.
                 db.execute("ROLLBACK")
                 if self._generation_now() == generation:
                     if repaired:
                         raise
-                    self.repair()
+                    self._repair()
                     repaired = True
                 continue
             if self._generation_now() == generation:

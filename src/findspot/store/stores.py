@@ -12,8 +12,9 @@ from findspot.core.settings import StoreSettings
 from findspot.core.sqlite import remove_database
 from findspot.store.database import FILE_NAME
 from findspot.store.lance.lance_format import CODE_DATABASE
-from findspot.store.lance.lance_store import CACHE, FINGERPRINTS, LanceStore
-from findspot.store.sqlite_store import IndexStore
+from findspot.store.lance.lance_store import FINGERPRINTS, LanceStore
+from findspot.store.lance.local_copy import CACHE
+from findspot.store.sqlite_store import SqliteStore
 from findspot.store.store_protocol import Store
 
 PROJECT = "{project}"
@@ -46,12 +47,12 @@ def _remote_store(address: str, folder: Path, project_path: str) -> LanceStore:
 
 def store_of_kind(kind: str, folder: Path, project_path: str) -> Store:
     """Return the store of that name, in a folder of this machine."""
-    return LanceStore(folder, project_path) if kind == LanceStore.kind else IndexStore(folder, project_path)
+    return LanceStore(folder, project_path) if kind == LanceStore.kind else SqliteStore(folder, project_path)
 
 
 def local_store(folder: Path) -> Store:
     """Return the store that a folder holds, whatever project it is of; what is elsewhere is left alone."""
-    return store_of_kind(stored_kind(folder) or IndexStore.kind, folder, "")
+    return store_of_kind(stored_kind(folder) or SqliteStore.kind, folder, "")
 
 
 def stored_kind(folder: Path) -> str | None:
@@ -59,7 +60,7 @@ def stored_kind(folder: Path) -> str | None:
     was.
     """
     if (folder / FILE_NAME).is_file():
-        return IndexStore.kind
+        return SqliteStore.kind
     return LanceStore.kind if (folder / CODE_DATABASE).is_dir() else None
 
 
@@ -86,7 +87,7 @@ def convert(source: Store, wanted: StoreSettings, project_path: str) -> Store:
     Until all of it is there, and the index's configuration says so, the source is what is read.
     """
     target = named_store(wanted, source.folder, project_path)
-    if isinstance(target, LanceStore) and target.remote and target.published:
+    if isinstance(target, LanceStore) and target.remote and target.tables.exists:
         raise InvalidArgumentError(
             f"There is an index at {wanted.kind} already.",
             hint=f"Run `findspot store use {wanted.kind}` to search that one.",
@@ -102,7 +103,7 @@ def attach(own: Store, wanted: StoreSettings, project_path: str) -> Store:
     target = named_store(wanted, own.folder, project_path)
     if not (isinstance(target, LanceStore) and target.remote):
         raise InvalidArgumentError(f"'{wanted.kind}' is not an address such as s3://bucket/prefix.")
-    if not target.published:
+    if not target.tables.exists:
         raise IndexNotFoundError(project_path, wanted.kind)
     set_value(own.folder / INDEX_FILE, "store", wanted.kind)
     return target
@@ -114,8 +115,8 @@ def fill(source: Store, target: Store) -> None:
         raise IndexNotFoundError(str(source.folder), str(source.folder))
     path = source.folder / _MOVING
     try:
-        source.copy_to(path)
-        target.take(path)
+        source.maintenance.copy_to(path)
+        target.maintenance.take(path)
     finally:
         remove_database(path)
 
@@ -123,9 +124,9 @@ def fill(source: Store, target: Store) -> None:
 def let_go(source: Store, target: Store) -> None:
     """Remove what is left of an index that was moved; tables of an object store are others' as well."""
     if not source.remote:
-        shutil.rmtree(source.set_aside(), ignore_errors=True)
+        shutil.rmtree(source.maintenance.set_aside(), ignore_errors=True)
     source.close()
-    if isinstance(target, IndexStore):
+    if isinstance(target, SqliteStore):
         shutil.rmtree(target.folder / CACHE, ignore_errors=True)
         for name in FINGERPRINTS.values():
             (target.folder / name).unlink(missing_ok=True)

@@ -317,49 +317,52 @@ _FEW = 0.125
 Scores = NDArray[np.float32]
 
 
-def scan(
-    segments: Sequence[Segment], query: NDArray[np.int8], allowed: Mask, top: int, *, exact: bool = False
-) -> tuple[Numbers, Scores]:
-    """Return the `top` chunks of lines nearest to the query among the allowed file revisions, best first.
+class VectorReader:
+    """The vectors of some segments, searched for the nearest ones.
 
-    `allowed` is indexed by file number. Scores are cosines up to the query's own scale. Ties
-    break by chunk number, so that the same snapshot gives the same answer.
+    Scores are cosines up to the query's own scale. Ties break by chunk number, so that the same
+    segments give the same answer.
     """
-    found: list[tuple[Numbers, Scores]] = []
-    for segment in segments:
-        near = None if exact else _scan_lists(segment, query, allowed, top)
-        if near is None:
-            keep = live_rows(segment, allowed, only_lines=True)
-            near = _best(segment.numbers[keep], _scores(segment, query, keep), top)
-        found.append(near)
-    return _merged(found, top)
 
+    def __init__(self, segments: Sequence[Segment]) -> None:
+        self.segments = segments
 
-def scan_among(
-    segments: Sequence[Segment], query: NDArray[np.int8], wanted: Numbers, top: int
-) -> tuple[Numbers, Scores]:
-    """Return the `top` nearest of these chunks, outlines and all; `wanted` is sorted."""
-    found: list[tuple[Numbers, Scores]] = []
-    for segment in segments:
-        places = np.searchsorted(wanted, segment.numbers)
-        here = places < wanted.size
-        here[here] = wanted[places[here]] == segment.numbers[here]
-        keep = np.flatnonzero(here)
-        found.append(_best(segment.numbers[keep], _scores(segment, query, keep), top))
-    return _merged(found, top)
+    def nearest(
+        self, query: NDArray[np.int8], allowed: Mask, top: int, *, exact: bool = False
+    ) -> tuple[Numbers, Scores]:
+        """Return the `top` chunks of lines nearest to the query among the allowed file revisions, best first.
 
+        `allowed` is indexed by file number. Of a segment with lists nearly all are found, unless `exact`.
+        """
+        found: list[tuple[Numbers, Scores]] = []
+        for segment in self.segments:
+            near = None if exact else _scan_lists(segment, query, allowed, top)
+            if near is None:
+                keep = live_rows(segment, allowed, only_lines=True)
+                near = _best(segment.numbers[keep], _scores(segment, query, keep), top)
+            found.append(near)
+        return _merged(found, top)
 
-def score_of(
-    segments: Sequence[Segment], query: NDArray[np.int8], numbers: Sequence[int]
-) -> dict[int, float]:
-    """Return the scores that `scan` would give these chunks."""
-    wanted = np.array(sorted(numbers), np.int64)
-    found: dict[int, float] = {}
-    for segment in segments:
-        rows, here = segment.places(wanted)
-        scores = (segment.rows[rows].astype(np.int32) @ query.astype(np.int32)) * segment.scales[rows]
-        found.update(zip(wanted[here].tolist(), scores.tolist(), strict=True))
-    return found
+    def nearest_among(self, query: NDArray[np.int8], wanted: Numbers, top: int) -> tuple[Numbers, Scores]:
+        """Return the `top` nearest of these chunks, outlines included; `wanted` is sorted."""
+        found: list[tuple[Numbers, Scores]] = []
+        for segment in self.segments:
+            places = np.searchsorted(wanted, segment.numbers)
+            here = places < wanted.size
+            here[here] = wanted[places[here]] == segment.numbers[here]
+            keep = np.flatnonzero(here)
+            found.append(_best(segment.numbers[keep], _scores(segment, query, keep), top))
+        return _merged(found, top)
+
+    def scores(self, query: NDArray[np.int8], numbers: Sequence[int]) -> dict[int, float]:
+        """Return the scores that `nearest` gives these chunks."""
+        wanted = np.array(sorted(numbers), np.int64)
+        found: dict[int, float] = {}
+        for segment in self.segments:
+            rows, here = segment.places(wanted)
+            scores = (segment.rows[rows].astype(np.int32) @ query.astype(np.int32)) * segment.scales[rows]
+            found.update(zip(wanted[here].tolist(), scores.tolist(), strict=True))
+        return found
 
 
 def _scan_lists(

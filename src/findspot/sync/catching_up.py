@@ -77,7 +77,7 @@ def status_notes(
 ) -> tuple[str, ...]:
     """Return what a user should know of the last full run, of what is left out, and of the strategy."""
     meta = snapshot.meta()
-    left_out = left_out_notes(skip for reason in NOTED for skip in snapshot.skips(reason))
+    left_out = left_out_notes(skip for reason in NOTED for skip in snapshot.skips.all(reason))
     strategy = strategy_note(settings.sync.strategy, roots)
     notes = (*meta.get("notes", "").split("\n"), *left_out, strategy, meta.get(JOURNAL_NOTE), *others)
     return tuple(filter(None, notes))

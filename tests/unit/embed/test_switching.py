@@ -64,7 +64,7 @@ def by_http(service: Loopback, monkeypatch: pytest.MonkeyPatch) -> Loopback:
 def contents(project: Project) -> str:
     """Everything of the stored chunks but their vectors."""
     with project.store.snapshot() as snapshot:
-        found = [snapshot.chunks_of(path) for path in sorted(FILES)]
+        found = [snapshot.chunks.of_file(path) for path in sorted(FILES)]
     return hashlib.sha256(repr(found).encode()).hexdigest()
 
 
@@ -189,12 +189,12 @@ def test_a_run_that_fails_half_way_keeps_whole_files_and_is_gone_on_with(
     with pytest.raises(ProviderError):
         project.update()
     with project.store.snapshot() as snapshot:
-        assert not snapshot.chunks_of("src/area.py")
+        assert not snapshot.chunks.of_file("src/area.py")
     by_http.answer = embed_service
     assert project.update().total_files == len(FILES)
     assert project.status().state is IndexState.READY
     with project.store.snapshot() as snapshot:
-        assert snapshot.chunks_of("src/area.py")
+        assert snapshot.chunks.of_file("src/area.py")
 
 
 def test_nobody_there_makes_no_index(engine: Engine, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:

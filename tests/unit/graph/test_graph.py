@@ -9,7 +9,7 @@ from threading import Thread
 from findspot.core.facts import Relation
 from findspot.graph import Edge, Graph, Node, Outline
 from findspot.graph.shared_tables import tables_of
-from findspot.store.sqlite_store import IndexStore
+from findspot.store.sqlite_store import SqliteStore
 from graphs import graph_of, record_of, stored
 
 SHOP = {
@@ -272,7 +272,7 @@ class TestGenerations:
             sys.setswitchinterval(switch_interval)
 
 
-def _callers_from_threads(store: IndexStore) -> list[list[str]]:
+def _callers_from_threads(store: SqliteStore) -> list[list[str]]:
     found: list[list[str]] = []
 
     def ask() -> None:

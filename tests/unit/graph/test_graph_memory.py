@@ -8,7 +8,7 @@ import pytest
 
 from findspot.graph import Graph, shared_tables
 from findspot.graph.shared_tables import tables_of
-from findspot.store.sqlite_store import IndexStore
+from findspot.store.sqlite_store import SqliteStore
 from graphs import record_of, stored
 
 FILES = {
@@ -17,7 +17,7 @@ FILES = {
 }
 
 
-def callers(store: IndexStore) -> list[str]:
+def callers(store: SqliteStore) -> list[str]:
     with store.snapshot() as snapshot:
         graph = Graph(snapshot)
         return [edge.source.name for node in graph.find("helper") for edge in graph.callers(node)]

@@ -61,10 +61,10 @@ def forged(project: Project, folder: Path, forge: Forge) -> Path:
 
 def shown(project: Project) -> str:
     with project.store.snapshot() as snapshot:
-        chunks = [chunk for file in snapshot.files.files for chunk in snapshot.chunks_of(file.path)]
-        facts = [snapshot.facts(file.id) for file in snapshot.files.files]
+        chunks = [chunk for file in snapshot.files.files for chunk in snapshot.chunks.of_file(file.path)]
+        facts = [snapshot.facts.of_file(file.id) for file in snapshot.files.files]
         told = [each and (each.definitions, each.references, each.imports) for each in facts]
-        return f"{chunks} {told} {snapshot.meta()} {snapshot.skips()}"
+        return f"{chunks} {told} {snapshot.meta()} {snapshot.skips.all()}"
 
 
 def test_an_honest_archive_is_taken_over_whole(project: Project, tmp_path: Path) -> None:

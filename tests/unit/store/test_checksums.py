@@ -12,21 +12,21 @@ import pytest
 from contents import contents, edited_database, put, record
 from findspot.core.errors import IndexCorruptError
 from findspot.store.damage import CHECKSUMS, MARK
-from findspot.store.sqlite_store import IndexStore
+from findspot.store.sqlite_store import SqliteStore
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> IndexStore:
-    store = IndexStore(tmp_path / "index", "p")
+def store(tmp_path: Path) -> SqliteStore:
+    store = SqliteStore(tmp_path / "index", "p")
     put(store, *(record(f"{n}.py", f"alpha {n}", "beta " * 200, names=(f"Thing{n}",)) for n in range(60)))
     return store
 
 
-def sums(store: IndexStore) -> dict[str, object]:
+def sums(store: SqliteStore) -> dict[str, object]:
     return dict(json.loads((store.folder / CHECKSUMS).read_bytes())["files"])
 
 
-def damage(store: IndexStore, at: int) -> None:
+def damage(store: SqliteStore, at: int) -> None:
     """Change one byte, and nothing in the file's description."""
     info = store.database.stat()
     with store.database.open("r+b") as file:
@@ -37,11 +37,11 @@ def damage(store: IndexStore, at: int) -> None:
     os.utime(store.database, ns=(info.st_atime_ns, info.st_mtime_ns))
 
 
-def test_small_commits_lead_to_the_sums_of_the_whole(store: IndexStore, tmp_path: Path) -> None:
+def test_small_commits_lead_to_the_sums_of_the_whole(store: SqliteStore, tmp_path: Path) -> None:
     for turn in range(4):
         put(store, record(f"{turn}.py", f"gamma {turn}"), record(f"new{turn}.py", "delta " * 3000 * turn))
     followed = sums(store)
-    copy = IndexStore(Path(shutil.copytree(store.folder, tmp_path / "copy")), "p")
+    copy = SqliteStore(Path(shutil.copytree(store.folder, tmp_path / "copy")), "p")
     (copy.folder / CHECKSUMS).unlink()
     database = copy.database.read_bytes()
     copy._checksums.finish(None, 4096)
@@ -49,30 +49,30 @@ def test_small_commits_lead_to_the_sums_of_the_whole(store: IndexStore, tmp_path
     assert copy.database.read_bytes() == database
 
 
-def test_nothing_is_claimed_while_somebody_writes(store: IndexStore) -> None:
+def test_nothing_is_claimed_while_somebody_writes(store: SqliteStore) -> None:
     with store.writer() as writer:
         assert (store.folder / CHECKSUMS).read_bytes() == b""
         writer.put(record("more.py", "words"))
         writer.commit()
-        assert len(contents(IndexStore(store.folder, "p")).files) == 61
+        assert len(contents(SqliteStore(store.folder, "p")).files) == 61
     assert sums(store)
 
 
 @pytest.mark.parametrize("at", [0, 30, 70_000, -1])
-def test_one_byte_of_the_database(store: IndexStore, at: int) -> None:
+def test_one_byte_of_the_database(store: SqliteStore, at: int) -> None:
     store.close()
     damage(store, at % store.database.stat().st_size)
     for _ in range(2):
-        with pytest.raises(IndexCorruptError), IndexStore(store.folder, "p").snapshot():
+        with pytest.raises(IndexCorruptError), SqliteStore(store.folder, "p").snapshot():
             pass
     assert (store.folder / MARK).is_file()
-    with pytest.raises(IndexCorruptError), IndexStore(store.folder, "p").writer():
+    with pytest.raises(IndexCorruptError), SqliteStore(store.folder, "p").writer():
         pass
-    IndexStore(store.folder, "p").set_aside()
-    assert not IndexStore(store.folder, "p").damaged
+    SqliteStore(store.folder, "p").maintenance.set_aside()
+    assert not SqliteStore(store.folder, "p").damaged
 
 
-def test_a_store_that_is_open_notices_a_file_that_was_written_to(store: IndexStore) -> None:
+def test_a_store_that_is_open_notices_a_file_that_was_written_to(store: SqliteStore) -> None:
     contents(store)
     with store.database.open("r+b") as file:
         file.seek(5000)
@@ -81,19 +81,19 @@ def test_a_store_that_is_open_notices_a_file_that_was_written_to(store: IndexSto
         pass
 
 
-def test_what_a_killed_writer_left_is_not_called_damage(store: IndexStore) -> None:
+def test_what_a_killed_writer_left_is_not_called_damage(store: SqliteStore) -> None:
     (store.folder / CHECKSUMS).write_bytes(b"")
     with edited_database(store.folder) as db:
         db.execute("UPDATE files SET mtime_ns = 7")
     (store.folder / CHECKSUMS).write_bytes(b"")
-    assert len(contents(IndexStore(store.folder, "p")).files) == 60
-    with IndexStore(store.folder, "p").writer():
+    assert len(contents(SqliteStore(store.folder, "p")).files) == 60
+    with SqliteStore(store.folder, "p").writer():
         pass
     assert sums(store)
-    assert len(contents(IndexStore(store.folder, "p")).files) == 60
+    assert len(contents(SqliteStore(store.folder, "p")).files) == 60
 
 
-def test_without_checksums_an_unexpected_error_is_looked_into(store: IndexStore) -> None:
+def test_without_checksums_an_unexpected_error_is_looked_into(store: SqliteStore) -> None:
     """security 4: `KeyError: 90118` where a chunk was missing; a mistake of ours is still one."""
     with pytest.raises(KeyError), store.snapshot():
         raise KeyError("a mistake")
@@ -101,17 +101,17 @@ def test_without_checksums_an_unexpected_error_is_looked_into(store: IndexStore)
     store.close()
     with edited_database(store.folder) as db:
         db.execute("DELETE FROM chunks WHERE id % 7 = 0")
-    with pytest.raises(IndexCorruptError), IndexStore(store.folder, "p").snapshot():
+    with pytest.raises(IndexCorruptError), SqliteStore(store.folder, "p").snapshot():
         raise KeyError("a chunk")
     assert store.damaged
 
 
-def test_text_that_is_damaged_is_not_quoted(store: IndexStore) -> None:
+def test_text_that_is_damaged_is_not_quoted(store: SqliteStore) -> None:
     """security 4: `Could not decode to UTF-8 column … with text 'def _write(…'`."""
     store.close()
     with edited_database(store.folder) as db:
         db.execute("UPDATE chunks SET text = CAST(x'736563726574ff' AS TEXT)")
-    with pytest.raises(IndexCorruptError) as told, IndexStore(store.folder, "p").snapshot() as snapshot:
-        snapshot.chunks_of("1.py")
+    with pytest.raises(IndexCorruptError) as told, SqliteStore(store.folder, "p").snapshot() as snapshot:
+        snapshot.chunks.of_file("1.py")
     assert "secret" not in told.value.developer_message
     assert told.value.__cause__ is None or "secret" not in str(told.value.__cause__.__cause__)

@@ -12,7 +12,7 @@ import pytest
 from contents import Contents, contents, record, words_found
 from findspot.core.errors import IndexCorruptError
 from findspot.core.model import Corpus
-from findspot.store.sqlite_store import IndexStore
+from findspot.store.sqlite_store import SqliteStore
 
 Damage = Callable[[Path, random.Random], None]
 
@@ -36,7 +36,7 @@ def remove(path: Path, chance: random.Random) -> None:
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("whole") / "index"
-    store = IndexStore(folder, "p")
+    store = SqliteStore(folder, "p")
     for number in range(4):
         with store.writer() as writer:
             for place in range(12):
@@ -51,7 +51,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def expected(whole: Path) -> Contents:
-    return contents(IndexStore(whole, "p"))
+    return contents(SqliteStore(whole, "p"))
 
 
 @pytest.fixture
@@ -71,37 +71,37 @@ def test_a_writer_finds_a_damaged_file_and_makes_it_anew(
 ) -> None:
     chance = random.Random(seed)
     damage(chance.choice(derived_files(copy)), chance)
-    with IndexStore(copy, "p").writer():
+    with SqliteStore(copy, "p").writer():
         pass
-    assert contents(IndexStore(copy, "p")) == expected
+    assert contents(SqliteStore(copy, "p")) == expected
 
 
 @pytest.mark.parametrize("damage", [cut, flip, remove])
 def test_a_reader_makes_damaged_vectors_anew(copy: Path, expected: Contents, damage: Damage) -> None:
     for path in sorted((copy / "vectors").iterdir()):
         damage(path, random.Random(7))
-    assert contents(IndexStore(copy, "p")) == expected
+    assert contents(SqliteStore(copy, "p")) == expected
 
 
 @pytest.mark.parametrize("name", ["keywords", "vectors", "keywords/docs", "keywords/code/meta.json"])
 def test_a_reader_makes_missing_parts_anew(copy: Path, expected: Contents, name: str) -> None:
     path = copy / name
     path.unlink() if path.is_file() else shutil.rmtree(path)
-    assert contents(IndexStore(copy, "p")) == expected
+    assert contents(SqliteStore(copy, "p")) == expected
 
 
 def test_keywords_left_behind_are_noticed(copy: Path, tmp_path: Path) -> None:
     """As when an older folder is copied back: it opens well, but does not hold the newest chunks."""
     older = shutil.copytree(copy / "keywords", tmp_path / "older")
-    store = IndexStore(copy, "p")
+    store = SqliteStore(copy, "p")
     with store.writer() as writer:
         writer.put(record("new.py", *(f"brandnew {n}" for n in range(60))))
         writer.commit()
     shutil.rmtree(copy / "keywords")
     shutil.move(older, copy / "keywords")
-    with IndexStore(copy, "p").writer():
+    with SqliteStore(copy, "p").writer():
         pass
-    with IndexStore(copy, "p").snapshot() as snapshot:
+    with SqliteStore(copy, "p").snapshot() as snapshot:
         assert len(words_found(snapshot, "brandnew")) == 60
 
 
@@ -115,7 +115,7 @@ def test_damage_found_by_a_search_is_mended_for_the_next(copy: Path, expected: C
             for _ in range(20):
                 data[chance.randrange(end)] = chance.randrange(256)
             path.write_bytes(data)
-    store = IndexStore(copy, "p")
+    store = SqliteStore(copy, "p")
     for _ in range(3):
         try:
             with store.snapshot() as snapshot:

@@ -43,19 +43,19 @@ def test_they_are_replaced_and_removed_with_their_file(tmp_path: Path) -> None:
     store = stored(FILES, tmp_path)
     with store.snapshot() as snapshot:
         used = {
-            name: sum(uses for _, _, uses in snapshot.files_naming(name))
+            name: sum(uses for _, _, uses in snapshot.facts.files_naming(name))
             for name in ("helper", "go", "Thing")
         }
         assert used == {"helper": 2, "go": 1, "Thing": 0}
-        assert snapshot.files_naming("nothing") == []
-        assert snapshot.spellings("HELPER") == ["helper"]
+        assert snapshot.facts.files_naming("nothing") == []
+        assert snapshot.facts.spellings("HELPER") == ["helper"]
     with store.writer() as writer:
         writer.put(record_of("b.py", "def other():\n    return 1\n"))
         writer.remove("a.py")
         writer.commit()
     with store.snapshot() as snapshot:
-        assert [snapshot.files_naming(name) for name in ("helper", "go")] == [[], []]
-        assert len(snapshot.files_naming("other")) == 1
+        assert [snapshot.facts.files_naming(name) for name in ("helper", "go")] == [[], []]
+        assert len(snapshot.facts.files_naming("other")) == 1
     with sqlite3.connect(store.database) as db:
         assert db.execute("SELECT COUNT(*) FROM facts").fetchone() == (1,)
         assert db.execute("SELECT DISTINCT name FROM names").fetchall() == [("other",)]

@@ -18,7 +18,7 @@ from findspot.core.errors import (
     PermissionDeniedError,
 )
 from findspot.store.database import FORMAT_VERSION, MIGRATIONS, connect, read_meta, write_meta
-from findspot.store.sqlite_store import IndexStore
+from findspot.store.sqlite_store import SqliteStore
 
 
 def test_the_steps_lead_to_the_current_format() -> None:
@@ -58,12 +58,12 @@ def test_a_step_that_fails_leaves_the_old_format(tmp_path: Path) -> None:
 
 
 def test_a_newer_format_is_refused_and_left_alone(tmp_path: Path) -> None:
-    store = IndexStore(tmp_path / "index", "p")
+    store = SqliteStore(tmp_path / "index", "p")
     with store.writer() as writer:
         writer.put(record("a.py", "alpha"))
         writer.commit()
     written_by_newer_version(store.folder, FORMAT_VERSION + 1)
-    fresh = IndexStore(store.folder, "p")
+    fresh = SqliteStore(store.folder, "p")
     with pytest.raises(IndexFormatError, match="newer version"), fresh.snapshot():
         pass
     with pytest.raises(IndexFormatError), fresh.writer():
@@ -74,7 +74,7 @@ def test_a_newer_format_is_refused_and_left_alone(tmp_path: Path) -> None:
 @pytest.mark.parametrize("content", [b"", None])
 def test_a_database_without_tables_is_no_index_yet(tmp_path: Path, content: bytes | None) -> None:
     """As a writer leaves it that is killed, or has only just begun."""
-    store = IndexStore(tmp_path / "index", "p")
+    store = SqliteStore(tmp_path / "index", "p")
     store.folder.mkdir()
     if content is None:
         db = sqlite3.connect(store.database)

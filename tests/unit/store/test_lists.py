@@ -10,7 +10,7 @@ import pytest
 
 from findspot.store import vector_segments
 from findspot.store.records import ORDINAL_BITS, DerivedDamagedError
-from findspot.store.vector_segments import Segment, open_segment, scan, scan_among, score_of, write_segment
+from findspot.store.vector_segments import Segment, VectorReader, open_segment, write_segment
 
 ROWS, FILES, TOPICS, TOP = 4_000, 400, 40, 20
 
@@ -48,11 +48,11 @@ def test_lists_find_nearly_all_that_a_scan_finds(plain: Segment, listed: Segment
     everything = np.ones(FILES, np.bool_)
     found = []
     for query in plain.rows[::40]:
-        exact = scan([plain], query, everything, TOP)
-        again = scan([listed], query, everything, TOP, exact=True)
+        exact = VectorReader([plain]).nearest(query, everything, TOP)
+        again = VectorReader([listed]).nearest(query, everything, TOP, exact=True)
         assert np.array_equal(exact[0], again[0])
         assert np.array_equal(exact[1], again[1])
-        near = scan([listed], query, everything, TOP)[0]
+        near = VectorReader([listed]).nearest(query, everything, TOP)[0]
         assert near[0] == exact[0][0]
         found.append(np.isin(exact[0], near).mean())
     assert np.mean(found) > 0.95
@@ -61,9 +61,11 @@ def test_lists_find_nearly_all_that_a_scan_finds(plain: Segment, listed: Segment
 def test_each_chunk_has_the_score_it_has_without_lists(plain: Segment, listed: Segment) -> None:
     query, some = plain.rows[7], plain.numbers[5::17]
     asked = [*some.tolist(), 1 << 40]
-    assert score_of([listed], query, asked) == score_of([plain], query, asked)
+    assert VectorReader([listed]).scores(query, asked) == VectorReader([plain]).scores(query, asked)
     for one, other in zip(
-        scan_among([listed], query, some, 9), scan_among([plain], query, some, 9), strict=True
+        VectorReader([listed]).nearest_among(query, some, 9),
+        VectorReader([plain]).nearest_among(query, some, 9),
+        strict=True,
     ):
         assert np.array_equal(one, other)
 
@@ -72,19 +74,24 @@ def test_each_chunk_has_the_score_it_has_without_lists(plain: Segment, listed: S
 def test_among_few_files_the_answer_is_exact(plain: Segment, listed: Segment, every: int) -> None:
     allowed = np.arange(FILES) % every == 0
     for query in plain.rows[::200]:
-        assert np.array_equal(scan([listed], query, allowed, TOP)[0], scan([plain], query, allowed, TOP)[0])
+        assert np.array_equal(
+            VectorReader([listed]).nearest(query, allowed, TOP)[0],
+            VectorReader([plain]).nearest(query, allowed, TOP)[0],
+        )
 
 
 def test_what_is_new_is_found_beside_the_lists(plain: Segment, listed: Segment) -> None:
     new = Segment(np.array([FILES << ORDINAL_BITS], np.int64), plain.scales[:1], plain.rows[:1])
-    found, _ = scan([listed, new], plain.rows[0], np.ones(FILES + 1, np.bool_), TOP)
+    found, _ = VectorReader([listed, new]).nearest(plain.rows[0], np.ones(FILES + 1, np.bool_), TOP)
     assert found[:2].tolist() == [0, FILES << ORDINAL_BITS]
 
 
 def test_rows_of_files_that_are_gone_are_left_out(plain: Segment, listed: Segment, tmp_path: Path) -> None:
     fewer = open_segment(tmp_path / _written(tmp_path, [listed], live=300), set())
     assert fewer.numbers.size == 3_000
-    assert score_of([fewer], plain.rows[7], [2]) == score_of([plain], plain.rows[7], [2])
+    assert VectorReader([fewer]).scores(plain.rows[7], [2]) == VectorReader([plain]).scores(
+        plain.rows[7], [2]
+    )
     assert write_segment(tmp_path, [listed], np.zeros(FILES, np.bool_)) is None
 
 

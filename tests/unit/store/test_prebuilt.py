@@ -17,7 +17,7 @@ from contents import contents, put, record
 from findspot.core.errors import FindspotError, IndexFormatError, InvalidArgumentError
 from findspot.core.model import Corpus
 from findspot.store.prebuilt import pack, read_manifest, unpack
-from findspot.store.sqlite_store import IndexStore
+from findspot.store.sqlite_store import SqliteStore
 from findspot.store.store_protocol import Store
 from findspot.store.stores import store_of_kind
 
@@ -27,8 +27,8 @@ def trusting(db: sqlite3.Connection) -> None:
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> IndexStore:
-    store = IndexStore(tmp_path / "built", "p")
+def store(tmp_path: Path) -> SqliteStore:
+    store = SqliteStore(tmp_path / "built", "p")
     put(store, record("a.py", "alpha", "beta", names=("Thing",), outline=True))
     put(store, record("b.md", "prose", corpus=Corpus.DOCS))
     with store.writer() as writer:
@@ -38,7 +38,7 @@ def store(tmp_path: Path) -> IndexStore:
 
 
 @pytest.mark.parametrize("kind", ["default", "lancedb"])
-def test_an_index_travels_in_one_file(store: IndexStore, tmp_path: Path, kind: str) -> None:
+def test_an_index_travels_in_one_file(store: SqliteStore, tmp_path: Path, kind: str) -> None:
     manifest = pack(store, tmp_path / "x.findspot", "project")
     assert (manifest.project, manifest.model, manifest.files, manifest.chunks) == ("project", "m@1/64", 2, 4)
     assert read_manifest(tmp_path / "x.findspot") == manifest
@@ -55,7 +55,7 @@ def test_an_index_travels_in_one_file(store: IndexStore, tmp_path: Path, kind: s
     assert not list(tmp_path.glob("**/*.unfinished")) + list(tmp_path.glob("**/prebuilt.sqlite"))
 
 
-def test_an_unfinished_index_is_not_handed_out(store: IndexStore, tmp_path: Path) -> None:
+def test_an_unfinished_index_is_not_handed_out(store: SqliteStore, tmp_path: Path) -> None:
     with store.writer() as writer:
         writer.set_meta(build="incomplete")
         writer.commit()
@@ -64,7 +64,7 @@ def test_an_unfinished_index_is_not_handed_out(store: IndexStore, tmp_path: Path
     assert not (tmp_path / "x.findspot").exists()
 
 
-def test_deleted_text_does_not_travel(store: IndexStore, tmp_path: Path) -> None:
+def test_deleted_text_does_not_travel(store: SqliteStore, tmp_path: Path) -> None:
     put(store, record("secret.py", "hunter2 " * 50))
     with store.writer() as writer:
         writer.remove("secret.py")
@@ -111,7 +111,7 @@ def vectors_of_two_lengths(db: sqlite3.Connection, manifest: dict[str, Any]) -> 
     [a_trigger, a_view, a_way_out, an_absolute_path, another_format, half_of_it, vectors_of_two_lengths],
 )
 def test_a_file_that_is_not_what_it_says_changes_nothing(
-    store: IndexStore, tmp_path: Path, forge: Forge
+    store: SqliteStore, tmp_path: Path, forge: Forge
 ) -> None:
     """Each with a checksum that fits: whoever forges the one can forge the other."""
     pack(store, tmp_path / "x.findspot", "project")
@@ -133,7 +133,7 @@ def test_a_file_that_is_not_what_it_says_changes_nothing(
     assert contents(store) == before
 
 
-def test_only_two_names_of_an_archive_are_looked_at(store: IndexStore, tmp_path: Path) -> None:
+def test_only_two_names_of_an_archive_are_looked_at(store: SqliteStore, tmp_path: Path) -> None:
     pack(store, tmp_path / "x.findspot", "project")
     with zipfile.ZipFile(tmp_path / "x.findspot", "a") as archive:
         archive.writestr("../outside.py", "print('never')")
@@ -144,7 +144,7 @@ def test_only_two_names_of_an_archive_are_looked_at(store: IndexStore, tmp_path:
 
 
 @pytest.mark.parametrize("content", [b"", b"not a zip", b"PK\x05\x06" + b"\0" * 18])
-def test_other_files_are_refused(store: IndexStore, tmp_path: Path, content: bytes) -> None:
+def test_other_files_are_refused(store: SqliteStore, tmp_path: Path, content: bytes) -> None:
     (tmp_path / "x").write_bytes(content)
     with pytest.raises(InvalidArgumentError, match="not an index"):
         unpack(tmp_path / "x", store, Path("/here"), trusting)
@@ -153,7 +153,7 @@ def test_other_files_are_refused(store: IndexStore, tmp_path: Path, content: byt
 
 
 @pytest.mark.parametrize("name", ["archive", "format"])
-def test_a_newer_file_is_told_as_such(store: IndexStore, tmp_path: Path, name: str) -> None:
+def test_a_newer_file_is_told_as_such(store: SqliteStore, tmp_path: Path, name: str) -> None:
     pack(store, tmp_path / "x.findspot", "project")
     with zipfile.ZipFile(tmp_path / "x.findspot") as archive:
         manifest = json.loads(archive.read("manifest.json"))

@@ -23,7 +23,7 @@ def fill(store: Store) -> None:
     put(store, record("a.py", "alpha", "beta", names=("Thing",), outline=True), record("b.py", "gone"))
     put(store, record("b.py", "gamma"), record("c.md", "prose", corpus=Corpus.DOCS))
     with store.writer() as writer:
-        writer.add_skips([Skip("d.py", SkipReason.EMPTY)])
+        writer.skips.add([Skip("d.py", SkipReason.EMPTY)])
         writer.set_meta(model="some model", build="complete")
         writer.commit()
 

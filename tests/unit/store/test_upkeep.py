@@ -9,17 +9,17 @@ import pytest
 
 from contents import DIMENSIONS, contents, put, record
 from findspot.core.model import Corpus
-from findspot.store.sqlite_store import IndexStore
+from findspot.store.sqlite_store import SqliteStore
 
 BYTES_A_ROW = DIMENSIONS + 8 + 4
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> IndexStore:
-    return IndexStore(tmp_path / "index", "/some/project")
+def store(tmp_path: Path) -> SqliteStore:
+    return SqliteStore(tmp_path / "index", "/some/project")
 
 
-def test_few_segments_remain_and_dead_rows_are_dropped(store: IndexStore) -> None:
+def test_few_segments_remain_and_dead_rows_are_dropped(store: SqliteStore) -> None:
     with store.writer() as writer:
         most = 0
         for number in range(200):
@@ -30,14 +30,14 @@ def test_few_segments_remain_and_dead_rows_are_dropped(store: IndexStore) -> Non
     assert len(contents(store).files) == 40
     held = sum((path.stat().st_size - 64) // BYTES_A_ROW for path in (store.folder / "vectors").iterdir())
     assert held <= 80 * 4 / 3 + 12
-    reader = IndexStore(store.folder, "p")
+    reader = SqliteStore(store.folder, "p")
     with reader.snapshot() as snapshot:
-        keywords = snapshot.keywords(Corpus.CODE)
+        keywords = snapshot.keywords.get(Corpus.CODE)
         assert keywords is not None
         assert keywords.size == 80
 
 
-def test_a_commit_of_nothing_writes_no_vectors(store: IndexStore) -> None:
+def test_a_commit_of_nothing_writes_no_vectors(store: SqliteStore) -> None:
     put(store, record("a.py", "alpha"))
     before = [path.name for path in (store.folder / "vectors").iterdir()]
     with store.writer() as writer:
@@ -46,15 +46,15 @@ def test_a_commit_of_nothing_writes_no_vectors(store: IndexStore) -> None:
     assert [path.name for path in (store.folder / "vectors").iterdir()] == before
 
 
-def test_closing_while_a_snapshot_is_open_leaks_no_connection(store: IndexStore) -> None:
+def test_closing_while_a_snapshot_is_open_leaks_no_connection(store: SqliteStore) -> None:
     put(store, record("a.py", "alpha"))
     with store.snapshot() as snapshot:
         store.close()
         assert [file.path for file in snapshot.files.files] == ["a.py"]
-    assert store._idle == []
+    assert store._readers._idle == []
 
 
-def test_a_burst_of_readers_leaves_few_connections(store: IndexStore) -> None:
+def test_a_burst_of_readers_leaves_few_connections(store: SqliteStore) -> None:
     put(store, record("a.py", "alpha"))
     together = threading.Barrier(12)
 
@@ -67,4 +67,4 @@ def test_a_burst_of_readers_leaves_few_connections(store: IndexStore) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert 0 < len(store._idle) <= 4
+    assert 0 < len(store._readers._idle) <= 4

@@ -150,7 +150,7 @@ def outline(reply: Reply, file: str, project: str | None, update: bool) -> None:
         behind, roots = index.behind, index.project.roots
         path = roots.relative(_from_here(roots, file))
         with index.project.reader() as reader:
-            if reader.snapshot.file(path) is None:
+            if reader.snapshot.files.find(path) is None:
                 raise FileNotIndexedError(path)
             found = Graph(reader.snapshot).outline(path)
     if behind:

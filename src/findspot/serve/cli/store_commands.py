@@ -94,7 +94,7 @@ def tidy(reply: Reply, project: str | None) -> None:
     A store looks after itself as it is written to; this does it now, for a schedule of your own.
     """
     with open_project(project, exact=True) as opened:
-        opened.store.tidy()
+        opened.store.maintenance.tidy()
         status = opened.status(check_disk=False)
     size = shapes.size(status.storage_bytes)
     result = {"status": "success", "projectPath": status.project_path, "storageSize": size}

@@ -106,7 +106,7 @@ async def _status(call: Call) -> Contents:
 
 def _outline(project: Project, path: str) -> Contents | None:
     with project.store.snapshot() as snapshot:
-        chunks = snapshot.chunks_of(path)
+        chunks = snapshot.chunks.of_file(path)
     pieces = sorted(chunks, key=lambda chunk: (chunk.start_line, chunk.end_line))
     lines = [_piece(chunk) for chunk in pieces if chunk.kind != "outline"]
     return Contents("text/plain", "\n".join(lines)) if lines else None
@@ -119,7 +119,7 @@ def _piece(chunk: StoredChunk) -> str:
 
 def _chunk(project: Project, path: str, line: int) -> Contents | None:
     with project.store.snapshot() as snapshot:
-        around = [c for c in snapshot.chunks_of(path) if c.start_line <= line <= c.end_line]
+        around = [c for c in snapshot.chunks.of_file(path) if c.start_line <= line <= c.end_line]
     if not around:
         return None
     nearest = min(around, key=lambda c: c.end_line - c.start_line)

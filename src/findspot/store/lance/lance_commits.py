@@ -18,6 +18,7 @@ from findspot.core.errors import IndexCorruptError
 from findspot.core.languages import language_of
 from findspot.core.model import Chunk, ChunkType, Corpus, SourceFile, Span
 from findspot.store.index_meta import COMPLETE
+from findspot.store.index_rows import assemble_record
 from findspot.store.lance.lance_format import (
     CHUNK_TABLES,
     FILES_TABLE,
@@ -31,7 +32,6 @@ from findspot.store.lance.lance_format import (
 )
 from findspot.store.lance.lance_tables import Tables
 from findspot.store.records import OUTLINE_ORDINAL, ChunkRecord, FileRecord, StoredFile
-from findspot.store.revisions import revision
 from findspot.text.chunk_text import keyword_text
 
 BATCH_ROWS = 1_024
@@ -67,7 +67,7 @@ class Committed:
             wanted = {file.id: file for file in files if file.corpus == corpus}
             for file, chunks in self._complete(table, wanted):
                 in_order = sorted(chunks, key=lambda pair: pair[0])
-                yield file.id, revision(file, tuple(item for _, item in in_order), facts.get(file.id))
+                yield file.id, assemble_record(file, tuple(item for _, item in in_order), facts.get(file.id))
 
     def skips(self) -> list[tuple[Any, ...]]:
         return [tuple(row.values()) for row in self._all(SKIPS_TABLE)]
@@ -209,3 +209,8 @@ def _quantised(vector: NDArray[np.float32]) -> tuple[float, NDArray[np.int8]]:
         return 0.0, np.zeros(vector.size, np.int8)
     steps = np.rint(vector * (_INT8_MAX / largest)).astype(np.int8)
     return 1 / float(np.linalg.norm(steps.astype(np.float32))), steps
+
+
+def open_commit(tables: Tables, head: Head) -> Truth:
+    """Return what the commit of a head holds."""
+    return Foreign(tables, head) if head.foreign else Committed(tables, head)

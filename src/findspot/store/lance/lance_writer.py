@@ -20,10 +20,9 @@ from findspot.core.errors import IndexBusyError
 from findspot.core.log import get_logger
 from findspot.core.model import SourceFile
 from findspot.core.sqlite import Connection
-from findspot.store import index_rows as rows
-from findspot.store import revisions
-from findspot.store.database import read_meta, write_meta
+from findspot.store.database import begin, read_meta, write_meta
 from findspot.store.index_meta import INCOMPLETE
+from findspot.store.index_rows import file_record
 from findspot.store.lance.lance_commits import Truth
 from findspot.store.lance.lance_format import (
     CHUNK_TABLES,
@@ -85,20 +84,20 @@ class CacheWriter(Writer):
         self._db.execute("DELETE FROM meta WHERE key NOT IN ('generation', 'segments')")
 
     def _take_over(self, head: Head, truth: Truth) -> None:
-        self._begin()
+        begin(self._db)
         current = {file.id: file for file in truth.files()}
-        held = {file.id: file for file in self.files()}
+        held = {file.id: file for file in self.files.all()}
         for gone in held.keys() - current.keys():
             self._forget(held[gone])
         for number in held.keys() & current.keys():
             if held[number].described != current[number].described:
-                revisions.describe_file(self._db, current[number])
+                self.files.set_size_and_time(current[number])
         missing = [file for number, file in current.items() if number not in held]
         self._add(missing, truth, head)
         if missing or self.meta().get(SKIPS) != head.skips:
-            revisions.replace_skips(self._db, truth.skips())
+            self.skips.replace_shared(truth.skips())
         self.set_meta(**head.meta, **{ORIGIN: head.commit, EPOCH: head.epoch, SKIPS: head.skips})
-        revisions.number_from(self._db, head.last_file)
+        self.files.reserve_numbers(head.last_file)
         self.commit()
 
     def _add(self, files: Sequence[StoredFile], truth: Truth, head: Head) -> None:
@@ -211,7 +210,7 @@ class LanceWriter(CacheWriter):
             self.mark(self._tables.stamp())
         self._draft = None
 
-    def _stored(self, file_id: int, record: FileRecord) -> None:
+    def _note_stored(self, file_id: int, record: FileRecord) -> None:
         if not self._following:
             self._given[file_id] = record
 
@@ -243,9 +242,9 @@ class LanceWriter(CacheWriter):
     def _changes(self) -> Changes:
         head = self._head
         everything = self._everything
-        added = revisions.files_above(self._db, 0 if everything else head.last_file)
-        skips = revisions.skip_rows(self._db)
-        touched = (rows.find_file(self._db, path) for path in sorted(self._touched))
+        added = self.files.numbered_above(0 if everything else head.last_file)
+        skips = self.skips.shared()
+        touched = (self.files.find(path) for path in sorted(self._touched))
         return Changes(
             gone=[] if everything else [item for item in self._replaced if item[1] <= head.last_file],
             added=added,
@@ -271,7 +270,7 @@ class LanceWriter(CacheWriter):
             epoch=new_name() if changes.everything else head.epoch,
             tables=dict(draft.versions),
             meta=meta_of_index(self._db),
-            last_file=max(head.last_file, rows.last_file_id(self._db)),
+            last_file=max(head.last_file, self.files.last_number()),
             skips=head.skips if changes.skips is None else _digest(changes.skips),
             untidy=head.untidy + 1,
         )
@@ -299,7 +298,7 @@ class LanceWriter(CacheWriter):
                 yield REFERENCES_TABLE, batch
 
     def _record(self, file: StoredFile) -> FileRecord:
-        return self._given.get(file.id) or revisions.file_record(self._db, file)
+        return self._given.get(file.id) or file_record(self._db, file)
 
     def _check_head(self) -> None:
         found = self._tables.head()
