@@ -31,7 +31,8 @@ def run(place: Path, count: int) -> dict[str, Any]:
     project = Project(root)
     project.update()
     supervisor = project.watch()
-    supervisor.wait_until(lambda standing: standing.watching and not supervisor.integrity_due, _PATIENCE_S)
+    while not (supervisor.standing.watching and supervisor.standing.checked):
+        time.sleep(0.05)
     _git(root, "checkout", "-q", "main")
     switched = time.monotonic()
     while project.status().pending_changes and time.monotonic() - switched < _PATIENCE_S:

@@ -31,9 +31,11 @@ FILES = {
 
 WATCH = """
 import sys
+import time
 from findspot import Project
 project = Project(sys.argv[1])
-project.watch().wait_until(lambda standing: standing.watching, 60)
+while not project.watch().standing.watching:
+    time.sleep(0.01)
 print("watching", flush=True)
 sys.stdin.readline()
 """
@@ -52,8 +54,7 @@ def until(true: Callable[[], object]) -> None:
 def watched(project: Project) -> None:
     """Watch, and wait until the first check is over."""
     supervisor = project.watch()
-    assert supervisor.wait_until(lambda now: now.watching, PATIENCE_S)
-    until(lambda: not supervisor.integrity_due)
+    until(lambda: supervisor.standing.watching and supervisor.standing.checked)
 
 
 def holds(project: Project, path: str, text: str) -> bool:

@@ -59,6 +59,9 @@ class Folder:
     a link, so that what was checked is what is read. Elsewhere the path is checked before use.
     """
 
+    holds_roots = False
+    """Whether its folders are roots, which the user named: no rule leaves them out."""
+
     def __init__(self, path: str, handle: int | None, owner: int) -> None:
         self._path = path  # used where there is no handle
         self._handle = handle
@@ -71,11 +74,6 @@ class Folder:
         path = os.path.realpath(base)
         owner = os.stat(path).st_uid  # noqa: PTH116
         return Folder(path, os.open(path, _FOLDER_FLAGS) if by_handle else None, owner)
-
-    @property
-    def holds_roots(self) -> bool:
-        """Whether its folders are roots, which the user named: no rule leaves them out."""
-        return False
 
     def __enter__(self) -> Self:
         return self
@@ -91,7 +89,7 @@ class Folder:
         """Open a folder in this one; OSError when it is a link, no folder, or not readable."""
         at = self._at(name)
         if self._handle is None:
-            self._check_by_path(at)
+            _check_is_folder(at)
             return Folder(at, None, self.owner)
         try:
             return Folder(name, os.open(at, _FOLDER_FLAGS, dir_fd=self._handle), self.owner)
@@ -138,7 +136,7 @@ class Folder:
     def new_file(self, name: str, mode: int) -> NewFile:
         """Begin a file that takes its place when it is published; a link there is replaced, not followed."""
         if self._handle is None:
-            self._check_by_path(self._path)
+            _check_is_folder(self._path)
         self._at(name)
         temporary = f".{name}.{secrets.token_hex(8)}"
         try:
@@ -167,7 +165,7 @@ class Folder:
     def _open_file(self, name: str) -> int:
         at = self._at(name)
         if self._handle is None:
-            self._check_by_path(self._path)
+            _check_is_folder(self._path)
             if stat.S_ISLNK(self.lstat(name).st_mode):
                 raise LinkError(name)
         try:
@@ -192,13 +190,6 @@ class Folder:
         if name in ("", ".", "..") or "/" in name or "\0" in name or os.sep in name:
             raise OSError(errno.EINVAL, "not the name of an entry")
         return name if self._handle is not None else os.path.join(self._path, name)  # noqa: PTH118
-
-    def _check_by_path(self, path: str) -> None:
-        info = os.lstat(path)
-        if stat.S_ISLNK(info.st_mode) or os.path.realpath(path) != path:
-            raise LinkError(path)
-        if not stat.S_ISDIR(info.st_mode):
-            raise NotADirectoryError(errno.ENOTDIR, "not a folder")
 
 
 class NewFile:
@@ -235,6 +226,15 @@ class NewFile:
             else:
                 return
         self._folder.replace(self._temporary, self._name)
+
+
+def _check_is_folder(path: str) -> None:
+    """Raise where a path is not a folder or leads through a link: the check where there are no handles."""
+    info = os.lstat(path)
+    if stat.S_ISLNK(info.st_mode) or os.path.realpath(path) != path:
+        raise LinkError(path)
+    if not stat.S_ISDIR(info.st_mode):
+        raise NotADirectoryError(errno.ENOTDIR, "not a folder")
 
 
 def is_strangers(info: os.stat_result, owner: int) -> bool:

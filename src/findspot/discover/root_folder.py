@@ -24,14 +24,12 @@ def open_root(root: Path | Roots, *, by_handle: bool = BY_HANDLE) -> Folder:
 class SeveralRoots(Folder):
     """A folder that is on no disk and holds the roots under their names."""
 
+    holds_roots = True
+
     def __init__(self, roots: Roots, *, by_handle: bool) -> None:
         super().__init__("", None, roots.project.stat().st_uid)
         self._roots = dict(roots.named)
         self._by_handle = by_handle
-
-    @property
-    def holds_roots(self) -> bool:
-        return True
 
     def enter(self, name: str) -> Folder:
         return open_root(self._root(name), by_handle=self._by_handle)

@@ -14,6 +14,7 @@ from typing import ClassVar
 
 from findspot.core.files import read_below
 from findspot.core.roots import Roots
+from findspot.core.settings import SyncSettings
 from findspot.discover.checkouts import checkout_around, common_folder, git_folder
 from findspot.sync.changed_paths import DirtyFiles
 
@@ -212,6 +213,24 @@ class OnCommit(Strategy):
         except BaseException:  # they belong to a commit, and are tried again after a while
             self._moved_at = self._clock()
             raise
+
+
+def start_strategy(
+    folder: Path, sync: SyncSettings, roots: Roots, apply: Apply, waiting: Iterable[str] = ()
+) -> Strategy:
+    """Start the strategy that the settings choose; it takes over the paths that wait."""
+    name = strategy_in_force(sync.strategy, roots)
+    dirty = DirtyFiles(folder, keep=name != Realtime.name)
+    dirty.add(waiting)
+    strategy: Strategy
+    if name == Lazy.name:
+        strategy = Lazy(dirty, apply, sync.lazy_idle_s)
+    elif name == OnCommit.name:
+        strategy = OnCommit(dirty, apply, roots)
+    else:
+        strategy = Realtime(dirty, apply)
+    strategy.start()
+    return strategy
 
 
 def strategy_in_force(wanted: str, roots: Roots) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
@@ -22,35 +22,13 @@ from findspot.core.locks import writer_lock
 from findspot.core.log import get_logger
 from findspot.core.progress import CancelToken
 from findspot.core.roots import Roots
-from findspot.core.settings import Settings, SyncSettings
-from findspot.discover.admission import Policy, policy_of
+from findspot.core.settings import Settings
+from findspot.discover.admission import policy_of
 from findspot.discover.outer_rules import state_above
 from findspot.store.store_protocol import Store
-from findspot.sync.changed_paths import EVERYTHING, DirtyFiles
-from findspot.sync.strategies import Clock, Lazy, OnCommit, Realtime, Stats, Strategy, strategy_in_force
+from findspot.sync.changed_paths import EVERYTHING
+from findspot.sync.strategies import Stats, Strategy, start_strategy, strategy_in_force
 from findspot.sync.watcher import Watcher
-
-RETRY_S = 5.0
-"""After a check that could not be finished."""
-
-
-class Integrity:
-    """When the next check is due."""
-
-    def __init__(self, clock: Clock = time.monotonic) -> None:
-        self._clock = clock
-        self._next = clock()
-
-    @property
-    def due(self) -> bool:
-        return self._clock() >= self._next
-
-    def done(self, interval_hours: int) -> None:
-        self._next = self._clock() + interval_hours * 3_600
-
-    def failed(self, retry_s: float = RETRY_S) -> None:
-        self._next = self._clock() + retry_s
-
 
 _log = get_logger("sync")
 
@@ -62,7 +40,6 @@ TAKE_OVER_S = 1.0
 _SETTINGS_S = 1.0
 _FIRST_PAUSE_S = 1.0
 _LONGEST_PAUSE_S = 60.0
-"""After trouble, each pause is twice as long as the one before it."""
 
 _UNWANTED = (IndexNotFoundError, IndexStoppedError)
 """The index was deleted, or its building was stopped: watching ends until somebody asks for it again."""
@@ -101,6 +78,8 @@ class Standing:
     last_error: str = ""
     restarts: int = 0
     strategy: Stats | None = None
+    checked: bool = False
+    """Whether the whole index was compared with the disk."""
 
 
 class Supervisor:
@@ -110,22 +89,22 @@ class Supervisor:
         self._watched = watched
         self._polling = polling
         self._stop = threading.Event()
-        self._changed = threading.Condition()
+        self._guard = threading.Lock()
         self._standing = Standing(watching=False)
         self._strategy: Strategy | None = None
-        self._integrity = Integrity()
+        self._check_at = time.monotonic()
+        """When the whole index is compared with the disk: at the start, now and then, after damage."""
         self._working = threading.Lock()
         self._cancel = CancelToken()
         self._others = 0
-        self._pause_s = 0.0
-        self._paused_until = 0.0
+        self._pause = _Pause()
         self._thread = threading.Thread(target=self._run, name="findspot-sync", daemon=True)
         self._thread.start()
 
     @property
     def standing(self) -> Standing:
         strategy = self._strategy
-        with self._changed:
+        with self._guard:
             found = self._standing
         return Standing(
             found.watching,
@@ -133,23 +112,8 @@ class Supervisor:
             found.last_error,
             found.restarts,
             strategy.stats() if strategy else None,
+            time.monotonic() < self._check_at,
         )
-
-    @property
-    def integrity_due(self) -> bool:
-        """Whether the whole index is still to be compared with the disk."""
-        return self._integrity.due
-
-    def wait_until(self, settled: Callable[[Standing], bool], timeout_s: float) -> bool:
-        """Wait for a standing; False when it did not come in time."""
-        deadline = time.monotonic() + timeout_s
-        while not settled(self.standing):
-            left = deadline - time.monotonic()
-            if left <= 0:
-                return False
-            with self._changed:
-                self._changed.wait(min(left, 0.05))
-        return True
 
     def note(self, paths: frozenset[str]) -> None:
         """Queue paths that a search found changed."""
@@ -159,15 +123,15 @@ class Supervisor:
     @contextlib.contextmanager
     def giving_way(self) -> Iterator[None]:
         """Keep off the index while the user's own update runs; what was begun is stopped."""
-        with self._changed:
+        with self._guard:
             self._others += 1
         self._cancel.cancel()
         try:
             with self._working:
-                """What was begun is over. Two updates of users are for the writer's lock to tell apart."""
+                pass  # what was begun is over; the writer's lock keeps two updates of users apart
             yield
         finally:
-            with self._changed:
+            with self._guard:
                 self._others -= 1
 
     def stop(self) -> None:
@@ -181,7 +145,7 @@ class Supervisor:
         while not self._stop.is_set():
             try:
                 if self._watched.wanted and self._watched.roots.are_there:
-                    self._integrity = Integrity()
+                    self._check_at = time.monotonic()
                     with writer_lock(self._lock, make_folder=False):
                         self._watch()
                 self._stop.wait(TAKE_OVER_S)
@@ -189,7 +153,7 @@ class Supervisor:
                 self._stop.wait(TAKE_OVER_S)
             except Exception as error:  # noqa: BLE001 - a watcher that fails is started again
                 self._note_crash(error)
-                self._stop.wait(self._pause_s)
+                self._stop.wait(self._pause.seconds)
             finally:
                 self._set(watching=False)
 
@@ -201,9 +165,11 @@ class Supervisor:
         """Watch until stopped, or until the index or the project is gone."""
         mark = _identity(self._lock)
         settings = self._watched.settings
-        self._strategy = strategy = self._make(settings.sync, None)
         roots = self._watched.roots
-        watcher = Watcher(roots, self._policy, self._stop, polling=self._polling)
+        self._strategy = strategy = start_strategy(
+            self._watched.store.folder, settings.sync, roots, self._apply
+        )
+        watcher = Watcher(roots, lambda: policy_of(self._watched.settings), self._stop, polling=self._polling)
         looked = time.monotonic()
         above = state_above(roots)
         _log.info("%s: watching, strategy %s", self._watched.root, strategy.name)
@@ -217,7 +183,7 @@ class Supervisor:
                             return
                         settings, strategy = self._adopt(settings, strategy)
                         if self._watched.store.damaged:  # found by a search: the next run rebuilds it
-                            self._integrity = Integrity()
+                            self._check_at = time.monotonic()
                         if above != (above := state_above(roots)):
                             strategy.on_event({EVERYTHING})
                     self._set(watching=True, polling=watcher.message)
@@ -229,19 +195,19 @@ class Supervisor:
 
     def _work(self, strategy: Strategy, settings: Settings) -> None:
         """Whatever is due, unless the user's own update runs or trouble was a moment ago."""
-        if self._others or time.monotonic() < self._paused_until:
+        if self._others or self._pause.is_on:
             return
         with self._working:
             self._cancel = CancelToken()
             if self._others or self._stop.is_set():
                 return
             try:
-                if self._integrity.due:
+                if time.monotonic() >= self._check_at:
                     self._watched.refresh(None, self._cancel)
-                    self._integrity.done(settings.sync.integrity_interval_hours)
-                if strategy.run_due() or self._pause_s:
+                    self._check_at = time.monotonic() + settings.sync.integrity_interval_hours * 3_600
+                if strategy.run_due() or self._pause.seconds:
                     self._set(last_error="")
-                self._pause_s = 0.0
+                self._pause.end()
             except _UNWANTED:
                 raise
             except CancelledError:
@@ -251,8 +217,7 @@ class Supervisor:
 
     def _back_off(self, error: FindspotError) -> None:
         busy = isinstance(error, IndexBusyError)
-        self._pause_s = _FIRST_PAUSE_S if busy else _longer(self._pause_s)
-        self._paused_until = time.monotonic() + self._pause_s
+        self._pause.begin(longer=not busy)
         if not busy:
             _log.warning("changes could not be indexed: %s", error.developer_message)
             self._set(last_error=f"{error.user_message} ({error.developer_message})")
@@ -262,8 +227,8 @@ class Supervisor:
             _log.warning("not watching: %s", error.developer_message)
         else:
             _log.exception("the watcher failed and is started again")
-        self._pause_s = _longer(self._pause_s)
-        with self._changed:
+        self._pause.begin()
+        with self._guard:
             restarts = self._standing.restarts + 1
         self._set(last_error=f"The watcher failed: {type(error).__name__}", restarts=restarts)
 
@@ -274,33 +239,17 @@ class Supervisor:
             settings.sync.strategy, self._watched.roots
         ):
             strategy.stop()
-            self._strategy = strategy = self._make(settings.sync, strategy)
+            self._strategy = strategy = start_strategy(
+                self._watched.store.folder, settings.sync, self._watched.roots, self._apply, strategy.waiting
+            )
             _log.info("%s: watching, strategy %s", self._watched.root, strategy.name)
         if settings.discover != before.discover or settings.chunk != before.chunk:
             strategy.on_event({EVERYTHING})
         return settings, strategy
 
-    def _make(self, sync: SyncSettings, before: Strategy | None) -> Strategy:
-        name = strategy_in_force(sync.strategy, self._watched.roots)
-        dirty = DirtyFiles(self._watched.store.folder, keep=name != Realtime.name)
-        if before is not None:
-            dirty.add(before.waiting)
-        strategy: Strategy
-        if name == Lazy.name:
-            strategy = Lazy(dirty, self._apply, sync.lazy_idle_s)
-        elif name == OnCommit.name:
-            strategy = OnCommit(dirty, self._apply, self._watched.roots)
-        else:
-            strategy = Realtime(dirty, self._apply)
-        strategy.start()
-        return strategy
-
     def _apply(self, paths: frozenset[str]) -> None:
         whole = EVERYTHING in paths or len(paths) > MANY
         self._watched.refresh(None if whole else paths, self._cancel)
-
-    def _policy(self) -> Policy:
-        return policy_of(self._watched.settings)
 
     def _still_ours(self, mark: tuple[int, int] | None) -> bool:
         """Return whether project, index and lock are those that we began with."""
@@ -308,15 +257,29 @@ class Supervisor:
         return store.exists and self._watched.roots.are_there and _identity(self._lock) == mark
 
     def _set(self, **changes: object) -> None:
-        with self._changed:
+        with self._guard:
             after = replace(self._standing, **changes)  # type: ignore[arg-type]
-            if after != self._standing:
-                self._standing = after
-                self._changed.notify_all()
+            self._standing = after
 
 
-def _longer(pause_s: float) -> float:
-    return min(max(2 * pause_s, _FIRST_PAUSE_S), _LONGEST_PAUSE_S)
+class _Pause:
+    """How long to wait after trouble: each pause is twice as long as the one before it."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self._until = 0.0
+
+    @property
+    def is_on(self) -> bool:
+        return time.monotonic() < self._until
+
+    def begin(self, *, longer: bool = True) -> None:
+        before = self.seconds if longer else 0.0
+        self.seconds = min(max(2 * before, _FIRST_PAUSE_S), _LONGEST_PAUSE_S)
+        self._until = time.monotonic() + self.seconds
+
+    def end(self) -> None:
+        self.seconds = 0.0
 
 
 def _identity(path: Path) -> tuple[int, int] | None:

@@ -11,7 +11,7 @@ import pytest
 
 from contents import contents, edited_database, put, record
 from findspot.core.errors import IndexCorruptError
-from findspot.store.damage import CHECKSUMS, MARK
+from findspot.store.damage import CHECKSUMS, MARK, Checksums
 from findspot.store.sqlite_store import SqliteStore
 
 
@@ -44,7 +44,7 @@ def test_small_commits_lead_to_the_sums_of_the_whole(store: SqliteStore, tmp_pat
     copy = SqliteStore(Path(shutil.copytree(store.folder, tmp_path / "copy")), "p")
     (copy.folder / CHECKSUMS).unlink()
     database = copy.database.read_bytes()
-    copy._checksums.finish(None, 4096)
+    Checksums(copy.folder).finish(None, 4096)
     assert sums(copy) == followed
     assert copy.database.read_bytes() == database
 
