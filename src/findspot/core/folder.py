@@ -48,7 +48,7 @@ class TooLargeError(OSError):
     """More bytes than asked for; `size` is how many there are."""
 
     def __init__(self, size: int) -> None:
-        super().__init__(errno.EOVERFLOW, "file too large")  # EFBIG is said of writing
+        super().__init__(errno.EOVERFLOW, "file too large")  # EFBIG is for writing
         self.size = size
 
 
@@ -205,7 +205,7 @@ class NewFile:
         return self
 
     def __exit__(self, *_: object) -> None:
-        with contextlib.suppress(OSError):  # what could not be written was told when it was
+        with contextlib.suppress(OSError):  # what could not be written has raised already
             self.file.close()
         with contextlib.suppress(OSError):  # published
             self._folder.remove(self._temporary)

@@ -166,6 +166,6 @@ JOURNAL_NOTE = "journal"
 def note_journal(db: Connection) -> None:
     """Write down, once, that there is no log."""
     if not sqlite.uses_log(db) and JOURNAL_NOTE not in read_meta(db):
-        said = "The file system of the index has no shared memory: searches wait while files are stored."
-        _log.warning("%s", said)
-        write_meta(db, {JOURNAL_NOTE: said})
+        note = "The file system of the index has no shared memory: searches wait while files are stored."
+        _log.warning("%s", note)
+        write_meta(db, {JOURNAL_NOTE: note})

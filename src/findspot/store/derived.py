@@ -1,6 +1,6 @@
 """What is derived from the database: its live files, keyword readers and vector segments.
 
-All of it belongs to one generation, can be loaded for that generation, and can be made anew.
+All of it belongs to one generation, can be loaded for that generation, and can be rebuilt.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class Derived:
-    """What goes with one generation of the database."""
+    """The derived parts of one generation of the database."""
 
     generation: int
     files: FileTable
@@ -114,7 +114,7 @@ class Derived:
     memos: dict[object, object] = field(default_factory=dict)
     """What readers worked out from this generation and keep for the next reader."""
     lasting: dict[object, object] = field(default_factory=dict)
-    """What they keep for readers of later generations too: what is true of a file by its number."""
+    """What they keep for later generations too: what is true of a file revision."""
 
 
 def load_derived(
@@ -131,13 +131,13 @@ def load_derived(
 
 
 def ensure_derived(folder: Path, db: Connection, checked: set[str]) -> None:
-    """At the writer's start: clean up after a crashed one, and make anew what is missing or damaged."""
+    """Clean up after a writer that crashed, and rebuild what is missing or damaged."""
     try:
         for corpus in Corpus:
             keywords.drop_files_above(folder / KEYWORDS / corpus, FileRows(db).last_number())
         _check(load_derived(folder, db, 0, checked))
     except DerivedDamagedError as damage:
-        _log.warning("making the keyword index and vectors anew: %s", damage.developer_message)
+        _log.warning("rebuilding the keyword index and vectors: %s", damage.developer_message)
         rebuild(folder, db)
 
 

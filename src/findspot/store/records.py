@@ -1,4 +1,4 @@
-"""What goes into the store and what comes out of it: plain rows, and the store's own error."""
+"""What a store takes and returns: plain records, the numbers of chunks, and the store's own error."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ORDINAL_BITS = 12
 """A chunk's number is its file revision's number followed by its place in the file.
 
 So a chunk's file is known from its number alone, in SQLite, in the keyword index and in the
-vector segments, and one set of live file numbers tells everywhere what is current.
+vector segments, and one set of live file numbers says everywhere what is current.
 """
 
 OUTLINE_ORDINAL = (1 << ORDINAL_BITS) - 1
@@ -32,7 +32,7 @@ def chunk_range(file_id: int) -> tuple[int, int]:
 
 
 class DerivedDamagedError(IndexCorruptError):
-    """Only what is derived is damaged: it can be made anew from the database."""
+    """Only what is derived is damaged: it can be rebuilt from the database."""
 
 
 @dataclass(frozen=True, slots=True)

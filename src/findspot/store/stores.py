@@ -17,6 +17,8 @@ from findspot.store.lance.local_copy import CACHE
 from findspot.store.sqlite_store import SqliteStore
 from findspot.store.store_protocol import Store
 
+_MOVING = "moving.sqlite"
+
 PROJECT = "{project}"
 """In a `storeUri`: the name of the project's folder, so that one setting serves several projects."""
 
@@ -56,9 +58,7 @@ def local_store(folder: Path) -> Store:
 
 
 def stored_kind(folder: Path) -> str | None:
-    """Return the kind of the index in a folder; an index that was being converted is still of the kind it
-    was.
-    """
+    """Return the kind of the index in a folder; until its conversion is complete, the kind it was."""
     if (folder / FILE_NAME).is_file():
         return SqliteStore.kind
     return LanceStore.kind if (folder / CODE_DATABASE).is_dir() else None
@@ -70,15 +70,12 @@ def holds_index(folder: Path) -> bool:
 
 
 def check_kind(store: Store, given: object) -> None:
-    """A store named for one run is where a new index goes; an index elsewhere is not moved by that."""
+    """Refuse a store named for one run where the index is in another: naming it does not move the index."""
     if given not in (None, store.kind) and "://" not in str(given):
         raise InvalidArgumentError(
             f"This index is kept in the store '{store.kind}'.",
             hint=f"Run `findspot store convert --to {given}` to move it.",
         )
-
-
-_MOVING = "moving.sqlite"
 
 
 def convert(source: Store, wanted: StoreSettings, project_path: str) -> Store:
@@ -94,12 +91,12 @@ def convert(source: Store, wanted: StoreSettings, project_path: str) -> Store:
         )
     fill(source, target)
     set_value(source.folder / INDEX_FILE, "store", wanted.kind)
-    let_go(source, target)
+    remove_moved(source, target)
     return target
 
 
 def attach(own: Store, wanted: StoreSettings, project_path: str) -> Store:
-    """Have a project search an index that others keep elsewhere; what is in its folder stays, unused."""
+    """Make a project search an index that is shared elsewhere; its own index stays, unused."""
     target = named_store(wanted, own.folder, project_path)
     if not (isinstance(target, LanceStore) and target.remote):
         raise InvalidArgumentError(f"'{wanted.kind}' is not an address such as s3://bucket/prefix.")
@@ -121,8 +118,8 @@ def fill(source: Store, target: Store) -> None:
         remove_database(path)
 
 
-def let_go(source: Store, target: Store) -> None:
-    """Remove what is left of an index that was moved; tables of an object store are others' as well."""
+def remove_moved(source: Store, target: Store) -> None:
+    """Remove what is left of an index that was moved; tables of an object store may be shared."""
     if not source.remote:
         shutil.rmtree(source.maintenance.set_aside(), ignore_errors=True)
     source.close()

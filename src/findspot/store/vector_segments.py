@@ -36,7 +36,7 @@ LISTED_ROWS = 200_000
 PROBED_SHARE = 0.2
 """Lists that a search reads, as a share of all."""
 
-_TRAINING_ROWS_A_LIST = 40
+_TRAINING_ROWS_PER_LIST = 40
 """What k-means wants to see of a list to place its centre."""
 
 _ROUNDS = 6
@@ -54,14 +54,14 @@ class Lists:
     """Where each list of a segment starts, and around what it lies."""
 
     centres: Floats
-    """One unit row a list."""
+    """One unit row per list."""
     starts: NDArray[np.int64]
     """The first row of each list, and the end of the last."""
     by_number: NDArray[np.int32]
     """The rows in the order of their chunks' numbers."""
 
     def near(self, query: NDArray[np.int8]) -> Iterator[slice]:
-        """Yield the rows of the lists nearest to a query; lists that stand together come as one."""
+        """Yield the rows of the lists nearest to a query; neighbouring lists come as one."""
         likeness = self.centres @ query.astype(np.float32)
         probed = max(1, int(self.centres.shape[0] * PROBED_SHARE))
         chosen = np.sort(np.argpartition(-likeness, probed - 1)[:probed])
@@ -79,7 +79,7 @@ def centres_of(rows_at: RowsAt, count: int) -> Floats:
     lists = isqrt(count)
     chance = np.random.default_rng(count)
     sample = _units(
-        rows_at(np.sort(chance.choice(count, min(count, lists * _TRAINING_ROWS_A_LIST), replace=False)))
+        rows_at(np.sort(chance.choice(count, min(count, lists * _TRAINING_ROWS_PER_LIST), replace=False)))
     )
     centres = sample[chance.choice(sample.shape[0], lists, replace=False)]
     for _ in range(_ROUNDS):
@@ -231,19 +231,19 @@ def _write(
     if lists:
         counts.append(lists.centres.shape[0])
         index += [lists.by_number, lists.starts, lists.centres]
-    told = np.array(counts, np.int64).tobytes()
+    header = np.array(counts, np.int64).tobytes()
     padding = np.zeros(-sum(part.nbytes for part in index) % _ALIGN, np.uint8)
     name = f"{uuid.uuid4().hex}.seg"
     make_private_dir(folder)
     with replacing(folder / name) as out:
         out.write(bytes(_HEADER_BYTES))
-        checksum = zlib.crc32(told)
+        checksum = zlib.crc32(header)
         for part in chain(index, (padding,), gathered.blocks()):
             data = np.ascontiguousarray(part).data
             checksum = zlib.crc32(data, checksum)
             out.write(data)
         out.seek(0)
-        out.write((_MAGIC_LISTED if lists else _MAGIC) + told + checksum.to_bytes(4, "little"))
+        out.write((_MAGIC_LISTED if lists else _MAGIC) + header + checksum.to_bytes(4, "little"))
     return name
 
 
@@ -254,17 +254,17 @@ def open_segment(path: Path, checked: set[str]) -> Segment:
     """
     try:
         data = np.memmap(path, np.uint8, "r").view(np.ndarray)
-        told = {_MAGIC: 16, _MAGIC_LISTED: 24}.get(data[:8].tobytes())
-        if told is None:
+        header_size = {_MAGIC: 16, _MAGIC_LISTED: 24}.get(data[:8].tobytes())
+        if header_size is None:
             raise ValueError("not a vector segment")
-        count, dimensions, lists = (*data[8 : 8 + told].view(np.int64).tolist(), 0)[:3]
+        count, dimensions, lists = (*data[8 : 8 + header_size].view(np.int64).tolist(), 0)[:3]
         fields = [(np.int64, count), (np.float32, count)]
         if lists:
             fields += [(np.int32, count), (np.int64, lists + 1), (np.float32, lists * dimensions)]
         parts, end = _cut(data, fields)
         if data.size != end + count * dimensions:
             raise ValueError("wrong size")
-        if path.name not in checked and _checksum(data, told) != _told_checksum(data, told):
+        if path.name not in checked and _checksum(data, header_size) != _stored_checksum(data, header_size):
             raise ValueError("wrong checksum")
     except (OSError, ValueError) as error:
         if isinstance(error, OSError) and error.errno in TOO_MANY_OPEN:
@@ -278,7 +278,7 @@ def open_segment(path: Path, checked: set[str]) -> Segment:
 
 
 def _cut(data: NDArray[np.uint8], fields: Sequence[tuple[Any, int]]) -> tuple[list[NDArray[Any]], int]:
-    """Return the arrays that stand one after the other behind the header, and where the rows begin."""
+    """Return the arrays that follow the header, and where the rows begin."""
     parts = []
     end = _HEADER_BYTES
     for kind, count in fields:
@@ -289,12 +289,12 @@ def _cut(data: NDArray[np.uint8], fields: Sequence[tuple[Any, int]]) -> tuple[li
     return parts, end + -end % _ALIGN
 
 
-def _checksum(data: NDArray[np.uint8], told: int) -> int:
-    return zlib.crc32(data[_HEADER_BYTES:].data, zlib.crc32(data[8 : 8 + told].data))
+def _checksum(data: NDArray[np.uint8], header_size: int) -> int:
+    return zlib.crc32(data[_HEADER_BYTES:].data, zlib.crc32(data[8 : 8 + header_size].data))
 
 
-def _told_checksum(data: NDArray[np.uint8], told: int) -> int:
-    return int.from_bytes(data[8 + told : 12 + told].tobytes(), "little")
+def _stored_checksum(data: NDArray[np.uint8], header_size: int) -> int:
+    return int.from_bytes(data[8 + header_size : 12 + header_size].tobytes(), "little")
 
 
 def remove_unlisted(folder: Path, listed: set[str]) -> None:

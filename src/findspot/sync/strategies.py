@@ -27,7 +27,7 @@ Clock = Callable[[], float]
 
 @dataclass(frozen=True, slots=True)
 class Stats:
-    """How a strategy stands."""
+    """The figures of a strategy."""
 
     name: str
     active: bool
@@ -94,7 +94,7 @@ class Strategy(abc.ABC):
         return Stats(self.name, self._active, len(self._dirty.paths), self._events, self._flushes)
 
     def _noted(self, paths: frozenset[str]) -> None:  # noqa: B027 - not every strategy keeps something
-        """What a strategy keeps of events beside their paths."""
+        """Note what a strategy needs to know of events besides their paths."""
 
     def _index(self, paths: frozenset[str]) -> None:
         with self._flushing:

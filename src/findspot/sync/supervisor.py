@@ -70,7 +70,7 @@ class Watched(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How the watching stands in this process."""
+    """The state of the watching in this process."""
 
     watching: bool
     polling: str = ""

@@ -26,14 +26,14 @@ TICK_MS = 100
 """A batch comes at least this often, if only an empty one."""
 
 POLL_S = 2.0
-"""How often a project is looked at where nothing tells of changes."""
+"""How often a project is looked at where the system does not notify."""
 
 _BY_FOLDER = sys.platform == "linux"
 """inotify takes a watch for each folder: those that are left out anyway need none. Elsewhere one
 watch covers a whole tree."""
 
 Batches = Generator[frozenset[str], None, None]
-"""Paths that have to be looked at; empty ones come so that whoever waits can do other things."""
+"""Paths that have to be looked at; empty ones come so that the caller can do other things."""
 
 FindPolicy = Callable[[], Policy]
 
@@ -94,7 +94,7 @@ class Watcher:
         """Watches for the folders that there are now, begun before the old ones end.
 
         Looked at again once they are watched: a folder that came after the last look is found by the
-        next one, and one that comes after that is told of by the folder it is in.
+        next one, and one that comes after that is reported by the folder it is in.
         """
         late: set[str] = set()
         while (folders := self._folders()) != watched:
@@ -149,7 +149,7 @@ class Watcher:
 
 
 def _but(reported: Iterable[str], folders: frozenset[str]) -> frozenset[str]:
-    """Return the folders whose watches still hold: one that is told of itself came, went or was replaced."""
+    """Return the folders whose watches still hold: one that is itself reported came, went or was replaced."""
     lost = folders.intersection(reported)
     if not lost:
         return folders

@@ -107,13 +107,15 @@ def test_a_damaged_one_is_noticed(listed: Segment, plain: Segment, tmp_path: Pat
 def test_without_simsimd_a_scan_finds_the_same(plain: Segment, monkeypatch: pytest.MonkeyPatch) -> None:
     """A Python for which there is no wheel gets the same numbers from numpy."""
     everything = np.ones(FILES, np.bool_)
-    with_simsimd = [scan([plain], query, everything, TOP) for query in plain.rows[::400]]
+    with_simsimd = [VectorReader([plain]).nearest(query, everything, TOP) for query in plain.rows[::400]]
     vector_segments._simsimd.cache_clear()
     monkeypatch.setitem(sys.modules, "simsimd", None)
     try:
         assert vector_segments._simsimd() is None
         for query, expected in zip(plain.rows[::400], with_simsimd, strict=True):
-            for values, wanted in zip(scan([plain], query, everything, TOP), expected, strict=True):
+            for values, wanted in zip(
+                VectorReader([plain]).nearest(query, everything, TOP), expected, strict=True
+            ):
                 assert np.array_equal(values, wanted)
     finally:
         vector_segments._simsimd.cache_clear()

@@ -1,6 +1,6 @@
 """The content of one commit in LanceDB, read as records to fill the local copy with.
 
-A commit is ours, or stands for the tables of another program: the specification's two tables and
+A commit is ours, or made up for the tables of another program: the specification's two tables and
 their seven fields.
 """
 
@@ -75,9 +75,7 @@ class Committed:
     def _complete(
         self, table: str, wanted: dict[int, StoredFile]
     ) -> Iterator[tuple[StoredFile, list[tuple[int, ChunkRecord]]]]:
-        """Yield a file is given out once all its chunks are there; those of one file mostly stand
-        together.
-        """
+        """Yield each file once all its chunks are there; those of one file are mostly neighbours."""
         gathered: dict[int, list[tuple[int, ChunkRecord]]] = defaultdict(list)
         for number, ordinal, item in self._chunks(table, [n for n, file in wanted.items() if file.chunks]):
             if number in wanted:
@@ -127,7 +125,7 @@ _KIND = {Corpus.CODE: ("block", ChunkType.DEFINITIONS), Corpus.DOCS: ("section",
 
 
 def foreign_head(tables: Tables) -> Head | None:
-    """Return what stands for a commit where there are only the specification's tables."""
+    """Return a head for tables that have only the specification's fields; None where there are none."""
     versions: dict[str, int] = {}
     dimensions = 0
     for name in CHUNK_TABLES.values():

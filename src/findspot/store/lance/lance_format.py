@@ -41,13 +41,13 @@ class Head:
     commit: str
     """Names the content: equal names mean equal rows."""
     epoch: str
-    """Changes when vectors were renewed under the numbers of files: nothing held before is of use."""
+    """Changes when vectors were replaced under the same file numbers: an older copy is of no use."""
     tables: dict[str, int]
     meta: dict[str, str] = field(default_factory=dict)
     last_file: int = 0
     """The highest number ever given to a file."""
     skips: str = ""
-    """What tells one list of skips from another."""
+    """A digest of the list of skips."""
     untidy: int = 0
     """Commits since small fragments were last put together."""
     foreign: bool = False
@@ -55,9 +55,9 @@ class Head:
 
     def state(self) -> str:
         """Return all but the generation, as it is written."""
-        held = asdict(self)
-        del held["generation"]
-        return json.dumps(held)
+        values = asdict(self)
+        del values["generation"]
+        return json.dumps(values)
 
 
 def first_head(tables: dict[str, int], *, foreign: bool = False) -> Head:
@@ -75,8 +75,8 @@ def read_head(generation: int, version: int, state: str) -> Head:
         raise IndexFormatError(version, LANCE_FORMAT)
     known = {item.name for item in fields(Head)}
     try:
-        held = {name: value for name, value in json.loads(state).items() if name in known}
-        return Head(generation=generation, **held)
+        values = {name: value for name, value in json.loads(state).items() if name in known}
+        return Head(generation=generation, **values)
     except (ValueError, TypeError, AttributeError) as error:
         raise IndexCorruptError(f"head: {error}") from error
 
@@ -147,12 +147,12 @@ def reference_rows(files: Sequence[tuple[int, FileRecord]]) -> pa.Table | None:
     """Return what numbered file revisions say about names; None where none says anything."""
     import pyarrow as pa
 
-    said = [
+    rows = [
         {"file_id": revision, "path": record.file.path, "facts": record.facts}
         for revision, record in files
         if record.facts is not None
     ]
-    return pa.Table.from_pylist(said, schema_of(REFERENCES_TABLE)) if said else None
+    return pa.Table.from_pylist(rows, schema_of(REFERENCES_TABLE)) if rows else None
 
 
 def read_files(rows: Iterable[dict[str, Any]]) -> list[StoredFile]:

@@ -57,7 +57,7 @@ _CODE = re.compile(r"<Code>(\w+)</Code>")
 _STATUS = re.compile(r"\bstatus(?: code)?: (?:StatusCode\()?(\d{3})\b")
 _REFUSED = ("401", "403")
 _BEYOND_END = "416"
-"""The answer to whoever asks for a part that an object does not have."""
+"""The answer to a request for a part that an object does not have."""
 
 _RIGHTS = "Check the credentials (AWS_ACCESS_KEY_ID, …) and their rights to the bucket."
 _UNKNOWN = "The service does not know these credentials: check AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY."
@@ -92,7 +92,7 @@ class OvertakenError(IndexBusyError):
 
 
 def translation(error: Exception, place: str | Path) -> FindspotError:
-    """Return the error of ours that one of lancedb's stands for."""
+    """Return our error for one of lancedb's."""
     text = f"{error}"
     if any(word in text for word in _CONFLICTS):
         return OvertakenError("another indexer")
@@ -146,7 +146,7 @@ _QUICK = {
     "client_max_retries": "2",
     "client_retry_timeout": "5",
 }
-"""For lists and the head, which are small: a service that does not answer is told within half a minute,
+"""For lists and the head, which are small: a service that does not answer is noticed within half a minute,
 since lancedb asks six times for a list. Plain HTTP only where the address given says so."""
 
 _LARGE = {"timeout": "60s", "client_max_retries": "3", "client_retry_timeout": "30"}
@@ -165,9 +165,7 @@ class Tables:
         self._databases: dict[str, lancedb.DBConnection] = {}
 
     def stamp(self) -> str | None:
-        """Return what changes whenever the head does, told without lancedb; None where that cannot be
-        told.
-        """
+        """Return what changes with the head, read without lancedb; None for an object store."""
         if isinstance(self.place, Path):
             for table in (HEAD_TABLE, CODE_TABLE):
                 versions = self.place / database_of(table) / f"{table}.lance" / "_versions"
@@ -196,7 +194,7 @@ class Tables:
         return read_head(rows[0]["generation"], rows[0]["format"], rows[0]["state"])
 
     def begin(self, head: Head) -> Head:
-        """Write the first head of an index, or read the one that someone else wrote this moment."""
+        """Write the first head of an index, or read the one that someone else has just written."""
         import pyarrow as pa
 
         row = {"generation": head.generation, "format": LANCE_FORMAT, "state": head.state()}
@@ -217,7 +215,7 @@ class Tables:
     def open(self, name: str, version: int | None = None) -> Table | None:
         """Return a table as it is now, or as it was at a version; None when there is none of that name."""
         if isinstance(self.place, Path) and not (self.place / database_of(name) / f"{name}.lance").is_dir():
-            return None  # to connect would make the folder, which stands for an index
+            return None  # connecting would create the folder, which means that there is an index
         with self.translated():
             try:
                 table = self._database(database_of(name)).open_table(name, storage_options=self._for(name))
@@ -291,13 +289,11 @@ class Tables:
 
 
 class _Exists(Exception):  # noqa: N818  not an error: someone else was first
-    """Someone else made the table this moment."""
+    """Someone else has just made the table."""
 
 
 def ann_index() -> Any:
-    """Return a graph over vectors of one byte a value: of lancedb's kinds the quickest to build and to
-    ask.
-    """
+    """Return a graph over vectors of one byte per value, lancedb's quickest kind to build and to search."""
     from lancedb.index import HnswSq
 
     return HnswSq(distance_type="cosine")
@@ -347,7 +343,7 @@ class Draft:
                     table.create_index("vector", config=ann_index())
 
     def compact(self) -> None:
-        """Put small fragments together, and let go of versions that nobody can still be reading."""
+        """Put small fragments together, and drop versions that nobody can still be reading."""
         for name, table in self._opened.items():
             with self._tables.translated():
                 table.optimize(cleanup_older_than=KEPT)

@@ -117,7 +117,7 @@ class CacheWriter(Writer):
 
 
 def parts_of(files: Iterable[StoredFile], chunks: int) -> Iterator[list[StoredFile]]:
-    """Yield the files in parts of about so many chunks."""
+    """Yield the files in parts of about this many chunks."""
     part: list[StoredFile] = []
     held = 0
     for file in files:
@@ -145,10 +145,10 @@ _BATCH_CHUNKS = 4_000
 """Rows that are added to a table at a time: some ten megabytes."""
 
 ANN_ROWS = 200_000
-"""Below it, whoever searches a table scans it in about a tenth of a second."""
+"""Below it, other programs scan a table in about a tenth of a second."""
 
 _UNTIDY = 40
-"""Commits after which the writer puts small fragments together before it goes."""
+"""Commits after which the writer puts small fragments together before it closes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,9 +194,9 @@ class LanceWriter(CacheWriter):
         self.commit()
 
     def tidy(self, *, now: bool = False, ann_rows: int = ANN_ROWS) -> None:
-        """Put small fragments together and let go of old versions, now or after enough commits.
+        """Put small fragments together and drop old versions, now or after enough commits.
 
-        Asked for now, tables of so many rows get an approximate index of their vectors, too.
+        With `now`, tables of at least `ann_rows` rows get an approximate index of their vectors, too.
         """
         if not now and self._head.untidy < _UNTIDY:
             return
@@ -254,7 +254,7 @@ class LanceWriter(CacheWriter):
         )
 
     def _put(self, draft: Draft, changes: Changes) -> Head:
-        """Write the changes, and tell the head that names them."""
+        """Write the changes, and return the head that names them."""
         self._take_out(draft, changes)
         for table, batch in self._batches(changes.added):
             draft.append(table, batch)
