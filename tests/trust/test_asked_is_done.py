@@ -112,6 +112,12 @@ def test_a_deleted_index_stays_deleted(make: MakeFolder, serve: Serve, gate: Gat
     assert pipe.call("search_code", query="held")["structuredContent"]["code"] == "INDEX_NOT_FOUND"
     assert list((home / "indexes").iterdir()) == []
     gate.open()
+    for number in range(3):  # as well where a change and the check after a rebuild are still pending
+        pipe.values("create_index")
+        pipe.values("reindex_project", confirm=True)
+        (project / "late.py").write_text(f"late = {number}\n")
+        pipe.values("delete_index", confirm=True)
+        assert {pipe.values("get_index_status")["status"] for _ in range(40)} == {"not_found"}
 
 
 def test_a_folder_of_an_indexed_project_gets_no_index_of_its_own(

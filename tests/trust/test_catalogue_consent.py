@@ -128,7 +128,9 @@ def test_servers_are_followed_only_when_asked_for(project: Project, serve: Serve
     project.index("--yes")
     project.started()
     pipe = serve(project.root, HOME=str(project.user))
-    pipe.values("search_tools", query="clock")
+    for _ in range(50):
+        pipe.values("search_tools", query="clock")
+        assert pipe.children() == []
     pipe.close_input()
     pipe.ended()
     assert project.started() == []

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 from program import Program
 
-from .conftest import MakeFolder, Serve
+from .conftest import MakeFolder, Serve, until
 
 FILLER = "The quarterly report describes staffing, travel and the yearly budget of every department. "
 FACT = "A customer may ask for a refund of an annual licence within forty-two days. "
@@ -82,7 +81,7 @@ def test_operators_of_named_indexes_hold_for_short_words(make: MakeFolder, serve
     assert tea["highlights"] == ["...nt. green paint. green paint. Green tea leaves."]
 
 
-def test_paths_places_and_hints(make: MakeFolder, serve: Serve, findspot: Program) -> None:
+def test_paths_places_and_hints(make: MakeFolder, serve: Serve, findspot: Program, home: Path) -> None:
     """search-mcp B10, M3, M4, A7: lazy path search, offset, similar_to without a query, hints."""
     project = make(
         {
@@ -98,10 +97,13 @@ def test_paths_places_and_hints(make: MakeFolder, serve: Serve, findspot: Progra
     assert [path for page in pages for path in page["matches"]] == [f"pkg/m{n}.py" for n in range(5)]
     assert {page["totalMatches"] for page in pages} == {5}
 
+    until(lambda: pipe.values("get_index_status")["watcherActive"])
+    (project / "early.py").write_text("def early_bird():\n    return 1\n")
+    until(lambda: "early.py" in str(pipe.values("search_code", query="early_bird")["results"]))
     (project / "late.py").write_text("def late():\n    return 1\n")
-    deadline = time.monotonic() + 60
-    while pipe.values("search_by_path", pattern="late.py")["matches"] != ["late.py"]:
-        assert time.monotonic() < deadline, "it waits for an hour of quiet"
+    (waiting,) = home.glob("indexes/*/dirty-files.json")
+    until(lambda: "late.py" in waiting.read_text())
+    assert pipe.values("search_by_path", pattern="late.py")["matches"] == ["late.py"]
 
     tools = {tool["name"]: tool for tool in pipe.result("tools/list", {})["tools"]}
     assert "query" not in tools["search_code"]["inputSchema"].get("required", [])
@@ -110,6 +112,8 @@ def test_paths_places_and_hints(make: MakeFolder, serve: Serve, findspot: Progra
     assert "query was ignored" in both["warning"]
     (refused,) = pipe.call("search_code", similar_to="app.py:5000-6000")["content"]
     assert "nothing at the lines 5000-6000 of app.py" in refused["text"]
+    (unknown,) = pipe.call("search_code", similar_to="nope.py:1-2")["content"]
+    assert "The file 'nope.py' doesn't exist" in unknown["text"], "search-mcp B11"
     (missing,) = pipe.call("search_code")["content"]
     assert missing["text"] == "Missing required argument: query"
 

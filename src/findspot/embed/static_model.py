@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from findspot.core.errors import ModelUnavailableError
+from findspot.core.files import TOO_MANY_OPEN, out_of_resources
 from findspot.embed.embedder import EmbedMode, Vectors
 from findspot.text.tokens import word_parts, words
 
@@ -49,6 +50,8 @@ class StaticEmbedder:
             table = np.load(folder / "vectors.npy", mmap_mode="r", allow_pickle=False)
             revision = str(about["revision"])
         except (OSError, ValueError, KeyError) as error:
+            if isinstance(error, OSError) and error.errno in TOO_MANY_OPEN:
+                raise out_of_resources(folder, error.errno) from error
             raise ModelUnavailableError(f"{folder.name}: {error}", hint=_REINSTALL) from error
         if len(table) != len(vocabulary):
             detail = f"{folder.name}: {len(vocabulary)} words but {len(table)} vectors"
