@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows needs a right f
 
 def test_settings_are_not_read_through_links(findspot: Program, make: MakeFolder, serve: Serve) -> None:
     """`security 7`: the text of a linked file reached the assistant in a warning."""
-    make({"credentials": CREDENTIALS, "any.json": '{"auths.registry.corp": 1, "maxFiles": 1}'}, "elsewhere")
+    make({"credentials": CREDENTIALS, "any.json": '{"auths.registry.corp": 1}'}, "elsewhere")
     project = make({"a.py": "x = 1\n", ".cortex/notes": ""})
     (project / ".cortex/config.yml").symlink_to("../../elsewhere/credentials")
     (project / ".findspot.json").symlink_to("../elsewhere/any.json")
