@@ -8,10 +8,8 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-
 from findspot.core.config import load_settings
-from findspot.serve.cli.activity_commands import at_least, last_lines
+from findspot.core.log import at_least, last_lines, log_file
 from findspot.serve.cli.bug_report import Scrubber
 from findspot.serve.cli.doctor import State, watching
 from program import TIMEOUT_S, Program
@@ -179,7 +177,7 @@ class TestLogs:
         assert findspot("logs", "--json").json["lines"] == []
         assert findspot("logs", "--path").out == f"{findspot.home / 'logs' / 'findspot.log'}\n"
 
-    def test_the_last_lines_of_all_files(self, findspot: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_the_last_lines_of_all_files(self, findspot: Program) -> None:
         write_log(findspot, *(LINE.format("INFO", f"old {n}") for n in range(5)), name="findspot.log.1")
         write_log(findspot, LINE.format("INFO", "new"), LINE.format("ERROR", "bad"), "  detail")
         shown = findspot("logs", "-n", "4").out.splitlines()
@@ -192,9 +190,8 @@ class TestLogs:
         rows = findspot("logs", "--json", "--level", "warning").json["lines"]
         expected = {"time": "2026-01-02 03:04:05", "level": "ERROR", "part": "findspot.test"}
         assert rows == [expected | {"message": "bad"}, {"message": "  detail"}]
-        monkeypatch.setenv("FINDSPOT_HOME", str(findspot.home))
-        assert len(last_lines(100)[0]) == 8
-        assert at_least("CRITICAL", last_lines(100)[0]) == []
+        assert len(last_lines(log_file(findspot.home), 100)[0]) == 8
+        assert at_least("CRITICAL", last_lines(log_file(findspot.home), 100)[0]) == []
 
     def test_what_is_written_meanwhile_is_followed(self, findspot: Program) -> None:
         path = write_log(findspot, LINE.format("INFO", "before"))

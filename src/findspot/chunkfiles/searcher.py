@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from findspot.chunkfiles.chunk_export import Describer
+from findspot.chunkfiles.chunk_export import Describer, ExportReport, export_chunks
 from findspot.chunkfiles.collection import Facets, Rows, SpoolDamagedError
 from findspot.chunkfiles.context_chunk import (
     ChunkFilesError,
@@ -27,7 +27,7 @@ from findspot.chunkfiles.served_files import ServedFiles, chunk_files
 from findspot.core.denied import is_secret_path
 from findspot.core.errors import IndexNotFoundError, ModelMismatchError
 from findspot.core.roots import Roots
-from findspot.core.setting_keys import CHUNK_SERVICE, CORTEX_FILE
+from findspot.core.setting_keys import CHUNK_SERVICE, COMMITTED_FILES, CORTEX_FILE
 from findspot.core.settings import Settings
 from findspot.discover.secrets import masked
 from findspot.embed.chunk_vectors import quantise
@@ -318,7 +318,23 @@ def _mismatch(model: str, ours: str) -> ModelMismatchError:
 def chunks_folder(root: Path, settings: Settings) -> Path:
     """Return where chunk files are; a project's own folder must not lead out of it by a link."""
     folder = root / Path(settings.cortex.chunks_dir).expanduser()
-    named_by_user = settings.sources.get("cortex.chunksDir", "") not in ("", CORTEX_FILE)
-    if not named_by_user and chunk_files(folder) and not folder.resolve().is_relative_to(root):
+    if not _chosen_by_user(settings) and chunk_files(folder) and not folder.resolve().is_relative_to(root):
         raise ChunkFilesError(f"The chunks directory {folder} is a link that leaves the project.")
     return folder
+
+
+def _chosen_by_user(settings: Settings) -> bool:
+    """Return whether the user chose the chunks folder, and not a file that is committed with the project."""
+    return settings.sources.get("cortex.chunksDir", CORTEX_FILE) not in COMMITTED_FILES
+
+
+def export_project(root: Path, store: Store, settings: Settings, chosen: Path | None) -> ExportReport:
+    """Write a project's chunks to the folder that the user names now, or to the one in its settings.
+
+    If a committed file may have named the folder, no link inside the project is followed.
+    """
+    folder = chosen or chunks_folder(root, settings)
+    inside = folder.relative_to(root).as_posix() if folder.is_relative_to(root) else None
+    base = None if chosen or _chosen_by_user(settings) else root
+    with store.snapshot() as snapshot:
+        return export_chunks(snapshot, folder, skip_under=inside, base=base)

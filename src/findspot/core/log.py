@@ -10,7 +10,9 @@ import io
 import logging
 import logging.handlers
 import os
+import re
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 from findspot.core.errors import FindspotError
@@ -21,6 +23,11 @@ LOG_FILE = "findspot.log"
 _MAX_BYTES = 1_000_000
 _BACKUPS = 3
 _FORMAT = "%(asctime)s %(levelname)s %(name)s [%(process)d] %(message)s"
+RECORD = re.compile(
+    r"(?P<time>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d),\d+ (?P<level>[A-Z]+) (?P<part>[\w.]+) (?P<message>.*)"
+)
+LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
+"""From the least to the most serious."""
 _APPEND = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
@@ -86,3 +93,42 @@ class _OneLine(logging.Formatter):
             for char in record.message
         )
         return super().formatMessage(record)
+
+
+def log_file(home: Path) -> Path:
+    """Return the newest file of the log that servers keep."""
+    return home / "logs" / LOG_FILE
+
+
+def last_lines(current: Path, count: int) -> tuple[list[str], int]:
+    """Return the last lines of a log, older files included if needed, and the size of the newest file."""
+    lines: list[str] = []
+    end = 0
+    older = [current.with_name(f"{current.name}.{number}") for number in range(1, _BACKUPS + 1)]
+    for path in (current, *older):
+        if len(lines) >= count or not path.is_file():
+            break
+        data = path.read_bytes()
+        end = len(data) if path == current else end
+        lines = data.decode("utf-8", "replace").splitlines() + lines
+    return lines[-count:], end
+
+
+def at_least(level: str, lines: Iterable[str]) -> list[str]:
+    """Return the records of a level and above, with the lines that belong to them."""
+    lines_shown: list[str] = []
+    wanted = LEVELS[LEVELS.index(level) :]
+    inside = False
+    for line in lines:
+        record = RECORD.match(line)
+        if record:
+            inside = record["level"] in wanted
+        if inside:
+            lines_shown.append(line)
+    return lines_shown
+
+
+def record_object(line: str) -> dict[str, str]:
+    """Return a line of the log as an object; one that continues a record has only a message."""
+    record = RECORD.match(line)
+    return record.groupdict() if record else {"message": line}

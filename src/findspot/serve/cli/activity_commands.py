@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -11,16 +10,13 @@ from pathlib import Path
 import click
 
 from findspot.core.config import home_folder
+from findspot.core.log import LEVELS, at_least, last_lines, log_file, record_object
 from findspot.core.progress import CancelToken
 from findspot.serve import usage
 from findspot.serve.cli import output
 from findspot.serve.cli.interaction import stoppable
 from findspot.serve.cli.options import Reply, common
 
-RECORD = re.compile(
-    r"(?P<time>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d),\d+ (?P<level>[A-Z]+) (?P<part>[\w.]+) (?P<message>.*)"
-)
-LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 _COLOURS = {"WARNING": "yellow", "ERROR": "red", "CRITICAL": "red"}
 _LOOK_S = 0.3
 
@@ -33,11 +29,11 @@ _LOOK_S = 0.3
 @common
 def logs(reply: Reply, lines: int, follow: bool, level: str | None, only_path: bool) -> None:
     """Show the log that servers keep: counts, durations and paths, never source text."""
-    path = log_file()
+    path = log_file(home_folder())
     if only_path:
         reply.give({"path": str(path)}, str(path))
         return
-    shown, end = last_lines(lines)
+    shown, end = last_lines(path, lines)
     shown = at_least(level, shown) if level else shown
     if reply.json and not follow:
         output.emit({"path": str(path), "lines": [record_object(line) for line in shown]})
@@ -48,7 +44,7 @@ def logs(reply: Reply, lines: int, follow: bool, level: str | None, only_path: b
         for line in shown:
             _show_record(line, reply)
         if follow:
-            for line in _new_lines(end, cancel):
+            for line in _new_lines(path, end, cancel):
                 if not level or at_least(level, [line]):
                     _show_record(line, reply)
 
@@ -61,9 +57,9 @@ def _show_record(line: str, reply: Reply) -> None:
         output.line(line, fg=_COLOURS.get(record.get("level", "")))
 
 
-def _new_lines(at: int, cancel: CancelToken) -> Iterator[str]:
-    """Whole lines as they are appended after a place, across the change to a new file."""
-    path, rest = log_file(), b""
+def _new_lines(path: Path, at: int, cancel: CancelToken) -> Iterator[str]:
+    """Yield whole lines as they are appended, across the change to a new file."""
+    rest = b""
     while not cancel.wait(_LOOK_S):
         if not path.exists():
             continue
@@ -75,45 +71,6 @@ def _new_lines(at: int, cancel: CancelToken) -> Iterator[str]:
         at += len(data)
         *whole, rest = (rest + data).split(b"\n")
         yield from (line.decode("utf-8", "replace") for line in whole)
-
-
-def log_file() -> Path:
-    return home_folder() / "logs" / "findspot.log"
-
-
-def last_lines(count: int) -> tuple[list[str], int]:
-    """Return the last lines of the log, of older files too where the newest has fewer; and where it ended."""
-    lines: list[str] = []
-    end = 0
-    current = log_file()
-    older = [current.with_name(f"{current.name}.{number}") for number in range(1, 10)]
-    for path in (current, *older):
-        if len(lines) >= count or not path.is_file():
-            break
-        data = path.read_bytes()
-        end = len(data) if path == current else end
-        lines = data.decode("utf-8", "replace").splitlines() + lines
-    return lines[-count:], end
-
-
-def at_least(level: str, lines: Iterable[str]) -> list[str]:
-    """Return the records of a level and above, with the lines that belong to them."""
-    kept: list[str] = []
-    wanted = LEVELS[LEVELS.index(level) :]
-    inside = False
-    for line in lines:
-        record = RECORD.match(line)
-        if record:
-            inside = record["level"] in wanted
-        if inside:
-            kept.append(line)
-    return kept
-
-
-def record_object(line: str) -> dict[str, str]:
-    """Return a line of the log as an object; one that continues a record has only a message."""
-    record = RECORD.match(line)
-    return record.groupdict() if record else {"message": line}
 
 
 @click.command()

@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from findspot.core.files import replacing
+from findspot.core.log import RECORD
 from findspot.core.setting_keys import KEYS
 from findspot.core.settings import Settings
 from findspot.discover.redaction import NAMES_OF_SECRETS, redacted
 from findspot.discover.redaction import REMOVED as GONE
-from findspot.serve.cli.activity_commands import RECORD
 
 if TYPE_CHECKING:
     from findspot.core.model import IndexStatus

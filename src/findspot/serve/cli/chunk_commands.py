@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from findspot.core.model import ChunkType
-from findspot.core.setting_keys import COMMITTED_FILES, CORTEX_FILE
 from findspot.serve.cli import output
 from findspot.serve.cli.interaction import shown_progress, stoppable
 from findspot.serve.cli.options import Reply, common, path_or_project, project_option
@@ -39,13 +38,13 @@ def export(reply: Reply, project: str | None, folder: str | None, watch: bool, n
     The index is brought up to date first, or made. Servers that read the files notice the change.
     """
     with open_project(project, exact=True) as opened, stoppable() as cancel:
-        target = _Target(Path(folder).expanduser().absolute()) if folder else _configured(opened)
+        chosen = Path(folder).expanduser().absolute() if folder else None
         if not no_update:
             _update(opened, reply, cancel)
-        report = _export(opened, target)
+        report = _export(opened, chosen)
         _show(report, reply)
         if watch:
-            _follow(opened, target, report, reply, cancel)
+            _follow(opened, chosen, report, reply, cancel)
 
 
 @chunks.command()
@@ -80,34 +79,15 @@ def search(reply: Reply, words: tuple[str, ...], project: str | None, tags: str,
     output.note(output.count(len(results), "result"), dim=True)
 
 
-class _Target(NamedTuple):
-    """Where files are written: with `base`, to a folder below it that no link may lead out of."""
-
-    folder: Path
-    base: Path | None = None
-
-
-def _configured(project: Project) -> _Target:
-    from findspot.chunkfiles.searcher import chunks_folder
-
-    settings = project.settings
-    folder = chunks_folder(project.root, settings)
-    chosen_by_user = settings.sources.get("cortex.chunksDir", CORTEX_FILE) not in COMMITTED_FILES
-    return _Target(folder, None if chosen_by_user else project.root)
-
-
 def _update(project: Project, reply: Reply, cancel: CancelToken) -> None:
     with shown_progress(reply.json) as progress:
         project.update(progress=progress, cancel=cancel)
 
 
-def _export(project: Project, target: _Target) -> ExportReport:
-    from findspot.chunkfiles import export_chunks
+def _export(project: Project, chosen: Path | None) -> ExportReport:
+    from findspot.chunkfiles.searcher import export_project
 
-    folder, root = target.folder, project.root
-    inside = folder.relative_to(root).as_posix() if folder.is_relative_to(root) else None
-    with project.store.snapshot() as snapshot:
-        return export_chunks(snapshot, folder, skip_under=inside, base=target.base)
+    return export_project(project.root, project.store, project.settings, chosen)
 
 
 def _show(report: ExportReport, reply: Reply) -> None:
@@ -117,7 +97,7 @@ def _show(report: ExportReport, reply: Reply) -> None:
 
 
 def _follow(
-    project: Project, target: _Target, report: ExportReport, reply: Reply, cancel: CancelToken
+    project: Project, chosen: Path | None, report: ExportReport, reply: Reply, cancel: CancelToken
 ) -> None:
     """Export again after each change of the index, until a signal comes."""
     from findspot.chunkfiles.folder_watch import watch_tree
@@ -131,8 +111,8 @@ def _follow(
         with project.store.snapshot() as snapshot:
             current = snapshot.generation
         if current != generation:
-            written = _export(project, target)
+            written = _export(project, chosen)
             generation = written.generation
             _show(written, reply)
 
-    watch_tree(project.root, (target.folder, project.store.folder), lambda: cancel.cancelled, changed)
+    watch_tree(project.root, (Path(report.folder), project.store.folder), lambda: cancel.cancelled, changed)

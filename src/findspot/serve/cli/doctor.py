@@ -24,6 +24,7 @@ from findspot import __version__
 from findspot.core.config import home_folder
 from findspot.core.errors import FindspotError, ProjectNotDetectedError
 from findspot.core.files import folder_bytes
+from findspot.core.log import last_lines, log_file
 from findspot.core.model import IndexState, SkipReason
 from findspot.core.platforms import remote_kind
 from findspot.core.programs import python_command, python_environment
@@ -32,7 +33,6 @@ from findspot.index_folders import find_orphans
 from findspot.project import Project
 from findspot.serve import shapes
 from findspot.serve.cli import output
-from findspot.serve.cli.activity_commands import last_lines
 from findspot.serve.cli.bug_report import write_bundle
 from findspot.serve.cli.clients import config_files
 from findspot.serve.cli.clients.known_clients import (
@@ -392,7 +392,13 @@ def doctor(reply: Reply, project: str | None, no_self_test: bool, bundle: Path |
         checks += [] if no_self_test else [self_test()]
         if bundle:
             settings = opened.settings if opened else engine.settings
-            names = write_bundle(bundle, checks, settings, engine.projects(), last_lines(_BUNDLE_LINES)[0])
+            names = write_bundle(
+                bundle,
+                checks,
+                settings,
+                engine.projects(),
+                last_lines(log_file(home_folder()), _BUNDLE_LINES)[0],
+            )
     worst = [check.state for check in checks]
     if reply.json:
         rows = [{"name": c.name, "state": c.state, "text": c.text, "remedy": c.remedy} for c in checks]
