@@ -13,9 +13,14 @@ from collections.abc import Sequence
 
 from mcp.server.mcpserver import MCPServer
 
-from findspot import Engine
-from findspot.chunkfiles import ContextChunk, ContextSearcher, SearchOptions, SearchResult
-from findspot.serve.mcp.tools.cortex import add_cortex_search_tool
+from findspot import (
+    ContextChunk,
+    ContextSearcher,
+    Engine,
+    SearchOptions,
+    SearchResult,
+    add_cortex_search_tool,
+)
 
 NOTES = {
     "tea": "Green tea is steamed, black tea is oxidised.",

@@ -1,30 +1,240 @@
-"""Findspot: local-first search for AI coding assistants and the people beside them."""
+"""Findspot: local-first search for AI coding assistants and for people.
+
+Everything a caller needs is exported here; the reference is docs/library-reference.md.
+"""
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
-__all__ = ["Engine", "FindspotError", "Project", "Query", "__version__"]
+__all__ = [
+    "Aim",
+    "Assistance",
+    "CancelToken",
+    "CancelledError",
+    "Citation",
+    "CodeReference",
+    "Completion",
+    "ContextChunk",
+    "ContextSearcher",
+    "Corpus",
+    "DiskFullError",
+    "DocsIndexNotFoundError",
+    "Document",
+    "Edge",
+    "Engine",
+    "Expansion",
+    "FileLimitError",
+    "FileNotIndexedError",
+    "Findings",
+    "FindspotError",
+    "Focus",
+    "FoundEdge",
+    "FoundNode",
+    "Graph",
+    "Hit",
+    "HomeNotWritableError",
+    "IncludeTests",
+    "IndexBusyError",
+    "IndexCorruptError",
+    "IndexFormatError",
+    "IndexInfo",
+    "IndexNotFoundError",
+    "IndexReader",
+    "IndexReport",
+    "IndexState",
+    "IndexStatus",
+    "IndexStoppedError",
+    "Inquiry",
+    "InvalidArgumentError",
+    "InvalidPatternError",
+    "LanguageModelError",
+    "Mode",
+    "ModelMismatchError",
+    "ModelUnavailableError",
+    "NamedIndexes",
+    "Node",
+    "NotAFolderError",
+    "Outline",
+    "PathNotFoundError",
+    "PermissionDeniedError",
+    "Progress",
+    "ProgressSink",
+    "Project",
+    "ProjectChunks",
+    "ProjectNotDetectedError",
+    "Prompt",
+    "ProviderError",
+    "Query",
+    "Relation",
+    "Results",
+    "Sample",
+    "SearchAnswer",
+    "SearchOptions",
+    "SearchResult",
+    "Settings",
+    "Skip",
+    "SkipReason",
+    "SlowerModelStatus",
+    "Span",
+    "Standing",
+    "StoreRefusedError",
+    "StoreUnavailableError",
+    "Supervisor",
+    "SymlinkError",
+    "Synthesis",
+    "SystemLimitError",
+    "Unresolved",
+    "__version__",
+    "add_cortex_search_tool",
+]
 
 if TYPE_CHECKING:
-    from findspot.core.errors import FindspotError
-    from findspot.core.model import Query
-    from findspot.engine import Engine
-    from findspot.project import Project
+    from findspot.chunkfiles import (
+        ContextChunk,
+        ContextSearcher,
+        ProjectChunks,
+        SearchOptions,
+        SearchResult,
+    )
+    from findspot.core.errors import (
+        CancelledError,
+        DiskFullError,
+        DocsIndexNotFoundError,
+        FileLimitError,
+        FileNotIndexedError,
+        FindspotError,
+        HomeNotWritableError,
+        IndexBusyError,
+        IndexCorruptError,
+        IndexFormatError,
+        IndexNotFoundError,
+        IndexStoppedError,
+        InvalidArgumentError,
+        InvalidPatternError,
+        LanguageModelError,
+        ModelMismatchError,
+        ModelUnavailableError,
+        NotAFolderError,
+        PathNotFoundError,
+        PermissionDeniedError,
+        ProjectNotDetectedError,
+        ProviderError,
+        StoreRefusedError,
+        StoreUnavailableError,
+        SymlinkError,
+        SystemLimitError,
+    )
+    from findspot.core.model import (
+        Assistance,
+        CodeReference,
+        Corpus,
+        Expansion,
+        Hit,
+        IncludeTests,
+        IndexReport,
+        IndexState,
+        IndexStatus,
+        Mode,
+        Progress,
+        Query,
+        Results,
+        Skip,
+        SkipReason,
+        SlowerModelStatus,
+        Span,
+        Synthesis,
+    )
+    from findspot.core.progress import (
+        CancelToken,
+        ProgressSink,
+    )
+    from findspot.core.settings import (
+        Settings,
+    )
+    from findspot.documents import (
+        Document,
+        IndexInfo,
+        NamedIndexes,
+        SearchAnswer,
+    )
+    from findspot.engine import (
+        Engine,
+    )
+    from findspot.graph import (
+        Edge,
+        Graph,
+        Node,
+        Outline,
+        Relation,
+        Unresolved,
+    )
+    from findspot.llm import (
+        Completion,
+        Prompt,
+        Sample,
+    )
+    from findspot.project import (
+        Project,
+    )
+    from findspot.research.findings import (
+        Aim,
+        Citation,
+        Findings,
+        Focus,
+        FoundEdge,
+        FoundNode,
+        Inquiry,
+    )
+    from findspot.search.reader import (
+        IndexReader,
+    )
+    from findspot.serve.mcp.tools.cortex import (
+        add_cortex_search_tool,
+    )
+    from findspot.sync.supervisor import (
+        Standing,
+        Supervisor,
+    )
 
-_HOMES = {
-    "Engine": "findspot.engine",
-    "FindspotError": "findspot.core.errors",
-    "Project": "findspot.project",
-    "Query": "findspot.core.model",
+_EXPORTS = {
+    "findspot.chunkfiles": "ContextChunk ContextSearcher ProjectChunks SearchOptions SearchResult",
+    "findspot.core.errors": (
+        "CancelledError DiskFullError DocsIndexNotFoundError FileLimitError FileNotIndexedError "
+        "FindspotError HomeNotWritableError IndexBusyError IndexCorruptError IndexFormatError "
+        "IndexNotFoundError IndexStoppedError InvalidArgumentError InvalidPatternError LanguageModelError "
+        "ModelMismatchError ModelUnavailableError NotAFolderError PathNotFoundError PermissionDeniedError "
+        "ProjectNotDetectedError ProviderError StoreRefusedError StoreUnavailableError SymlinkError "
+        "SystemLimitError "
+    ),
+    "findspot.core.model": (
+        "Assistance CodeReference Corpus Expansion Hit IncludeTests IndexReport IndexState IndexStatus Mode "
+        "Progress Query Results Skip SkipReason SlowerModelStatus Span Synthesis "
+    ),
+    "findspot.core.progress": "CancelToken ProgressSink",
+    "findspot.core.settings": "Settings",
+    "findspot.documents": "Document IndexInfo NamedIndexes SearchAnswer",
+    "findspot.engine": "Engine",
+    "findspot.graph": "Edge Graph Node Outline Relation Unresolved",
+    "findspot.llm": "Completion Prompt Sample",
+    "findspot.project": "Project",
+    "findspot.research.findings": "Aim Citation Findings Focus FoundEdge FoundNode Inquiry",
+    "findspot.search.reader": "IndexReader",
+    "findspot.serve.mcp.tools.cortex": "add_cortex_search_tool",
+    "findspot.sync.supervisor": "Standing Supervisor",
 }
+_MODULE_OF = {name: module for module, names in _EXPORTS.items() for name in names.split()}
 
 
 def __getattr__(name: str) -> object:
     """Import a public name on first use, so that `import findspot` costs nothing."""
-    from importlib import import_module
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module 'findspot' has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(_MODULE_OF[name]), name)
+    return value
 
-    if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
-    raise AttributeError(f"module 'findspot' has no attribute {name!r}")
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

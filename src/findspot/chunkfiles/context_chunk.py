@@ -48,6 +48,7 @@ class ContextChunk:
     updated_at: str = ""
 
     def as_object(self) -> dict[str, Any]:
+        """Return the chunk as an answer shows it."""
         return {
             "id": self.id,
             "chunk_type": self.chunk_type,

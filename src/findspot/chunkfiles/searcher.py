@@ -222,6 +222,7 @@ class ProjectChunks:
         return FoundChunks(results, " ".join(filter(None, warnings)) or None)
 
     def stats(self) -> Mapping[str, Any]:
+        """Return counts of what is searched, for the server to show."""
         served = self._files(self._settings())
         return self._indexed.stats() if served is None else served.stats()
 
@@ -240,9 +241,11 @@ class ProjectChunks:
 
     @property
     def has_files(self) -> bool:
+        """Whether the folder has chunk files, so that its index is not asked."""
         return self._files(self._settings()) is not None
 
     def close(self) -> None:
+        """Close what was opened."""
         with self._guard:
             served, self._served = self._served, None
         if served is not None:

@@ -282,6 +282,7 @@ class Hit:
 
     @property
     def relevance_percent(self) -> int:
+        """The score as people read it."""
         return round(100 * self.score)
 
 
@@ -300,6 +301,8 @@ class Results:
 
 
 class IndexState(StrEnum):
+    """How far an index is."""
+
     NOT_FOUND = "not_found"
     INDEXING = "indexing"
     READY = "ready"

@@ -38,6 +38,7 @@ class CancelToken:
 
     @property
     def cancelled(self) -> bool:
+        """Whether the work is to stop."""
         return self._event.is_set()
 
     def check(self) -> None:

@@ -168,6 +168,7 @@ class NamedIndexes:
         return sorted((index.info() for index in indexes), key=lambda info: info.name)
 
     def close(self) -> None:
+        """Close every index that is open."""
         with self._guard:
             for index in self._disk.values():
                 index.close()

@@ -103,6 +103,7 @@ class Supervisor:
 
     @property
     def standing(self) -> Standing:
+        """How the watching goes now."""
         strategy = self._strategy
         with self._guard:
             found = self._standing
