@@ -17,7 +17,7 @@ from findspot.serve.cli.options import Reply
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "setup": ("setup_command", "Connect the assistants on this machine to Findspot, or take that back."),
-    "serve": ("serve_commands", "Serve the tools to an assistant, over MCP on standard input and output."),
+    "serve": ("server_commands", "Serve the tools to an assistant, over MCP on standard input and output."),
     "index": ("index_commands", "Index a project, or bring its index up to date."),
     "search": ("search_commands", "Search a project's code."),
     "docs": ("search_commands", "Search a project's documentation."),
@@ -31,7 +31,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "importers": ("research_commands", "Show the files that import a file or module."),
     "outline": ("research_commands", "Show what a file defines."),
     "map": ("research_commands", "Show the modules of a project and what depends on what."),
-    "ui": ("serve_commands", "Open a page in the browser: search, projects, tools."),
+    "ui": ("server_commands", "Open a page in the browser: search, projects, tools."),
     "status": ("project_commands", "Show what the index holds and whether it is current."),
     "files": ("project_commands", "List indexed files that match a glob."),
     "watch": ("index_commands", "Keep a project's index up to date until stopped."),
@@ -46,9 +46,9 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "documents": ("document_commands", "Keep and search named full-text indexes."),
     "tools": ("tool_commands", "Index the tools of MCP servers, and find one."),
     "models": ("config_commands", "List the embedding providers and how they stand on this machine."),
-    "stats": ("activity_commands", "Show how much was searched here, and the tokens that it spared."),
+    "stats": ("server_commands", "Show how much was searched here, and the tokens that it spared."),
     "doctor": ("doctor", "Check everything Findspot needs, and say what to do."),
-    "logs": ("activity_commands", "Show the log that servers keep."),
+    "logs": ("server_commands", "Show the log that servers keep."),
     "config": ("config_commands", "Show or change the configuration."),
 }
 """Command → its module and its line in the help; in the order in which the help lists them."""

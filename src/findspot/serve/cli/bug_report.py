@@ -19,8 +19,8 @@ from findspot.core.files import replacing
 from findspot.core.log import RECORD
 from findspot.core.setting_keys import KEYS
 from findspot.core.settings import Settings
-from findspot.discover.redaction import NAMES_OF_SECRETS, redacted
-from findspot.discover.redaction import REMOVED as GONE
+from findspot.discover.secrets import NAMES_OF_SECRETS, redacted
+from findspot.discover.secrets import REMOVED as GONE
 
 if TYPE_CHECKING:
     from findspot.core.model import IndexStatus

@@ -43,7 +43,9 @@ def depth_option(default: int, meaning: str = "How many hops to follow.") -> Cal
 @click.command()
 @click.argument("words", nargs=-1, required=True, metavar="QUESTION...")
 @depth_option(DEFAULT_DEPTH)
-@click.option("--focus", type=click.Choice([focus.value for focus in Focus]), help="What to look at first.")
+@click.option(
+    "--focus", type=click.Choice([focus.value for focus in Focus]), help="The aspect to concentrate on."
+)
 @click.option(
     "--max-tokens",
     type=click.IntRange(MIN_TOKENS),

@@ -22,7 +22,7 @@ from findspot.core.files import (
     write_json,
 )
 from findspot.core.locks import writer_lock
-from findspot.discover.redaction import redacted
+from findspot.discover.secrets import redacted
 from findspot.serve.cli.clients import json_edit, toml_edit
 from findspot.serve.cli.clients.known_clients import BY_NAME, SERVER, Client
 from findspot.text import jsonc
@@ -89,7 +89,7 @@ class ConfigUnreadableError(InvalidArgumentError):
 
     def __init__(self, path: Path, reason: object) -> None:
         super().__init__(
-            f"{path} cannot be read_config ({reason}). It was not touched.",
+            f"{path} cannot be read ({reason}). It was not touched.",
             hint="Correct it and run `findspot setup` again, or copy what `findspot setup --print` shows.",
         )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from findspot.discover.redaction import redacted
+from findspot.discover.secrets import redacted
 
 
 @pytest.mark.parametrize(
