@@ -180,7 +180,7 @@ class TestSafety:
         window = visit(expect_errors=True)
         assert urlsplit(window.url).query == ""
         answer = visit(f"{page.origin}/", expect_errors=True)
-        assert "Findspot does not know you here" in answer.inner_text("body")
+        assert "Access refused" in answer.inner_text("body")
 
     def test_an_old_page_says_what_to_do(self, visit: Visit) -> None:
         window = visit(expect_errors=True)

@@ -24,9 +24,7 @@ Box = tuple[float, float, float]
 
 
 def draw(modules: ModuleMap) -> str:
-    """Return the map as SVG; arrows lead from what imports to what is imported, those of cycles are
-    dashed.
-    """
+    """Return the map as SVG; arrows lead from importer to imported, and are dashed in cycles."""
     boxes, width, height = _placed(modules)
     level = {name: number for number, layer in enumerate(modules.layers) for name in layer}
     head = (

@@ -78,7 +78,7 @@ def serve(
 
 
 class _Server(uvicorn.Server):
-    """A server that says so before it ends."""
+    """A server that calls a function before it ends."""
 
     def __init__(self, config: uvicorn.Config, on_exit: Callable[[], None]) -> None:
         super().__init__(config)

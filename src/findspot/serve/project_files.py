@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 _NAMED = 5
 
 
+MAX_LINES = 20_000
+"""More than anyone reads in a page, and what a browser still lays out at once."""
+
+
 def folder_in(project: Project, folder: Path) -> str | None:
     """Return a folder as the index spells it; None for the root itself and for what is not inside."""
     if folder == project.root or not folder.is_relative_to(project.root):
@@ -101,10 +105,6 @@ def pattern_hint(project: Project, under: str | None, pattern: str) -> str | Non
     return None
 
 
-MAX_LINES = 20_000
-"""More than anyone reads in a page, and what a browser still lays out at once."""
-
-
 def source_object(project: Project, given: str) -> dict[str, Any]:
     """Return a file for the page: its lines, up to a bound."""
     path = project.roots.relative(given)
@@ -113,8 +113,8 @@ def source_object(project: Project, given: str) -> dict[str, Any]:
 
 
 def source_lines(project: Project, path: str) -> tuple[str | None, list[str]]:
-    """Return an indexed file as it is on disk now: never one that the index leaves out, secrets as it has
-    them.
+    """Return the language and lines of an indexed file as it is on disk now, with secrets masked as in the
+    index.
     """
     with project.store.snapshot() as snapshot:
         file = snapshot.files.find(path)

@@ -23,7 +23,7 @@ _FEW = 3
 
 
 def findings_object(found: Findings) -> dict[str, Any]:
-    """`code_research`."""
+    """Return the structured answer of `code_research`."""
     answer: dict[str, Any] = {
         "query": found.query,
         "depth": found.depth,
@@ -93,7 +93,7 @@ def module_map_object(modules: ModuleMap) -> dict[str, Any]:
 
 
 def report(found: Findings) -> str:
-    """Return the same to read: the answer first, then how it is known."""
+    """Return the findings as text: the answer first, then how it is known."""
     return "\n".join(_lines(found))
 
 
@@ -144,7 +144,7 @@ def fitted_report(found: Findings, max_tokens: int) -> str:
 
 
 def _fitted(found: Findings, max_tokens: int, render: Callable[[Findings], str]) -> Findings:
-    """As many of the first nodes as there is room for, with what is known of them."""
+    """Return the findings about as many of the first nodes as there is room for."""
     room = max_tokens * CHARS_PER_TOKEN // _SHARE
     found = replace(found, query=cut(found.query, min(room, 1_000)))
     if token_count(render(found)) <= max_tokens:

@@ -30,6 +30,17 @@ _INDENT = "    "
 Render = Callable[[Results, Sequence[Hit]], str]
 
 
+_SHARE = 0.35
+"""Of an answer's room: a summary that leaves no room for results summarises nothing."""
+
+_CHARS_PER_TOKEN = 4
+
+_SHORT_SUMMARY_CHARS = 300
+
+_EXPANDED_QUERY_CHARS = 120
+"""Of a long query before the words that were added; the answer has it at full length already."""
+
+
 def structured(
     results: Results, hits: Sequence[Hit], corpus: Corpus, *, slim: bool = False
 ) -> dict[str, Any]:
@@ -137,9 +148,7 @@ def _one_line(text: str) -> str:
 
 
 def _indented(text: str) -> str:
-    """Return a passage whose lines all stand apart from the listing's own, so that none can pass for a
-    result.
-    """
+    """Return a passage with its lines indented, so that none can pass for a result."""
     return "\n".join(f"{_INDENT}{line}".rstrip() for line in text.splitlines())
 
 
@@ -216,17 +225,8 @@ def _with_note(results: Results, kept: Fitted) -> Results:
     return replace(results, warning=warning or None)
 
 
-_SHARE = 0.35
-"""Of an answer's room: a summary that leaves no room for results summarises nothing."""
-
-_CHARS_PER_TOKEN = 4
-_SHORT_SUMMARY_CHARS = 300
-_EXPANDED_QUERY_CHARS = 120
-"""Of a long query before the words that were added; the answer has it at full length already."""
-
-
 def assistance_object(results: Results) -> dict[str, Any]:
-    """Beside the results, in camel case."""
+    """Return an expansion and a synthesis as fields in camel case."""
     values: dict[str, Any] = {}
     if results.expansion is not None:
         values["expandedQuery"] = expanded_query(results)
@@ -238,7 +238,7 @@ def assistance_object(results: Results) -> dict[str, Any]:
 
 
 def assistance_flat(results: Results) -> dict[str, Any]:
-    """Return the same in snake case."""
+    """Return an expansion and a synthesis as fields in snake case."""
     values = {_snake(name): value for name, value in assistance_object(results).items()}
     if "synthesis" in values:
         values["synthesis"] = {_snake(name): value for name, value in values["synthesis"].items()}
@@ -246,7 +246,7 @@ def assistance_flat(results: Results) -> dict[str, Any]:
 
 
 def assistance_lines(results: Results) -> Iterator[str]:
-    """Yield the same for people."""
+    """Yield an expansion and a synthesis as lines for people."""
     if results.expansion is not None and results.expansion.terms:
         yield f"Also searched for: {', '.join(results.expansion.terms)} (by {results.expansion.made_by})"
     synthesis = results.synthesis
@@ -260,7 +260,7 @@ def assistance_lines(results: Results) -> Iterator[str]:
 
 
 def expanded_query(results: Results) -> str:
-    """Return the query with the words that were searched for beside its own."""
+    """Return the query with the words that were added to it."""
     terms = results.expansion.terms if results.expansion else ()
     return " ".join((cut(results.query, _EXPANDED_QUERY_CHARS), *terms))
 
@@ -271,7 +271,7 @@ def cut(text: str, most: int) -> str:
 
 
 def shorten_assistance(results: Results, max_tokens: int) -> Results:
-    """With an expansion and a synthesis that leave room for results."""
+    """Return the results with an expansion and a synthesis that leave room for hits."""
     room = int(max_tokens * _CHARS_PER_TOKEN * _SHARE)
     expansion, synthesis = results.expansion, results.synthesis
     if expansion is not None:
@@ -283,12 +283,12 @@ def shorten_assistance(results: Results, max_tokens: int) -> Results:
 
 
 def without_assistance(results: Results) -> Results:
-    """Without either: an answer so short has room for results alone."""
+    """Return the results without expansion and synthesis, for answers with room for hits alone."""
     return replace(results, expansion=None, synthesis=None)
 
 
 def _forms(synthesis: Synthesis, room: int) -> Iterator[Synthesis]:
-    """Shorter and shorter."""
+    """Yield a synthesis in shorter and shorter forms."""
     yield synthesis
     less = replace(
         synthesis,

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def size(number_of_bytes: int) -> str:
-    """`812B`, `45MB`."""
+    """Return a size such as `812B` or `45MB`."""
     amount = float(number_of_bytes)
     for unit in ("B", "KB", "MB"):
         if amount < 1024:
@@ -25,7 +25,7 @@ def size(number_of_bytes: int) -> str:
 
 
 def duration(seconds: float) -> str:
-    """`0.4s`, `45s`, `3m 20s`."""
+    """Return a duration such as `0.4s`, `45s` or `3m 20s`."""
     if seconds < 10:
         return f"{seconds:.1f}s"
     minutes, rest = divmod(round(seconds), 60)
@@ -33,13 +33,13 @@ def duration(seconds: float) -> str:
 
 
 def warned(values: dict[str, Any], *warnings: str | None) -> dict[str, Any]:
-    """Return the values with the warnings, joined to one text, beside them."""
+    """Return the values with the warnings, joined to one text."""
     text = " ".join(filter(None, warnings))
     return values | {"warning": text} if text else values
 
 
 def error_object(error: FindspotError) -> dict[str, Any]:
-    """Return an error raised on purpose."""
+    """Return an error as fields: its code and both messages."""
     return {
         "code": error.code,
         "userMessage": error.user_message,
@@ -63,12 +63,12 @@ def counts(report: IndexReport) -> dict[str, Any]:
 
 
 def report_object(report: IndexReport, *, forced: bool) -> dict[str, Any]:
-    """`index_codebase`."""
+    """Return the answer of `index_codebase`."""
     return {"status": "success", "path": report.project_path, "forced": forced, **counts(report)}
 
 
 def status_object(status: IndexStatus) -> dict[str, Any]:
-    """`get_index_status`."""
+    """Return the answer of `get_index_status`."""
     done = status.progress
     values = {
         "status": str(status.state),
@@ -115,7 +115,7 @@ def skip_object(skip: Skip) -> dict[str, str]:
 
 
 def found_tools_object(found: ToolResults) -> dict[str, Any]:
-    """`search_tools`."""
+    """Return the answer of `search_tools`."""
     listed = [
         {
             "name": tool.name,
@@ -137,7 +137,7 @@ def found_tools_object(found: ToolResults) -> dict[str, Any]:
 
 
 def tool_object(tool: ToolDefinition, warning: str | None = None) -> dict[str, Any]:
-    """`get_tool`."""
+    """Return the answer of `get_tool`."""
     from findspot.catalogue.indexfile import definition_object
 
     return warned({"tool": definition_object(tool), "serverName": tool.server_name}, warning)
@@ -166,7 +166,7 @@ def catalogue_object(path: str, built: Built) -> dict[str, Any]:
 
 
 def found_documents_object(answer: SearchAnswer) -> dict[str, Any]:
-    """`search_index`."""
+    """Return the answer of `search_index`."""
     return {
         "results": [
             {
@@ -183,10 +183,10 @@ def found_documents_object(answer: SearchAnswer) -> dict[str, Any]:
 
 
 def added_document_object(added: Added) -> dict[str, Any]:
-    """`search_add_document`."""
+    """Return the answer of `search_add_document`."""
     return {"status": added.status, "doc_id": added.doc_id, "token_count": added.token_count}
 
 
 def created_index_object(made: IndexInfo) -> dict[str, Any]:
-    """`search_create_index`."""
+    """Return the answer of `search_create_index`."""
     return {"status": "created", "index_name": made.name, "backend": made.backend}

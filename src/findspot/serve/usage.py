@@ -21,7 +21,7 @@ from findspot.core.sqlite import Connection, translated
 
 FILE_NAME = "usage.sqlite"
 _WAIT_S = 0.5
-CHARS_A_TOKEN = 4
+CHARS_PER_TOKEN = 4
 _TABLE = (
     "CREATE TABLE IF NOT EXISTS usage (day TEXT, surface TEXT, searches INTEGER, answered INTEGER, "
     "shown INTEGER, whole INTEGER, PRIMARY KEY (day, surface)) WITHOUT ROWID"
@@ -34,7 +34,7 @@ _ADD = (
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What was asked over some days through one surface; `shown` and `whole` in tokens."""
+    """The searches of some days through one surface; `shown` and `whole` are in tokens."""
 
     surface: str
     searches: int
@@ -51,7 +51,7 @@ class Usage:
 
 
 class _Notebook:
-    """The file, kept open: opening and closing it costs ten times what counting does."""
+    """The file with the counts, kept open: opening and closing it costs ten times what counting does."""
 
     def __init__(self) -> None:
         self._guard = threading.Lock()
@@ -66,7 +66,7 @@ class _Notebook:
             self._db.execute(_ADD, row)
 
     def _open(self) -> None:
-        """Again, too, where another process has cleared the file or the home is another by now."""
+        """Open the file; again if it was deleted or the home folder has changed."""
         if self._db is not None:
             self._db.close()
         self._db = _connected()
@@ -81,7 +81,7 @@ def note(surface: str, root: Path, results: Results, shown_chars: int) -> None:
     files = (stat_of(f"{root}/{path}") for path in {hit.path for hit in results.hits})
     whole = sum(file.st_size for file in files if file)
     day = datetime.now(UTC).strftime("%Y-%m-%d")
-    row = (day, surface, bool(results.hits), shown_chars // CHARS_A_TOKEN, whole // CHARS_A_TOKEN)
+    row = (day, surface, bool(results.hits), shown_chars // CHARS_PER_TOKEN, whole // CHARS_PER_TOKEN)
     with contextlib.suppress(FindspotError, sqlite.Error, OSError):
         _notebook.add(row)
 
@@ -112,7 +112,7 @@ def _path() -> Path:
 
 
 def _identity() -> tuple[Path, int] | None:
-    """Return which file it is; None where there is none."""
+    """Return the path and inode of the file; None where there is none."""
     path = _path()
     info = stat_of(path)
     return (path, info.st_ino) if info else None

@@ -33,12 +33,12 @@ IN_SCOPE = "findspot.grant"
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _INDEX_ID = re.compile(r"[0-9a-f]{16}(?:[0-9a-f]{16})?")
-_WANTED = 'entries such as {"name": "ci", "sha256": "64 hex digits", "projects": ["/srv/shop"]}, or "*"'
+_EXAMPLE = 'entries such as {"name": "ci", "sha256": "64 hex digits", "projects": ["/srv/shop"]}, or "*"'
 
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """On what terms a server answers."""
+    """The terms on which a server answers."""
 
     read_only: bool = False
     guarded: bool = False
@@ -82,7 +82,7 @@ def granted_all(name: str, token: str) -> Grant:
 
 
 class Grants:
-    """Every token that is let in."""
+    """All tokens that are accepted."""
 
     def __init__(self, fixed: Sequence[Grant] = (), file: Path | None = None) -> None:
         self._fixed = tuple(fixed)
@@ -100,7 +100,7 @@ class Grants:
         return found if token else None  # whatever the file says, nothing is no token
 
     def _refresh(self) -> None:
-        """Read the file again if it is another; while it cannot be read, it lets nobody in."""
+        """Read the file again if it changed; while it cannot be read, none of its tokens is accepted."""
         if self._file is None or (stamp := _stamp(self._file)) == self._stamp:
             return
         self._stamp = stamp
@@ -122,12 +122,12 @@ def read_grants(file: Path) -> tuple[Grant, ...]:
         raise _invalid(file, "it holds no list 'tokens'")
     grants = tuple(_grant(file, number, entry) for number, entry in enumerate(entries, 1))
     if len({grant.name for grant in grants}) < len(grants):
-        raise _invalid(file, "two entries have one name")
+        raise _invalid(file, "two entries have the same name")
     return grants
 
 
 def _grant(file: Path, number: int, entry: Any) -> Grant:
-    """Return one entry; what is wrong is told by its number, so that no hash gets into a log."""
+    """Return one entry; errors name its number, so that no hash gets into a log."""
     fields = entry if isinstance(entry, dict) else {}
     name, sha256, projects = (fields.get(field) for field in ("name", "sha256", "projects"))
     if not isinstance(name, str) or not name or not isinstance(sha256, str):
@@ -138,11 +138,11 @@ def _grant(file: Path, number: int, entry: Any) -> Grant:
     if projects == "*":
         return Grant(name, digest, everything=True)
     if not isinstance(projects, list) or not all(isinstance(project, str) for project in projects):
-        raise _invalid(file, f"the projects of entry {number} are no list of paths and ids")
-    return Grant(name, digest, *_told_apart(projects))
+        raise _invalid(file, f"the projects of entry {number} are not a list of paths and ids")
+    return Grant(name, digest, *_paths_and_ids(projects))
 
 
-def _told_apart(projects: Iterable[str]) -> tuple[frozenset[Path], frozenset[str]]:
+def _paths_and_ids(projects: Iterable[str]) -> tuple[frozenset[Path], frozenset[str]]:
     ids = frozenset(project for project in projects if _INDEX_ID.fullmatch(project))
     written = [lexical(project) for project in projects if project not in ids]
     return frozenset((*written, *(path.resolve() for path in written))), ids
@@ -171,11 +171,15 @@ def _stamp(file: Path | None) -> tuple[int, ...] | None:
 
 
 def _invalid(file: Path, what: str) -> InvalidArgumentError:
-    return InvalidArgumentError(f"The tokens file {file} is not valid: {what}.", hint=f"It wants {_WANTED}.")
+    return InvalidArgumentError(f"The tokens file {file} is not valid: {what}.", hint=f"Write {_EXAMPLE}.")
 
 
 class AllowedEngine:
-    """Only what finds projects; the rest of an engine cannot be asked for."""
+    """The engine as a client sees it whose token is for some projects only.
+
+    A project it has no rights to does not exist for it: paths are judged by their spelling before anything
+    on disk is looked at, so that neither the answer nor the time it takes tells the two apart.
+    """
 
     def __init__(self, engine: Engine, grant: Grant) -> None:
         self._engine = engine
@@ -212,7 +216,7 @@ class AllowedEngine:
         only = [Path(status.project_path) for _, status in self.projects()] if root is None else [root]
         if len(only) != 1:
             raise InvalidArgumentError(
-                "Name the project: this server has several, or none for you.",
-                hint="list_projects tells which there are.",
+                "Name the project: your token is for several, or for none.",
+                hint="list_projects shows them.",
             )
         return self._engine.project(only[0])

@@ -34,8 +34,22 @@ _BURST_S = 2
 """An assistant asks several things at once and then thinks: two seconds' worth may come in one go."""
 
 
-class TooMuchError(Exception):
-    """The token's limit is reached; it may ask again after so many seconds."""
+_SESSION = b"mcp-session-id"
+
+_LAST_EVENT = b"last-event-id"
+
+HEALTH, METRICS = "/health", "/metrics"
+
+TOKEN_SESSIONS = 100
+"""Sessions that one token may have open: a tenth of the server's, so that it cannot take them all."""
+
+_SESSION_WAIT_S = 60
+
+_BEARER = b"bearer "
+
+
+class LimitReachedError(Exception):
+    """A token has reached a limit; it may ask again after some seconds."""
 
     def __init__(self, limit: str, wait_s: float) -> None:
         super().__init__(limit)
@@ -51,7 +65,7 @@ class _Account:
 
 
 class Limits:
-    """Requests a second and at once, counted by token; for use by one event loop."""
+    """Limits requests per second and at once, per token; for use by one event loop."""
 
     def __init__(self, per_second: int, at_once: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._per_second = per_second
@@ -61,15 +75,15 @@ class Limits:
 
     @contextmanager
     def request(self, name: str) -> Iterator[None]:
-        """Provide one request of a token, from its beginning to its end."""
+        """Count a request of a token while it runs; raise if the token has reached a limit."""
         now, most = self._clock(), float(self._per_second * _BURST_S)
         account = self._accounts.setdefault(name, _Account(most, now))
         account.left = min(most, account.left + (now - account.at) * self._per_second)
         account.at = now
         if account.open >= self._at_once:
-            raise TooMuchError("concurrency", 1)
+            raise LimitReachedError("concurrency", 1)
         if account.left < 1:
-            raise TooMuchError("rate", (1 - account.left) / self._per_second)
+            raise LimitReachedError("rate", (1 - account.left) / self._per_second)
         account.left -= 1
         account.open += 1
         try:
@@ -78,12 +92,12 @@ class Limits:
             account.open -= 1
 
 
-_SESSION = b"mcp-session-id"
-_LAST_EVENT = b"last-event-id"
-
-
 class Bodies:
-    """Makes bodies readable, and refuses a request whose id is still being answered in its session."""
+    """Makes bodies readable, and refuses a request whose id is still being answered in its session.
+
+    Halves of surrogate pairs are replaced, as on standard input. The transport finds the stream of an answer
+    by the id of its question: of two questions with the same id one would get the other's answer.
+    """
 
     def __init__(self, app: ASGIApp, max_body_bytes: int) -> None:
         self._app = app
@@ -98,7 +112,7 @@ class Bodies:
         session = _session(scope)
         identity = _identity(body) if session is not None else None
         if session is None or identity is None:
-            await self._app(scope, _again(heard, receive), send)
+            await self._app(scope, _replayed(heard, receive), send)
             return
         key = (session, str(identity))
         if key in self._busy:
@@ -106,12 +120,12 @@ class Bodies:
         else:
             self._busy.add(key)
             try:
-                await self._app(scope, _again(heard, receive), send)
+                await self._app(scope, _replayed(heard, receive), send)
             finally:
                 self._busy.discard(key)
 
     async def _listen(self, receive: Receive) -> tuple[list[Message], bytes]:
-        """Return the body, up to the size that is taken at all; one that is larger is refused further in."""
+        """Return the body, up to the largest size accepted; the transport refuses a larger one."""
         heard: list[Message] = []
         size = 0
         while size <= self._max_body_bytes:
@@ -124,9 +138,7 @@ class Bodies:
 
 
 def _readable(heard: list[Message], body: bytes) -> tuple[list[Message], bytes]:
-    """Return what was heard, as one message with a readable body; a client that left before its end stays
-    gone.
-    """
+    """Return the body as one readable message; nothing changes for a client that left before its end."""
     if any(message["type"] != "http.request" for message in heard):
         return heard, b""
     body = with_whole_characters(body)
@@ -134,7 +146,7 @@ def _readable(heard: list[Message], body: bytes) -> tuple[list[Message], bytes]:
 
 
 def _without_resumption(scope: Scope) -> Scope:
-    """Streams cannot be resumed here: whoever asks for it gets a new one, where the transport would fail."""
+    """Return a request that does not ask to resume a stream, at which the transport would fail."""
     if scope["type"] != "http":
         return scope
     return {**scope, "headers": [header for header in scope["headers"] if header[0] != _LAST_EVENT]}
@@ -153,13 +165,13 @@ def _identity(body: bytes) -> Any:
     return message.get("id") if isinstance(message, dict) and "method" in message else None
 
 
-def _again(heard: list[Message], receive: Receive) -> Receive:
+def _replayed(heard: list[Message], receive: Receive) -> Receive:
     waiting = iter(heard)
 
-    async def replayed() -> Message:
+    async def receive_again() -> Message:
         return next(waiting, None) or await receive()
 
-    return replayed
+    return receive_again
 
 
 def _refusal(identity: Any) -> JSONResponse:
@@ -167,17 +179,8 @@ def _refusal(identity: Any) -> JSONResponse:
     return JSONResponse({"jsonrpc": "2.0", "id": identity, "error": error}, 400)
 
 
-HEALTH, METRICS = "/health", "/metrics"
-TOKEN_SESSIONS = 100
-"""Sessions that one token may have open: a tenth of the server's, so that it cannot take them all."""
-
-_SESSION_WAIT_S = 60
-
-_BEARER = b"bearer "
-
-
 class Gate:
-    """The server behind its tokens; without any, everyone is let in who gets this far."""
+    """The server behind its tokens; without any, every request is let in."""
 
     def __init__(
         self,
@@ -219,23 +222,23 @@ class Gate:
             # By this the protocol's library ties sessions to the token that opened them.
             scope["user"] = AuthenticatedUser(AccessToken(token="", client_id=grant.name, scopes=[]))
         if scope["path"] == METRICS:
-            await (await self._figures(scope, grant))(scope, receive, send)
+            await (await self._metrics_page(scope, grant))(scope, receive, send)
         elif grant is None or self._limits is None or scope["method"] != "POST":
             await self._app(scope, receive, send)
         else:
             try:
                 with self._limits.request(grant.name):
                     if _opens_session(scope) and self._sessions(grant.name) >= TOKEN_SESSIONS:
-                        raise TooMuchError("sessions", _SESSION_WAIT_S)
+                        raise LimitReachedError("sessions", _SESSION_WAIT_S)
                     await self._app(scope, receive, send)
-            except TooMuchError as much:
-                self._meter.refused(much.limit)
-                wait = {"Retry-After": str(much.wait_s)}
-                refusal = JSONResponse({"error": f"too many requests ({much.limit})"}, 429, wait)
+            except LimitReachedError as error:
+                self._meter.refused(error.limit)
+                wait = {"Retry-After": str(error.wait_s)}
+                refusal = JSONResponse({"error": f"too many requests ({error.limit})"}, 429, wait)
                 await refusal(scope, receive, send)
 
-    async def _figures(self, scope: Scope, grant: Grant | None) -> Response:
-        """Figures name projects: they are for tokens that may see all of them."""
+    async def _metrics_page(self, scope: Scope, grant: Grant | None) -> Response:
+        """Return the metrics, which name projects: only for tokens that may see all of them."""
         if grant is not None and not grant.everything:
             return JSONResponse({"error": "not found"}, 404)
         refusal = await self._security.validate_request(Request(scope))

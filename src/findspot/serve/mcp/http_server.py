@@ -49,7 +49,7 @@ The token is new for this run. To keep one, set FINDSPOT_HTTP_TOKEN or use --tok
 
 @dataclass(frozen=True, slots=True)
 class TokenChoice:
-    """What the command line says about tokens; without a word, one is made."""
+    """The options of the command line about tokens; without any, a token is made."""
 
     token: str | None = None
     token_file: str | None = None
@@ -169,7 +169,7 @@ def _grants(settings: HttpSettings, token: str | None, choice: TokenChoice) -> G
 
 
 def parse_address(address: str) -> tuple[str, int]:
-    """`HOST:PORT`, `HOST`, `PORT` or `[::1]:PORT`; what is missing is the default."""
+    """Return the host and port of `HOST:PORT`, `HOST`, `PORT` or `[::1]:PORT`, with defaults."""
     default_host, _, default_port = DEFAULT_ADDRESS.rpartition(":")
     if address.isdecimal():
         host, port = default_host, address
@@ -181,7 +181,7 @@ def parse_address(address: str) -> tuple[str, int]:
         host, port = address, ""
     host, port = host.strip("[]") or default_host, port or default_port
     if not port.isdecimal() or int(port) > 65_535:
-        raise InvalidArgumentError(f"'{address}' is no address: HOST:PORT is wanted.")
+        raise InvalidArgumentError(f"'{address}' is not an address. Use HOST:PORT.")
     return host, int(port)
 
 

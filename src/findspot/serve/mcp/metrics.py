@@ -26,7 +26,7 @@ _UPDATED = "%Y-%m-%dT%H:%M:%SZ"
 
 
 class Outcome:
-    """How a call is going to be counted."""
+    """Whether a call counts as failed."""
 
     failed = False
 
@@ -48,7 +48,7 @@ class Meter:
 
     @contextmanager
     def call(self, tool: str) -> Iterator[Outcome]:
-        """Provide one call of a tool; it failed if it raises, or says so."""
+        """Count a call of a tool and its duration; it failed if it raises, or sets `failed`."""
         outcome, started = Outcome(), time.perf_counter()
         try:
             yield outcome
@@ -59,7 +59,7 @@ class Meter:
             self._note(tool, "error" if outcome.failed else "ok", time.perf_counter() - started)
 
     def refused(self, reason: str) -> None:
-        """A request that did not get as far as a tool."""
+        """Count a request that was turned away before it reached a tool."""
         self._refused[reason] += 1
 
     def page(self, indexes: Iterable[tuple[str, int, float]]) -> str:
@@ -99,7 +99,7 @@ class Meter:
 
 
 def index_figures(engine: Engine) -> list[tuple[str, int, float]]:
-    """Project, generation and age of every index that is open; one that cannot be read is left out."""
+    """Return the project, generation and age of every open index; one that cannot be read is left out."""
     found = []
     for project in engine.opened():
         try:
@@ -118,8 +118,8 @@ def _head(name: str, kind: str, meaning: str) -> list[str]:
 
 
 def _line(name: str, value: float, **labels: str) -> str:
-    told = ",".join(f'{label}="{_escaped(text)}"' for label, text in labels.items())
-    return f"findspot_{name}{{{told}}} {value:g}" if told else f"findspot_{name} {value:g}"
+    shown = ",".join(f'{label}="{_escaped(text)}"' for label, text in labels.items())
+    return f"findspot_{name}{{{shown}}} {value:g}" if shown else f"findspot_{name} {value:g}"
 
 
 def _escaped(text: str) -> str:

@@ -1,10 +1,10 @@
-"""What is offered beside tools: resources, prompts and completions, as plain values and on the wire."""
+"""What is offered apart from tools: resources, prompts and completions, as plain values and on the wire."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import mcp_types as types
 from mcp.server.lowlevel import Server
@@ -16,8 +16,15 @@ from findspot.serve.mcp.tool import Media
 from findspot.serve.mcp.tool_call import Call
 from findspot.serve.mcp.tool_results import encodable, wire_media
 
-if TYPE_CHECKING:
-    from findspot.serve.mcp.tool_call import Call
+MakeCall = Callable[[Client], Call]
+
+OfferedTools = Callable[[Context], frozenset[str]]
+
+RESOURCE_NOT_FOUND = -32002
+"""Up to 2025-11-25; later versions say that the parameters are invalid."""
+
+MOST_COMPLETIONS = 100
+"""What the protocol allows in one answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +84,7 @@ class Prompt:
 
 
 async def nothing(_call: Call, _uri: str) -> Contents | None:
-    """No resource has that address."""
+    """Return None: no resource has that address."""
     return None
 
 
@@ -87,7 +94,7 @@ async def no_completions(_call: Call, _about: str, _argument: str, _value: str) 
 
 @dataclass(frozen=True, slots=True)
 class Offers:
-    """Everything a server offers but its tools."""
+    """Everything a server offers except its tools."""
 
     places: tuple[Place, ...] = ()
     read: Callable[[Call, str], Awaitable[Contents | None]] = nothing
@@ -96,18 +103,8 @@ class Offers:
     """Every value that fits, for a known template or prompt; the wire takes the first of them."""
 
 
-MakeCall = Callable[[Client], Call]
-OfferedTools = Callable[[Context], frozenset[str]]
-
-RESOURCE_NOT_FOUND = -32002
-"""Up to 2025-11-25; later versions say that the parameters are invalid."""
-
-MOST_COMPLETIONS = 100
-"""What the protocol allows in one answer."""
-
-
 class Offering:
-    """Answers what clients ask about the offers."""
+    """Answers the requests about resources, prompts and completions."""
 
     def __init__(self, offers: Offers, make_call: MakeCall, offered: OfferedTools) -> None:
         self._offers = offers

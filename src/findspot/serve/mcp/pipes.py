@@ -66,7 +66,7 @@ class Lines:
         return self._ended
 
     def end(self) -> None:
-        """As if the input had been closed; may be called from anywhere."""
+        """Act as if the input had been closed; may be called from any thread."""
         self._ended = True
         self._wake()
 

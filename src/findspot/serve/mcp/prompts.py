@@ -63,6 +63,22 @@ _ADVICE = {
 """Advice by the tool that it is about."""
 
 
+_EXPLORE = (
+    "Explore this codebase{where} and explain it to me. Begin with search_docs for what it is for, then "
+    "search_by_path for its layout and search_code for its entry points and main types. Tell me: what it "
+    "does, its parts and how data flows between them, where I would start reading. Name files and lines "
+    "for each claim, and say what you did not look at."
+)
+
+_CHANGE = (
+    "Find where to change this codebase so that: {change}\n\n"
+    "Use search_code for the code that does this now and for its tests, code_research (such as: what calls "
+    "NAME) for its callers, and search_docs for what documents it. Then list each place to change with file "
+    "and lines, what to change there and why, in the order you would do it; and name what could break. "
+    "Change nothing yet."
+)
+
+
 def instructions(offered: Collection[str]) -> str:
     """Return what to tell an assistant that is offered these tools."""
     opening = _PROJECT if "search_code" in offered else _OTHERWISE
@@ -72,21 +88,6 @@ def instructions(offered: Collection[str]) -> str:
     if advice:
         parts.append("\n".join(("Good to know:", *advice)))
     return "\n\n".join(parts) + "\n"
-
-
-_EXPLORE = (
-    "Explore this codebase{where} and explain it to me. Begin with search_docs for what it is for, then "
-    "search_by_path for its layout and search_code for its entry points and main types. Tell me: what it "
-    "does, its parts and how data flows between them, where I would start reading. Name files and lines "
-    "for each claim, and say what you did not look at."
-)
-_CHANGE = (
-    "Find where to change this codebase so that: {change}\n\n"
-    "Use search_code for the code that does this now and for its tests, code_research (such as: what calls "
-    "NAME) for its callers, and search_docs for what documents it. Then list each place to change with file "
-    "and lines, what to change there and why, in the order you would do it; and name what could break. "
-    "Change nothing yet."
-)
 
 
 def _explore(given: dict[str, str]) -> list[Message]:

@@ -82,7 +82,7 @@ async def read(call: Call, uri: str) -> Contents | None:
 
 
 async def complete(call: Call, about: str, argument: str, value: str) -> list[str]:
-    """Indexed paths that begin with what was typed, then those that contain it."""
+    """Return the indexed paths that begin with what was typed, then those that contain it."""
     if argument != "path" or about not in _COMPLETED:
         return []
     try:
@@ -91,14 +91,12 @@ async def complete(call: Call, about: str, argument: str, value: str) -> list[st
     except FindspotError:
         return []
     typed = value.lower()
-    fitting = [path for path in paths if typed in path.lower()]
-    return sorted(fitting, key=lambda path: not path.lower().startswith(typed))
+    matching = [path for path in paths if typed in path.lower()]
+    return sorted(matching, key=lambda path: not path.lower().startswith(typed))
 
 
 async def _status(call: Call) -> Contents:
-    """Return the status names its project; a client that would have to call again is not asked for its
-    roots.
-    """
+    """Return the status of the index; a client that would have to call again is not asked for its roots."""
     target = await (detected_project(call) if call.client.modern else find_project(call, None))
     status = await call.quick(lambda _: target.project.status())
     return Contents("application/json", json.dumps(status_object(status), ensure_ascii=False))

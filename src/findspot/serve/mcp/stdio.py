@@ -42,8 +42,13 @@ _CHECK_S = 0.25
 RequestId = str | int
 
 
+_FIRST_ANSWERS_S = 0.5
+
+_STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+
+
 class _Stream:
-    """What the SDK asks of either direction beside its messages."""
+    """What the SDK needs of both directions, apart from messages."""
 
     def __init__(self) -> None:
         self._closed = False
@@ -74,7 +79,7 @@ class Batch:
         return self._open[_key(identity)] > 0
 
     def settle(self, identity: RequestId, answer: types.JSONRPCMessage | None) -> None:
-        """One request is done; `answer` is None where it was cancelled."""
+        """Note that a request is done; `answer` is None where it was cancelled."""
         self._open[_key(identity)] -= 1
         if answer is not None:
             self._answers.append(_dumped(answer))
@@ -93,7 +98,7 @@ class Incoming(_Stream):
     """What the client sends; a line that is not a message is answered here."""
 
     def __init__(self, lines: Lines, outgoing: Outgoing, at_end: Callable[[], None]) -> None:
-        """`at_end` is called when the input is over, before running calls are stopped."""
+        """Take what to call at the end of the input, before running calls are stopped."""
         super().__init__()
         self._lines = lines
         self._at_end = at_end
@@ -161,7 +166,7 @@ class Incoming(_Stream):
 
 
 class Outgoing(_Stream):
-    """What the client is told; once it is gone, its input is over as well."""
+    """What the server sends; once the client is gone, its input is over as well."""
 
     def __init__(self, writer: Writer, lines: Lines) -> None:
         super().__init__()
@@ -253,10 +258,6 @@ def _dumped(message: types.JSONRPCMessage) -> str:
 def _key(identity: RequestId) -> str:
     """Return the same for `1` and `"1"`, which clients confuse, as the SDK sees it."""
     return str(identity)
-
-
-_FIRST_ANSWERS_S = 0.5
-_STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
 def run(*, read_only: bool = False) -> None:

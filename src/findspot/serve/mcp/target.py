@@ -39,6 +39,9 @@ _SHOWN_ROOTS = 3
 _HERE, _ELSEWHERE = "Use current directory", "Enter a custom path"
 
 
+OUTSIDE_QUESTION = "This folder is outside the folders that you work in. Index it?"
+
+
 @dataclass(frozen=True, slots=True)
 class Target:
     """A project, the folder of it that was asked for, and how the caller named it."""
@@ -92,9 +95,7 @@ async def is_outside(call: Call, folder: Path) -> bool:
 
 
 def _working_folders() -> list[Path]:
-    """Return the project that the server was started in; a folder that holds the user's home is no
-    project.
-    """
+    """Return the folder and project that the server was started in, unless it holds the user's home."""
     try:
         here = working_folder()
         home = Path.home()
@@ -104,12 +105,12 @@ def _working_folders() -> list[Path]:
 
 
 async def in_project(call: Call, given: str | None, work: Callable[[Target], T], *, exact: bool = False) -> T:
-    """Find the project of a call and do something there, in one go.
+    """Find the project of a call and do some work with it, in one thread.
 
     Tools that look are served from an index around the named folder, filtered to it; those that
-    delete an index (`exact`) take a named folder for what it is.
+    delete an index (`exact`) take a named folder literally.
     """
-    return await _locate(call, given, lambda target: work(_noted(call, target)), exact=exact)
+    return await _locate(call, given, lambda target: work(_with_note(call, target)), exact=exact)
 
 
 async def _locate(call: Call, given: str | None, work: Callable[[Target], T], *, exact: bool = False) -> T:
@@ -119,12 +120,12 @@ async def _locate(call: Call, given: str | None, work: Callable[[Target], T], *,
     except ProjectNotDetectedError:
         if given not in (None, "."):
             raise
-        folder = await _chosen(call)
+        folder = await _ask_for_folder(call)
         return await call.quick(lambda engine: work(_named(engine, folder, Path(folder), exact)))
 
 
-def _noted(call: Call, target: Target) -> Target:
-    """Return the target of a call, whose answer says so where that is a part of a project only."""
+def _with_note(call: Call, target: Target) -> Target:
+    """Return the target; where it is only a part of a project, the answer of the call will say so."""
     if target.under:
         call.warnings.append(limit_note(target.project, target.under, f"Name {target.project.root}"))
     return target
@@ -185,8 +186,8 @@ def _detected(engine: Engine, exact: bool) -> Target:
     return Target(project, str(project.roots / under if under else project.root), under)
 
 
-async def _chosen(call: Call) -> str:
-    """Return the two choices where no folder looks like a project; asked once per connection."""
+async def _ask_for_folder(call: Call) -> str:
+    """Ask the user for the project's folder where none was detected; once per connection."""
     here = str(working_folder())
     if _CHOSEN in call.client.memory:
         if not (chosen := str(call.client.memory[_CHOSEN])):
@@ -205,9 +206,6 @@ async def _chosen(call: Call) -> str:
     if not folder:
         raise ProjectNotDetectedError(here)
     return folder
-
-
-OUTSIDE_QUESTION = "This folder is outside the folders that you work in. Index it?"
 
 
 async def agree(
@@ -235,7 +233,7 @@ async def agree(
 
 
 async def agree_to_folder(call: Call, project: Project, about: dict[str, Any], *, confirmed: bool) -> bool:
-    """Ask before a folder is indexed that is none of the client's; False where nobody has to be asked."""
+    """Ask before indexing a folder outside the client's; return whether the user had to be asked."""
     if await call.quick(lambda _: project.store.exists) or not await is_outside(call, project.root):
         return False
     await agree(call, OUTSIDE_QUESTION, about, confirmed=confirmed, needed=True)
@@ -265,18 +263,18 @@ async def from_index(
     call: Call, named: str | None, work: Callable[[Target], T], *, by_path: bool = False
 ) -> T:
     """Answer from an index: one that is missing is built if the user agrees, a damaged one is rebuilt."""
-    found: list[Target] = []
+    targets: list[Target] = []
 
-    def asked(target: Target) -> T:
-        found.append(target)
+    def work_with(target: Target) -> T:
+        targets.append(target)
         return work(target)
 
     try:
-        return await in_project(call, named, asked)
+        return await in_project(call, named, work_with)
     except (DocsIndexNotFoundError, IndexFormatError):
         raise
     except IndexNotFoundError as missing:
-        target = found[-1]
+        target = targets[-1]
         if call.read_only:
             raise PathNotIndexedError(target.named, missing) if by_path else missing from None
         question = f"{missing.user_message}\n{target.project.root}"
@@ -285,7 +283,7 @@ async def from_index(
     except IndexCorruptError:
         if call.read_only:
             raise
-        target = found[-1]
+        target = targets[-1]
     await index(call, target.project, {"projectPath": str(target.project.root)})
     return await call.quick(lambda _: work(target))
 

@@ -128,7 +128,7 @@ class TaskMethods:
         return _detailed(task)
 
     async def _result(self, context: Context, params: _TaskParams) -> dict[str, Any]:
-        """Waits for the end, and asks the client meanwhile what the task wants to know."""
+        """Wait for the end, and meanwhile ask the client the task's questions."""
         _only_in(context, TASKS_VERSION)
         task = self._find(context, params)
         while not task.finished:
@@ -171,7 +171,7 @@ class TaskMethods:
 
 
 def _check_header(context: Context, params: _TaskParams) -> None:
-    """Over HTTP the newest version names the task in a header too, for whoever routes requests."""
+    """Check the header that names the task: the newest version has one over HTTP, for routing."""
     headers = getattr(context.request, "headers", None)
     modern = context.protocol_version in MODERN_PROTOCOL_VERSIONS
     if modern and headers is not None and headers.get("mcp-name") != params.task_id:
@@ -195,12 +195,12 @@ async def _ask(context: Context, task: Task, key: str) -> None:
             kind,
             metadata=ServerMessageMetadata(related_request_id=context.request_id),
         )
-        told = answer.model_dump(by_alias=True, mode="json", exclude_none=True)
+        reply = answer.model_dump(by_alias=True, mode="json", exclude_none=True)
     except MCPError:
-        told = {"action": "cancel"}  # of a model's answer it has nothing, which is an answer too
+        reply = {"action": "cancel"}  # also where a model was asked: it is an answer without a text
     finally:
         question.claimed = False
-    await task.answer(key, told)
+    await task.answer(key, reply)
 
 
 def _request(method: str, params: dict[str, Any]) -> tuple[Any, Any]:
@@ -222,7 +222,7 @@ def _payload(task: Task) -> dict[str, Any]:
 
 
 def _detailed(task: Task) -> dict[str, Any]:
-    """Return what a poll of the extension tells: the task, and what its status brings with it."""
+    """Return the answer to a poll of the extension: the task, and what belongs to its status."""
     described = extended(task)
     if task.status is Status.INPUT_REQUIRED:
         asked = {key: {"method": q.method, "params": q.params} for key, q in task.questions.items()}

@@ -1,4 +1,4 @@
-"""Everything that outlives the request that began it: one registry, whichever way a client asks.
+"""Calls that outlive their requests: the tasks of a server, whichever way its clients ask for them.
 
 Only ever touched from the event loop, so nothing here needs a lock.
 """
@@ -97,7 +97,7 @@ class Task:
         await self._changed.wait()
 
     def note(self, message: str) -> None:
-        """How far the work is, for whoever asks."""
+        """Note how far the work is, for clients that poll."""
         if not self.finished:
             self.message, self.updated = message, datetime.now(UTC)
 
@@ -132,7 +132,7 @@ class Task:
     async def end(
         self, status: Status, message: str, result: Any = None, error: Exception | None = None
     ) -> None:
-        """The outcome; the first one stays."""
+        """Set the outcome; only the first one counts."""
         if not self.finished:
             self.result, self.error = result, error
             self.questions.clear()
@@ -167,7 +167,7 @@ class Tasks:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """While the server lives; work still under way at its end is stopped and awaited."""
+        """Run tasks until the server ends; those under way are then stopped and awaited."""
         async with anyio.create_task_group() as group:
             self._group = group
             try:
@@ -189,7 +189,7 @@ class Tasks:
         task.announce()
 
     def forget(self, owner: str) -> None:
-        """The client has left: nobody can ask for its tasks, though what is under way goes on."""
+        """Forget the tasks of a client that has left; those under way go on."""
         for task in [task for task in self._tasks.values() if task.owner == owner]:
             del self._tasks[task.id]
 
@@ -234,5 +234,5 @@ class Tasks:
         for task in [task for task in self._tasks.values() if task.expired]:
             if task.status is Status.INPUT_REQUIRED:
                 task.scope.cancel()
-            if task.status is not Status.WORKING:  # what still works is told about when it is done
+            if task.status is not Status.WORKING:  # work under way is removed when it is done
                 del self._tasks[task.id]

@@ -92,14 +92,14 @@ _SVG = (
 )
 
 
-def _drawn(path: str) -> str:
+def _icon(path: str) -> str:
     return "data:image/svg+xml," + quote(_SVG.format(path), safe="/:='(),")
 
 
-SEARCH_ICON = _drawn("M10 3a7 7 0 1 0 0 14 7 7 0 0 0 0-14zM15 15l6 6")
-INDEX_ICON = _drawn("M4 5h16M4 12h16M4 19h10")
-STATUS_ICON = _drawn("M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18zM12 8v5M12 16v1")
-REMOVE_ICON = _drawn("M4 6h16M9 6V4h6v2M6 6l1 14h10l1-14")
+SEARCH_ICON = _icon("M10 3a7 7 0 1 0 0 14 7 7 0 0 0 0-14zM15 15l6 6")
+INDEX_ICON = _icon("M4 5h16M4 12h16M4 19h10")
+STATUS_ICON = _icon("M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18zM12 8v5M12 16v1")
+REMOVE_ICON = _icon("M4 6h16M9 6V4h6v2M6 6l1 14h10l1-14")
 
 
 _SHOWN_CHARS = 60
@@ -112,7 +112,7 @@ class _WrongTypeError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
-    """Values by name, defaults filled in; what was adjusted is told in the warnings."""
+    """Values by name, with defaults filled in; the warnings name what was adjusted."""
 
     values: Mapping[str, Any]
     warnings: tuple[str, ...] = ()
@@ -138,7 +138,7 @@ def read_arguments(
         if other in sent and sent.pop(name, ""):
             warnings.append(f"{name} was ignored, since {other} was given.")
     for name in (*schema.get("required", ()), *(instead or ())):
-        if name not in sent and not _stands_in(name, sent, instead):
+        if name not in sent and not _is_replaced(name, sent, instead):
             raise InvalidArgumentError(f"Missing required argument: {name}")
     values = {name: part["default"] for name, part in known.items() if "default" in part}
     for name, value in sent.items():
@@ -146,7 +146,7 @@ def read_arguments(
     return Arguments(values, tuple(warnings))
 
 
-def _stands_in(name: str, sent: Mapping[str, Any], instead: Mapping[str, str] | None) -> bool:
+def _is_replaced(name: str, sent: Mapping[str, Any], instead: Mapping[str, str] | None) -> bool:
     return (instead or {}).get(name) in sent
 
 
@@ -337,9 +337,9 @@ class Tool:
     clamped: frozenset[str] = frozenset({"limit", "top_k"})
     """Arguments whose values above the maximum are lowered to it, with a warning."""
     instead: dict[str, str] = field(default_factory=dict)
-    """An argument that is required unless another one stands in for it → that one."""
+    """Required argument → the argument that may be given instead."""
     failure: Callable[[FindspotError], Answer] | None = None
-    """How this tool tells its errors, where its specification has a way of its own."""
+    """How this tool shows errors, if its specification has a form of its own."""
     task_support: TaskSupport = TaskSupport.FORBIDDEN
 
     def described(self, *, enhanced: bool) -> str:
@@ -351,7 +351,7 @@ class Tool:
 
 
 class Registry:
-    """Tools by name; registering a name again replaces the definition and keeps its place."""
+    """Tools by name; registering a name again replaces the definition and keeps its position."""
 
     def __init__(self, tools: Iterable[Tool] = ()) -> None:
         self._tools: dict[str, Tool] = {}

@@ -38,7 +38,7 @@ from findspot.serve.mcp.task_methods import (
 )
 from findspot.serve.mcp.tasks import Status, Task, Tasks, TooManyTasksError
 from findspot.serve.mcp.tool import Answer, TaskSupport, Tool
-from findspot.serve.mcp.tool_results import AnsweredError, broken, failed, failed_unchanging, wire_result
+from findspot.serve.mcp.tool_results import AnsweredError, broken, failed, failed_read_only, wire_result
 
 if TYPE_CHECKING:
     from findspot.engine import Engine
@@ -152,7 +152,7 @@ class Call:
         return result
 
     def go_on_as_task(self) -> None:
-        """From here on the client need not wait, if it can do without."""
+        """Let the call go on as a task, if its client supports that, so that it need not wait."""
         task = self.client.task
         if task is not None and not task.kept and self._keep_task is not None:
             self._keep_task(task)
@@ -324,7 +324,7 @@ async def answer_of(tool: Tool, call: Call, given: dict[str, Any]) -> Answer:
         answer = early.answer
     except FindspotError as error:
         answer = (tool.failure or failed)(error)
-        answer = failed_unchanging(error, answer) if call.read_only else answer
+        answer = failed_read_only(error, answer) if call.read_only else answer
     except (MCPError, InputNeededError):
         raise
     except Exception as error:  # noqa: BLE001 - one call's trouble must not end the server

@@ -21,6 +21,24 @@ _SINCE = {"audio": "2025-03-26", "resource_link": "2025-06-18"}
 """Kinds of content, and the version that brought them: an older client would refuse the whole answer."""
 
 
+_HINTS = {
+    "INDEX_NOT_FOUND": "Call index_codebase with the project's path, or create_index.",
+    "DOCS_INDEX_NOT_FOUND": "Check that the project has documentation and that indexDocs is true.",
+    "PROJECT_NOT_DETECTED": "Name the project's folder in the argument path or project.",
+    "MODEL_MISMATCH": "Call reindex_project to rebuild the index with the configured model.",
+    "INDEX_CORRUPT": "Call reindex_project to rebuild the index.",
+}
+"""What to do next, in terms of these tools; other errors bring their own hint."""
+
+_FIXED_BY_INDEXING = frozenset({"INDEX_NOT_FOUND", "MODEL_MISMATCH", "INDEX_CORRUPT"})
+
+_READ_ONLY_HINT = "This server is read-only: run `findspot index` in the project, on the server's machine."
+
+INTERNAL_ERROR = "INTERNAL_ERROR"
+
+UNEXPECTED = "Something unexpected went wrong. The server's log has the details."
+
+
 def wire_tool(tool: Tool, *, enhanced: bool) -> types.Tool:
     runs_long = tool.task_support is not TaskSupport.FORBIDDEN
     return types.Tool(
@@ -36,7 +54,9 @@ def wire_tool(tool: Tool, *, enhanced: bool) -> types.Tool:
 
 
 def wire_result(answer: Answer, version: str) -> dict[str, Any]:
-    """The result of a call; the SDK leaves out fields that older versions lack, but no kinds of content.
+    """Return the result of a call in a version of the protocol.
+
+    The SDK leaves out fields that older versions lack, but not kinds of content.
 
     Plain values: making models of them only to dump them again would double the cost of a call.
     """
@@ -67,7 +87,7 @@ def _more(part: Link | Media | Carried) -> dict[str, Any]:
 
 
 def _link(link: Link) -> dict[str, Any]:
-    """Return a place to open; meant for people, since an assistant has it in the structured content."""
+    """Return a link for people to open; assistants have it in the structured content."""
     annotations = {"audience": ["user"], "priority": link.priority}
     described = {
         "type": "resource_link",
@@ -87,12 +107,12 @@ def wire_media(media: Media) -> types.AudioContent | types.ImageContent:
 
 
 def encodable(text: str) -> str:
-    """File names may hold bytes that are no text; the wire carries only text."""
+    """Return a text with what cannot be encoded replaced: file names may hold bytes that are not text."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _is_text(values: Any) -> bool:
-    """Return whether the wire can carry values as they are: far quicker to tell than to make sure."""
+    """Return whether values can be encoded as they are: checking is far quicker than replacing."""
     try:
         to_json(values)
     except ValueError:
@@ -106,22 +126,6 @@ def encodable_values(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: encodable_values(part) for name, part in value.items()}
     return [encodable_values(part) for part in value] if isinstance(value, list) else value
-
-
-_HINTS = {
-    "INDEX_NOT_FOUND": "Call index_codebase with the project's path, or create_index.",
-    "DOCS_INDEX_NOT_FOUND": "Check that the project has documentation and that indexDocs is true.",
-    "PROJECT_NOT_DETECTED": "Name the project's folder in the argument path or project.",
-    "MODEL_MISMATCH": "Call reindex_project to rebuild the index with the configured model.",
-    "INDEX_CORRUPT": "Call reindex_project to rebuild the index.",
-}
-"""What to do next, in terms of these tools; other errors bring their own hint."""
-
-_MENDED_BY_INDEXING = frozenset({"INDEX_NOT_FOUND", "MODEL_MISMATCH", "INDEX_CORRUPT"})
-_READ_ONLY_HINT = "This server is read-only: run `findspot index` in the project, on the server's machine."
-
-INTERNAL_ERROR = "INTERNAL_ERROR"
-UNEXPECTED = "Something unexpected went wrong. The server's log has the details."
 
 
 class PathNotIndexedError(IndexNotFoundError):
@@ -142,31 +146,29 @@ class AnsweredError(Exception):
 
 
 def failed(error: FindspotError) -> Answer:
-    """Return an error raised on purpose."""
+    """Return the answer for an error raised on purpose."""
     text = error.text if isinstance(error, PathNotIndexedError) else error.user_message
     hint = None if isinstance(error, PathNotIndexedError) else _HINTS.get(error.code) or error.hint or None
     return Answer(error_object(error), text, hint, is_error=True)
 
 
-def failed_unchanging(error: FindspotError, answer: Answer) -> Answer:
-    """Return the same on a server that changes no index: it recommends no tool that it does not offer."""
-    if error.code not in _MENDED_BY_INDEXING:
+def failed_read_only(error: FindspotError, answer: Answer) -> Answer:
+    """Return the answer of a read-only server, which recommends no tool that it does not offer."""
+    if error.code not in _FIXED_BY_INDEXING:
         return answer
     text = error.user_message if isinstance(error, PathNotIndexedError) else answer.text
     return replace(answer, text=text, hint=_READ_ONLY_HINT)
 
 
 def broken(error: Exception) -> Answer:
-    """Return an error nobody expected; where it happened stays in the log."""
+    """Return the answer for an unexpected error; where it happened is only in the log."""
     detail = f"{INTERNAL_ERROR}: {type(error).__name__}: {error}"[:500]
     values = {"code": INTERNAL_ERROR, "userMessage": UNEXPECTED, "developerMessage": detail}
     return Answer(values, UNEXPECTED, is_error=True)
 
 
 def tool_tokens(tool: Tool, *, enhanced: bool = False) -> int:
-    """Return tokens (characters / 4) of a tool as `tools/list` shows it to a model: no icons, no output
-    schema.
-    """
+    """Return the tokens of a tool as a model sees it: without icons and output schema."""
     shown = wire_tool(tool, enhanced=enhanced).model_copy(update={"icons": None, "output_schema": None})
     return token_count(shown.model_dump_json(by_alias=True, exclude_none=True))
 

@@ -33,7 +33,7 @@ _HEADERS = {
 """Trusted types forbid what makes markup of text: what a repository holds is never more than text."""
 
 _REFUSED = (
-    "Findspot does not know you here: open the address that `findspot ui` printed, with its token.\n"
+    "Access refused: open the address that `findspot ui` printed, with its token.\n"
     "The address is new whenever the command is run.\n"
 )
 

@@ -33,7 +33,7 @@ _SHUTDOWN_S = 1
 
 
 def run(start: Path, port: int | None, opened: Callable[[str], None]) -> None:
-    """Serve the page about the project at a folder; `opened` is told its address once it is there."""
+    """Serve the page about the project at a folder; `opened` is called with its address."""
     workspace = Workspace(Engine(), start)
     try:
         with _listening(port) as listener:

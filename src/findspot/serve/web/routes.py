@@ -65,7 +65,7 @@ _Choice = TypeVar("_Choice", bound=StrEnum)
 
 
 class Json(JSONResponse):
-    """Escaped to ASCII: a path of a repository may hold what is no valid text."""
+    """JSON escaped to ASCII: a path of a repository may hold bytes that are not text."""
 
     def render(self, content: Any) -> bytes:
         return json.dumps(content, separators=(",", ":")).encode("ascii")
@@ -110,7 +110,7 @@ def _endpoint(workspace: Workspace, answer: Answer) -> Callable[[Request], Respo
             return Json(hinted_error(error), _STATUS_OF.get(error.code, 500))
         except Exception as error:  # noqa: BLE001 - the boundary of a request
             _log.exception("a request of the page failed: %s", request.url.path)
-            fault = FindspotError("Findspot could not answer because of a fault of its own.", repr(error))
+            fault = FindspotError("Findspot could not answer because of an internal error.", repr(error))
             return Json(hinted_error(fault), 500)
 
     return respond
@@ -135,7 +135,7 @@ def _projects(workspace: Workspace, _request: Request) -> dict[str, Any]:
 
 
 def _standing(workspace: Workspace, status: IndexStatus) -> dict[str, Any]:
-    """Return what the list says beyond the figures."""
+    """Return what the list of projects shows apart from the figures."""
     return {
         "languages": status.languages,
         "queryReady": status.query_ready,
@@ -219,7 +219,7 @@ def _imports(workspace: Workspace, request: Request) -> dict[str, Any]:
 
 
 def _calls(workspace: Workspace, request: Request) -> dict[str, Any]:
-    """Return the definitions of a name, and of the one that is meant its callers and what it calls."""
+    """Return the definitions of a name, and the callers and callees of the chosen one."""
     given = request.query_params
     with _asked(workspace, request).reader() as reader:
         graph = Graph(reader.snapshot)
@@ -240,7 +240,7 @@ def _calls(workspace: Workspace, request: Request) -> dict[str, Any]:
 
 
 def _edges(edges: Iterable[Edge], end: Callable[[Edge], Node]) -> list[dict[str, Any]]:
-    """Return one entry for each definition at that end, with its first place and how often it is meant."""
+    """Return one entry per definition at that end, with its first line and how often it is referred to."""
     found: dict[str, dict[str, Any]] = {}
     for edge in edges:
         node = end(edge)
@@ -278,7 +278,7 @@ def _cancel_indexing(workspace: Workspace, request: Request) -> dict[str, Any]:
 
 
 def _tools(workspace: Workspace, request: Request) -> dict[str, Any]:
-    """With a query what fits it; without one the catalogue in its order."""
+    """Return the tools that match a query; without one, the catalogue in its order."""
     catalogue = workspace.engine.catalogue(workspace.start)
     asked = request.query_params
     server = asked.get("server") or None

@@ -21,7 +21,7 @@ _log = get_logger("web")
 
 @dataclass(slots=True)
 class Run:
-    """One run: how far it is, and how it ended."""
+    """One indexing run: how far it is, and how it ended."""
 
     cancel: CancelToken = field(default_factory=CancelToken)
     progress: Progress = field(default_factory=lambda: Progress(0, 0, "starting"))
@@ -32,7 +32,7 @@ class Run:
 
 
 class Runs:
-    """At most one run a project; the last one is remembered."""
+    """At most one run per project; the last one is remembered."""
 
     def __init__(self) -> None:
         self._guard = threading.Lock()
@@ -83,7 +83,7 @@ def _work(run: Run, project: Project, force: bool, allow_large: bool) -> None:
         run.error = error
     except Exception as error:  # noqa: BLE001 - the boundary of a run
         _log.exception("an indexing run of the page failed")
-        run.error = FindspotError("Indexing stopped because of a fault in Findspot.", repr(error))
+        run.error = FindspotError("Indexing stopped because of an internal error.", repr(error))
     finally:
         run.running = False
 
@@ -117,7 +117,7 @@ class Workspace:
         found = found or self.engine.with_id(identity)
         if found is None:
             raise InvalidArgumentError(
-                "There is no project of that name any more.", identity, hint="Choose one from the list."
+                "This project no longer exists.", identity, hint="Choose one from the list."
             )
         with self._guard:
             self._roots[identity] = found.root

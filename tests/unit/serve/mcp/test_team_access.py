@@ -17,7 +17,7 @@ from findspot import Engine
 from findspot.core.errors import InvalidArgumentError, PathNotFoundError
 from findspot.core.paths import index_key
 from findspot.serve.mcp.access import AllowedEngine, Grants, granted_all, read_grants
-from findspot.serve.mcp.http_gate import Limits, TooMuchError
+from findspot.serve.mcp.http_gate import LimitReachedError, Limits
 
 LOOKING = {"stat", "lstat", "readlink", "open", "listdir", "scandir", "_path_isdir", "_path_exists"}
 """What the system is asked about a path by."""
@@ -120,7 +120,7 @@ class TestLimits:
         for _ in range(4):
             with limits.request("a"):
                 pass
-        with pytest.raises(TooMuchError) as refused, limits.request("a"):
+        with pytest.raises(LimitReachedError) as refused, limits.request("a"):
             pass
         assert (refused.value.limit, refused.value.wait_s) == ("rate", 1)
         with limits.request("b"):
@@ -131,7 +131,7 @@ class TestLimits:
 
     def test_at_once(self) -> None:
         limits = Limits(per_second=10, at_once=1)
-        with limits.request("a"), pytest.raises(TooMuchError, match="concurrency"), limits.request("a"):
+        with limits.request("a"), pytest.raises(LimitReachedError, match="concurrency"), limits.request("a"):
             pass
         with limits.request("a"):
             pass

@@ -71,9 +71,7 @@ async def _folder(call: Call) -> Path:
 
 
 def _opened(engine: Engine, folder: Path) -> Catalogue:
-    """Return the catalogue of a folder; from its first use on it is kept warm, and current where the user
-    asked.
-    """
+    """Return the catalogue of a folder, loaded and, where the user asked for it, kept current."""
     catalogue = engine.catalogue(folder)
     catalogue.warm()
     catalogue.follow()
@@ -81,7 +79,7 @@ def _opened(engine: Engine, folder: Path) -> Catalogue:
 
 
 def _failed(error: FindspotError) -> Answer:
-    """Return a catalogue is made by the user, not by a tool: its own hint says how."""
+    """Return the answer for an error; where the user has to index a catalogue, the error's hint says how."""
     answer = failed(error)
     made_by_hand = isinstance(error, CatalogueNotFoundError) or "tools index" in error.hint
     return replace(answer, hint=error.hint or None) if made_by_hand else answer

@@ -152,17 +152,17 @@ def answer_from(searcher: ContextSearcher, arguments: Arguments) -> Answer:
     if arguments["include_stats"]:
         about = dict(searcher.stats()) if isinstance(searcher, ReportsStats) else {}
         rest["stats"] = about | {"search_time_ms": round(took_ms, 2)}
-    told = results.warning if isinstance(results, FoundChunks) else None
+    warning = results.warning if isinstance(results, FoundChunks) else None
 
     def around(shown: list[Any], note: str | None) -> dict[str, Any]:
-        return warned({"results": shown, "total": len(results)} | rest, told, note)
+        return warned({"results": shown, "total": len(results)} | rest, warning, note)
 
     shown, note = fitted(results, arguments["query"], arguments["max_tokens"], around)
     return Answer(around(shown, note))
 
 
 def _asked(searcher: ContextSearcher, query: str, options: SearchOptions) -> Sequence[SearchResult]:
-    """Whatever a searcher fails with is a failed search; the log has the details."""
+    """Return a searcher's results; any failure is a failed search, with details in the log."""
     from findspot.chunkfiles.context_chunk import ChunkFilesError
 
     try:
@@ -181,8 +181,8 @@ def _known_type(name: str) -> str:
     return name
 
 
-def _told(error: FindspotError) -> Answer:
-    """Errors as this tool's specification has them: those of the protocol, by number."""
+def _failed(error: FindspotError) -> Answer:
+    """Raise errors as this tool's specification has them: those of the protocol, by number."""
     if isinstance(error, InvalidArgumentError):
         raise MCPError(types.INVALID_PARAMS, error.user_message) from error
     if isinstance(error, IndexNotFoundError | ProjectNotDetectedError):
@@ -195,7 +195,7 @@ class _CortexTool(Tool):
     """A limit beyond its bounds is moved to the nearest, at either end."""
 
     def read(self, given: dict[str, Any]) -> Arguments:
-        with contextlib.suppress(KeyError, TypeError, ValueError):  # what is no number is told by the reader
+        with contextlib.suppress(KeyError, TypeError, ValueError):  # the reader reports what is not a number
             if float(given["limit"]) < 1:
                 given = given | {"limit": 1}
         return Arguments(super().read(given).values)  # the specification moves it without a word
@@ -217,12 +217,12 @@ CORTEX_SEARCH = _CortexTool(
     icon=SEARCH_ICON,
     handler=_cortex_search,
     toolset="cortex",
-    failure=_told,
+    failure=_failed,
 )
 
 
 def require_chunks(library: Library) -> None:
-    """For a server of this tool alone: fail at the start where no query could be answered."""
+    """Fail at the start of a server of this tool alone if no query could be answered."""
     engine, here = library.open(), working_folder()
     chunks = engine.chunks(here)
     if not chunks.has_files:
@@ -244,7 +244,7 @@ def add_cortex_search_tool(server: MCPServer[Any], searcher: ContextSearcher) ->
             arguments = CORTEX_SEARCH.read(given)
             found = await anyio.to_thread.run_sync(lambda: answer_from(searcher, arguments))
         except FindspotError as error:
-            found = _told(error)
+            found = _failed(error)
         return types.CallToolResult(
             content=[types.TextContent(text=found.shown)],
             structured_content=found.values,

@@ -60,13 +60,13 @@ async def _create_index(call: Call, arguments: Arguments) -> Answer:
     return Answer(created_index_object(made))
 
 
-def _told(error: FindspotError) -> Answer:
-    """Errors of these tools are one field."""
+def _failed(error: FindspotError) -> Answer:
+    """Return an error as these tools show it: in one field."""
     return Answer({"error": error.user_message}, is_error=True)
 
 
 class _AddDocumentTool(Tool):
-    """Content that is missing or no text at all is told in the words for blank content."""
+    """Answers missing content, and content that is not text, with the error for blank content."""
 
     def read(self, given: dict[str, Any]) -> Arguments:
         from findspot.documents.document_record import BlankContentError
@@ -118,7 +118,7 @@ SEARCH_INDEX = Tool(
     handler=_search_index,
     toolset="documents",
     clamped=frozenset({"k"}),
-    failure=_told,
+    failure=_failed,
 )
 
 SEARCH_ADD_DOCUMENT = _AddDocumentTool(
@@ -139,7 +139,7 @@ SEARCH_ADD_DOCUMENT = _AddDocumentTool(
     icon=INDEX_ICON,
     handler=_add_document,
     toolset="documents",
-    failure=_told,
+    failure=_failed,
 )
 
 SEARCH_CREATE_INDEX = Tool(
@@ -183,5 +183,5 @@ SEARCH_CREATE_INDEX = Tool(
     icon=INDEX_ICON,
     handler=_create_index,
     toolset="documents",
-    failure=_told,
+    failure=_failed,
 )

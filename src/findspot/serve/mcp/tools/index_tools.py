@@ -57,6 +57,13 @@ RUN_COUNTS: dict[str, Schema] = {
 }
 
 
+REBUILD_QUESTION = "This will rebuild the entire index. Continue?"
+
+DELETE_QUESTION = "Delete the index for this project? This cannot be undone."
+
+STATES = status_of("not_found", "indexing", "ready", "incomplete", "failed")
+
+
 async def overlaps(call: Call, target: Target) -> list[str | None]:
     """Return what says that a folder was indexed with the project around it, or has an index of its own."""
     enclosing = enclosing_note(target.project, target.under) if target.under else None
@@ -130,10 +137,6 @@ INDEX_CODEBASE = Tool(
     handler=_index_codebase,
     task_support=TaskSupport.OPTIONAL,
 )
-
-
-REBUILD_QUESTION = "This will rebuild the entire index. Continue?"
-DELETE_QUESTION = "Delete the index for this project? This cannot be undone."
 
 
 async def _reindex_project(call: Call, arguments: Arguments) -> Answer:
@@ -221,9 +224,6 @@ DELETE_INDEX = Tool(
     icon=REMOVE_ICON,
     handler=_delete_index,
 )
-
-
-STATES = status_of("not_found", "indexing", "ready", "incomplete", "failed")
 
 
 async def _get_index_status(call: Call, arguments: Arguments) -> Answer:

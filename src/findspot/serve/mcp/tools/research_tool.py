@@ -63,7 +63,7 @@ def _rendered(found: Findings, limit: int) -> Answer:
 
 
 def _each_hop(client: Client) -> ProgressSink:
-    """Told one by one, however quick they are: there are five at most."""
+    """Return what reports every hop to the client, however quick: there are five at most."""
     if not client.wants_progress:
         return ignore_progress
 
