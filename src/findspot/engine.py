@@ -169,7 +169,7 @@ class Engine:
         self._models.close()
 
     def _open(self, root: Path) -> Project:
-        """Imported when one is opened: a catalogue or a named index is there before all of search is."""
+        """Open a project; import its modules only now, as catalogues and named indexes need none of them."""
         from findspot.project import Project
 
         return Project(root, self._flags, self.embedder)

@@ -46,7 +46,7 @@ class Catalogue:
         embedder: Callable[[str], Embedder],
         provider: Callable[[], str] = lambda: IN_THE_BOX,
     ) -> None:
-        """`provider` is the one that the user's settings choose."""
+        """Open the tools of a project and its user; `provider` reads the choice in the user's settings."""
         self.root = root
         self.user_index = Path.home() / INDEX_PATH
         self.project_index = root / INDEX_PATH if root is not None else None

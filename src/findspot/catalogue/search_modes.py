@@ -30,7 +30,7 @@ class Bm25Strategy:
     mode = SearchMode.BM25
 
     def initialize(self) -> None:
-        """The words were counted when the tools were indexed."""
+        """Do nothing: the words were counted when the tools were indexed."""
 
     def search(self, query: str, tools: ToolSet, options: SearchOptions) -> Ranked:
         scores = np.where(tools.allowed(options.server), tools.keywords.scores(query_terms(query)), 0)
@@ -220,7 +220,7 @@ class EmbeddingStrategy:
         return model
 
     def dispose(self) -> None:
-        """The models belong to whoever opened them."""
+        """Do nothing: the models belong to whoever opened them."""
 
 
 MEANING_SHARE = 0.6
@@ -238,7 +238,7 @@ class HybridStrategy:
         self._embedding = embedding
 
     def initialize(self) -> None:
-        """What is needed was made ready by the modes this one is made of."""
+        """Do nothing: the modes that this one combines prepare themselves."""
 
     def search(self, query: str, tools: ToolSet, options: SearchOptions) -> Ranked:
         allowed = tools.allowed(options.server)

@@ -293,7 +293,7 @@ def _new_folder(place: Path) -> Path:
 
 
 def _forget_others(place: Path, current: Path) -> None:
-    """Sets of earlier contents; a process that still reads one has its files open."""
+    """Delete the sets of earlier contents; a process that still reads one has its files open."""
     if current.parent == place:
         for other in place.iterdir():
             if other != current and not _being_made(other):

@@ -103,7 +103,7 @@ def _after_angles(text: str, at: int) -> int | None:
 
 
 def _alternative(first: str, text: str, at: int, depth: int) -> str:
-    """`a or b`, `a if c else b`, `a ?? b`, `a as T`: what may come of any of them."""
+    """Return what `a or b`, `a if c else b`, `a ?? b` or `a as T` may be."""
     cast = _AS.match(text, at)
     if cast:
         return declared(cast[1])

@@ -213,7 +213,7 @@ def _is_name_of(reading: _Reading, owner: int, name: str, node: Node) -> bool:
 
 
 def _use_types(reading: _Reading, node: Node) -> None:
-    """The types of an annotation, each once; types inside of types come with the outermost."""
+    """Return the types of an annotation, each once; nested types come with the outermost."""
     if node.start_byte < reading.types_until:
         return
     reading.types_until = node.end_byte
@@ -230,7 +230,7 @@ _GIVEN = {"return": RETURNED, "returns": RETURNED, "alias": ALIASED, "default": 
 
 
 def _give(reading: _Reading, capture: str, node: Node) -> None:
-    """What a function returns, a type is another name of, or a module exports."""
+    """Bind what a function returns, a type is an alias of, or a module exports."""
     text = reading.text(node)
     value = declared(text) if capture in ("returns", "alias") else expression(text)
     owner = -1 if capture == "default" else reading.owner(node.start_byte)
@@ -367,7 +367,7 @@ class Requests:
                 yield from ((owner, name) for name in (_WORD.findall(names[1]) if names else (_ALL,)))
 
     def _give(self, fixtures: set[int], bindings: dict[BindingFact, None]) -> None:
-        """A fixture that yields gives what it yields: an element of what it declares to return."""
+        """Bind what a fixture yields: an element of what it declares to return."""
         yields = [(owner, text) for owner, text in self.yields if owner in fixtures]
         yielding = {owner for owner, _ in yields}
         for fact in [each for each in bindings if each.target == RETURNED and each.owner in yielding]:

@@ -101,7 +101,7 @@ def _opened(folder: Path, base: Path | None) -> Iterator[Folder]:
 
 
 def _keep_out_of_repository(folder: Folder) -> None:
-    """What is generated is neither committed nor indexed, unless its owner decides so."""
+    """Keep generated files out of commits and indexes, unless their owner decides otherwise."""
     try:
         folder.lstat(".gitignore")
     except FileNotFoundError:

@@ -46,7 +46,7 @@ class Facets:
         self._tags: dict[str, array[int]] = {}
 
     def add(self, chunk_type: str, tags: Iterable[str]) -> None:
-        """The next row; constants are data too, also beside functions in one chunk."""
+        """Add a row; constants count as data even where their chunk also holds functions."""
         self._types.setdefault(chunk_type, array("I")).append(self.count)
         if chunk_type == ChunkType.DEFINITIONS and CONSTANT in tags:
             self._types.setdefault(ChunkType.DATA, array("I")).append(self.count)

@@ -280,7 +280,7 @@ def set_value(path: Path, name: str, value: Any) -> None:
 
 
 def keep_given(root: Path, index: Path, flags: Mapping[str, object]) -> None:
-    """What was given for one run and could not be searched without becomes the index's own."""
+    """Store in the index the options of a run that later searches need."""
     kept = load_settings(root, index)
     for name, held in (("embedding.provider", kept.embed.provider), ("store", kept.store.kind)):
         if flags.get(name, held) != held:

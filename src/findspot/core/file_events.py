@@ -31,7 +31,7 @@ def reported(
     recursive: bool = True,
     wanted: Wanted | None = None,
 ) -> Reports:
-    """Changes as they are reported, until stopped; OSError where the system refuses to watch.
+    """Yield changes as they are reported, until stopped; OSError where the system refuses to watch.
 
     A batch ends when nothing more comes within `step_ms`, after `gather_ms` in any case.
     """

@@ -13,7 +13,7 @@ ProgressSink = Callable[[Progress], None]
 
 
 def ignore_progress(_progress: Progress) -> None:
-    """The sink of callers who do not look."""
+    """Ignore progress."""
 
 
 class CancelToken:

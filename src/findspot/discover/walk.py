@@ -212,7 +212,7 @@ class _Walker:
 
 
 def _go_on() -> None:
-    """The check of callers who never stop a walk."""
+    """Never stop a walk."""
 
 
 def _rules_text(folder: Folder, prefix: str, name: str) -> str:

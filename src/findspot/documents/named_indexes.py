@@ -194,7 +194,7 @@ class NamedIndexes:
         return self._disk[name]
 
     def _file(self, name: str) -> Path:
-        """Some file systems do not tell `Docs` from `docs`: a hash does."""
+        """Return a file name with a hash: some file systems do not tell `Docs` from `docs`."""
         mark = "" if name == name.lower() else "." + hashlib.sha256(name.encode()).hexdigest()[:8]
         return self._folder / f"docs-{name.lower()}{mark}.sqlite"
 

@@ -272,7 +272,7 @@ class TransformerEmbedder:
         return unit(rows)
 
     def close(self) -> None:
-        """The session goes with the object."""
+        """Do nothing: the session goes with the object."""
 
     def _row(self, text: str) -> NDArray[np.float32]:
         ids = np.array([self._tokenizer.encode(text.encode("utf-8", "replace").decode()).ids], np.int64)

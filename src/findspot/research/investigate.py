@@ -210,7 +210,7 @@ def _beside(ground: Ground, starts: Sequence[Node]) -> list[str]:
 
 
 def _open_ends(ground: Ground, starts: Sequence[Node], *, external: bool = False) -> list[str]:
-    """Calls that the graph does not follow, with why; those out of the project where they are asked for."""
+    """Return the calls that the graph does not follow, with the reason."""
     found = [unknown for node in starts for unknown in ground.graph.unresolved(node)]
     calls = (u for u in found if u.relation is Relation.CALL and (external or u.reason != "external"))
     return list(dict.fromkeys(f"{u.name} ({u.path}:{u.line}): {u.reason}" for u in calls))

@@ -117,7 +117,7 @@ def _around(graph: Graph, node: Node) -> Iterator[Edge]:
 
 
 def _link_all(ground: Ground) -> None:
-    """The edges between what was kept, whichever of its ends was come to first."""
+    """Link the nodes that were kept by the edges between them."""
     for node, _ in list(ground.trail.nodes.values()):
         for edge in ground.graph.edges_of(node, _OUT):
             if edge.source.id != edge.target.id:

@@ -59,7 +59,7 @@ def follow(aim: Aim, starts: Sequence[Node], trail: Trail) -> list[Chain]:
 
 @lru_cache(maxsize=10_000)  # a walk asks again and again about the files of one project
 def _is_test(path: str) -> bool:
-    """Tests come last: they use everything, and nobody asks for them first."""
+    """Sort tests last: they use everything, and nobody asks for them first."""
     return role_of(path) is Role.TEST
 
 
@@ -180,7 +180,7 @@ def find_way(starts: Sequence[Node], ends: Sequence[Node], trail: Trail) -> Way 
 
 
 def _onward(graph: Graph, node: Node) -> Iterator[Edge]:
-    """Calls in the order of their lines; a call of a declared method goes on in those that override it."""
+    """Return calls in the order of their lines; follow a declared method to those that override it."""
     yield from graph.callees(node)
     for edge in graph.overrides(node):
         if edge.target.id == node.id:

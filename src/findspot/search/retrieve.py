@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from findspot.core.model import Corpus
-from findspot.rank.exports import hands_on
 from findspot.rank.intent import Intent
-from findspot.rank.roles import Role, role_of
+from findspot.rank.roles import Role, hands_on, role_of
 from findspot.rank.signals import definition_worth
 from findspot.search.filters import is_filtered
 from findspot.search.questions import Question

@@ -144,7 +144,7 @@ class Segment:
 
 
 def of_lines(numbers: Numbers) -> Mask:
-    """True for chunks of lines, false for outlines."""
+    """Return whether each chunk holds lines of a file, and is no outline."""
     lines: Mask = (numbers & OUTLINE_ORDINAL) != OUTLINE_ORDINAL
     return lines
 

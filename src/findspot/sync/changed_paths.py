@@ -101,13 +101,13 @@ class DirtyFiles:
             return self._taken
 
     def done(self) -> None:
-        """What was taken is in the index; what changed again meanwhile still waits."""
+        """Drop the paths that are now in the index; those that changed meanwhile stay."""
         with self._guard:
             self._taken = frozenset()
             self._write()
 
     def give_back(self) -> None:
-        """What was taken still waits."""
+        """Put back the paths that were taken."""
         with self._guard:
             self._paths |= self._taken
             self._taken = frozenset()

@@ -152,7 +152,7 @@ def _installation() -> Check:
 
 
 def _packages() -> Check:
-    """Packages in machine code are what fails on an unusual system, and may take the process with them."""
+    """Import compiled packages in a process of their own: on an unusual system they may crash it."""
     done = subprocess.run(
         python_command("-c", _LOAD, *_NATIVE),
         env=python_environment(),

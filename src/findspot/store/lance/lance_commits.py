@@ -45,7 +45,7 @@ class Truth(Protocol):
         """Return every file, numbered."""
 
     def records(self, files: Sequence[StoredFile]) -> Iterator[tuple[int, FileRecord]]:
-        """These files with their numbers and all that is stored of them, in any order."""
+        """Yield these files with their numbers and all that is stored of them, in any order."""
 
     def skips(self) -> list[tuple[Any, ...]]:
         """Return every skip, as the database keeps it."""

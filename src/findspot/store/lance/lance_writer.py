@@ -101,7 +101,7 @@ class CacheWriter(Writer):
         self.commit()
 
     def _add(self, files: Sequence[StoredFile], truth: Truth, head: Head) -> None:
-        """What the copy lacks; a large part in several commits, of an index that is being built."""
+        """Write what the copy lacks; a large part in several commits while an index is being built."""
         many = sum(file.chunks for file in files) > _AT_ONCE
         waiting = 0
         parts = parts_of(sorted(files), _READ_AT_ONCE)

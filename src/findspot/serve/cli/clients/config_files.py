@@ -122,7 +122,7 @@ class Change:
         return list(difflib.unified_diff(old, new, name, name, n=_CONTEXT_LINES, lineterm=""))
 
     def require_unchanged(self) -> None:
-        """The user may have thought for long, and clients write their files often."""
+        """Raise ConfigChangedError where a client has written the file since it was read."""
         if read_config(self.path) != self.before:
             raise ConfigChangedError(self.path)
 

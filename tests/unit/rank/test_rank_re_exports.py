@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from findspot.rank.exports import hands_on
+from findspot.rank.roles import hands_on
 
 
 @pytest.mark.parametrize(
