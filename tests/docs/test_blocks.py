@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 import shlex
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from findspot.serve.mcp.tool_results import tool_tokens
 from findspot.serve.mcp.tools import all_tools
 
 SEPARATORS = ("|", "&&")
+_INSTALLED = re.compile(r"pip3? install\s+(?:-\S+\s+)*['\"]?([\w.-]+)")
 
 PROJECT = {
     "src/login.py": '''\
@@ -127,6 +129,22 @@ def test_links_lead_to_headings(page: Path) -> None:
 )
 def test_generated_pages_are_current(name: str, written: str) -> None:
     assert (ROOT / "docs" / f"{name}.md").read_text("utf-8") == written
+
+
+def test_the_page_of_the_tools_has_their_annotations() -> None:
+    """documents A12: the page called `search_create_index` idempotent, and the wire did not."""
+    rows = (ROOT / "docs" / "tools.md").read_text("utf-8").splitlines()
+    shown = {row.split("`")[1] for row in rows if row.endswith("| not idempotent |")}
+    told = [tool for tool in all_tools() if not tool.annotations["idempotentHint"]]
+    assert shown == {tool.name for tool in told if not tool.annotations["destructiveHint"]}
+    assert "search_create_index" in shown
+
+
+def test_nobody_is_told_to_install_a_strangers_package() -> None:
+    """code-review B3: an error and a page named packages of unknown people for model weights."""
+    texts = [*PAGES, *(ROOT / "src").rglob("*.py")]
+    named = {name for path in texts for name in _INSTALLED.findall(path.read_text("utf-8"))}
+    assert named <= {".", "findspot"}
 
 
 def test_every_page_is_listed() -> None:

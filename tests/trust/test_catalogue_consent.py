@@ -128,7 +128,7 @@ def test_servers_are_followed_only_when_asked_for(project: Project, serve: Serve
     project.index("--yes")
     project.started()
     pipe = serve(project.root, HOME=str(project.user))
-    for _ in range(50):
+    for _ in range(10):
         pipe.values("search_tools", query="clock")
         assert pipe.children() == []
     pipe.close_input()
