@@ -9,9 +9,11 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+from click.testing import CliRunner
 
 from e2e.door import opened, post, request
-from e2e.harness import PATIENCE_S, Pipe
+from e2e.harness import PATIENCE_S
+from findspot.serve.cli.serve_commands import serve
 from program import Program
 
 from .conftest import MakeFolder
@@ -49,23 +51,12 @@ def test_where_the_token_comes_from(home: Path, make: MakeFolder, findspot: Prog
     with opened(home, folder, "--token-file", str(file)) as door:
         assert post(door.address).status == 401
         assert post(door.address, Authorization="Bearer kept-in-a-file").status == 200
-    with opened(home, folder, "--no-token") as door:
-        assert post(door.address).status == 200
-    for options in (["--token", "x"], ["--token-file", "x"], ["--no-token"], ["--tokens", "x"]):
-        refused = findspot("serve", *options, cwd=folder)
-        assert refused.code == 2
-        assert f"{options[0]} needs --http" in refused.err
     assert findspot("serve", "--http", "--token-file", folder / "none", cwd=folder).code != 0
-
-
-def test_read_only_works_on_standard_input_too(home: Path, make: MakeFolder) -> None:
-    """protocol MISSING."""
-    with Pipe(home, make(CODE), "--read-only") as pipe:
-        pipe.initialize()
-        names = {tool["name"] for tool in pipe.result("tools/list", {})["tools"]}
-        assert "search_code" in names
-        assert not {"index_codebase", "delete_index"} & names
-        assert pipe.error("tools/call", {"name": "index_codebase", "arguments": {"path": "."}}) == -32602
+    refused = findspot("serve", "--token", "x", cwd=folder)
+    assert (refused.code, "--token needs --http" in refused.err) == (2, True)
+    for options in (["--token-file", "x"], ["--no-token"], ["--tokens", "x"]):
+        in_process = CliRunner().invoke(serve, options)
+        assert (in_process.exit_code, f"{options[0]} needs --http" in in_process.output) == (2, True)
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="only Linux has all of 127.0.0.0/8")

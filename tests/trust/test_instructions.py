@@ -34,7 +34,7 @@ def test_instructions_name_what_is_offered_and_nothing_else() -> None:
 
 
 def test_a_server_tells_what_it_offers(make: MakeFolder, home: Path) -> None:
-    """documents A5, security 18; the prompts, and what errors recommend, as well."""
+    """documents A5, security 18; the prompts, what errors recommend, and `--read-only` (protocol MISSING)."""
     project = make(CODE)
     sets = json.dumps(["catalogue", "documents"])
     with Pipe(home, project, FINDSPOT_TOOLSETS=sets) as pipe:
@@ -47,7 +47,11 @@ def test_a_server_tells_what_it_offers(make: MakeFolder, home: Path) -> None:
     with Pipe(home, project, "--read-only") as pipe:
         told = pipe.initialize()["instructions"]
         assert "index_codebase" not in told
-        assert named_in(told) == {tool["name"] for tool in pipe.result("tools/list", {})["tools"]}
+        offered = {tool["name"] for tool in pipe.result("tools/list", {})["tools"]}
+        assert named_in(told) == offered
+        assert "search_code" in offered
+        assert not {"index_codebase", "delete_index"} & offered
+        assert pipe.error("tools/call", {"name": "index_codebase", "arguments": {"path": "."}}) == -32602
         missing = pipe.call("search_code", query="pay")
         assert missing["structuredContent"]["code"] == "INDEX_NOT_FOUND"
         assert named_in(json.dumps(missing)) == set()
