@@ -10,10 +10,10 @@ from urllib.parse import urlsplit
 
 import pytest
 from click.testing import CliRunner
+from findspot.serve.cli.serve_commands import serve
 
 from e2e.door import opened, post, request
 from e2e.harness import PATIENCE_S
-from findspot.serve.cli.serve_commands import serve
 from program import Program
 
 from .conftest import MakeFolder
