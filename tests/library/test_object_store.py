@@ -94,7 +94,7 @@ def test_what_another_indexer_left_in_the_tables_is_undone(machine: Machine) -> 
     with store.writer() as writer:
         writer.put(record("b.py", "one"))
         writer.commit()
-        dead = Draft(Tables(str(store.tables.place)), head)
+        dead = Draft(Tables(str(store.tables.location)), head)
         dead.delete(FILES_TABLE, "id", [1])
         dead.empty(CODE_TABLE)
         writer.put(record("c.py", "two"))

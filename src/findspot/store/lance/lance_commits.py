@@ -38,7 +38,7 @@ BATCH_ROWS = 1_024
 """Rows read at a time: a few megabytes."""
 
 
-class Truth(Protocol):
+class Commit(Protocol):
     """What a commit holds."""
 
     def files(self) -> list[StoredFile]:
@@ -51,7 +51,7 @@ class Truth(Protocol):
         """Return every skip, as the database keeps it."""
 
 
-class Committed:
+class OwnCommit:
     """What a head of our own names."""
 
     def __init__(self, tables: Tables, head: Head) -> None:
@@ -140,7 +140,7 @@ def foreign_head(tables: Tables) -> Head | None:
     return replace(first_head(versions, foreign=True), commit=name, epoch=name, meta=meta)
 
 
-class Foreign:
+class ForeignCommit:
     """What such tables hold, as if we had stored it."""
 
     def __init__(self, tables: Tables, head: Head) -> None:
@@ -209,6 +209,6 @@ def _quantised(vector: NDArray[np.float32]) -> tuple[float, NDArray[np.int8]]:
     return 1 / float(np.linalg.norm(steps.astype(np.float32))), steps
 
 
-def open_commit(tables: Tables, head: Head) -> Truth:
+def open_commit(tables: Tables, head: Head) -> Commit:
     """Return what the commit of a head holds."""
-    return Foreign(tables, head) if head.foreign else Committed(tables, head)
+    return ForeignCommit(tables, head) if head.foreign else OwnCommit(tables, head)

@@ -41,7 +41,7 @@ class LanceStore:
         self.folder = folder
         self.tables = Tables(uri or folder, options)
         self.remote = self.tables.remote
-        self.lock = IndexLock(folder, project_path, str(self.tables.place))
+        self.lock = IndexLock(folder, project_path, str(self.tables.location))
         self.copy = LocalCopy(folder, project_path, self.tables, self.lock)
         self.maintenance = LanceMaintenance(self)
 

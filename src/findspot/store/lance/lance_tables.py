@@ -91,38 +91,40 @@ class OvertakenError(IndexBusyError):
     """Someone else has written to a table meanwhile."""
 
 
-def translation(error: Exception, place: str | Path) -> FindspotError:
+def translation(error: Exception, location: str | Path) -> FindspotError:
     """Return our error for one of lancedb's."""
     text = f"{error}"
     if any(word in text for word in _CONFLICTS):
         return OvertakenError("another indexer")
-    if not isinstance(place, Path):
-        return _refusal(text, place) or _failure(text, place)
+    if not isinstance(location, Path):
+        return _refusal(text, location) or _failure(text, location)
     if "os error 28" in text:
-        return disk_full(place)
-    return PermissionDeniedError(str(place)) if "os error 13" in text else IndexCorruptError(_shortened(text))
+        return disk_full(location)
+    return (
+        PermissionDeniedError(str(location)) if "os error 13" in text else IndexCorruptError(_shortened(text))
+    )
 
 
-def _refusal(text: str, place: str) -> StoreRefusedError | None:
-    code, status = _said(text)
+def _refusal(text: str, location: str) -> StoreRefusedError | None:
+    code, status = _named_error(text)
     if code in _REFUSALS or status in _REFUSED:
-        return StoreRefusedError(f"{place}: {status} {code}".strip(), hint=_REFUSALS.get(code, _RIGHTS))
+        return StoreRefusedError(f"{location}: {status} {code}".strip(), hint=_REFUSALS.get(code, _RIGHTS))
     if "CredentialsNotLoaded" in text or "Failed to get AWS credentials" in text:
-        return StoreRefusedError(f"{place}: no credentials", hint=_NONE)
+        return StoreRefusedError(f"{location}: no credentials", hint=_NONE)
     return None
 
 
-def _failure(text: str, place: str) -> FindspotError:
-    code, status = _said(text)
+def _failure(text: str, location: str) -> FindspotError:
+    code, status = _named_error(text)
     if status and status != _BEYOND_END:
         hint = _FAILURES.get(code) or _FAILURES.get(status, "")
-        return StoreUnavailableError(f"{place}: {status} {code}".strip(), hint=hint)
+        return StoreUnavailableError(f"{location}: {status} {code}".strip(), hint=hint)
     if status or any(word in text for word in _DAMAGED):
         return IndexCorruptError(_shortened(text))
-    return StoreUnavailableError(f"{place}: {_shortened(text)}")  # away or slow: the texts are the same
+    return StoreUnavailableError(f"{location}: {_shortened(text)}")  # away or slow: the texts are the same
 
 
-def _said(text: str) -> tuple[str, str]:
+def _named_error(text: str) -> tuple[str, str]:
     """Return the error that the service named, and the status of its answer."""
     code, status = _CODE.search(text), _STATUS.search(text)
     return code[1] if code else "", status[1] if status else ""
@@ -136,7 +138,7 @@ def _shortened(text: str) -> str:
 CACHE_BYTES = 32 << 20
 """For what lancedb keeps of tables and of their indexes: rows are read once, in order, and copied."""
 
-KEPT = timedelta(hours=1)
+KEEP_VERSIONS = timedelta(hours=1)
 """How long replaced versions stay: longer than any reader takes to copy the rows of one."""
 
 _QUICK = {
@@ -156,19 +158,19 @@ _LARGE = {"timeout": "60s", "client_max_retries": "3", "client_retry_timeout": "
 class Tables:
     """Opens the tables of an index; safe to use from several threads."""
 
-    def __init__(self, place: str | Path, options: Mapping[str, str] | None = None) -> None:
+    def __init__(self, location: str | Path, options: Mapping[str, str] | None = None) -> None:
         """`options` of lancedb's client of an object store go before ours."""
-        self.place = place
+        self.location = location
         self._options = dict(options or {})
-        self.remote = not isinstance(place, Path)
+        self.remote = not isinstance(location, Path)
         self._guard = threading.Lock()
         self._databases: dict[str, lancedb.DBConnection] = {}
 
     def stamp(self) -> str | None:
         """Return what changes with the head, read without lancedb; None for an object store."""
-        if isinstance(self.place, Path):
+        if isinstance(self.location, Path):
             for table in (HEAD_TABLE, CODE_TABLE):
-                versions = self.place / database_of(table) / f"{table}.lance" / "_versions"
+                versions = self.location / database_of(table) / f"{table}.lance" / "_versions"
                 # Manifests count down, so that the newest is listed first.
                 newest = min((path.name for path in versions.glob("*.manifest")), default=None)
                 if newest:
@@ -178,7 +180,7 @@ class Tables:
     @property
     def exists(self) -> bool:
         """Whether there is a head, or a table of chunks that another program made."""
-        if isinstance(self.place, Path):
+        if isinstance(self.location, Path):
             return self.stamp() is not None
         return self.open(HEAD_TABLE) is not None or self.open(CODE_TABLE) is not None
 
@@ -204,7 +206,7 @@ class Tables:
         return self.head() or head
 
     def exchange(self, old: Head, new: Head) -> bool:
-        """Put a head in the place of the one it was made from; False when that is no longer there."""
+        """Replace the head that this one was made from; False when that is no longer there."""
         table = self.open(HEAD_TABLE)
         if table is None:
             return False
@@ -214,7 +216,10 @@ class Tables:
 
     def open(self, name: str, version: int | None = None) -> Table | None:
         """Return a table as it is now, or as it was at a version; None when there is none of that name."""
-        if isinstance(self.place, Path) and not (self.place / database_of(name) / f"{name}.lance").is_dir():
+        if (
+            isinstance(self.location, Path)
+            and not (self.location / database_of(name) / f"{name}.lance").is_dir()
+        ):
             return None  # connecting would create the folder, which means that there is an index
         with self.translated():
             try:
@@ -269,9 +274,9 @@ class Tables:
                 hint="Run `pip install 'findspot[lance]'`.",
             ) from None
         session = lancedb.Session(index_cache_size_bytes=CACHE_BYTES, metadata_cache_size_bytes=CACHE_BYTES)
-        if isinstance(self.place, Path):
-            return lancedb.connect(self.place / name, session=session)
-        uri = f"{self.place.rstrip('/')}/{name}"
+        if isinstance(self.location, Path):
+            return lancedb.connect(self.location / name, session=session)
+        uri = f"{self.location.rstrip('/')}/{name}"
         return lancedb.connect(uri, storage_options={**_QUICK, **self._options}, session=session)
 
     def _for(self, table: str) -> dict[str, str] | None:
@@ -285,7 +290,7 @@ class Tables:
         try:
             yield
         except (ValueError, RuntimeError, OSError) as error:
-            raise translation(error, self.place) from error
+            raise translation(error, self.location) from error
 
 
 class _Exists(Exception):  # noqa: N818  not an error: someone else was first
@@ -346,7 +351,7 @@ class Draft:
         """Put small fragments together, and drop versions that nobody can still be reading."""
         for name, table in self._opened.items():
             with self._tables.translated():
-                table.optimize(cleanup_older_than=KEPT)
+                table.optimize(cleanup_older_than=KEEP_VERSIONS)
                 table.checkout_latest()
                 self.versions[name] = int(table.version)
 

@@ -20,10 +20,11 @@ from findspot.core.errors import IndexBusyError
 from findspot.core.log import get_logger
 from findspot.core.model import SourceFile
 from findspot.core.sqlite import Connection
+from findspot.store.damage import CHECKSUMS_NOTE
 from findspot.store.database import begin, read_meta, write_meta
 from findspot.store.index_meta import INCOMPLETE
 from findspot.store.index_rows import file_record
-from findspot.store.lance.lance_commits import Truth
+from findspot.store.lance.lance_commits import Commit
 from findspot.store.lance.lance_format import (
     CHUNK_TABLES,
     FILES_TABLE,
@@ -44,7 +45,7 @@ ORIGIN = "origin"
 EPOCH = "origin_epoch"
 STAMP = "origin_stamp"
 SKIPS = "origin_skips"
-OWN_KEYS = frozenset({"generation", "segments", ORIGIN, EPOCH, STAMP, SKIPS})
+OWN_KEYS = frozenset({"generation", "segments", CHECKSUMS_NOTE, ORIGIN, EPOCH, STAMP, SKIPS})
 """What is written about the copy itself, and not about the index."""
 
 _AT_ONCE = 20_000
@@ -54,25 +55,25 @@ _READ_AT_ONCE = 10 * _AT_ONCE
 """Chunks that are looked for at once: each time, every fragment of the tables is asked."""
 
 
-class CacheWriter(Writer):
+class CopyWriter(Writer):
     """A writer that can take over what a commit holds."""
 
     def __init__(self, folder: Path, db: Connection, checked: set[str]) -> None:
         super().__init__(folder, db, checked)
         self._following = False
 
-    def follow(self, head: Head, truth: Truth, stamp: str | None) -> None:
+    def follow(self, head: Head, commit: Commit, stamp: str | None) -> None:
         """Bring the copy to a commit."""
         meta = self.meta()
         if meta.get(ORIGIN) != head.commit:
             self._following = True
             if meta.get(EPOCH) != head.epoch:
                 self._start_over()
-            self._take_over(head, truth)
+            self._take_over(head, commit)
             self._following = False
-        self.mark(stamp)
+        self.note_stamp(stamp)
 
-    def mark(self, stamp: str | None) -> None:
+    def note_stamp(self, stamp: str | None) -> None:
         """Note under which stamp the copy was found to be of the last commit."""
         if stamp and self.meta().get(STAMP) != stamp:
             self.set_meta(**{STAMP: stamp})
@@ -83,9 +84,9 @@ class CacheWriter(Writer):
         self._db.execute("DELETE FROM skips")
         self._db.execute("DELETE FROM meta WHERE key NOT IN ('generation', 'segments')")
 
-    def _take_over(self, head: Head, truth: Truth) -> None:
+    def _take_over(self, head: Head, commit: Commit) -> None:
         begin(self._db)
-        current = {file.id: file for file in truth.files()}
+        current = {file.id: file for file in commit.files()}
         held = {file.id: file for file in self.files.all()}
         for gone in held.keys() - current.keys():
             self._forget(held[gone])
@@ -93,19 +94,19 @@ class CacheWriter(Writer):
             if held[number].described != current[number].described:
                 self.files.set_size_and_time(current[number])
         missing = [file for number, file in current.items() if number not in held]
-        self._add(missing, truth, head)
+        self._add(missing, commit, head)
         if missing or self.meta().get(SKIPS) != head.skips:
-            self.skips.replace_shared(truth.skips())
+            self.skips.replace_shared(commit.skips())
         self.set_meta(**head.meta, **{ORIGIN: head.commit, EPOCH: head.epoch, SKIPS: head.skips})
         self.files.reserve_numbers(head.last_file)
         self.commit()
 
-    def _add(self, files: Sequence[StoredFile], truth: Truth, head: Head) -> None:
-        """Write what the copy lacks; a large part in several commits while an index is being built."""
+    def _add(self, files: Sequence[StoredFile], commit: Commit, head: Head) -> None:
+        """Add the files that the copy lacks; many of them in several commits, as of an unfinished index."""
         many = sum(file.chunks for file in files) > _AT_ONCE
         waiting = 0
         parts = parts_of(sorted(files), _READ_AT_ONCE)
-        found = chain.from_iterable(truth.records(part) for part in parts)
+        found = chain.from_iterable(commit.records(part) for part in parts)
         for added, (number, record) in enumerate(found, 1):
             self.put(record, number)
             waiting += len(record.chunks)
@@ -165,7 +166,7 @@ class Changes:
     """Whether the tables are to hold what is added and nothing else."""
 
 
-class LanceWriter(CacheWriter):
+class LanceWriter(CopyWriter):
     """The one writer: the tables and their head go before the copy's own commit."""
 
     def __init__(self, folder: Path, db: Connection, checked: set[str], tables: Tables, head: Head) -> None:
@@ -207,7 +208,7 @@ class LanceWriter(CacheWriter):
         head = replace(self._head, generation=self._head.generation + 1, tables=draft.versions, untidy=0)
         if self._tables.exchange(self._head, head):
             self._head = head
-            self.mark(self._tables.stamp())
+            self.note_stamp(self._tables.stamp())
         self._draft = None
 
     def _note_stored(self, file_id: int, record: FileRecord) -> None:

@@ -23,12 +23,12 @@ from findspot.store.index_lock import IndexLock
 from findspot.store.lance.lance_commits import foreign_head, open_commit
 from findspot.store.lance.lance_format import Head
 from findspot.store.lance.lance_tables import Tables
-from findspot.store.lance.lance_writer import EPOCH, ORIGIN, STAMP, CacheWriter
+from findspot.store.lance.lance_writer import EPOCH, ORIGIN, STAMP, CopyWriter
 from findspot.store.sqlite_store import SqliteStore, WriterKind
 
 _log = get_logger("store")
 
-C = TypeVar("C", bound=CacheWriter)
+C = TypeVar("C", bound=CopyWriter)
 
 CACHE = "cache"
 
@@ -115,7 +115,7 @@ class LocalCopy:
             look = self._look = _Look(partial(self._bring, None))
             look.start()
         if not look.finished(PATIENCE_S):
-            slow = f"{self._tables.place} is slow"
+            slow = f"{self._tables.location} is slow"
             self._fall_back("The store of this index does not answer in time.", slow)
 
     def _bring(self, stamp: str | None) -> None:
@@ -172,7 +172,7 @@ class LocalCopy:
 
     def _follow(self, head: Head, stamp: str | None) -> None:
         with contextlib.ExitStack() as stack:
-            writer = self.open_writer(stack, CacheWriter, 0.0 if self.is_filled else FILL_WAIT_S)
+            writer = self.open_writer(stack, CopyWriter, 0.0 if self.is_filled else FILL_WAIT_S)
             writer.follow(head, open_commit(self._tables, head), stamp)
 
     def _note_current(self, stamp: str | None) -> None:
