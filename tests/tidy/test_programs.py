@@ -13,7 +13,7 @@ STARTERS = {
     "catalogue/search_modes.py": "ripgrep_binary",
     "core/git.py": "program",  # the absolute path that find_program gave
     "embed/http_embedder.py": "resolved",
-    "indexing/process.py": "python_command",
+    "indexing/workers.py": "python_command",
     "search/regex.py": "ripgrep_binary",
     "serve/cli/doctor.py": "python_command",
     "serve/cli/terminal.py": "resolved",

@@ -20,6 +20,13 @@ from findspot.discover.checkouts import GIT
 from findspot.discover.filenames import nfc
 from findspot.discover.ignore import OWN_IGNORE
 
+_log = get_logger("sync")
+
+FILE_NAME = "dirty-files.json"
+
+MAX_PATHS = 20_000
+"""More changes than this: the whole project is looked at."""
+
 EVERYTHING = ""
 """The path of the root: the whole project is to be looked at."""
 
@@ -61,14 +68,6 @@ def changed_path(root: Path | Roots, reported: str) -> str | None:
     return "/".join((*above, name))
 
 
-_log = get_logger("sync")
-
-FILE_NAME = "dirty-files.json"
-
-MAX_PATHS = 20_000
-"""More changes than this are a new project: it is looked at as a whole."""
-
-
 class DirtyFiles:
     """Paths that wait for the index; with `keep`, on disk before anything else happens to them."""
 
@@ -94,7 +93,7 @@ class DirtyFiles:
                 self._write()
 
     def take(self, paths: Iterable[str]) -> frozenset[str]:
-        """Hand out paths to be indexed; they stay on disk until they are."""
+        """Take paths to index them; they stay on disk until `done`."""
         with self._guard:
             self._taken = frozenset(self._paths.intersection(paths))
             self._paths -= self._taken
@@ -124,7 +123,7 @@ class DirtyFiles:
 
 
 def read_dirty(folder: Path) -> set[str]:
-    """Return the paths that an index folder remembers; what cannot be read is nothing."""
+    """Return the paths that an index folder remembers; none where the list cannot be read."""
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
         return {path for path in read_json(folder / FILE_NAME)["files"] if isinstance(path, str)}
     return set()

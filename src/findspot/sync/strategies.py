@@ -25,6 +25,22 @@ Clock = Callable[[], float]
 """Seconds that never go back."""
 
 
+STABLE_S = 0.5
+"""A file that was written this long ago is taken to be finished."""
+
+PATIENCE_S = 5.0
+"""A file that is written all the time is indexed this often nevertheless."""
+
+_REF = re.compile(r"ref:\s*(refs/[\w./-]+)\s*$")
+_MAX_BYTES = 4_096
+
+_LOOK_S = 0.5
+"""How often the refs are looked at: a few calls that cost microseconds."""
+
+Position = tuple[tuple[int, int, int] | None, ...]
+"""What the files that HEAD depends on look like."""
+
+
 @dataclass(frozen=True, slots=True)
 class Stats:
     """The figures of a strategy."""
@@ -56,7 +72,7 @@ class Strategy(abc.ABC):
 
     def initialise(self) -> None:
         """Take up what an earlier process left."""
-        self._noted(self._dirty.paths)
+        self._note(self._dirty.paths)
 
     def start(self) -> None:
         self.initialise()
@@ -72,7 +88,7 @@ class Strategy(abc.ABC):
         if self._active and paths:
             self._events += len(paths)
             self._dirty.add(paths)
-            self._noted(paths)
+            self._note(paths)
 
     def run_due(self) -> bool:
         """Index what is due; False when nothing is."""
@@ -93,7 +109,7 @@ class Strategy(abc.ABC):
     def stats(self) -> Stats:
         return Stats(self.name, self._active, len(self._dirty.paths), self._events, self._flushes)
 
-    def _noted(self, paths: frozenset[str]) -> None:  # noqa: B027 - not every strategy keeps something
+    def _note(self, paths: frozenset[str]) -> None:  # noqa: B027 - not every strategy keeps something
         """Note what a strategy needs to know of events besides their paths."""
 
     def _index(self, paths: frozenset[str]) -> None:
@@ -110,14 +126,9 @@ class Strategy(abc.ABC):
             self._flushes += 1
 
 
-STABLE_S = 0.5
-"""A file that was written this long ago is taken to be finished."""
-
-PATIENCE_S = 5.0
-"""A file that is written all the time is indexed this often nevertheless."""
-
-
 class Realtime(Strategy):
+    """Indexes a file as soon as nobody has written to it for half a second."""
+
     name = "realtime"
 
     def initialise(self) -> None:
@@ -134,7 +145,7 @@ class Realtime(Strategy):
         ]
         return frozenset(ripe)
 
-    def _noted(self, paths: frozenset[str]) -> None:
+    def _note(self, paths: frozenset[str]) -> None:
         now = self._clock()
         for path in paths:
             self._first.setdefault(path, now)
@@ -147,11 +158,13 @@ class Realtime(Strategy):
         try:
             super()._index(paths)
         except BaseException:  # they are tried again after a while
-            self._noted(frozenset(times))
+            self._note(frozenset(times))
             raise
 
 
 class Lazy(Strategy):
+    """Indexes changes when nothing has happened for a while, or when somebody searches."""
+
     name = "lazy"
 
     def __init__(self, dirty: DirtyFiles, apply: Apply, idle_s: float, clock: Clock = time.monotonic) -> None:
@@ -163,21 +176,16 @@ class Lazy(Strategy):
         idle = self._clock() - self._last >= self._idle_s
         return self._dirty.paths if idle else frozenset()
 
-    def _noted(self, paths: frozenset[str]) -> None:
+    def _note(self, paths: frozenset[str]) -> None:
         self._last = self._clock()
 
 
-_REF = re.compile(r"ref:\s*(refs/[\w./-]+)\s*$")
-_MAX_BYTES = 4_096
-
-_LOOK_S = 0.5
-"""How often the refs are looked at: a few calls that cost microseconds."""
-
-Position = tuple[tuple[int, int, int] | None, ...]
-"""What the files that HEAD depends on look like."""
-
-
 class OnCommit(Strategy):
+    """Indexes changes with a commit, a checkout or whatever else moves HEAD.
+
+    It looks at the repository's refs; it touches no hook and runs no program.
+    """
+
     name = "git"
 
     def __init__(

@@ -87,54 +87,6 @@ _FAILURES = {
 }
 
 
-class OvertakenError(IndexBusyError):
-    """Someone else has written to a table meanwhile."""
-
-
-def translation(error: Exception, location: str | Path) -> FindspotError:
-    """Return our error for one of lancedb's."""
-    text = f"{error}"
-    if any(word in text for word in _CONFLICTS):
-        return OvertakenError("another indexer")
-    if not isinstance(location, Path):
-        return _refusal(text, location) or _failure(text, location)
-    if "os error 28" in text:
-        return disk_full(location)
-    return (
-        PermissionDeniedError(str(location)) if "os error 13" in text else IndexCorruptError(_shortened(text))
-    )
-
-
-def _refusal(text: str, location: str) -> StoreRefusedError | None:
-    code, status = _named_error(text)
-    if code in _REFUSALS or status in _REFUSED:
-        return StoreRefusedError(f"{location}: {status} {code}".strip(), hint=_REFUSALS.get(code, _RIGHTS))
-    if "CredentialsNotLoaded" in text or "Failed to get AWS credentials" in text:
-        return StoreRefusedError(f"{location}: no credentials", hint=_NONE)
-    return None
-
-
-def _failure(text: str, location: str) -> FindspotError:
-    code, status = _named_error(text)
-    if status and status != _BEYOND_END:
-        hint = _FAILURES.get(code) or _FAILURES.get(status, "")
-        return StoreUnavailableError(f"{location}: {status} {code}".strip(), hint=hint)
-    if status or any(word in text for word in _DAMAGED):
-        return IndexCorruptError(_shortened(text))
-    return StoreUnavailableError(f"{location}: {_shortened(text)}")  # away or slow: the texts are the same
-
-
-def _named_error(text: str) -> tuple[str, str]:
-    """Return the error that the service named, and the status of its answer."""
-    code, status = _CODE.search(text), _STATUS.search(text)
-    return code[1] if code else "", status[1] if status else ""
-
-
-def _shortened(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= 300 else line[:300] + "…"
-
-
 CACHE_BYTES = 32 << 20
 """For what lancedb keeps of tables and of their indexes: rows are read once, in order, and copied."""
 
@@ -153,6 +105,14 @@ since lancedb asks six times for a list. Plain HTTP only where the address given
 
 _LARGE = {"timeout": "60s", "client_max_retries": "3", "client_retry_timeout": "30"}
 """For rows, which may come over a slow line."""
+
+
+_MAX_LISTED = 2_000
+"""Numbers in one condition."""
+
+
+class OvertakenError(IndexBusyError):
+    """Someone else has written to a table meanwhile."""
 
 
 class Tables:
@@ -304,10 +264,6 @@ def ann_index() -> Any:
     return HnswSq(distance_type="cosine")
 
 
-_MAX_LISTED = 2_000
-"""Numbers in one condition."""
-
-
 class Draft:
     """The tables as the next head will name them."""
 
@@ -370,3 +326,47 @@ class Draft:
         if version != self.versions[name] + 1:
             raise OvertakenError("another indexer")
         self.versions[name] = version
+
+
+def translation(error: Exception, location: str | Path) -> FindspotError:
+    """Return our error for one of lancedb's."""
+    text = f"{error}"
+    if any(word in text for word in _CONFLICTS):
+        return OvertakenError("another indexer")
+    if not isinstance(location, Path):
+        return _refusal(text, location) or _failure(text, location)
+    if "os error 28" in text:
+        return disk_full(location)
+    return (
+        PermissionDeniedError(str(location)) if "os error 13" in text else IndexCorruptError(_shortened(text))
+    )
+
+
+def _refusal(text: str, location: str) -> StoreRefusedError | None:
+    code, status = _named_error(text)
+    if code in _REFUSALS or status in _REFUSED:
+        return StoreRefusedError(f"{location}: {status} {code}".strip(), hint=_REFUSALS.get(code, _RIGHTS))
+    if "CredentialsNotLoaded" in text or "Failed to get AWS credentials" in text:
+        return StoreRefusedError(f"{location}: no credentials", hint=_NONE)
+    return None
+
+
+def _failure(text: str, location: str) -> FindspotError:
+    code, status = _named_error(text)
+    if status and status != _BEYOND_END:
+        hint = _FAILURES.get(code) or _FAILURES.get(status, "")
+        return StoreUnavailableError(f"{location}: {status} {code}".strip(), hint=hint)
+    if status or any(word in text for word in _DAMAGED):
+        return IndexCorruptError(_shortened(text))
+    return StoreUnavailableError(f"{location}: {_shortened(text)}")  # away or slow: the texts are the same
+
+
+def _named_error(text: str) -> tuple[str, str]:
+    """Return the error that the service named, and the status of its answer."""
+    code, status = _CODE.search(text), _STATUS.search(text)
+    return code[1] if code else "", status[1] if status else ""
+
+
+def _shortened(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= 300 else line[:300] + "…"
