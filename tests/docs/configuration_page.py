@@ -1,22 +1,29 @@
-"""The page about the settings, from their table: `python tests/docs/configuration_page.py`."""
+"""Generate the page about settings from their table: `python tests/docs/configuration_page.py`."""
 
 from __future__ import annotations
 
 import json
 import sys
 
-from findspot.core.configfiles import MAX_CONFIG_BYTES
+from findspot.core.configfiles import MAX_CONFIG_BYTES, MAX_YAML_BYTES
 from findspot.core.setting_keys import COMMITTED, KEYS, Key
 
 _HEAD = """\
 # Configuration
 
-Nothing has to be configured. This page is written from the table of settings
-(`python tests/docs/configuration_page.py > docs/configuration.md`).
+Findspot works without any configuration. To change a setting:
+
+```bash
+findspot config set maxFileSize 2MB             # for this project's index
+findspot config set maxFileSize 2MB --global    # for all your projects
+```
+
+`findspot config` shows the values in force and where each comes from. `tests/docs/configuration_page.py`
+generates this page from the table of settings.
 
 ## Where a value comes from
 
-A later source wins over an earlier one:
+A later source overrides an earlier one:
 
 | source | set by |
 |---|---|
@@ -28,29 +35,29 @@ A later source wins over an earlier one:
 | the environment | `FINDSPOT_MAX_FILE_SIZE=2MB` |
 | options of a command, or of `Engine(…)` | `findspot index --max-file-size 2MB` |
 
-`findspot config` shows the values in force and where each comes from. An invalid value is replaced by its
-default, with a warning that names key and file; a command's option and `config set` refuse it. On the command
-line and in the environment lists are written as `a,b` or as JSON, and `yes` means `true`; files hold JSON.
-`{{"embedding": {{"provider": "…"}}}}` and `{{"embedding.provider": "…"}}` mean the same. The
-`config.json` that a first index writes sets nothing; its comments name the defaults.
+An invalid value is ignored, with a warning that names key and file; the value of the earlier source
+applies. Options and `config set` refuse it. On the command line and in the environment, write lists as
+`a,b` or as JSON, and `yes` or `true`. Files contain JSON; `{{"embedding": {{"provider": "…"}}}}` and
+`{{"embedding.provider": "…"}}` are equivalent. The `config.json` that a first index writes sets nothing;
+its comments name the defaults.
 
-`FINDSPOT_HOME` says where everything is kept, instead of `~/.mcp/search`. `NO_COLOR`, `PAGER`, `VISUAL` and
-`EDITOR` are heeded as everywhere. Keys of services are read from their own variables
-([providers](providers.md)).
+`FINDSPOT_HOME` replaces `~/.mcp/search`. Findspot also respects `NO_COLOR`, `PAGER`, `VISUAL` and `EDITOR`.
+Keys of services have [their own variables](providers.md).
 
 ## What a committed file may set
 
-`.findspot.json` and `.cortex/config.yml` are written by whoever wrote the repository. They may describe the
-project and make things stricter. They cannot switch off a guard, and they cannot start or contact anything.
-This is all that they can set; everything else in them is ignored with a warning:
+Whoever wrote the repository wrote its `.findspot.json` and `.cortex/config.yml`. These files can describe
+the project and make things stricter. They cannot turn off a guard, and they cannot start or contact
+anything. They can set only the keys below; everything else in them is ignored with a warning:
 
 | key | may be |
 |---|---|
 {committed}
 
-"Your own value" is the one that your global configuration gives, or else the default. The index's own
-`config.json`, the environment and options are yours too, and win over a committed file. Committed files are
-not followed through symbolic links, and have at most {limit} KB.
+"Your own value" is the value in your global configuration, or else the default. The index's own
+`config.json`, the environment and options are yours too, and override a committed file. Committed files are
+not read through symbolic links. `.findspot.json` has at most {limit} KB, `.cortex/config.yml` {yaml_limit}
+KB.
 
 ## Settings
 
@@ -59,16 +66,16 @@ not followed through symbolic links, and have at most {limit} KB.
 
 _SECTIONS = {
     "discover": "Which files",
-    "chunk": "How files are cut",
+    "chunk": "How files are split",
     "embed": "Which model",
-    "store": "Where the index is kept",
+    "store": "Where the index is stored",
     "sync": "When changes are indexed",
-    "serve": "What assistants are offered",
-    "http": "Who may reach the server over HTTP",
+    "serve": "Tools and answers",
+    "http": "The HTTP server",
     "llm": "Language models",
     "documents": "Named full-text indexes",
     "cortex": "Chunk files",
-    "log": "What servers write down",
+    "log": "The server log",
 }
 """Headings, in the order of the page; a section without one is an error here."""
 
@@ -78,7 +85,7 @@ def configuration_page() -> str:
     sections = {key.section: [other for other in KEYS if other.section == key.section] for key in KEYS}
     ordered = sorted(sections, key=list(_SECTIONS).index)
     limits = "\n".join(f"| `{name}` | {limit.text} |" for name, limit in COMMITTED.items())
-    head = _HEAD.format(committed=limits, limit=MAX_CONFIG_BYTES >> 10)
+    head = _HEAD.format(committed=limits, limit=MAX_CONFIG_BYTES >> 10, yaml_limit=MAX_YAML_BYTES >> 10)
     return "\n".join([head, *(_section(_SECTIONS[name], sections[name]) for name in ordered)])
 
 
