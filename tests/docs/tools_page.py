@@ -1,4 +1,4 @@
-"""The page about the tools, from their definitions: `python tests/docs/tools_page.py`."""
+"""Generate the page about the tools from their definitions: `python tests/docs/tools_page.py`."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from findspot.serve.mcp.tool import ALWAYS, Registry, Tool
 from findspot.serve.mcp.tools import all_tools
 
 _HEAD = """\
-# The tools
+# The MCP tools
 
-What an assistant is offered over MCP, in this order. This page is written from the definitions
-(`python tests/docs/tools_page.py > docs/tools.md`).
+Findspot offers these tools to an assistant, in this order. `tests/docs/tools_page.py` generates this page
+from their definitions.
 
-An answer is structured content and a text; the text is the JSON of the structured content unless a
-`format` says otherwise. A failed call has `isError: true`, a text for the reader, and `code`,
-`userMessage` and `developerMessage`. Any answer may carry a `warning`.
+An answer has structured content and a text. The text is the structured content as JSON, unless a `format`
+says otherwise. A failed call has `isError: true`, a text for the reader, and `code`, `userMessage` and
+`developerMessage`. Any answer may have a `warning`.
 """
 
 
@@ -27,13 +27,13 @@ def tools_page(registry: Registry) -> str:
 
 def _overview(registry: Registry) -> str:
     rows = [
-        f"| [`{tool.name}`](#{tool.name}) | {tool.description.rstrip('.')} | {_nature(tool)} |"
+        f"| [`{tool.name}`](#{tool.name}) | {tool.description.rstrip('.')} | {_effect(tool)} |"
         for tool in registry
     ]
-    return "\n".join(["| tool | what it does | nature |", "|---|---|---|", *rows, ""])
+    return "\n".join(["| tool | what it does | effect |", "|---|---|---|", *rows, ""])
 
 
-def _nature(tool: Tool) -> str:
+def _effect(tool: Tool) -> str:
     if tool.annotations["readOnlyHint"]:
         return "read-only"
     if tool.annotations["destructiveHint"]:
@@ -43,9 +43,9 @@ def _nature(tool: Tool) -> str:
 
 def _section(tool: Tool) -> str:
     parts = [f"## {tool.name}", "", f"{tool.description.rstrip('.')}.", "", _arguments(tool), ""]
-    gives = ", ".join(f"`{name}`" for name in tool.output_schema["properties"] if name not in ALWAYS)
+    fields = ", ".join(f"`{name}`" for name in tool.output_schema["properties"] if name not in ALWAYS)
     status = tool.output_schema["properties"]["status"].get("enum")
-    parts += [f"Gives {gives}" + (f"; `status` is one of {_choices(status)}." if status else "."), ""]
+    parts += [f"Returns {fields}" + (f"; `status` is one of {_choices(status)}." if status else "."), ""]
     if tool.enhancement:
         parts += [f"With `enhancedToolDescriptions`: {tool.described(enhanced=True)}", ""]
     return "\n".join(parts)
