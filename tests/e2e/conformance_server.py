@@ -20,7 +20,7 @@ from findspot.core.errors import FindspotError
 from findspot.llm.language_model import Prompt as Question
 from findspot.serve.mcp.client import sample
 from findspot.serve.mcp.http_server import PATH, _listening, make_app
-from findspot.serve.mcp.offers import Contents, Embedded, Offers, Place, Prompt, PromptArgument
+from findspot.serve.mcp.resources import Contents, Embedded, Offers, Place, Prompt, PromptArgument
 from findspot.serve.mcp.tool import (
     READ_ONLY,
     STATUS_ICON,

@@ -1,4 +1,4 @@
-"""Search results as text and as structured values, each within its number of tokens.
+"""Search results and context chunks as text and as structured values, each within its number of tokens.
 
 Shared by the command line and the MCP server; knows nothing of either.
 """
@@ -8,10 +8,15 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from findspot.core.model import CodeReference, Corpus, Hit, Results, Synthesis
 from findspot.search.fit import Fitted, fit, token_count
+from findspot.text.snippet import best_column, best_line, shorten
+from findspot.text.tokens import tokens
+
+if TYPE_CHECKING:
+    from findspot.chunkfiles import SearchResult
 
 FORMATS = ("json", "toon", "human", "compact")
 
@@ -39,6 +44,13 @@ _SHORT_SUMMARY_CHARS = 300
 
 _EXPANDED_QUERY_CHARS = 120
 """Of a long query before the words that were added; the answer has it at full length already."""
+
+
+MAX_CONTEXT_TOKENS = 1_200
+"""The default: what an assistant reads without losing sight of its task."""
+
+_CHUNK_TEXT_CHARS = (1_200, 600, 300, 150)
+"""How long texts are when not all fit; then the last results are left out."""
 
 
 def structured(
@@ -324,3 +336,67 @@ def _reference(place: CodeReference) -> dict[str, Any]:
 
 def _snake(name: str) -> str:
     return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name)
+
+
+def chunk_results_object(results: Sequence[SearchResult]) -> list[dict[str, Any]]:
+    """Return results in the shape of the specification."""
+    return [
+        {"chunk": result.chunk.as_object(), "combined_score": result.combined_score} for result in results
+    ]
+
+
+def fitted_chunks(
+    results: Sequence[SearchResult],
+    query: str,
+    max_tokens: int,
+    around: Callable[[list[Any], str | None], Any],
+) -> tuple[list[dict[str, Any]], str | None]:
+    """Return as much of the results as fits, and what was left out; `around` builds the whole answer."""
+    found = list(results)
+    if _chunks_fit(found, None, max_tokens, around):
+        return chunk_results_object(found), None
+    kept = _shortened_chunks(found, query, max_tokens, around)
+    for place, (whole, short) in enumerate(zip(found, kept, strict=False)):
+        kept[place] = whole
+        if not _chunks_fit(kept, _NOTED.note, max_tokens, around):
+            kept[place] = short
+            break
+    shortened = sum(short != whole for whole, short in zip(found, kept, strict=False))
+    counted = Fitted((), shortened, len(found) - len(kept))
+    note = counted.note
+    return chunk_results_object(kept), note and note.replace(f"of {counted.dropped} ", f"of {len(found)} ")
+
+
+def _shortened_chunks(
+    found: list[SearchResult], query: str, max_tokens: int, around: Callable[[list[Any], str | None], Any]
+) -> list[SearchResult]:
+    weights = dict.fromkeys(tokens(query), 1.0)
+    kept = found
+    for most in _CHUNK_TEXT_CHARS:
+        kept = [_cut_chunk(result, weights, most) for result in found]
+        if _chunks_fit(kept, _NOTED.note, max_tokens, around):
+            return kept
+    while kept and not _chunks_fit(kept, _NOTED.note, max_tokens, around):
+        kept.pop()
+    return kept
+
+
+def _cut_chunk(result: SearchResult, weights: dict[str, float], max_chars: int) -> SearchResult:
+    """Return a result with the passage of its text that holds the most of the query's words."""
+    text = result.chunk.text
+    if len(text) <= max_chars:
+        return result
+    focus = best_line(text, weights)
+    column = best_column(text.split("\n")[focus], weights)
+    return replace(result, chunk=replace(result.chunk, text=shorten(text, focus, max_chars, column)))
+
+
+def _chunks_fit(
+    results: Sequence[SearchResult],
+    note: str | None,
+    max_tokens: int,
+    around: Callable[[list[Any], str | None], Any],
+) -> bool:
+    return (
+        token_count(json.dumps(around(chunk_results_object(results), note), ensure_ascii=False)) <= max_tokens
+    )

@@ -15,7 +15,7 @@ from findspot.research.findings import Focus, Inquiry
 from findspot.research.module_map import Dependence, ModuleMap, layered
 from findspot.research.outward import elbow
 from findspot.research.trail import MOST_NODES
-from findspot.serve.drawing import draw
+from findspot.serve.research_answers import draw
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import Any
 
 from findspot.chunkfiles.context_chunk import ContextChunk, SearchResult
 from findspot.search.fit import token_count
-from findspot.serve.context_answers import fitted
+from findspot.serve.search_answers import fitted_chunks
 
 FILLER = "nothing of interest stands here\n"
 
@@ -23,7 +23,7 @@ def around(shown: list[Any], note: str | None) -> dict[str, Any]:
 
 def test_all_of_it_where_it_fits() -> None:
     found = [result(n) for n in range(3)]
-    shown, note = fitted(found, "password", 8_000, around)
+    shown, note = fitted_chunks(found, "password", 8_000, around)
     assert note is None
     assert [item["chunk"]["text"] for item in shown] == [each.chunk.text for each in found]
 
@@ -32,7 +32,7 @@ def test_texts_become_their_best_passage_and_then_the_last_are_left_out() -> Non
     """documents B4: an answer had no limit."""
     found = [result(n) for n in range(15)]
     for most in (4_000, 1_200, 400, 200):
-        shown, note = fitted(found, "password", most, around)
+        shown, note = fitted_chunks(found, "password", most, around)
         assert note is not None
         assert token_count(json.dumps(around(shown, note))) <= most
         assert [item["chunk"]["id"] for item in shown] == [each.chunk.id for each in found[: len(shown)]]

@@ -63,7 +63,7 @@ def export(reply: Reply, project: str | None, folder: str | None, watch: bool, n
 def search(reply: Reply, words: tuple[str, ...], project: str | None, tags: str, **options: Any) -> None:
     """Search the project's chunk files, or without any its index, as the tool `cortex_search` does."""
     from findspot.chunkfiles import SearchOptions
-    from findspot.serve.context_answers import results_object
+    from findspot.serve.search_answers import chunk_results_object
 
     chosen = tuple(filter(None, (tag.strip() for tag in tags.split(","))))
     narrowed = SearchOptions(tags=chosen, **options)
@@ -71,7 +71,7 @@ def search(reply: Reply, words: tuple[str, ...], project: str | None, tags: str,
         root = engine.detect("." if project is None else project).root
         results = engine.chunks(root).query(" ".join(words), narrowed)
     if reply.json:
-        output.emit({"results": results_object(results), "total": len(results)})
+        output.emit({"results": chunk_results_object(results), "total": len(results)})
         return
     for result in results:
         output.line(f"{result.combined_score:.2f}  {result.chunk.title}")

@@ -19,8 +19,8 @@ from findspot.serve.cli import output
 from findspot.serve.cli.index_commands import open_index
 from findspot.serve.cli.interaction import stoppable
 from findspot.serve.cli.options import Command, Reply, common, project_option, update_option
-from findspot.serve.drawing import draw
 from findspot.serve.research_answers import (
+    draw,
     findings_object,
     fitted_findings,
     fitted_report,

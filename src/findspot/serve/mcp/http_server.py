@@ -26,7 +26,7 @@ from findspot.serve.listening import listen, serve
 from findspot.serve.mcp.access import Grants, Terms, granted_all
 from findspot.serve.mcp.http_gate import Bodies, Gate, Limits
 from findspot.serve.mcp.metrics import Meter, index_figures
-from findspot.serve.mcp.offers import Offers
+from findspot.serve.mcp.resources import Offers
 from findspot.serve.mcp.sdk import session_count, sessions_of
 from findspot.serve.mcp.server import OFFERS, make_server, settings_here
 from findspot.serve.mcp.tool import Registry

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from findspot.serve.mcp.offers import Message, Prompt, PromptArgument
+from findspot.serve.mcp.resources import Message, Prompt, PromptArgument
 
 _PROJECT = (
     "Findspot searches this project's code and documentation from a local index, by meaning and by keyword "

@@ -1,21 +1,30 @@
-"""Findspot's resources: the status of the index, outlines, chunks, and lines of indexed files."""
+"""Resources, prompts and completions: what is offered apart from tools, and Findspot's own resources."""
 
 from __future__ import annotations
 
 import json
 import os
 import re
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from mimetypes import guess_type
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 from urllib.request import url2pathname
 
+import mcp_types as types
+from mcp.server.lowlevel import Server
+from mcp.shared.exceptions import MCPError
+
 from findspot.core.errors import FindspotError, PathNotFoundError, ProjectNotDetectedError
 from findspot.search.answers import joined
-from findspot.serve.mcp.offers import Contents, Place
+from findspot.serve.mcp.client import Client, InputNeededError
+from findspot.serve.mcp.sdk import Context
 from findspot.serve.mcp.target import detected_project, find_project
+from findspot.serve.mcp.tool import Media
 from findspot.serve.mcp.tool_call import Call
+from findspot.serve.mcp.tool_results import encodable, wire_media
 from findspot.serve.shapes import status_object
 
 if TYPE_CHECKING:
@@ -23,9 +32,240 @@ if TYPE_CHECKING:
     from findspot.project import Project
     from findspot.store.records import StoredChunk
 
+MakeCall = Callable[[Client], Call]
+
+OfferedTools = Callable[[Context], frozenset[str]]
+
+RESOURCE_NOT_FOUND = -32002
+"""Up to 2025-11-25; later versions say that the parameters are invalid."""
+
+MOST_COMPLETIONS = 100
+"""What the protocol allows in one answer."""
+
+
 _STATUS, _OUTLINE, _CHUNK, _FILE = "findspot://status", "findspot://outline/", "findspot://chunk/", "file:///"
+
 _LINE = re.compile(r"[0-9]{1,9}")
+
 _LINES = re.compile(r"L([0-9]{1,9})(?:-L?([0-9]{1,9}))?")
+
+_COMPLETED = frozenset({_OUTLINE + "{+path}", _CHUNK + "{line}/{+path}", "explore_codebase"})
+"""Templates and prompts whose argument `path` is a path of the project."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A resource, or with `{…}` in its address a family of them."""
+
+    uri: str
+    name: str
+    title: str
+    description: str
+    mime_type: str
+
+    @property
+    def is_template(self) -> bool:
+        return "{" in self.uri
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What a resource holds: a text, or bytes in base64."""
+
+    mime_type: str
+    text: str | None = None
+    blob: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """Contents that travel with a message."""
+
+    uri: str
+    contents: Contents
+
+
+Message = str | Media | Embedded
+"""What the user is made to say."""
+
+
+@dataclass(frozen=True, slots=True)
+class PromptArgument:
+    name: str
+    description: str
+    required: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """A question worth asking, ready to be filled in."""
+
+    name: str
+    title: str
+    description: str
+    arguments: tuple[PromptArgument, ...]
+    render: Callable[[dict[str, str]], list[Message]]
+    tools: frozenset[str] = frozenset()
+    """What it tells the assistant to use; offered only with all of them."""
+
+
+async def nothing(_call: Call, _uri: str) -> Contents | None:
+    """Return None: no resource has that address."""
+    return None
+
+
+async def no_completions(_call: Call, _about: str, _argument: str, _value: str) -> list[str]:
+    return []
+
+
+@dataclass(frozen=True, slots=True)
+class Offers:
+    """Everything a server offers except its tools."""
+
+    places: tuple[Place, ...] = ()
+    read: Callable[[Call, str], Awaitable[Contents | None]] = nothing
+    prompts: tuple[Prompt, ...] = ()
+    complete: Callable[[Call, str, str, str], Awaitable[list[str]]] = no_completions
+    """Every value that fits, for a known template or prompt; the wire takes the first of them."""
+
+
+class Offering:
+    """Answers the requests about resources, prompts and completions."""
+
+    def __init__(self, offers: Offers, make_call: MakeCall, offered: OfferedTools) -> None:
+        self._offers = offers
+        self._make_call = make_call
+        self._offered = offered
+
+    def register(self, server: Server[Any]) -> None:
+        paginated = types.PaginatedRequestParams
+        server.add_request_handler("resources/list", paginated, self._resources)
+        server.add_request_handler("resources/templates/list", paginated, self._templates)
+        server.add_request_handler("resources/read", types.ReadResourceRequestParams, self._read)
+        server.add_request_handler("prompts/list", paginated, self._prompts)
+        server.add_request_handler("prompts/get", types.GetPromptRequestParams, self._prompt)
+        server.add_request_handler("completion/complete", types.CompleteRequestParams, self._complete)
+
+    async def _resources(self, _: Context, params: types.PaginatedRequestParams) -> types.ListResourcesResult:
+        check_cursor(params)
+        listed = [place for place in self._offers.places if not place.is_template]
+        return types.ListResourcesResult(
+            resources=[types.Resource(uri=place.uri, **_about(place)) for place in listed]
+        )
+
+    async def _templates(
+        self, _: Context, params: types.PaginatedRequestParams
+    ) -> types.ListResourceTemplatesResult:
+        check_cursor(params)
+        listed = [place for place in self._offers.places if place.is_template]
+        return types.ListResourceTemplatesResult(
+            resource_templates=[
+                types.ResourceTemplate(uri_template=place.uri, **_about(place)) for place in listed
+            ]
+        )
+
+    async def _read(self, context: Context, params: types.ReadResourceRequestParams) -> Any:
+        uri = str(params.uri)
+        client = Client(context, params.input_responses, params.request_state)
+        try:
+            found = await self._offers.read(self._make_call(client), uri)
+        except InputNeededError as needed:
+            return needed.result
+        if found is None:
+            code = types.INVALID_PARAMS if client.modern else RESOURCE_NOT_FOUND
+            raise MCPError(code, "Resource not found", {"uri": uri})
+        return types.ReadResourceResult(contents=[_contents(uri, found)])
+
+    async def _prompts(
+        self, context: Context, params: types.PaginatedRequestParams
+    ) -> types.ListPromptsResult:
+        check_cursor(params)
+        return types.ListPromptsResult(prompts=[_wire_prompt(prompt) for prompt in self._usable(context)])
+
+    def _usable(self, context: Context) -> list[Prompt]:
+        """Return the prompts whose tools the client is offered."""
+        tools = self._offered(context)
+        return [prompt for prompt in self._offers.prompts if tools.issuperset(prompt.tools)]
+
+    async def _prompt(self, context: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
+        prompt = next((prompt for prompt in self._usable(context) if prompt.name == params.name), None)
+        if prompt is None:
+            raise MCPError(types.INVALID_PARAMS, f"Unknown prompt: {params.name}")
+        given = params.arguments or {}
+        for argument in prompt.arguments:
+            if argument.required and not given.get(argument.name, "").strip():
+                raise MCPError(types.INVALID_PARAMS, f"Missing required argument: {argument.name}")
+        return types.GetPromptResult(
+            description=prompt.description,
+            messages=[types.PromptMessage(role="user", content=_said(said)) for said in prompt.render(given)],
+        )
+
+    async def _complete(self, context: Context, params: types.CompleteRequestParams) -> types.CompleteResult:
+        about, asked = self._known(context, params.ref), params.argument
+        call = self._make_call(Client(context))
+        try:
+            values = await self._offers.complete(call, about, asked.name, asked.value)
+        except InputNeededError:  # completing must not ask
+            values = []
+        shown = [encodable(value) for value in values[:MOST_COMPLETIONS]]
+        more = len(values) > len(shown)
+        return types.CompleteResult(
+            completion=types.Completion(values=shown, total=len(values), has_more=more)
+        )
+
+    def _known(
+        self, context: Context, reference: types.ResourceTemplateReference | types.PromptReference
+    ) -> str:
+        """Return the address or name that is completed, if it is one of ours."""
+        if isinstance(reference, types.ResourceTemplateReference):
+            if reference.uri not in (place.uri for place in self._offers.places):
+                raise MCPError(types.INVALID_PARAMS, f"Unknown resource template: {reference.uri}")
+            return reference.uri
+        if reference.name not in (prompt.name for prompt in self._usable(context)):
+            raise MCPError(types.INVALID_PARAMS, f"Unknown prompt: {reference.name}")
+        return reference.name
+
+
+def check_cursor(params: types.PaginatedRequestParams | None) -> None:
+    """Refuse every cursor: these lists have one page, so none was ever given."""
+    if params is not None and params.cursor is not None:
+        raise MCPError(types.INVALID_PARAMS, "Unknown cursor")
+
+
+def _about(place: Place) -> dict[str, Any]:
+    return {
+        "name": place.name,
+        "title": place.title,
+        "description": place.description,
+        "mime_type": place.mime_type,
+    }
+
+
+def _wire_prompt(prompt: Prompt) -> types.Prompt:
+    return types.Prompt(
+        name=prompt.name,
+        title=prompt.title,
+        description=prompt.description,
+        arguments=[
+            types.PromptArgument(name=a.name, description=a.description, required=a.required)
+            for a in prompt.arguments
+        ],
+    )
+
+
+def _contents(uri: str, found: Contents) -> types.TextResourceContents | types.BlobResourceContents:
+    if found.blob is not None:
+        return types.BlobResourceContents(uri=uri, mime_type=found.mime_type, blob=found.blob)
+    return types.TextResourceContents(uri=uri, mime_type=found.mime_type, text=encodable(found.text or ""))
+
+
+def _said(said: Message) -> types.ContentBlock:
+    if isinstance(said, Media):
+        return wire_media(said)
+    if isinstance(said, Embedded):
+        return types.EmbeddedResource(resource=_contents(said.uri, said.contents))
+    return types.TextContent(text=said)
+
 
 PLACES = (
     Place(_STATUS, "status", "Index status", "The state of this project's index", "application/json"),
@@ -51,11 +291,9 @@ PLACES = (
         "text/plain",
     ),
 )
-_COMPLETED = frozenset({_OUTLINE + "{+path}", _CHUNK + "{line}/{+path}", "explore_codebase"})
-"""Templates and prompts whose argument `path` is a path of the project."""
 
 
-async def read(call: Call, uri: str) -> Contents | None:
+async def read_resource(call: Call, uri: str) -> Contents | None:
     """Return the contents of an address, or None where nothing has it; only a known address asks for
     roots.
     """
@@ -81,7 +319,7 @@ async def read(call: Call, uri: str) -> Contents | None:
     return None
 
 
-async def complete(call: Call, about: str, argument: str, value: str) -> list[str]:
+async def complete_path(call: Call, about: str, argument: str, value: str) -> list[str]:
     """Return the indexed paths that begin with what was typed, then those that contain it."""
     if argument != "path" or about not in _COMPLETED:
         return []

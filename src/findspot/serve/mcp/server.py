@@ -22,12 +22,11 @@ from findspot.core.log import get_logger
 from findspot.core.paths import index_folder
 from findspot.core.settings import Settings
 from findspot.discover.checkouts import find_root, folders_around
-from findspot.serve.mcp import resources
 from findspot.serve.mcp.access import OPEN, Terms
 from findspot.serve.mcp.client import forget_roots, grant_of
 from findspot.serve.mcp.metrics import Meter
-from findspot.serve.mcp.offers import Offering, Offers, check_cursor
 from findspot.serve.mcp.prompts import PROMPTS, instructions
+from findspot.serve.mcp.resources import PLACES, Offering, Offers, check_cursor, complete_path, read_resource
 from findspot.serve.mcp.sdk import Context
 from findspot.serve.mcp.target import working_folder
 from findspot.serve.mcp.task_methods import TaskMethods, shape_result
@@ -46,7 +45,7 @@ _GREETINGS = ("initialize", "server/discover")
 _MAX_NAME_CHARS = 60
 """As much of a name that a client sends as the log shows."""
 
-OFFERS = Offers(resources.PLACES, resources.read, PROMPTS, resources.complete)
+OFFERS = Offers(PLACES, read_resource, PROMPTS, complete_path)
 
 
 def make_server(

@@ -22,7 +22,6 @@ from findspot.core.errors import (
 )
 from findspot.core.log import get_logger
 from findspot.core.model import ChunkType
-from findspot.serve.context_answers import MAX_TOKENS, fitted
 from findspot.serve.mcp.target import find_project, from_index, working_folder
 from findspot.serve.mcp.tool import (
     COUNT,
@@ -41,7 +40,7 @@ from findspot.serve.mcp.tool import (
 )
 from findspot.serve.mcp.tool_call import Call, Library
 from findspot.serve.mcp.tool_results import failed
-from findspot.serve.search_answers import MIN_TOKENS
+from findspot.serve.search_answers import MAX_CONTEXT_TOKENS, MIN_TOKENS, fitted_chunks
 from findspot.serve.shapes import warned
 
 if TYPE_CHECKING:
@@ -94,7 +93,7 @@ _ARGUMENTS: dict[str, Schema] = {
     "max_tokens": {
         "type": "integer",
         "minimum": MIN_TOKENS,
-        "default": MAX_TOKENS,
+        "default": MAX_CONTEXT_TOKENS,
         "description": "Most tokens of the answer; texts are shortened to their best passage, then the last "
         "results are left out, and the answer says so",
     },
@@ -157,7 +156,7 @@ def answer_from(searcher: ContextSearcher, arguments: Arguments) -> Answer:
     def around(shown: list[Any], note: str | None) -> dict[str, Any]:
         return warned({"results": shown, "total": len(results)} | rest, warning, note)
 
-    shown, note = fitted(results, arguments["query"], arguments["max_tokens"], around)
+    shown, note = fitted_chunks(results, arguments["query"], arguments["max_tokens"], around)
     return Answer(around(shown, note))
 
 
