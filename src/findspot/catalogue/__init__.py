@@ -1,1 +1,1 @@
-"""Tool catalogues: what MCP servers offer, kept in one JSON file and searched in four ways."""
+"""Tool catalogues: the tools that MCP servers offer, in one JSON file, searched in four ways."""

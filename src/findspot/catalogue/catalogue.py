@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from findspot.catalogue.catalogue_indexer import CatalogueIndexer
-from findspot.catalogue.consent import Notice, recall
+from findspot.catalogue.consent import Notice, read_build_record
 from findspot.catalogue.indexfile import INDEX_PATH
 from findspot.catalogue.search_modes import standard_orchestrator
 from findspot.catalogue.tool_record import (
@@ -37,7 +37,7 @@ _OTHER_PROVIDER = (
 
 
 class Catalogue:
-    """The tools known in one place; opened once, it follows its files."""
+    """The tools of a project and of the user; changes of the index files are noticed."""
 
     def __init__(
         self,
@@ -69,7 +69,7 @@ class Catalogue:
         return found if self.user_index in found else [*found, self.user_index]
 
     def tools(self) -> ToolSet:
-        """Return the tools as the files have them now."""
+        """Return the tools of the files in their current state."""
         state = tuple(map(state_of, self.paths))
         with self._guard:
             if self._tools is None or state != self._state:
@@ -84,17 +84,17 @@ class Catalogue:
         return replace(results, warning=warnings or None)
 
     def get(self, name: str) -> ToolDefinition:
-        """Return one tool in full, by its whole name or by its own where only one server has it."""
+        """Return one tool in full, by its full name, or by its own name if only one server has it."""
         return self._with_tools(lambda tools: tools.definition(_row(tools, name)))
 
     def warm(self) -> None:
-        """Open the tools and the model in the background, so that the first search need not wait."""
+        """Open the tools and the model in the background, so that the first search does not wait."""
         if self._warming is None:
             self._warming = threading.Thread(target=self._warm, name="warm-catalogue", daemon=True)
             self._warming.start()
 
     def follow(self) -> None:
-        """Listen to the servers of the index files and keep their tools current, in the background."""
+        """Follow the servers of the index files in the background, and keep their tools current."""
         from findspot.catalogue.server_connections import Follower
 
         with self._guard:
@@ -123,9 +123,9 @@ class Catalogue:
                 self._model(tools.about.provider)
 
     def _model(self, provider: str) -> Embedder:
-        """Open the model that an index file names: one that the user chose, whoever wrote the file."""
+        """Open the model that an index file names, if the user chose it, whoever wrote the file."""
         if provider != IN_THE_BOX:
-            named = {recall(self._home, path).provider for path in self.paths}
+            named = {read_build_record(self._home, path).provider for path in self.paths}
             require_chosen(provider, provider if provider in named else self._provider(), _OTHER_PROVIDER)
         return self._embedder(provider)
 

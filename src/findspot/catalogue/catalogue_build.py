@@ -1,4 +1,4 @@
-"""Making an index: ask the servers that changed, keep the rest, embed what is new."""
+"""Build an index: ask the servers that changed, keep the tools of the others, embed what is new."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ from findspot.core.errors import InvalidArgumentError
 from findspot.embed.embedder import Embedder
 
 if TYPE_CHECKING:
-    from findspot.catalogue.server_connections import Answered
+    from findspot.catalogue.server_connections import ServerAnswer
 
 MAX_AGE = timedelta(days=1)
-"""After which a server is asked again that may change without a file of this machine telling."""
+"""Age after which a server is asked again if no file of this machine shows that it changed."""
 
 MAX_DESCRIPTION_CHARS = 20_000
 """A longer description is cut: it is sent to assistants, whose context it would fill."""
 
-Said = Callable[[str], None]
+Report = Callable[[str], None]
 
 
 class Outcome(StrEnum):
-    """What became of a server."""
+    """The result of a run for one server."""
 
     INDEXED = "indexed"
     UNCHANGED = "unchanged"
     FAILED = "failed"
     REMOVED = "removed"
     NOT_AGREED = "not_agreed"
-    """It is new or changed, and was not started."""
+    """The server is new or changed, and was not started."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServerReport:
-    """One server of a run."""
+    """The result for one server."""
 
     name: str
     outcome: Outcome
@@ -52,7 +52,7 @@ class ServerReport:
 
 @dataclass(frozen=True, slots=True)
 class BuildOptions:
-    """How an index is made."""
+    """How to build an index."""
 
     exclude: tuple[str, ...] = ()
     force: bool = False
@@ -61,28 +61,28 @@ class BuildOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class Earlier:
-    """What is known of the last run beside the index file."""
+class PreviousRun:
+    """What is known of the last run besides the index file."""
 
     agreed: Callable[[ServerSpec], bool]
     """Whether a server may be started."""
     changed: Callable[[ServerSpec], bool] = lambda _spec: False
-    """Whether a server is given other values than when it was last asked."""
+    """Whether a server gets other values than when it was last asked."""
     exclude: tuple[str, ...] = ()
     unread: frozenset[str] = frozenset()
-    """Servers of files that cannot be read now: their tools stay."""
+    """Servers of files that cannot be read at the moment: their tools stay."""
 
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """The new index, and what became of each server."""
+    """The new index, and the result for each server."""
 
     index: IndexFile
     servers: tuple[ServerReport, ...]
     embedded: int
     notes: tuple[str, ...]
     written: bool = True
-    """False where nothing that was asked for could be indexed: the file is as it was."""
+    """False if nothing that was requested could be indexed: the file is unchanged."""
 
     def named(self, *outcomes: Outcome) -> list[str]:
         """Return the servers with one of these outcomes."""
@@ -95,14 +95,14 @@ def build(
     embedder: Embedder | None,
     options: BuildOptions,
     *,
-    earlier: Earlier,
-    said: Said = lambda _line: None,
+    previous_run: PreviousRun,
+    report: Report = lambda _line: None,
 ) -> Built:
-    """Make a whole index from these sources; without an embedder it holds no vectors."""
+    """Build an index from these sources; without an embedder it has no vectors."""
     dtype = _checked_dtype(options.dtype)
     old = previous or IndexFile()
     wanted = sources.without(options.exclude)
-    gathered = _gather(wanted, old, options, earlier, said)
+    gathered = _gather(wanted, old, options, previous_run, report)
     notes = [*sources.notes]
     tools = [_cut(tool, notes) for tool in gathered.tools]
     indexed, embedded = index_tools(tools, old, embedder, dtype, force=options.force)
@@ -137,14 +137,14 @@ class _Gathered:
         for tool in old.tools:
             self.before.setdefault(tool.server_name, []).append(tool.tool)
 
-    def take(self, name: str, mark: str, tools: Sequence[ToolDefinition], outcome: Outcome) -> None:
-        """Take the tools that a server listed now."""
+    def take(self, name: str, key: str, tools: Sequence[ToolDefinition], outcome: Outcome) -> None:
+        """Add the tools that a server just listed."""
         shown = [tool for tool in tools if not matches(tool.name, self._exclude)]
-        self.states[name] = ServerState(mark, len(tools), now())
+        self.states[name] = ServerState(key, len(tools), now())
         self._add(name, shown, outcome)
 
     def keep(self, name: str, outcome: Outcome, error: str | None = None) -> None:
-        """Keep the tools that the index has of a server."""
+        """Keep the tools of a server that the index already has."""
         shown = [tool for tool in self.before.get(name, []) if not matches(tool.name, self._exclude)]
         if name in self._old.servers:
             state = self._old.servers[name]
@@ -160,18 +160,20 @@ class _Gathered:
 
 
 def _gather(
-    sources: Sources, old: IndexFile, options: BuildOptions, earlier: Earlier, said: Said
+    sources: Sources, old: IndexFile, options: BuildOptions, previous_run: PreviousRun, report: Report
 ) -> _Gathered:
-    """Ask the servers that must be asked; of the others, and of those that fail, keep what is known."""
+    """Ask the servers that may have changed; keep the known tools of the others, and of those that fail."""
     gathered = _Gathered(old, options.exclude)
-    agreed = [spec for spec in sources.servers if earlier.agreed(spec)]
-    asked = _ask([spec for spec in agreed if _must_ask(spec, gathered, old, options, earlier)], options, said)
+    agreed = [spec for spec in sources.servers if previous_run.agreed(spec)]
+    answers = _ask(
+        [spec for spec in agreed if _must_ask(spec, gathered, old, options, previous_run)], options, report
+    )
     for listed in sources.lists:
         known = _is_new(listed.server_name, listed.fingerprint, old)
         outcome = Outcome.INDEXED if known else Outcome.UNCHANGED
         gathered.take(listed.server_name, listed.fingerprint, listed.tools, outcome)
     for spec in sources.servers:
-        answer = asked.get(spec.name)
+        answer = answers.get(spec.name)
         if spec not in agreed:
             gathered.keep(spec.name, Outcome.NOT_AGREED)
         elif answer is None:
@@ -180,31 +182,31 @@ def _gather(
             gathered.keep(spec.name, Outcome.FAILED, answer.error)
         else:
             gathered.take(spec.name, spec.fingerprint, answer.tools, Outcome.INDEXED)
-    for name in sorted(earlier.unread & gathered.before.keys() - sources.names):
+    for name in sorted(previous_run.unread & gathered.before.keys() - sources.names):
         gathered.keep(name, Outcome.UNCHANGED)
     gone = gathered.before.keys() - {report.name for report in gathered.reports}
     gathered.reports += [ServerReport(name, Outcome.REMOVED, 0) for name in sorted(gone)]
     return gathered
 
 
-def _ask(specs: Sequence[ServerSpec], options: BuildOptions, said: Said) -> Mapping[str, Answered]:
+def _ask(specs: Sequence[ServerSpec], options: BuildOptions, report: Report) -> Mapping[str, ServerAnswer]:
     if not specs:
         return {}
     from findspot.catalogue.server_connections import ask_servers
 
-    said(f"asking {len(specs)} servers")
-    return ask_servers(specs, options.timeout_s, lambda name, answer: said(_line(name, answer)))
+    report(f"asking {len(specs)} servers")
+    return ask_servers(specs, options.timeout_s, lambda name, answer: report(_line(name, answer)))
 
 
 def _must_ask(
-    spec: ServerSpec, gathered: _Gathered, old: IndexFile, options: BuildOptions, earlier: Earlier
+    spec: ServerSpec, gathered: _Gathered, old: IndexFile, options: BuildOptions, previous_run: PreviousRun
 ) -> bool:
-    """Return whether the tools that the index has of a server may be others by now."""
-    if options.force or _is_new(spec.name, spec.fingerprint, old) or earlier.changed(spec):
+    """Return whether a server may have other tools than the index has."""
+    if options.force or _is_new(spec.name, spec.fingerprint, old) or previous_run.changed(spec):
         return True
     state = old.servers[spec.name]
     left_out = state.tools > len(gathered.before.get(spec.name, []))
-    if left_out and set(earlier.exclude) - set(options.exclude):
+    if left_out and set(previous_run.exclude) - set(options.exclude):
         return True
     return spec.changes_unseen and _is_older(state.updated_at, MAX_AGE)
 
@@ -216,11 +218,11 @@ def _is_older(moment: str, age: timedelta) -> bool:
         return True
 
 
-def _is_new(name: str, mark: str, old: IndexFile) -> bool:
-    return name not in old.servers or old.servers[name].fingerprint != mark
+def _is_new(name: str, key: str, old: IndexFile) -> bool:
+    return name not in old.servers or old.servers[name].fingerprint != key
 
 
-def _line(name: str, answer: Answered) -> str:
+def _line(name: str, answer: ServerAnswer) -> str:
     return f"{name}: {answer.error or f'{len(answer.tools)} tools'}"
 
 
@@ -240,23 +242,23 @@ def index_tools(
     *,
     force: bool = False,
 ) -> tuple[list[IndexedTool], int]:
-    """Return each tool once, with its words and its vector; vectors of equal fingerprints are kept."""
+    """Return each tool once, with its words and its vector; vectors of equal fingerprints are reused."""
     unique = list({tool.name: tool for tool in reversed(tools)}.values())[::-1]
     read = [fields(tool) for tool in unique]
     model = f"{embedder.id}@{embedder.revision}/{dtype}" if embedder else ""
-    marks = [fingerprint(model, tool.server_name, of) for tool, of in zip(unique, read, strict=True)]
+    keys = [fingerprint(model, tool.server_name, of) for tool, of in zip(unique, read, strict=True)]
     known = {} if force else {tool.fingerprint: tool.embedding for tool in old.tools if tool.embedding}
-    new = [place for place, mark in enumerate(marks) if embedder and mark not in known]
+    new = [position for position, key in enumerate(keys) if embedder and key not in known]
     if embedder and new:
         rows = embed_tools(embedder, [unique[n].server_name for n in new], [read[n] for n in new])
         shortened = np.round(rows.astype(np.float64), DECIMALS[dtype]).tolist()
-        known |= {marks[place]: tuple(row) for place, row in zip(new, shortened, strict=True)}
+        known |= {keys[position]: tuple(row) for position, row in zip(new, shortened, strict=True)}
     entries = []
-    for tool, of, mark in zip(unique, read, marks, strict=True):
+    for tool, of, key in zip(unique, read, keys, strict=True):
         text = searchable_text(of)
         counted = token_counts(text)
-        vector = known[mark] if embedder else None
-        entries.append(IndexedTool(tool, text, tuple(counted), tuple(counted.values()), mark, vector))
+        vector = known[key] if embedder else None
+        entries.append(IndexedTool(tool, text, tuple(counted), tuple(counted.values()), key, vector))
     return entries, len(new)
 
 
@@ -267,14 +269,14 @@ def with_tools(
     embedder: Embedder | None,
     exclude: Sequence[str] = (),
 ) -> IndexFile | None:
-    """Return the index with this server's tools; None where they are the same as before."""
+    """Return the index with this server's tools replaced; None if they are the same as before."""
     tools = [tool for tool in tools if not matches(tool.name, exclude)]
     before = [tool.tool for tool in old.tools if tool.server_name == server]
     if list(tools) == before or server not in old.servers:
         return None
     own = index_tools(tools, old, embedder, old.dtype)[0]
-    place = next((n for n, tool in enumerate(old.tools) if tool.server_name == server), len(old.tools))
+    position = next((n for n, tool in enumerate(old.tools) if tool.server_name == server), len(old.tools))
     others = [tool for tool in old.tools if tool.server_name != server]
-    merged = (*others[:place], *own, *others[place:])
+    merged = (*others[:position], *own, *others[position:])
     state = ServerState(old.servers[server].fingerprint, len(own), now())
     return replace(old, tools=merged, updated_at=now(), servers={**old.servers, server: state})

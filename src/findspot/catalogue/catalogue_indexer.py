@@ -7,8 +7,16 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from findspot.catalogue.catalogue_build import BuildOptions, Built, Earlier, Outcome, Said, build, with_tools
-from findspot.catalogue.consent import Agreements, Remembered, recall, remember
+from findspot.catalogue.catalogue_build import (
+    BuildOptions,
+    Built,
+    Outcome,
+    PreviousRun,
+    Report,
+    build,
+    with_tools,
+)
+from findspot.catalogue.consent import Agreements, BuildRecord, read_build_record, write_build_record
 from findspot.catalogue.indexfile import IndexFile, parse_index, read_bytes, write_index
 from findspot.catalogue.server_sources import ServerSpec, Sources, read_sources
 from findspot.catalogue.tool_record import CatalogueCorruptError, ToolDefinition
@@ -24,7 +32,7 @@ _log = get_logger("catalogue")
 _WRITER_PATIENCE_S = 30.0
 
 Agree = Callable[[Sequence[ServerSpec]], Collection[ServerSpec]]
-"""Given servers that the user has not agreed to start, returns those to which they agree."""
+"""Takes servers that the user has not agreed to start; returns those that the user agrees to."""
 
 
 def agree_to_none(_servers: Sequence[ServerSpec]) -> Collection[ServerSpec]:
@@ -32,7 +40,7 @@ def agree_to_none(_servers: Sequence[ServerSpec]) -> Collection[ServerSpec]:
 
 
 def agree_to_all(servers: Sequence[ServerSpec]) -> Collection[ServerSpec]:
-    """For callers who know what the files name."""
+    """Agree to every server: for callers who know what the files name."""
     return servers
 
 
@@ -65,30 +73,37 @@ class CatalogueIndexer:
         user_wide: bool = False,
         follow: bool | None = None,
         replace_sources: bool = False,
-        said: Said = lambda _line: None,
+        report: Report = lambda _line: None,
     ) -> tuple[Path, Built]:
-        """Bring these files into the project's index, or the user's; without a provider, without vectors.
+        """Add these files to the project's index, or to the user's; without a provider, without vectors.
 
-        Files of earlier runs stay part of it unless `replace_sources` is set; without `sources` it is they
-        that are read again. `agree` is given the servers that the user has not agreed to start, and returns
-        those to start. Where nothing that was asked for can be indexed, nothing is written.
+        Files of earlier runs stay part of it unless `replace_sources` is set; without `sources`, they are
+        read again. `agree` gets the servers that the user has not agreed to start, and returns those to
+        start. If nothing that was requested can be indexed, nothing is written.
         """
         path = self._paths[-1 if user_wide else 0]
         with self._writing(path):
-            last = recall(self._home, path)
-            read, missing = _read_all(sources, Remembered() if replace_sources else last)
+            last = read_build_record(self._home, path)
+            read, missing = _read_all(sources, BuildRecord() if replace_sources else last)
             asked_for = _of_files(read, sources).without(options.exclude).names
             if not asked_for:
                 raise _nothing_named(sources or list(last.files))
             agreements = self._agreed(read.without(options.exclude), agree)
             embedder = self._embedder(provider) if provider is not None else None
-            earlier = Earlier(
+            previous_run = PreviousRun(
                 agreed=agreements.holds,
                 changed=lambda spec: last.digests.get(spec.name, "") not in ("", agreements.digest(spec)),
                 exclude=last.exclude,
                 unread=frozenset(name for names in missing.values() for name in names),
             )
-            built = build(read, self._previous(path, options), embedder, options, earlier=earlier, said=said)
+            built = build(
+                read,
+                self._previous(path, options),
+                embedder,
+                options,
+                previous_run=previous_run,
+                report=report,
+            )
             done = set(built.named(Outcome.INDEXED, Outcome.UNCHANGED))
             if not done & asked_for:
                 return path, replace(built, written=False)
@@ -96,17 +111,19 @@ class CatalogueIndexer:
             digests = {spec.name: agreements.digest(spec) for spec in read.servers if spec.name in done}
             followed = last.follow if follow is None else follow
             files = {**missing, **read.files}
-            remember(self._home, path, Remembered(files, options.exclude, followed, provider, digests))
+            write_build_record(
+                self._home, path, BuildRecord(files, options.exclude, followed, provider, digests)
+            )
         open_toolset(self._home, self._paths, written)  # so that the first search finds the arrays
         return path, built
 
     def remembered(self, *, user_wide: bool = False) -> tuple[Path, ...]:
-        """Return the files that the index was made from."""
+        """Return the files that the index was built from."""
         path = self._paths[-1 if user_wide else 0]
-        return tuple(recall(self._home, path).files)
+        return tuple(read_build_record(self._home, path).files)
 
     def _agreed(self, sources: Sources, agree: Agree) -> Agreements:
-        """Ask about the servers that may not be started yet, before any is."""
+        """Ask about the servers that need an agreement, before any server is started."""
         agreements = Agreements(self._home)
         lacking = agreements.lacking(sources.servers)
         accepted = agree(lacking) if lacking else ()
@@ -115,20 +132,20 @@ class CatalogueIndexer:
         return agreements
 
     def replace_tools(self, path: Path, server: str, tools: Sequence[ToolDefinition]) -> None:
-        """Give one server other tools; everything else of the file stays as it is."""
+        """Replace the tools of one server; the rest of the file does not change."""
         with self._writing(path):
             data = read_bytes(path)
             if data is None:
                 return
             old = parse_index(path, data)
             embedder = self._chosen_embedder(old.provider) if old.provider else None
-            new = with_tools(old, server, tools, embedder, recall(self._home, path).exclude)
+            new = with_tools(old, server, tools, embedder, read_build_record(self._home, path).exclude)
             if new is not None:
                 write_index(path, new)
                 _log.info("the tools of %s changed: %d", server, len(tools))
 
     def _previous(self, path: Path, options: BuildOptions) -> IndexFile | None:
-        """Return what the file held; a damaged one is replaced."""
+        """Return the current content of the file; with `force`, None for a damaged one."""
         try:
             data = read_bytes(path)
             return None if data is None else parse_index(path, data)
@@ -142,8 +159,8 @@ class CatalogueIndexer:
         return writer_lock(self._home / "catalogues" / f"{index_key(path)}.lock", _WRITER_PATIENCE_S)
 
 
-def _read_all(sources: Sequence[Path], last: Remembered) -> tuple[Sources, dict[Path, tuple[str, ...]]]:
-    """Read the named files and those of earlier runs; return also those that cannot be read any more."""
+def _read_all(sources: Sequence[Path], last: BuildRecord) -> tuple[Sources, dict[Path, tuple[str, ...]]]:
+    """Read the named files and those of earlier runs; return also those that can no longer be read."""
     read = read_sources(sources)
     missing: dict[Path, tuple[str, ...]] = {}
     for file, names in last.files.items():
@@ -159,7 +176,7 @@ def _read_all(sources: Sequence[Path], last: Remembered) -> tuple[Sources, dict[
 
 
 def _of_files(read: Sources, files: Sequence[Path]) -> Sources:
-    """Return what the named files say; everything where none was named."""
+    """Return the servers and lists of the named files; all of them if no file is named."""
     if not files:
         return read
     names = {name for file in files for name in read.files.get(file, ())}

@@ -2,7 +2,7 @@
 
 `agreed.json` holds one agreement per server: a keyed hash of its command, arguments, working folder,
 environment, address and headers, with the file and the name it was read from. An entry that is new or that
-changed by one character has none. `sources.json` records how each index was last made. Both are in the home
+changed by one character has none. `sources.json` records how each index was last built. Both are in the home
 folder, never beside the index: opening somebody's repository must not start the programs that it names.
 """
 
@@ -43,11 +43,11 @@ class Agreements:
         return [spec for spec in specs if not _is_agreed(stored, spec)]
 
     def is_known(self, spec: ServerSpec) -> bool:
-        """Return whether another form of this entry was agreed to before."""
+        """Return whether the user agreed to another version of this entry before."""
         return spec.name in self._read()["servers"].get(str(spec.source), {})
 
     def add(self, specs: Iterable[ServerSpec]) -> None:
-        """Remember that the user agreed to start these."""
+        """Store that the user agreed to start these servers."""
         make_private_dir(self.path.parent)
         with writer_lock(self.path.with_suffix(".lock"), _PATIENCE_S):
             stored = self._read()
@@ -58,7 +58,7 @@ class Agreements:
             write_json(self.path, stored)
 
     def digest(self, spec: ServerSpec) -> str:
-        """Return a hash that changes with the values that a server is given, variables expanded."""
+        """Return a hash of the values that a server gets, with variables expanded."""
         try:
             launch = spec.expanded().launch
         except MissingVariableError:
@@ -67,7 +67,7 @@ class Agreements:
         return _digest(key, launch) if key else ""
 
     def _read(self) -> dict[str, Any]:
-        """Return what is stored; where that is unusable, nothing was agreed to."""
+        """Return what is stored; no agreements if it is unusable."""
         try:
             stored = read_json(self.path)
             key, servers = stored["key"], stored["servers"]
@@ -88,32 +88,32 @@ def _digest(key: str, text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Remembered:
-    """How an index was last made."""
+class BuildRecord:
+    """How an index was last built."""
 
     files: Mapping[Path, tuple[str, ...]] = field(default_factory=dict)
     """Each file that was named, with the servers that it named."""
     exclude: tuple[str, ...] = ()
     follow: bool = False
-    """Whether the servers are listened to while serving."""
+    """Whether to follow the servers while serving."""
     provider: str | None = None
     """The embedding provider that the user chose for it."""
     digests: Mapping[str, str] = field(default_factory=dict)
-    """For each server a hash of what it was given when it was last asked."""
+    """Server → a hash of the values it got when it was last asked."""
 
 
-def memory_file(home: Path) -> Path:
-    """Return the file that records how each index was made."""
+def build_records_file(home: Path) -> Path:
+    """Return the file that records how each index was built."""
     return home / "catalogues" / "sources.json"
 
 
-def recall(home: Path, index: Path) -> Remembered:
-    """Return how an index was last made; an empty record where that is unknown."""
+def read_build_record(home: Path, index: Path) -> BuildRecord:
+    """Return how an index was last built; an empty record if that is unknown."""
     try:
         about = _stored(home)[str(index)]
-        if "sources" in about:  # of version 0.1.0, which followed servers without being asked to
-            return Remembered({Path(path): () for path in about["sources"]}, tuple(about["exclude"]))
-        return Remembered(
+        if "sources" in about:  # version 0.1.0, which followed servers by default
+            return BuildRecord({Path(path): () for path in about["sources"]}, tuple(about["exclude"]))
+        return BuildRecord(
             files={Path(path): tuple(map(str, names)) for path, names in about["files"].items()},
             exclude=tuple(map(str, about["exclude"])),
             follow=about["following"] is True,
@@ -121,18 +121,18 @@ def recall(home: Path, index: Path) -> Remembered:
             digests=dict(about["digests"]),
         )
     except (KeyError, TypeError, ValueError, AttributeError):
-        return Remembered()
+        return BuildRecord()
 
 
-def remember(home: Path, index: Path, remembered: Remembered) -> None:
-    """Record how an index was made."""
-    path = memory_file(home)
+def write_build_record(home: Path, index: Path, record: BuildRecord) -> None:
+    """Record how an index was built."""
+    path = build_records_file(home)
     about = {
-        "files": {str(source): list(names) for source, names in remembered.files.items()},
-        "exclude": list(remembered.exclude),
-        "following": remembered.follow,
-        "provider": remembered.provider,
-        "digests": dict(remembered.digests),
+        "files": {str(source): list(names) for source, names in record.files.items()},
+        "exclude": list(record.exclude),
+        "following": record.follow,
+        "provider": record.provider,
+        "digests": dict(record.digests),
     }
     make_private_dir(path.parent)
     write_json(path, _stored(home) | {str(index): about})
@@ -140,7 +140,7 @@ def remember(home: Path, index: Path, remembered: Remembered) -> None:
 
 def _stored(home: Path) -> dict[str, Any]:
     try:
-        stored = read_json(memory_file(home))
+        stored = read_json(build_records_file(home))
     except (OSError, ValueError):
         return {}
     return stored if isinstance(stored, dict) else {}
@@ -172,26 +172,28 @@ class Notice:
         """Return a warning that names new and changed servers, or None where there are none."""
         with self._guard:
             if self._seen() != self._state or not self._state:
-                memories = [recall(self._home, index) for index in self._indexes]
-                self._files = [file for memory in memories for file in memory.files]
+                records = [read_build_record(self._home, index) for index in self._indexes]
+                self._files = [file for record in records for file in record.files]
                 self._state = self._seen()
-                self._text = self._worded([spec for memory in memories for spec in self._lacking(memory)])
+                self._text = self._warning([spec for record in records for spec in self._lacking(record)])
             return self._text
 
     def _seen(self) -> list[State | None]:
-        return [state_of(path) for path in (memory_file(self._home), self._agreements.path, *self._files)]
+        return [
+            state_of(path) for path in (build_records_file(self._home), self._agreements.path, *self._files)
+        ]
 
-    def _lacking(self, memory: Remembered) -> list[ServerSpec]:
+    def _lacking(self, record: BuildRecord) -> list[ServerSpec]:
         lacking: list[ServerSpec] = []
-        for file in memory.files:
+        for file in record.files:
             try:
-                read = read_sources([file], _CONFIGURATION_BYTES).without(memory.exclude)
-            except FindspotError:  # one that is gone or broken starts nothing
+                read = read_sources([file], _CONFIGURATION_BYTES).without(record.exclude)
+            except FindspotError:  # a missing or broken file starts nothing
                 continue
             lacking += self._agreements.lacking(read.servers)
         return lacking
 
-    def _worded(self, lacking: Sequence[ServerSpec]) -> str | None:
+    def _warning(self, lacking: Sequence[ServerSpec]) -> str | None:
         if not lacking:
             return None
         names = [

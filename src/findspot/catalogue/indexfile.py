@@ -34,14 +34,14 @@ INDEX_PATH = Path(".please", "mcp", "index.json")
 MAX_INDEX_BYTES = 512 * 1024 * 1024
 
 DECIMALS = {"fp32": 7, "fp16": 4, "q8": 3}
-"""Number format → digits that are kept of each number of an embedding."""
+"""Number format → stored digits per number of an embedding."""
 
 DEFAULT_DTYPE = "fp16"
 
 
 @dataclass(frozen=True, slots=True)
 class ServerState:
-    """What is remembered of a server: enough to know whether to ask it again, and no secrets."""
+    """What is stored about a server: enough to know whether to ask it again, and no secrets."""
 
     fingerprint: str
     tools: int
@@ -50,11 +50,11 @@ class ServerState:
 
 @dataclass(frozen=True, slots=True)
 class IndexFile:
-    """Everything that an index file says."""
+    """The content of an index file."""
 
     tools: tuple[IndexedTool, ...] = ()
     provider: str | None = None
-    """The embedding provider, such as `local:static`; none where there are no embeddings."""
+    """The embedding provider, such as `local:static`; None without embeddings."""
     revision: str = ""
     dimensions: int = 0
     dtype: str = DEFAULT_DTYPE
@@ -72,12 +72,12 @@ def now() -> str:
 
 
 def write_index(path: Path, index: IndexFile) -> bytes:
-    """Replace the file; return what was written."""
+    """Replace the file; return the bytes that were written."""
     data = "".join(_lines(index)).encode("utf-8", "replace")
     if _is_users(path):
         make_private_dir(path.parent)
         write_atomic(path, data)
-    else:  # a repository may hold a link in the place of `.please`
+    else:  # a repository may have a link instead of the folder `.please`
         write_below(_base(path), INDEX_PATH, data)
     return data
 
@@ -92,7 +92,7 @@ def _is_users(path: Path) -> bool:
 
 
 def _lines(index: IndexFile) -> Iterator[str]:
-    """Yield a head, then a line a tool: a change of one tool is a change of one line."""
+    """Yield the head, then one line per tool, so that a change of one tool changes one line."""
     head = {
         "version": FORMAT_VERSION,
         "createdAt": index.created_at,
@@ -109,8 +109,8 @@ def _lines(index: IndexFile) -> Iterator[str]:
         },
     }
     yield json.dumps(head, indent=2, ensure_ascii=False).removesuffix("\n}") + ',\n  "tools": ['
-    for place, tool in enumerate(index.tools):
-        yield (",\n    " if place else "\n    ") + _tool_line(tool)
+    for position, tool in enumerate(index.tools):
+        yield (",\n    " if position else "\n    ") + _tool_line(tool)
     yield "\n  ]\n}\n" if index.tools else "]\n}\n"
 
 
@@ -129,7 +129,7 @@ def _tool_line(tool: IndexedTool) -> str:
 
 
 def definition_object(tool: ToolDefinition) -> dict[str, Any]:
-    """Return a tool as MCP spells it; what is not known is left out."""
+    """Return a tool as an MCP object; unknown fields are left out."""
     value: dict[str, Any] = {"name": tool.name}
     if tool.title:
         value["title"] = tool.title
@@ -142,7 +142,7 @@ def definition_object(tool: ToolDefinition) -> dict[str, Any]:
 
 
 def read_bytes(path: Path) -> bytes | None:
-    """Return the file's content, or None where there is none; in a project no link is followed."""
+    """Return the bytes of the file, or None if there is none; in a project no link is followed."""
     with translated_os_errors(path):
         try:
             if _is_users(path):
@@ -157,7 +157,7 @@ def read_bytes(path: Path) -> bytes | None:
 
 
 def parse_index(path: Path, data: bytes) -> IndexFile:
-    """Return what a file says; `CatalogueCorruptError`, saying what is wrong with it, otherwise."""
+    """Return the content of a file; raise `CatalogueCorruptError` with the reason if it is unusable."""
     try:
         return _parsed(parse_json(data))
     except ValueError as error:
@@ -171,7 +171,7 @@ def _parsed(value: Any) -> IndexFile:
     if version.partition(".")[0] != FORMAT_VERSION.partition(".")[0]:
         raise ValueError(f"its version {version[:20]} is not {FORMAT_VERSION}; a newer Findspot wrote it")
     dimensions = value.get("embeddingDimensions") or 0
-    tools = tuple(_read_tool(place, tool, dimensions) for place, tool in enumerate(value["tools"]))
+    tools = tuple(_read_tool(position, tool, dimensions) for position, tool in enumerate(value["tools"]))
     return IndexFile(
         tools=tools,
         provider=value.get("embeddingProvider") or None,
@@ -185,7 +185,7 @@ def _parsed(value: Any) -> IndexFile:
 
 
 def _read_servers(value: Any) -> dict[str, ServerState]:
-    """Fingerprints that cannot be read only mean that a server is asked again."""
+    """Return the state of each server; one that cannot be read is asked again."""
     if not isinstance(value, dict):
         return {}
     return {
@@ -201,10 +201,10 @@ def _count(value: Any) -> int:
     return value if isinstance(value, int) else 0
 
 
-def _read_tool(place: int, value: Any, dimensions: int) -> IndexedTool:
+def _read_tool(position: int, value: Any, dimensions: int) -> IndexedTool:
     if not isinstance(value, dict) or not isinstance(value.get("tool"), dict):
-        raise ValueError(f"tools[{place}] is not an object with a 'tool'")
-    tool = read_definition(value["tool"], str(value.get("serverName") or ""), f"tools[{place}]")
+        raise ValueError(f"tools[{position}] is not an object with a 'tool'")
+    tool = read_definition(value["tool"], str(value.get("serverName") or ""), f"tools[{position}]")
     text = value.get("searchableText")
     text = text if isinstance(text, str) else searchable_text(fields(tool))
     tokens, counts = value.get("tokens"), value.get("counts")
@@ -213,7 +213,7 @@ def _read_tool(place: int, value: Any, dimensions: int) -> IndexedTool:
         tokens, counts = list(counted), list(counted.values())
     embedding = value.get("embedding")
     if embedding is not None and (not isinstance(embedding, list) or len(embedding) != dimensions):
-        raise ValueError(f"the embedding of tools[{place}] has not {dimensions} numbers")
+        raise ValueError(f"the embedding of tools[{position}] has not {dimensions} numbers")
     return IndexedTool(
         tool=tool,
         searchable_text=text,
@@ -225,7 +225,7 @@ def _read_tool(place: int, value: Any, dimensions: int) -> IndexedTool:
 
 
 def read_definition(value: Mapping[str, Any], server_name: str, where: str) -> ToolDefinition:
-    """Return a tool as MCP spells it, its name already made unique."""
+    """Return the tool of an MCP object; its name is already unique."""
     name = value.get("name")
     if not isinstance(name, str) or not name.strip():
         raise ValueError(f"{where} has no name")

@@ -1,4 +1,4 @@
-"""The search of a catalogue: a strategy a mode, and one place that routes queries to them.
+"""Search a catalogue: one strategy per mode, and an orchestrator that routes queries to them.
 
 To add a mode, write a class with the four members of `SearchStrategy` and register it:
 
@@ -23,10 +23,10 @@ from findspot.catalogue.toolset import ToolSet
 from findspot.core.errors import InvalidArgumentError
 
 MAX_QUERY_CHARS = 20_000
-"""A pasted file says nothing more about the tool that is wanted."""
+"""A longer query, such as a pasted file, says nothing more about the tool."""
 
 SHOWN_DESCRIPTION_CHARS = 2_000
-"""Of each tool in a list; `get_tool` gives all of it."""
+"""Characters of a description in a list of tools; `get_tool` gives all of it."""
 
 Scores = NDArray[np.float32]
 
@@ -43,7 +43,7 @@ class SearchStrategy(Protocol):
 
     @property
     def mode(self) -> str:
-        """The name under which it is asked for."""
+        """The name of the mode."""
 
     def initialize(self) -> None:
         """Get ready; called once, before the first search."""
@@ -89,15 +89,15 @@ class SearchOrchestrator:
         query = query[:MAX_QUERY_CHARS]
         if not query.strip():
             raise InvalidArgumentError("Query cannot be empty")
-        found = self._strategy(options.mode).search(query, tools, options)
-        kept = int(np.count_nonzero(found.scores >= options.threshold))
+        ranking = self._strategy(options.mode).search(query, tools, options)
+        total = int(np.count_nonzero(ranking.scores >= options.threshold))
         shown = [
             _reference(tools, int(row), float(score), options.mode)
-            for row, score in zip(found.rows[: min(kept, options.top_k)], found.scores, strict=False)
+            for row, score in zip(ranking.rows[: min(total, options.top_k)], ranking.scores, strict=False)
         ]
         elapsed = (time.perf_counter() - started) * 1000
         warning = " ".join(tools.about.warnings) or None
-        return ToolResults(tuple(shown), kept, len(tools), elapsed, warning)
+        return ToolResults(tuple(shown), total, len(tools), elapsed, warning)
 
     def close(self) -> None:
         with self._guard:

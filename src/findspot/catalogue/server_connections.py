@@ -18,14 +18,14 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from findspot.catalogue.consent import Agreements, recall
+from findspot.catalogue.consent import Agreements, read_build_record
 from findspot.catalogue.indexfile import read_definition
 from findspot.catalogue.server_sources import (
     START_TIMEOUT_S,
     MissingVariableError,
     ServerSpec,
-    named_tool,
     read_sources,
+    with_server_name,
 )
 from findspot.catalogue.tool_record import ToolDefinition
 from findspot.core.errors import FindspotError
@@ -39,10 +39,10 @@ if TYPE_CHECKING:
 _log = get_logger("catalogue")
 
 _AT_ONCE = 8
-"""Servers asked at the same time: each may be a process of its own."""
+"""Servers asked at the same time: each may be a separate process."""
 
 _MAX_PAGES = 1_000
-"""A server whose list never ends is cut off."""
+"""Pages read of one server's list, which might never end."""
 
 _SHOWN_CHARS = 300
 
@@ -54,31 +54,33 @@ NESTED_VARIABLE = "FINDSPOT_STARTED_BY_FINDSPOT"
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
-    """What came of asking a server: its tools, or why there are none."""
+class ServerAnswer:
+    """The tools of a server, or why there are none."""
 
     tools: tuple[ToolDefinition, ...] = ()
     error: str | None = None
 
 
-Heard = Callable[[str, Answered], None]
+OnAnswer = Callable[[str, ServerAnswer], None]
 
 
 def ask_servers(
-    specs: Sequence[ServerSpec], timeout_s: float, heard: Heard | None = None
-) -> dict[str, Answered]:
-    """Ask all at once; a server that fails costs only its own tools."""
-    return anyio.run(_ask_all, specs, timeout_s, heard or (lambda _name, _answer: None))
+    specs: Sequence[ServerSpec], timeout_s: float, on_answer: OnAnswer | None = None
+) -> dict[str, ServerAnswer]:
+    """Ask all servers at once; one that fails costs only its own tools."""
+    return anyio.run(_ask_all, specs, timeout_s, on_answer or (lambda _name, _answer: None))
 
 
-async def _ask_all(specs: Sequence[ServerSpec], timeout_s: float, heard: Heard) -> dict[str, Answered]:
-    answers: dict[str, Answered] = {}
-    places = anyio.CapacityLimiter(_AT_ONCE)
+async def _ask_all(
+    specs: Sequence[ServerSpec], timeout_s: float, on_answer: OnAnswer
+) -> dict[str, ServerAnswer]:
+    answers: dict[str, ServerAnswer] = {}
+    limiter = anyio.CapacityLimiter(_AT_ONCE)
 
     async def ask(spec: ServerSpec) -> None:
-        async with places:
+        async with limiter:
             answers[spec.name] = await _ask(spec, timeout_s)
-            heard(spec.name, answers[spec.name])
+            on_answer(spec.name, answers[spec.name])
 
     async with anyio.create_task_group() as group:
         for spec in specs:
@@ -86,24 +88,24 @@ async def _ask_all(specs: Sequence[ServerSpec], timeout_s: float, heard: Heard) 
     return answers
 
 
-async def _ask(spec: ServerSpec, timeout_s: float) -> Answered:
-    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as said:
+async def _ask(spec: ServerSpec, timeout_s: float) -> ServerAnswer:
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as stderr:
         try:
             with anyio.fail_after(timeout_s):
-                async with _connected(spec, said) as client:
-                    return Answered(await _all_tools(client, spec.name))
+                async with _connected(spec, stderr) as client:
+                    return ServerAnswer(await _all_tools(client, spec.name))
         except TimeoutError:
-            return Answered(error=f"no answer within {timeout_s:g} s")
+            return ServerAnswer(error=f"no answer within {timeout_s:g} s")
         except MissingVariableError as error:
-            return Answered(error=str(error))
-        except Exception as error:  # noqa: BLE001 - whatever a server does, the others are asked
-            return Answered(error=_told(error, said))
+            return ServerAnswer(error=str(error))
+        except Exception as error:  # noqa: BLE001 - whatever one server does, the others are asked
+            return ServerAnswer(error=_error_line(error, stderr))
 
 
 async def follow_servers(
     specs: Sequence[ServerSpec], changed: Callable[[str, tuple[ToolDefinition, ...]], Awaitable[None]]
 ) -> None:
-    """Stay connected; `changed` is called with a server's tools whenever it says that they are others."""
+    """Stay connected; call `changed` with a server's tools whenever they change."""
     async with anyio.create_task_group() as group:
         for spec in specs:
             group.start_soon(_follow, spec, changed)
@@ -112,28 +114,28 @@ async def follow_servers(
 async def _follow(
     spec: ServerSpec, changed: Callable[[str, tuple[ToolDefinition, ...]], Awaitable[None]]
 ) -> None:
-    told, listening = anyio.create_memory_object_stream[None](1)
+    sender, receiver = anyio.create_memory_object_stream[None](1)
 
     async def on_message(message: Any) -> None:
         if getattr(message, "method", None) == "notifications/tools/list_changed":
-            with contextlib.suppress(anyio.WouldBlock):  # one is waiting already: the list is read once
-                told.send_nowait(None)
+            with contextlib.suppress(anyio.WouldBlock):  # one notification is waiting already
+                sender.send_nowait(None)
 
     try:
         with (
-            open(os.devnull, "w", encoding="utf-8") as nowhere,  # noqa: PTH123
+            open(os.devnull, "w", encoding="utf-8") as devnull,  # noqa: PTH123
             anyio.fail_after(START_TIMEOUT_S) as limit,
         ):
-            async with _connected(spec, nowhere, on_message) as client:
+            async with _connected(spec, devnull, on_message) as client:
                 tools = await _all_tools(client, spec.name)
-                limit.deadline = math.inf  # only one that never answers is ended
+                limit.deadline = math.inf  # only a server that never answers is ended
                 await changed(spec.name, tools)
-                async for _ in listening:
+                async for _ in receiver:
                     await changed(spec.name, await _all_tools(client, spec.name))
     except TimeoutError:
         _log.warning("the server %s did not answer within %g s and was ended", spec.name, START_TIMEOUT_S)
-    except Exception as error:  # noqa: BLE001 - one that leaves is no longer heard, the others are
-        _log.warning("the server %s is no longer followed: %s", spec.name, _first(error))
+    except Exception as error:  # noqa: BLE001 - a server that leaves is no longer followed
+        _log.warning("the server %s is no longer followed: %s", spec.name, _first_error(error))
 
 
 @contextlib.asynccontextmanager
@@ -181,7 +183,7 @@ async def _all_tools(client: Client, server: str) -> tuple[ToolDefinition, ...]:
         page = await client.list_tools(cursor=cursor, cache_mode="bypass")
         for wire in page.tools:
             value = wire.model_dump(mode="json", by_alias=True, exclude_none=True)
-            tool = named_tool(read_definition(value, "", "a tool"), server)
+            tool = with_server_name(read_definition(value, "", "a tool"), server)
             tools.setdefault(tool.name, tool)
         if not page.next_cursor or page.next_cursor == cursor:
             break
@@ -189,18 +191,18 @@ async def _all_tools(client: Client, server: str) -> tuple[ToolDefinition, ...]:
     return tuple(tools.values())
 
 
-def _told(error: BaseException, said: Any) -> str:
-    """Return the error in a line, with the last thing that the server wrote to its standard error."""
-    cause = _first(error)
+def _error_line(error: BaseException, stderr: Any) -> str:
+    """Return the error as one line, with the last line that the server wrote to its standard error."""
+    cause = _first_error(error)
     message = " ".join(f"{cause}".split()) or type(cause).__name__
-    said.seek(0, os.SEEK_END)
-    said.seek(max(0, said.tell() - 4_000))
-    last = next((line.strip() for line in reversed(said.read().splitlines()) if line.strip()), "")
+    stderr.seek(0, os.SEEK_END)
+    stderr.seek(max(0, stderr.tell() - 4_000))
+    last = next((line.strip() for line in reversed(stderr.read().splitlines()) if line.strip()), "")
     return (f"{message} (it wrote: {last})" if last else message)[:_SHOWN_CHARS]
 
 
-def _first(error: BaseException) -> BaseException:
-    """Return the first error of a group of them, which is how parallel work reports one."""
+def _first_error(error: BaseException) -> BaseException:
+    """Return the first error of a group, in which parallel work reports errors."""
     while isinstance(error, BaseExceptionGroup) and error.exceptions:
         error = error.exceptions[0]
     return error
@@ -244,11 +246,11 @@ class Follower:
 
     async def _follow(self, path: Path, specs: Sequence[ServerSpec]) -> None:
         async def changed(server: str, tools: tuple[ToolDefinition, ...]) -> None:
-            await anyio.to_thread.run_sync(self._tell, path, server, tools)
+            await anyio.to_thread.run_sync(self._apply, path, server, tools)
 
         await follow_servers(specs, changed)
 
-    def _tell(self, path: Path, server: str, tools: Sequence[ToolDefinition]) -> None:
+    def _apply(self, path: Path, server: str, tools: Sequence[ToolDefinition]) -> None:
         try:
             self._changed(path, server, tools)
         except (FindspotError, OSError) as error:
@@ -267,7 +269,7 @@ def agreed_to_follow(
     agreements = Agreements(home)
     followed = {}
     for path in paths:
-        about = recall(home, path)
+        about = read_build_record(home, path)
         if not about.follow or not path.exists():
             continue
         try:

@@ -1,4 +1,4 @@
-"""Where tools come from: clients' configurations, which name servers, and JSON files of tools."""
+"""The sources of a catalogue: clients' configurations, which name servers, and JSON files of tools."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _VARIABLE = re.compile(r"\$\{(?:env:)?(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<d
 
 
 class MissingVariableError(Exception):
-    """An environment variable that a server's entry needs and nobody has set."""
+    """An environment variable that a server needs is not set."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,26 +61,26 @@ class ServerSpec:
 
     @property
     def fingerprint(self) -> str:
-        """Changes with what is started or called; values of variables and headers are not part of it."""
-        said = [self.command, self.args, sorted(self.env), self.cwd, self.url, sorted(self.headers)]
-        return content_hash(json.dumps([*said, self._programs()]).encode())[:32]
+        """A hash of what is started or called, without the values of variables and headers."""
+        parts = [self.command, self.args, sorted(self.env), self.cwd, self.url, sorted(self.headers)]
+        return content_hash(json.dumps([*parts, self._programs()]).encode())[:32]
 
     @property
     def launch(self) -> str:
-        """Everything that decides what is started or called, values included: not to be stored as it is."""
+        """Everything that decides what is started or called, with values: never stored in clear."""
         env, headers = sorted(self.env.items()), sorted(self.headers.items())
         return json.dumps([self.command, self.args, str(self.working_folder), env, self.url, headers])
 
     @property
     def changes_unseen(self) -> bool:
-        """Whether the server may change without a file of this machine telling: `npx`, an address."""
+        """Whether the server may change without a change of a local file: `npx`, an address."""
         return not any(self._programs())
 
     def _programs(self) -> list[list[int]]:
         return [_state_of(self.base / part) for part in (self.command, *self.args) if part]
 
     def expanded(self, environ: Mapping[str, str] = os.environ) -> ServerSpec:
-        """With the values of variables; `MissingVariableError` names one that is not set."""
+        """Return the server with variables expanded; raise `MissingVariableError` for one that is not set."""
 
         def value(text: str) -> str:
             return _expand(text, environ)
@@ -108,20 +108,20 @@ class ToolList:
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """Everything that a catalogue is to be made from."""
+    """Everything to build a catalogue from."""
 
     servers: tuple[ServerSpec, ...] = ()
     lists: tuple[ToolList, ...] = ()
     notes: tuple[str, ...] = ()
     files: Mapping[Path, tuple[str, ...]] = field(default_factory=dict)
-    """Each file with the names of the servers that it names or whose tools it lists."""
+    """File → the servers that it names or whose tools it lists."""
 
     @property
     def names(self) -> set[str]:
         return {spec.name for spec in self.servers} | {listed.server_name for listed in self.lists}
 
     def without(self, patterns: Sequence[str]) -> Sources:
-        """Less the servers that match a pattern; single tools are left out later."""
+        """Return the sources without the servers that match a pattern; single tools are left out later."""
         return Sources(
             tuple(spec for spec in self.servers if not matches(spec.name, patterns)),
             tuple(listed for listed in self.lists if not matches(listed.server_name, patterns)),
@@ -130,7 +130,7 @@ class Sources:
         )
 
     def and_then(self, later: Sources) -> Sources:
-        """With those of later files; a server that both name is taken from the first."""
+        """Return these sources with later ones; a server that both name is taken from these."""
         known = self.names
         return Sources(
             (*self.servers, *(spec for spec in later.servers if spec.name not in known)),
@@ -177,7 +177,7 @@ def _read(path: Path, max_bytes: int) -> tuple[Any, str]:
 
 
 def _server_entries(value: Any) -> dict[str, Any] | None:
-    """`mcpServers` as most clients spell it, `servers` as VS Code does."""
+    """Return the entries of `mcpServers` (most clients) or `servers` (VS Code)."""
     if not isinstance(value, dict) or "tools" in value:
         return None
     found = next((value[key] for key in ("mcpServers", "servers") if isinstance(value.get(key), dict)), None)
@@ -215,8 +215,8 @@ def _tool_lists(path: Path, value: Any, fingerprint: str) -> list[ToolList]:
             hint="It should hold mcpServers, a tools array, or an array of tools.",
         )
     by_server: dict[str, list[ToolDefinition]] = {}
-    for place, item in enumerate(listed):
-        tool = _listed_tool(item, path.stem, f"tools[{place}]", path)
+    for position, item in enumerate(listed):
+        tool = _listed_tool(item, path.stem, f"tools[{position}]", path)
         by_server.setdefault(tool.server_name, []).append(tool)
     return [ToolList(name, fingerprint, tuple(tools)) for name, tools in by_server.items()]
 
@@ -231,17 +231,17 @@ def _listed_tool(item: Any, default_server: str, where: str, path: Path) -> Tool
         tool = read_definition(inner | {"inputSchema": schema}, "", where)
     except ValueError as error:
         raise InvalidArgumentError(f"{path}: {error}.") from error
-    return named_tool(tool, default_server if server is None else server)
+    return with_server_name(tool, default_server if server is None else server)
 
 
-def named_tool(tool: ToolDefinition, server: str) -> ToolDefinition:
-    """Return a tool under its server's name; a name that begins with it already is left as it is."""
+def with_server_name(tool: ToolDefinition, server: str) -> ToolDefinition:
+    """Return a tool with its server's name as prefix, unless it has that prefix already."""
     prefix = server + SEPARATOR if server else ""
     return replace(tool, name=prefix + tool.name.removeprefix(prefix), server_name=server)
 
 
 def client_files(root: Path | None) -> list[Path]:
-    """Return the configurations of clients that a project holds; one that is a link is left out."""
+    """Return the clients' configurations of a project; links are left out."""
     return [] if root is None else [root / name for name in CLIENT_FILES if _is_file_below(root, name)]
 
 
@@ -254,7 +254,7 @@ def _is_file_below(root: Path, name: str) -> bool:
 
 
 def existing(paths: Iterable[str]) -> list[Path]:
-    """Return the files that were named, absolute; a missing one is an error."""
+    """Return these files as absolute paths; a missing one is an error."""
     found = [Path(path).expanduser().absolute() for path in paths]
     for path in found:
         if not path.exists():
@@ -282,7 +282,7 @@ def _expand(text: str, environ: Mapping[str, str]) -> str:
 
 
 def _state_of(path: Path) -> list[int]:
-    """Size and time of a program's file: a server that was changed is asked again."""
+    """Return size and time of a program's file, so that a changed server is asked again."""
     try:
         state = path.stat()
     except (OSError, ValueError):

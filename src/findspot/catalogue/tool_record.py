@@ -1,4 +1,4 @@
-"""What a catalogue holds and what a search of it gives."""
+"""Tools, search options and results of a catalogue, and its errors."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ DEFAULT_MODE = SearchMode.BM25
 
 @dataclass(frozen=True, slots=True)
 class ToolDefinition:
-    """A tool as its server describes it, its name made unique by the server's."""
+    """A tool as its server describes it, with the server's name as prefix."""
 
     name: str
     server_name: str
@@ -47,13 +47,13 @@ class ToolDefinition:
 
 @dataclass(frozen=True, slots=True)
 class IndexedTool:
-    """A tool with everything that searching it needs, worked out when it was indexed."""
+    """A tool with everything that a search needs, computed when it is indexed."""
 
     tool: ToolDefinition
     searchable_text: str
     tokens: tuple[str, ...]
     counts: tuple[int, ...]
-    """How often the text holds each token."""
+    """How often each token occurs in the text."""
     fingerprint: str = ""
     """Equal fingerprints mean equal embeddings."""
     embedding: tuple[float, ...] | None = None
@@ -65,7 +65,7 @@ class IndexedTool:
 
 @dataclass(frozen=True, slots=True)
 class SearchOptions:
-    """What a search is limited to."""
+    """The mode and the limits of a search."""
 
     mode: SearchMode = DEFAULT_MODE
     top_k: int = DEFAULT_TOP_K
@@ -75,7 +75,7 @@ class SearchOptions:
 
 @dataclass(frozen=True, slots=True)
 class ToolReference:
-    """One tool that was found; higher scores are better, and 1 is the most."""
+    """One tool of a result, with its score from 0 to 1."""
 
     name: str
     description: str
@@ -97,7 +97,7 @@ class ToolResults:
 
 
 class CatalogueNotFoundError(FindspotError):
-    """Nothing has been indexed, neither in the project nor for the user."""
+    """There is no index, neither of the project nor of the user."""
 
     code = "INDEX_NOT_FOUND"
 
@@ -110,7 +110,7 @@ class CatalogueNotFoundError(FindspotError):
 
 
 class CatalogueCorruptError(FindspotError):
-    """An index file that is there and cannot be used."""
+    """An index file that exists but cannot be used."""
 
     code = "INDEX_CORRUPT"
 
@@ -122,7 +122,7 @@ class CatalogueCorruptError(FindspotError):
 
 
 class NoEmbeddingsError(FindspotError):
-    """Searching by meaning was asked of a catalogue that holds no vectors."""
+    """A search by meaning in a catalogue without vectors."""
 
     code = "INVALID_ARGUMENT"
 

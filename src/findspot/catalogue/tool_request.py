@@ -16,7 +16,7 @@ from findspot.text.bm25 import Bm25
 from findspot.text.tokens import stem
 
 MAX_SENTENCES = 16
-"""Of a pasted page the first ones say what is wanted."""
+"""Of a pasted page, the first sentences say what is wanted."""
 
 _LEAST_WORDS = 3
 """Shorter pieces (`Thank you.`) are like many tools by chance."""
@@ -47,7 +47,7 @@ _PATH = re.compile(
 _BETWEEN = re.compile(r"(?<=[.!?;])\s|,\s(?:and|then|also)\s|\s(?:and then|and also|then)\s")
 
 SYNONYM_SHARE = 0.5
-"""A tool that says `add` where the request says `write` may be meant: half as much as one that says
+"""A tool that says `add` where the request says `write` fits half as well as one that says
 `write`. Steps asked of real servers move from 0.714 to 0.755 by it, the other sets by 0.003 at most."""
 
 _VERBS = (
@@ -67,11 +67,11 @@ SYNONYMS = {
 
 
 class Request(NamedTuple):
-    """What a query asks for, read once for all that is done with it."""
+    """What a query asks for."""
 
     text: str
     sentences: tuple[str, ...]
-    """None where the text is a single one."""
+    """Empty if the text is a single sentence."""
     terms: tuple[str, ...]
 
 
@@ -85,7 +85,7 @@ def read_request(query: str) -> Request:
 
 
 def _path_in_words(path: re.Match[str]) -> str:
-    """Return what a tool may be good for there: of `/srv/plan.xlsx`, that it is a spreadsheet in a file."""
+    """Describe what a path names: `/srv/plan.xlsx` is a spreadsheet in a file."""
     name = re.split(r"[/\\]", path[0])[-1]
     ending = name.rpartition(".")[2].lower() if "." in name else ""
     return f" {_KIND_OF.get(ending, ending)} file path "
@@ -95,30 +95,31 @@ _LONG_WORD = re.compile(r"\b[a-z]{8,40}\b")
 """Shorter words have neighbours that mean something else (`grated`, `graded`); names begin with a capital."""
 
 _MAX_MISSPELT = 8
-"""A text with more words that nobody knows is in another language, and not to be guessed at."""
+"""A text with more unknown words is in another language, and is not corrected."""
 
 
-def respelt(query: str, knows: Callable[[str], bool], keywords: Bm25) -> str:
-    """With words that neither the model nor any tool knows replaced by such that both do, one slip away."""
-    asked = dict.fromkeys(_LONG_WORD.findall(query))
-    unknown = (word for word in asked if not knows(word) and stem(word) not in keywords)
-    meant = {word: _meant(word, knows, keywords) for word in islice(unknown, _MAX_MISSPELT)}
-    return _LONG_WORD.sub(lambda word: meant.get(word[0], word[0]), query) if meant else query
+def correct_spelling(query: str, knows: Callable[[str], bool], keywords: Bm25) -> str:
+    """Replace words that neither the model nor any tool knows by similar words that both know."""
+    long_words = dict.fromkeys(_LONG_WORD.findall(query))
+    unknown = (word for word in long_words if not knows(word) and stem(word) not in keywords)
+    corrected = {word: _nearest_word(word, knows, keywords) for word in islice(unknown, _MAX_MISSPELT)}
+    return _LONG_WORD.sub(lambda word: corrected.get(word[0], word[0]), query) if corrected else query
 
 
-def _meant(word: str, knows: Callable[[str], bool], keywords: Bm25) -> str:
-    """Return the neighbour that most tools hold; the word itself where it has none."""
+def _nearest_word(word: str, knows: Callable[[str], bool], keywords: Bm25) -> str:
+    """Return the similar word that most tools have; the word itself if there is none."""
     held = [(keywords.holding(stem(near)), near) for near in set(_one_slip_away(word)) if knows(near)]
     count, near = max(held, default=(0, word))
     return near if count else word
 
 
 def _one_slip_away(word: str) -> Iterator[str]:
-    """Yield a letter left out, doubled, mistaken, or two exchanged; hardly anyone gets the first one
-    wrong.
+    """Yield the words with one letter removed, added or replaced, or two exchanged.
+
+    The first letter stays: hardly anyone gets it wrong.
     """
-    for place in range(1, len(word) + 1):
-        before, after = word[:place], word[place:]
+    for position in range(1, len(word) + 1):
+        before, after = word[:position], word[position:]
         yield before + after[1:]
         yield before + after[1:2] + after[:1] + after[2:]
         yield from (before + letter + after[1:] for letter in ascii_lowercase)

@@ -45,14 +45,14 @@ from findspot.embed.embedder import Vectors
 from findspot.text.bm25 import Bm25, Postings
 
 FORMAT = "1"
-"""Part of the stamp of what is kept: raise it when anything here changes."""
+"""Part of the stamp of a stored set: raise it when the format changes."""
 
 _ARRAYS = ("starts", "documents", "gains", "offsets", "name_order")
 
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What is said of all the tools together."""
+    """What holds for all tools of a set."""
 
     provider: str | None
     revision: str
@@ -68,14 +68,14 @@ class ToolSet:
         about = json.loads((folder / "about.json").read_text("utf-8"))
         self.about = About(**about | {"warnings": tuple(about["warnings"])})
         self.texts = folder / "texts.txt"
-        """A line for each tool's name, then a line for each tool's text."""
+        """One line per tool name, then one line per tool text."""
         listed = (folder / "names.jsonl").read_text("utf-8").splitlines()
         self.names: list[str] = json.loads(listed[0])
         self.servers: list[str] = json.loads(listed[1])
         self.rows = {name: row for row, name in enumerate(self.names)}
         arrays = {name: _mapped(folder / f"{name}.npy") for name in _ARRAYS}
         self.name_order = arrays["name_order"]
-        """Each tool's place among all names in alphabetical order."""
+        """The rank of each tool's name in alphabetical order."""
         terms = (folder / "terms.txt").read_text("utf-8").split("\n") if len(arrays["starts"]) > 1 else []
         self.keywords = Bm25(
             Postings(terms, arrays["starts"], arrays["documents"], arrays["gains"], len(self.names))
@@ -108,7 +108,7 @@ class ToolSet:
         return len(self.names)
 
     def definition(self, row: int) -> ToolDefinition:
-        """Return one tool in full, read from its place in the file."""
+        """Return one tool in full, read from its offset in the file."""
         with self._records.open("rb") as records:
             records.seek(int(self._offsets[row]))
             value = json.loads(records.readline())
@@ -127,7 +127,7 @@ class ToolSet:
 
 
 def _mapped(path: Path) -> NDArray[Any]:
-    """Return an array of a file, read as it is needed; a plain array, since views of memory maps are slow."""
+    """Map an array file into memory; as a plain array, since views of memory maps are slow."""
     return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
 
 
@@ -142,7 +142,7 @@ def merged(files: Sequence[tuple[str, IndexFile]]) -> tuple[list[IndexedTool], A
             chosen = chosen or index
             apart = (index.provider, index.dimensions) != (chosen.provider, chosen.dimensions)
             apart = apart or index.revision != chosen.revision
-        if apart:  # vectors of different models never meet
+        if apart:  # vectors of different models cannot be compared
             warnings.append(f"{path} was made with another model; its tools are found by words only.")
         for tool in index.tools:
             tools.setdefault(tool.tool.name, _without_vector(tool) if apart else tool)
@@ -158,9 +158,9 @@ def _without_vector(tool: IndexedTool) -> IndexedTool:
 
 
 def write_toolset(folder: Path, tools: Sequence[IndexedTool], about: About) -> None:
-    """Work out everything that a `ToolSet` reads."""
-    spelled = {name: getattr(about, name) for name in About.__slots__}
-    (folder / "about.json").write_text(json.dumps(spelled | {"warnings": list(about.warnings)}), "utf-8")
+    """Write everything that a `ToolSet` reads."""
+    spelling = {name: getattr(about, name) for name in About.__slots__}
+    (folder / "about.json").write_text(json.dumps(spelling | {"warnings": list(about.warnings)}), "utf-8")
     texts = [tool.tool.name for tool in tools]
     texts += [" ".join(tool.searchable_text.split()) for tool in tools]
     (folder / "texts.txt").write_text("".join(f"{text}\n" for text in texts), "utf-8", "replace", "\n")
@@ -192,7 +192,7 @@ def _write_records(path: Path, tools: Sequence[IndexedTool]) -> NDArray[np.int64
 
 
 def _matrix(tools: Sequence[IndexedTool], dimensions: int) -> Vectors:
-    """Return one unit row a tool; a row of zeros, which is like nothing, where a tool has no vector."""
+    """Return one unit row per tool; a row of zeros if a tool has no vector."""
     rows = np.zeros((len(tools), dimensions), dtype=np.float32)
     for row, tool in enumerate(tools):
         if tool.embedding is not None:
@@ -205,32 +205,30 @@ _log = get_logger("catalogue")
 State = tuple[int, int, int, int]
 
 Written = tuple[bytes, IndexFile]
-"""The content of an index file with what it says."""
+"""The bytes of an index file, and its content."""
 
 _UNUSABLE = (OSError, ValueError, KeyError, TypeError, IndexError, EOFError)
-"""What a damaged tool set may raise when it is read."""
+"""What reading a damaged tool set may raise."""
 
 
 def open_toolset(home: Path, paths: Sequence[Path], written: Written | None = None) -> ToolSet:
-    """Return the tools of the index files that exist, earlier ones first; what was just written is known."""
+    """Open the tools of the index files that exist, earlier files first; `written` need not be parsed."""
     states = {path: state for path in paths if (state := state_of(path)) is not None}
     if not states:
         raise CatalogueNotFoundError(" or ".join(map(str, paths)))
-    place = home / "catalogues" / _key(paths)
-    folder = place / _stamp(states)
+    parent = home / "catalogues" / _key(paths)
+    folder = parent / _stamp(states)
     if (folder / "about.json").exists():
         try:
             return ToolSet(folder)
         except _UNUSABLE as error:
-            _log.warning("the tool set %s is made again: %s", folder, error)
+            _log.warning("the tool set %s is rebuilt: %s", folder, error)
     files, broken = _parsed([path for path in paths if path in states], written)
-    return _make(place, folder, files, broken)
+    return _make(parent, folder, files, broken)
 
 
 def state_of(path: Path) -> State | None:
-    """Return what changes whenever a file does; reading it all only to see that would take longer than a
-    search.
-    """
+    """Return values that change whenever the file changes; cheaper than reading it."""
     try:
         state = path.stat()
     except OSError:
@@ -243,16 +241,14 @@ def _key(paths: Sequence[Path]) -> str:
 
 
 def _stamp(states: Mapping[Path, State]) -> str:
-    spelled = repr((FORMAT, [(str(path), state) for path, state in states.items()]))
-    return hashlib.sha256(spelled.encode("utf-8", "surrogateescape")).hexdigest()[:32]
+    spelling = repr((FORMAT, [(str(path), state) for path, state in states.items()]))
+    return hashlib.sha256(spelling.encode("utf-8", "surrogateescape")).hexdigest()[:32]
 
 
 def _parsed(
     paths: Sequence[Path], written: Written | None
 ) -> tuple[list[tuple[str, IndexFile]], list[CatalogueCorruptError]]:
-    """Return the files that can be read; one that cannot is told of, and fatal only where there is no
-    other.
-    """
+    """Parse the files; return also the errors of damaged ones, and raise only if no file is readable."""
     files, broken = [], []
     for path in paths:
         try:
@@ -267,35 +263,35 @@ def _parsed(
 
 
 def _make(
-    place: Path, folder: Path, files: list[tuple[str, IndexFile]], broken: list[CatalogueCorruptError]
+    parent: Path, folder: Path, files: list[tuple[str, IndexFile]], broken: list[CatalogueCorruptError]
 ) -> ToolSet:
     tools, about = merged(files)
-    spoken = tuple(error.user_message for error in broken)
-    about = replace(about, warnings=(*spoken, *about.warnings))
-    temporary = _new_folder(place)
+    messages = tuple(error.user_message for error in broken)
+    about = replace(about, warnings=(*messages, *about.warnings))
+    temporary = _new_folder(parent)
     write_toolset(temporary, tools, about)
     restrict_tree(temporary)
     with contextlib.suppress(OSError):  # another process made the same one, or the home cannot be written
         shutil.rmtree(folder, ignore_errors=True)
         temporary.rename(folder)
         temporary = folder
-    _forget_others(place, temporary)
+    _remove_others(parent, temporary)
     return ToolSet(temporary)
 
 
-def _new_folder(place: Path) -> Path:
-    """Beside the others, so that a rename puts it in place; elsewhere if the home cannot be written."""
+def _new_folder(parent: Path) -> Path:
+    """Make a folder beside the others, so that it can be renamed; elsewhere if the home is not writable."""
     try:
-        make_private_dir(place)
-        return Path(tempfile.mkdtemp(dir=place, prefix=f".{os.getpid()}-"))
+        make_private_dir(parent)
+        return Path(tempfile.mkdtemp(dir=parent, prefix=f".{os.getpid()}-"))
     except (FindspotError, OSError):
         return Path(tempfile.mkdtemp(prefix="findspot-tools-"))
 
 
-def _forget_others(place: Path, current: Path) -> None:
+def _remove_others(parent: Path, current: Path) -> None:
     """Delete the sets of earlier contents; a process that still reads one has its files open."""
-    if current.parent == place:
-        for other in place.iterdir():
+    if current.parent == parent:
+        for other in parent.iterdir():
             if other != current and not _being_made(other):
                 shutil.rmtree(other, ignore_errors=True)
 

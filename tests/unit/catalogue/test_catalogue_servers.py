@@ -17,7 +17,7 @@ import pytest
 from findspot.catalogue import server_connections
 from findspot.catalogue.catalogue import Catalogue
 from findspot.catalogue.catalogue_build import Built, Outcome
-from findspot.catalogue.consent import recall
+from findspot.catalogue.consent import read_build_record
 from findspot.catalogue.server_connections import NESTED_VARIABLE, Follower, agreed_to_follow
 from findspot.catalogue.server_sources import ServerSpec
 from findspot.catalogue.tool_record import SearchMode, SearchOptions
@@ -163,13 +163,15 @@ def test_what_was_indexed_is_remembered_at_home(open_catalogue: Open, write: Wri
     index(opened, path, exclude=("z",), follow=True)
     assert opened.indexer.remembered() == (path,)
     assert opened.project_index is not None
-    about = recall(tmp_path / "findspot", opened.project_index)
+    about = read_build_record(tmp_path / "findspot", opened.project_index)
     assert (about.files, about.exclude, about.follow) == ({path: ("a",)}, ("z",), True)
     assert about.provider == "local:static"
     index(opened)
-    assert recall(tmp_path / "findspot", opened.project_index).follow, "as before, unless said otherwise"
+    assert read_build_record(tmp_path / "findspot", opened.project_index).follow, (
+        "as before, unless said otherwise"
+    )
     index(opened, follow=False)
-    assert not recall(tmp_path / "findspot", opened.project_index).follow
+    assert not read_build_record(tmp_path / "findspot", opened.project_index).follow
     assert str(path) not in opened.project_index.read_text("utf-8")
     assert open_catalogue().indexer.remembered(user_wide=True) == ()
 

@@ -9,7 +9,7 @@ import pytest
 from findspot.catalogue.catalogue import Catalogue
 from findspot.catalogue.orchestrator import MAX_QUERY_CHARS
 from findspot.catalogue.tool_record import SearchMode, SearchOptions
-from findspot.catalogue.tool_request import MAX_SENTENCES, read_request, respelt
+from findspot.catalogue.tool_request import MAX_SENTENCES, correct_spelling, read_request
 from findspot.embed.static_model import StaticEmbedder
 from findspot.text.bm25 import Bm25
 
@@ -64,7 +64,7 @@ def test_no_query_hangs(unit: str) -> None:
 )
 def test_a_word_that_nobody_knows_is_read_as_its_neighbour_in_the_catalogue(query: str, read: str) -> None:
     keywords = Bm25.build([{"calculat": 1.0, "total": 1.0}, {"calculus": 1.0}])
-    assert respelt(query, StaticEmbedder.open().knows, keywords) == read
+    assert correct_spelling(query, StaticEmbedder.open().knows, keywords) == read
 
 
 def test_hybrid_takes_another_verb_for_the_same_act(

@@ -107,7 +107,7 @@ def index(
             user_wide=user,
             follow=follow,
             replace_sources=replace,
-            said=say,
+            report=say,
         )
     _report(reply, path, built)
 
