@@ -46,7 +46,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "documents": ("document_commands", "Keep and search named full-text indexes."),
     "tools": ("tool_commands", "Index the tools of MCP servers, and find one."),
     "models": ("config_commands", "List the embedding providers and how they stand on this machine."),
-    "stats": ("server_commands", "Show how much was searched here, and the tokens that it spared."),
+    "stats": ("server_commands", "Show how much was searched here, and the tokens that it saved."),
     "doctor": ("doctor", "Check everything Findspot needs, and say what to do."),
     "logs": ("server_commands", "Show the log that servers keep."),
     "config": ("config_commands", "Show or change the configuration."),

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from findspot.serve.cli.doctor import Check
 
 _LEAST_SECRET_CHARS = 6
-"""Shorter values are words like `true`, which stand in every text."""
+"""Shorter values are words like `true`, which every text holds."""
 _CREDENTIALS = re.compile(r"(?<=://)[^/\s@]+@")
 _QUERY = re.compile(r"(https?://[^\s?\"']+)\?[^\s\"']+")
 _QUOTE = re.compile(r"(?<!\w)(['\"`])(?:(?!\1).)*(\1|$)")
@@ -46,7 +46,7 @@ files and no secrets; names of files may stand in the log. Look through it befor
 
 
 class Scrubber:
-    """Takes out of texts what is nobody else's business."""
+    """Removes secrets and personal paths from texts."""
 
     def __init__(self, settings: Settings, environ: Mapping[str, str] = os.environ) -> None:
         self._secrets = sorted(_secret_values(settings, environ), key=len, reverse=True)
@@ -60,7 +60,7 @@ class Scrubber:
         return text.replace(self._home, "~") if len(self._home) > 1 else text
 
     def values(self, value: Any) -> Any:
-        """Return the same for every text in a value."""
+        """Return a value with every text in it scrubbed."""
         if isinstance(value, str):
             return self(value)
         if isinstance(value, dict):
@@ -70,7 +70,7 @@ class Scrubber:
         return value
 
     def log(self, lines: Iterable[str]) -> list[str]:
-        """Log lines that tell what happened, and not with which text."""
+        """Return log lines that say what happened, without the text it happened with."""
         return [self(line) for line in map(_bare, lines) if line]
 
 
@@ -81,7 +81,7 @@ def _secret_values(settings: Settings, environ: Mapping[str, str]) -> set[str]:
 
 
 def _bare(line: str) -> str:
-    """Return a record without long quotations; of a traceback's lines the places and the kind of error."""
+    """Return a record without long quotations; of a traceback only the locations and the kind of error."""
     if RECORD.match(line):
         return _QUOTE.sub(_short, line)[:_MOST_CHARS]
     if _PLACE.match(line):
@@ -131,7 +131,7 @@ def _versions() -> dict[str, str]:
 
 
 def _settings(settings: Settings) -> dict[str, Any]:
-    """Return what was set, and where; of what may be secret only that it was."""
+    """Return the settings and their sources; of a secret only that it is set."""
     values = {
         name: GONE if NAMES_OF_SECRETS.search(name) and value else value
         for name, value in settings.values.items()
@@ -140,7 +140,7 @@ def _settings(settings: Settings) -> dict[str, Any]:
 
 
 def _index(identity: str, status: IndexStatus) -> dict[str, Any]:
-    """Figures alone: a project's name and its languages' files are not needed to help."""
+    """Return the figures of an index alone: names are not needed to help."""
     return {
         "id": identity,
         "state": status.state,

@@ -57,7 +57,7 @@ def export(reply: Reply, project: str | None, folder: str | None, watch: bool, n
     multiple=True,
     help="Only chunks of this type; may be given several times.",
 )
-@click.option("--min-score", type=click.FloatRange(-1, 1), default=0.0, help="Least cosine. Default: 0.")
+@click.option("--min-score", type=click.FloatRange(-1, 1), default=0.0, help="Lowest cosine. Default: 0.")
 @project_option
 @common
 def search(reply: Reply, words: tuple[str, ...], project: str | None, tags: str, **options: Any) -> None:

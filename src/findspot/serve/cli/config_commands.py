@@ -40,7 +40,7 @@ _SCOPE_HELP = {
 
 
 def _scoped(command: Command) -> Command:
-    """`--global` or `--project`; neither means the index's own file."""
+    """Add `--global` and `--project`; neither means the index's own file."""
     for scope, meaning in _SCOPE_HELP.items():
         command = click.option(f"--{scope}", "scope", flag_value=scope, help=meaning)(command)
     return click.option("--path", metavar="PATH", help="The project's folder. Default: the one you are in.")(
@@ -128,7 +128,7 @@ def path_(reply: Reply, scope: str | None, path: str | None) -> None:
 
 
 def _settings(given: str | None) -> tuple[Settings, Project | None]:
-    """Return the configuration of a project; of the machine, where there is none."""
+    """Return the configuration of a project, or of the machine if there is no project."""
     try:
         with open_project(given, ask=False) as project:
             return project.settings, project
@@ -145,7 +145,7 @@ def _files(settings: Settings, project: Project | None) -> dict[str, Path]:
 
 
 def _file(scope: str | None, given: str | None) -> Path:
-    """Return the file that a scope means; an index's own file only where there is an index."""
+    """Return the file of a scope; an index's own file only if there is an index."""
     if scope == "global":
         with open_engine() as engine:
             return engine.settings.home / INDEX_FILE
@@ -194,7 +194,7 @@ def _show(settings: Settings, reply: Reply) -> None:
 
 
 def _shown(name: str, value: Any) -> Any:
-    """Return a value without what only its owner should see: a token, the password in an address."""
+    """Return a value with its secrets hidden: a token, the password in an address."""
     if not isinstance(value, str):
         return value
     return HIDDEN if BY_NAME[name].secret else _PASSWORD.sub(rf"\1{HIDDEN}@", value)
@@ -210,7 +210,7 @@ def _spelled(value: Any) -> str:
 def models(reply: Reply, no_speed: bool) -> None:
     """List the embedding providers: installed or not, size, speed here, and where texts go.
 
-    Speed is in chunks of 1,000 characters a second, measured for a moment on this machine; services
+    Speed is in chunks of 1,000 characters per second, measured for a moment on this machine; services
     elsewhere are not asked. `findspot reindex --provider NAME` changes an index to another one.
     """
     from findspot.embed.survey import survey

@@ -1,4 +1,4 @@
-"""`findspot doctor`: how Findspot stands here, and what to do about what is wrong."""
+"""`findspot doctor`: check everything Findspot needs, and say what to do."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ from findspot.serve.cli.options import Reply, common, path_or_project
 from findspot.serve.cli.project_choice import open_engine
 
 LEAST_DISK_BYTES = 200 * 1024 * 1024
-"""An index of a middling project and its next version, which exist side by side for a moment."""
+"""Enough for the index of a medium project and its next version, which exist together for a moment."""
 ENOUGH_DISK_BYTES = 1024 * 1024 * 1024
 ENOUGH_WATCHES = 65_536
-"""What a large project has in folders, with room for the editor's own watches."""
+"""Enough for the folders of a large project and the watches of an editor."""
 _LEAST_WATCHES = 8_192
 """The old default of Linux, which one editor alone uses up."""
 _NATIVE = ("numpy", "simsimd", "tantivy", "tree_sitter", "watchfiles", "pydantic_core")
@@ -71,7 +71,7 @@ _BUNDLE_LINES = 2_000
 
 
 class State(StrEnum):
-    """How a thing stands."""
+    """The result of a check."""
 
     OK = "ok"
     WARNING = "warning"
@@ -80,7 +80,7 @@ class State(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A finding; `remedy` says what to do, and is empty only where nothing has to be done."""
+    """One checked thing; `remedy` says what to do, and is empty only if there is nothing to do."""
 
     name: str
     state: State
@@ -101,7 +101,7 @@ def error(name: str, text: str, remedy: str) -> Check:
 
 
 def machine_checks(root: Path | None) -> Iterator[Check]:
-    """Yield everything that does not depend on an index."""
+    """Yield the checks that need no index."""
     home = home_folder()
     yield _python()
     yield _system()
@@ -160,11 +160,11 @@ def _packages() -> Check:
         encoding="utf-8",
         check=False,
     )
-    told = dict(line.split(" ", 1) for line in done.stdout.splitlines() if " " in line)
-    broken = [f"{name} ({told.get(name, 'crashes')})" for name in _NATIVE if told.get(name) != "loads"]
+    results = dict(line.split(" ", 1) for line in done.stdout.splitlines() if " " in line)
+    broken = [f"{name} ({results.get(name, 'crashes')})" for name in _NATIVE if results.get(name) != "loads"]
     if broken:
         return error("packages", f"cannot be loaded: {', '.join(broken)}", "Install findspot again.")
-    return ok("packages", f"{len(list(metadata.distributions()))} installed, those in machine code load")
+    return ok("packages", f"{len(list(metadata.distributions()))} installed, the compiled ones load")
 
 
 def _console(encoding: str) -> Check:
@@ -202,10 +202,10 @@ def _disk(home: Path) -> Check:
 
 
 def watching(root: Path | None, limits: Path = INOTIFY) -> Check:
-    """Return whether the system lets a watcher follow as many folders as there are."""
+    """Check that the system lets a watcher follow all folders of a project."""
     if root and (kind := remote_kind(root)):
-        text = f"{root} is remote ({kind}): looked at every few seconds"
-        return warning("watching", text, "Work on a local copy, if changes should count at once.")
+        text = f"{root} is remote ({kind}): checked every few seconds"
+        return warning("watching", text, "Work on a local copy to have changes noticed at once.")
     try:
         watches = int((limits / "max_user_watches").read_text("ascii"))
     except (OSError, ValueError):
@@ -214,12 +214,12 @@ def watching(root: Path | None, limits: Path = INOTIFY) -> Check:
     text = f"{watches:,} watches allowed" + (f", {needed:,} folders here" if root else "")
     if watches < max(needed * 2, _LEAST_WATCHES):
         remedy = f"sudo sysctl fs.inotify.max_user_watches={max(ENOUGH_WATCHES, needed * 4)}"
-        return warning("watching", f"{text}; beyond that folders are looked at every few seconds", remedy)
+        return warning("watching", f"{text}; beyond that, folders are checked every few seconds", remedy)
     return ok("watching", text)
 
 
 def _count_folders(root: Path) -> int:
-    """Folders that a watcher would follow: those that the walk enters."""
+    """Return the number of folders that a watcher would follow: those that the walk enters."""
     from findspot.core.config import load_settings
     from findspot.discover.admission import policy_of
     from findspot.discover.walk import walk
@@ -229,7 +229,7 @@ def _count_folders(root: Path) -> int:
 
 
 def project_checks(engine: Engine, project: Project | None) -> Iterator[Check]:
-    """Yield everything about configuration, assistants and indexes."""
+    """Yield the checks of configuration, assistants and indexes."""
     settings = project.settings if project else engine.settings
     yield _configuration(settings.warnings)
     yield _model(engine, project)
@@ -241,7 +241,7 @@ def project_checks(engine: Engine, project: Project | None) -> Iterator[Check]:
 def _configuration(warnings: tuple[str, ...]) -> Check:
     if warnings:
         return warning(
-            "configuration", "; ".join(warnings), "Correct it; `findspot config` shows what counts."
+            "configuration", "; ".join(warnings), "Correct it; `findspot config` shows the values in force."
         )
     return ok("configuration", "valid")
 
@@ -265,7 +265,7 @@ def _model(engine: Engine, project: Project | None) -> Check:
 
 
 def client_checks(machine: Machine) -> Iterator[Check]:
-    """Yield each assistant that is here, and whether it knows a Findspot that can be started."""
+    """Yield one check per assistant: whether it knows a Findspot that can be started."""
     wanted = serve_command(Python())
     none = True
     for client in CLIENTS:
@@ -344,7 +344,7 @@ def self_test() -> Check:
 
 
 def _run_findspot(command: list[str], home: Path) -> dict[str, object] | Check:
-    """Return what the real program answers; a crash of a library is a finding like any other."""
+    """Run the real program and return its answer, or the failed check."""
     own = {name: value for name, value in os.environ.items() if not name.startswith("FINDSPOT_")}
     remedy = "Run it again with -v, or report this with --bundle."
     try:
@@ -415,7 +415,7 @@ def doctor(reply: Reply, project: str | None, no_self_test: bool, bundle: Path |
 
 
 def _open_project(engine: Engine, given: str | None) -> tuple[Project | None, Check | None]:
-    """Return the project here; one that cannot be opened is a finding."""
+    """Return the project here, or the failed check if it cannot be opened."""
     try:
         return engine.detect("." if given is None else given), None
     except ProjectNotDetectedError:

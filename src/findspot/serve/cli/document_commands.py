@@ -93,7 +93,7 @@ def add(reply: Reply, source: str, index_name: str, doc_id: str | None, pattern:
 @documents.command()
 @click.argument("words", nargs=-1, metavar="QUERY...")
 @_index_option
-@click.option("-k", "--k", type=click.IntRange(1, 1000), default=10, help="At most so many. Default: 10.")
+@click.option("-k", "--k", type=click.IntRange(1, 1000), default=10, help="Results to show. Default: 10.")
 @common
 def search(reply: Reply, words: tuple[str, ...], index_name: str, k: int) -> None:
     """Search an index: plain terms, +term, -term and "phrase" (put a leading -term after `--`)."""
@@ -160,7 +160,7 @@ def drop(reply: Reply, name: str, yes: bool) -> None:
 def _read(
     source: str, doc_id: str | None, pattern: str, settings: Settings, left_out: list[tuple[str, str]]
 ) -> Iterator[Document]:
-    """Yield the documents that a source names; note what cannot be one."""
+    """Yield the documents of a source; add what is left out to `left_out`."""
     from findspot.core.model import Skip
     from findspot.documents import document_files
 

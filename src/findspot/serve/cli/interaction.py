@@ -1,4 +1,4 @@
-"""What passes between a running command and its user: questions, progress, and the wish to stop."""
+"""Questions to the user, progress bars, and stopping by Ctrl-C."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 
 def can_ask() -> bool:
-    """Return whether somebody sits at both ends of the question."""
+    """Return whether there is somebody to ask."""
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
 def prompt(question: str) -> str:
-    """Return one line of answer; the end of input is a cancellation."""
+    """Ask a question and return one line; the end of input cancels."""
     click.echo(output.clean(question) + " ", nl=False, err=True)
     sys.stderr.flush()
     answer = sys.stdin.readline()
@@ -103,7 +103,7 @@ def shown_progress(quiet: bool) -> Iterator[ProgressSink]:
 
 @contextlib.contextmanager
 def progress_when_needed() -> Iterator[ProgressSink]:
-    """Provide a bar on a terminal once files are being indexed; work that has nothing to do shows none."""
+    """Provide a bar on a terminal once files are being indexed; none if there is nothing to do."""
     if not output.wants_colour(sys.stderr):  # a bar moves by the same escapes as colours
         yield ignore_progress
         return

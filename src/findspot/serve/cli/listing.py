@@ -19,7 +19,7 @@ from findspot.text.snippet import shorten
 from findspot.text.tokens import STOP_WORDS, parts
 
 SHOWN_LINES = 12
-"""Of each passage, around the line that matches best; `--full` shows all of it."""
+"""Lines shown of each passage, around the one that matches best; `--full` shows all."""
 TAB = "    "
 _STYLES: tuple[tuple[str, dict[str, Any]], ...] = (
     ("Comment", {"fg": "bright_black"}),
@@ -35,7 +35,7 @@ _MATCH = {"fg": "yellow", "bold": True}
 
 
 def show_results(results: Results, *, full: bool = False) -> None:
-    """Print an answer; nothing found says so, with what to try."""
+    """Print the results, or what to try if there are none."""
     if results.warning:
         output.warn(results.warning)
     for line in assistance_lines(results):
@@ -94,12 +94,12 @@ def with_passage(hit: Hit, lines: Sequence[str], room: int) -> list[str]:
 
 
 def _room(taken: int) -> int | None:
-    """Columns that are left on a terminal; a pipe has no width."""
+    """Return the columns that are left on a terminal; None for a pipe."""
     return max(20, shutil.get_terminal_size().columns - taken) if sys.stdout.isatty() else None
 
 
 def query_words(query: str) -> re.Pattern[str] | None:
-    """Return what to mark in the lines of an answer."""
+    """Return a pattern for the words of a query, to mark them in the lines."""
     words = {word for word in parts(query) if len(word) > 1 and word not in STOP_WORDS}
     if not words:
         return None
@@ -109,7 +109,7 @@ def query_words(query: str) -> re.Pattern[str] | None:
 def source_lines(
     lines: Sequence[str], language: str, marked: re.Pattern[str] | None, width: int | None = None
 ) -> list[str]:
-    """Return the lines, safe for a terminal, coloured where it wants colours, cut to a width."""
+    """Return the lines, safe for a terminal, coloured if it wants colours, cut to a width."""
     safe = [output.clean(line.rstrip("\r").replace("\t", TAB)) for line in lines]
     shown = [_shortened(line, width) for line in safe]
     if not output.wants_colour(sys.stdout):
@@ -125,7 +125,7 @@ def _shortened(line: str, width: int | None) -> str:
 
 
 def _painted(line: str, styles: list[dict[str, Any]], marked: re.Pattern[str] | None) -> Iterator[str]:
-    """Neighbouring characters of one style, painted together."""
+    """Yield runs of characters of one style, painted."""
     for found in marked.finditer(line) if marked else ():
         styles[found.start() : found.end()] = [_MATCH] * (found.end() - found.start())
     start = 0
@@ -136,7 +136,7 @@ def _painted(line: str, styles: list[dict[str, Any]], marked: re.Pattern[str] | 
 
 
 def _syntax(lines: Sequence[str], language: str) -> list[list[dict[str, Any]]]:
-    """Return the style of every character; plain where the language is not known."""
+    """Return the style of every character; plain if the language is not known."""
     plain: dict[str, Any] = {}
     styles = [[plain] * len(line) for line in lines]
     lexer = _lexer(language)
@@ -162,7 +162,7 @@ def _style(kind: str) -> dict[str, Any] | None:
 
 @cache
 def _lexer(language: str) -> Any:
-    """Return what reads a language; a missing or unknown one costs only the colours."""
+    """Return the lexer of a language; None if there is none, which costs only the colours."""
     try:
         from pygments.lexers import get_lexer_by_name
         from pygments.util import ClassNotFound

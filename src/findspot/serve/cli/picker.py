@@ -32,16 +32,16 @@ _ENTER_SCREEN, _LEAVE_SCREEN, _HOME, _CLEAR_LINE, _CLEAR_BELOW = (
 
 @dataclass(slots=True)
 class Picker:
-    """What is typed, what was found for it, and which result is chosen."""
+    """The query, its results, and which of them is chosen."""
 
     search: Callable[[str], Results]
     query: str = ""
     hits: tuple[Hit, ...] = ()
     chosen: int = 0
-    told: str = _HELP
+    message: str = _HELP
 
     def press(self, key: str) -> bool:
-        """Take one key; whether the query changed."""
+        """Handle one key; returns whether the query changed."""
         before = self.query
         if key == "backspace":
             self.query = self.query[:-1]
@@ -59,20 +59,20 @@ class Picker:
         steps = {"up": -1, "down": 1, "page up": -10, "page down": 10, "home": -LIMIT, "end": LIMIT}
         self.chosen = max(0, min(len(self.hits) - 1, self.chosen + steps.get(key, 0)))
 
-    def look(self) -> None:
-        """Ask for what is typed now."""
+    def search_now(self) -> None:
+        """Search for what is typed now."""
         self.chosen = 0
         if not self.query.strip():
-            self.hits, self.told = (), _HELP
+            self.hits, self.message = (), _HELP
             return
         try:
-            found = self.search(self.query)
+            results = self.search(self.query)
         except FindspotError as error:
-            self.hits, self.told = (), error.user_message
+            self.hits, self.message = (), error.user_message
             return
-        self.hits = found.hits
-        about = f"{output.count(len(found.hits), 'result')} in {found.elapsed_ms:.0f} ms"
-        self.told = found.warning or (about if found.hits else "No results. Try other words.")
+        self.hits = results.hits
+        about = f"{output.count(len(results.hits), 'result')} in {results.elapsed_ms:.0f} ms"
+        self.message = results.warning or (about if results.hits else "No results. Try other words.")
 
     @property
     def hit(self) -> Hit | None:
@@ -85,7 +85,7 @@ class Picker:
         listed = [self._row(place, columns) for place in range(first, min(first + room, len(self.hits)))]
         head = [
             f"❯ {output.clean(self.query)}"[:columns],
-            output.paint(output.clean(self.told)[:columns], sys.stdout, dim=True),
+            output.paint(output.clean(self.message)[:columns], sys.stdout, dim=True),
         ]
         text = self._text(columns, rows - len(head) - len(listed) - 1)
         return [*head, *listed, "", *text][:rows]
@@ -133,7 +133,7 @@ def _choose(picker: Picker, read: ReadKeys) -> Hit | None:
         _draw(picker)
         keys = read(QUIET_S if changed else None)
         if not keys:  # nothing more for a moment: now it is worth a search
-            picker.look()
+            picker.search_now()
             changed = False
             continue
         for key in keys:
@@ -141,7 +141,7 @@ def _choose(picker: Picker, read: ReadKeys) -> Hit | None:
                 return None
             if key == "enter":
                 if changed:
-                    picker.look()
+                    picker.search_now()
                     changed = False
                 if picker.hit is not None:
                     return picker.hit

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def open_engine(flags: dict[str, object] | None = None) -> Iterator[Engine]:
-    """Provide the engine, for a command about no project in particular."""
+    """Provide the engine, for a command that needs no project."""
     with _engine(flags) as engine:
         _show_warnings(engine.settings)
         yield engine
@@ -102,7 +102,7 @@ def _choose_folder() -> str:
 
 
 def folder_inside(project: Project, given: str | None) -> str | None:
-    """Return the folder that a command is about, where the index of a larger project answers.
+    """Return the folder that a command is about, if it is inside a larger project.
 
     It is the folder that was named, else the package that the working directory belongs to.
     """

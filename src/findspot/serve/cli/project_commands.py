@@ -68,8 +68,8 @@ def status(reply: Reply, project: str | None, skipped: str | None) -> None:
 @click.command()
 @click.argument("pattern", metavar="GLOB")
 @project_option
-@click.option("--limit", type=click.IntRange(1, 100_000), help="At most so many. Default: all.")
-@click.option("--offset", type=click.IntRange(0), default=0, help="How many to pass over. Default: none.")
+@click.option("--limit", type=click.IntRange(1, 100_000), help="Files to list. Default: all.")
+@click.option("--offset", type=click.IntRange(0), default=0, help="Files to skip. Default: none.")
 @update_option
 @common
 def files(
@@ -169,7 +169,7 @@ def _show_skips(skips: list[Skip]) -> None:
 
 
 def _models(found: IndexStatus) -> str:
-    """Return the model of the index, and how far a slower one is that reads after it."""
+    """Return the model of the index, and how much the slower model has read."""
     slower = found.slower_model
     if slower is None:
         return found.model or ""

@@ -34,7 +34,7 @@ def _shared_options(command: Command) -> Command:
         [
             click.option("-n", "--limit", type=click.IntRange(1, 100), help="Results to show (1-100)."),
             click.option("--top-k", type=click.IntRange(1, 50), help="The same, up to 50."),
-            click.option("--offset", type=click.IntRange(0), default=0, help="Results to pass over."),
+            click.option("--offset", type=click.IntRange(0), default=0, help="Results to skip."),
             click.option("--extensions", help="Only files with these endings, such as 'py,ts'."),
             click.option("--path-filter", metavar="GLOB", help="Only files that match."),
             click.option("--exclude", metavar="GLOB", help="No files that match."),

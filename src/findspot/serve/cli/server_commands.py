@@ -124,7 +124,7 @@ def ui(path: str | None, port: int | None, no_open: bool) -> None:
 
 @contextlib.contextmanager
 def leading_to(address: str) -> Iterator[Path]:
-    """Provide a file of one's own that leads a browser to an address with a token.
+    """Provide a private file that leads a browser to an address with a token.
 
     The address itself would stand on the browser's command line, which every user of the machine can read.
     """
@@ -139,7 +139,7 @@ def leading_to(address: str) -> Iterator[Path]:
 
 
 def _has_screen() -> bool:
-    """Without one, opening an address would start a browser inside the terminal."""
+    """Return whether there is a screen; without one, a browser would start inside the terminal."""
     if sys.platform in ("win32", "darwin"):
         return True
     return terminal_settings().screen
@@ -147,7 +147,7 @@ def _has_screen() -> bool:
 
 @click.command()
 @click.option("-n", "--lines", type=click.IntRange(1, 1_000_000), default=50, show_default=True)
-@click.option("-f", "--follow", is_flag=True, help="Go on with what is written from now on.")
+@click.option("-f", "--follow", is_flag=True, help="Continue with what is written from now on.")
 @click.option("--level", type=click.Choice(LEVELS, case_sensitive=False), help="This level and above.")
 @click.option("--path", "only_path", is_flag=True, help="Print where the log is, and end.")
 @common
@@ -198,11 +198,11 @@ def _new_lines(path: Path, at: int, cancel: CancelToken) -> Iterator[str]:
 
 
 @click.command()
-@click.option("--days", type=click.IntRange(1), help="Only the last so many days.")
+@click.option("--days", type=click.IntRange(1), metavar="DAYS", help="Only the last DAYS days.")
 @click.option("--clear", is_flag=True, help="Forget everything that was counted.")
 @common
 def stats(reply: Reply, days: int | None, clear: bool) -> None:
-    """Show how much Findspot was used on this machine, and the tokens that its answers spared.
+    """Show how much Findspot was used on this machine, and the tokens that its answers saved.
 
     Only counts are kept, here and nowhere else: no query, no path, no text.
     """
@@ -222,5 +222,5 @@ def stats(reply: Reply, days: int | None, clear: bool) -> None:
     ]
     output.table(rows, ["by", "searches", "answered", "tokens shown", "tokens saved"], numbers=range(1, 5))
     output.note(
-        "Saved: what the files of the answers would have cost, read whole, less the answers.", dim=True
+        "Saved: the tokens of the whole files behind the answers, minus those of the answers.", dim=True
     )

@@ -1,4 +1,4 @@
-"""`findspot setup`: telling the assistants on this machine about Findspot, and taking it back."""
+"""`findspot setup`: connect the assistants on this machine to Findspot, and undo it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _DIFF_COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What is to be done for one owner: a client, or the project's page for assistants."""
+    """One file to write: the configuration of a client, or the project's page for assistants."""
 
     owner: str
     title: str
@@ -50,7 +50,7 @@ class Step:
 @path_or_project
 @click.option("--client", "names", multiple=True, type=click.Choice(list(BY_NAME)), help="Only this one.")
 @click.option("--dry-run", is_flag=True, help="Show what would be written, and write nothing.")
-@click.option("--undo", is_flag=True, help="Take back what set-up wrote; files become what they were.")
+@click.option("--undo", is_flag=True, help="Undo what set-up wrote; files become what they were.")
 @click.option("--print", "show", is_flag=True, help="Print what to copy into each configuration by hand.")
 @click.option(
     "--instructions/--no-instructions",
@@ -100,7 +100,7 @@ def setup(
 
 
 def _steps(names: tuple[str, ...], machine: Machine) -> list[Step]:
-    """Return one for each configuration file of the clients that are there, or that were named."""
+    """Return one step per configuration file of the clients that are installed, or that were named."""
     command = serve_command(Python())
     chosen = [BY_NAME[name] for name in names] or list(CLIENTS)
     steps = []
@@ -130,7 +130,7 @@ def _instructions(root: Path | None, *, required: bool = False) -> list[Step]:
 
 
 def _carry_out(steps: list[Step], journal: Journal, reply: Reply, *, dry_run: bool, yes: bool) -> bool:
-    """Show, ask, write; true where a configuration could not be read."""
+    """Show, ask and write; returns whether a configuration could not be read."""
     if not steps:
         raise InvalidArgumentError(
             "No assistant was found on this machine.",
@@ -229,7 +229,7 @@ def _print(names: tuple[str, ...], machine: Machine, reply: Reply) -> None:
 
 
 def _project_root(given: str | None) -> Path | None:
-    """Return the project around, if there is one: set-up works without."""
+    """Return the root of the project, if there is one: set-up works without."""
     try:
         with open_project(given, ask=False) as opened:
             return opened.root

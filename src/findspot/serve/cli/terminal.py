@@ -35,11 +35,11 @@ _SEQUENCES = {
 """Bytes of usual terminals; Ctrl-U clears, Ctrl-W takes a word, Ctrl-P and Ctrl-N move."""
 _WINDOWS = {"H": "up", "P": "down", "I": "page up", "Q": "page down", "G": "home", "O": "end"}
 ReadKeys = Callable[[float | None], list[str]]
-"""The keys that came within so many seconds, or the next ones however long they take."""
+"""Returns the keys that came within so many seconds; None waits for the next one."""
 
 
 class _Terminal(io.TextIOWrapper):
-    """A pipe to a pager stands for the terminal that the pager writes to."""
+    """A pipe to a pager, which counts as the terminal that the pager writes to."""
 
     def isatty(self) -> bool:
         return True
@@ -47,7 +47,7 @@ class _Terminal(io.TextIOWrapper):
 
 @contextlib.contextmanager
 def paged(*, wanted: bool = True) -> Iterator[None]:
-    """Send what is printed to the user's pager, where there is a terminal and a pager."""
+    """Send what is printed to the user's pager, if there is a terminal and a pager."""
     command = _pager() if wanted and sys.stdout.isatty() else []
     if not command:
         yield
@@ -69,7 +69,7 @@ def paged(*, wanted: bool = True) -> Iterator[None]:
 
 
 def _pager() -> list[str]:
-    """Return the pager's command; nothing where there is none, or the user wants none."""
+    """Return the pager's command; empty if there is none, or the user wants none."""
     command = shlex.split(terminal_settings().pager)
     if not command or command[0] == "cat":
         return []
@@ -96,7 +96,7 @@ def editor_command(path: Path, line: int) -> list[str]:
 
 
 def open_in_editor(path: Path, line: int) -> None:
-    """Open it, and wait as long as the editor wants to be waited for."""
+    """Open a file at a line, and wait for the editor to return."""
     command = editor_command(path, line)
     try:
         subprocess.run(resolved(command), check=True)
@@ -107,7 +107,7 @@ def open_in_editor(path: Path, line: int) -> None:
 
 
 def key_names(text: str) -> list[str]:
-    """Pressed keys: names of special ones, characters as they are; unknown sequences are passed over."""
+    """Return the pressed keys: special ones by name, others as they are; unknown sequences are ignored."""
     keys = []
     while text:
         known = next((s for s in sorted(_SEQUENCES, key=len, reverse=True) if text.startswith(s)), None)
@@ -125,7 +125,7 @@ def key_names(text: str) -> list[str]:
 
 
 def _after_sequence(text: str) -> str:
-    """Return what follows an escape sequence that means nothing here."""
+    """Return what follows an unknown escape sequence."""
     end = next((place for place, c in enumerate(text[2:], 3) if "@" <= c <= "~"), len(text))
     return text[end:]
 
@@ -134,7 +134,7 @@ if sys.platform == "win32":  # pragma: no cover - exercised on Windows only
 
     @contextlib.contextmanager
     def reading_keys() -> Iterator[ReadKeys]:
-        """Keys one by one, as the console gives them."""
+        """Provide a function that reads keys from the console."""
         import msvcrt
         import time
 
@@ -155,7 +155,7 @@ else:
 
     @contextlib.contextmanager
     def reading_keys() -> Iterator[ReadKeys]:
-        """Keys one by one, not echoed; the terminal is put back as it was."""
+        """Provide a function that reads keys without echo; the terminal is restored afterwards."""
         import select
         import termios
         import tty

@@ -28,7 +28,7 @@ _SHOWN_CHARS = 100
 _COMMAND_CHARS = 400
 
 _BY_MEANING = (SearchMode.EMBEDDING, SearchMode.HYBRID)
-"""Modes that share one judgement on whether any tool fits: another of them finds no more."""
+"""Modes that judge alike whether any tool fits: another of them finds no more."""
 
 
 @click.group()
@@ -47,7 +47,7 @@ def tools() -> None:
 @click.option("--user", is_flag=True, help="Make your own catalogue (~/.please), not the project's.")
 @click.option("--provider", metavar="NAME", help="The embedding provider. Default: the configured one.")
 @click.option("--dtype", metavar="fp32|fp16|q8", help="Precision of the stored vectors. Default: fp16.")
-@click.option("--no-embeddings", is_flag=True, help="For keywords and patterns only.")
+@click.option("--no-embeddings", is_flag=True, help="Make no vectors: search by keywords and patterns only.")
 @click.option("--exclude", multiple=True, metavar="GLOB", help="Leave out servers or tools that match.")
 @click.option("--force", is_flag=True, help="Ask every server again, and replace a damaged index.")
 @click.option(
@@ -56,7 +56,7 @@ def tools() -> None:
 @click.option(
     "--follow/--no-follow",
     default=None,
-    help="While serving, keep its servers running to hear of changes. Default: as before, at first no.",
+    help="Keep its servers running while serving, to notice changes. Default: as before, at first no.",
 )
 @click.option("--replace", is_flag=True, help="Forget the files of earlier runs.")
 @project_option
@@ -132,7 +132,7 @@ def search(
     server: str | None,
     project: str | None,
 ) -> None:
-    """Find tools by QUERY: keywords, a wish, or a pattern.
+    """Find tools by QUERY: keywords, what you want to do, or a pattern.
 
     \b
     findspot tools search send a message --mode hybrid
@@ -187,7 +187,7 @@ def show(reply: Reply, name: str, project: str | None) -> None:
 
 
 def _sources(catalogue: Catalogue, given: Sequence[str], user_wide: bool) -> list[Path]:
-    """Return the files to read: those named; none for those of the last time; else those that are found."""
+    """Return the files to read: those named, none to read the earlier ones again, else the project's own."""
     from findspot.catalogue.server_sources import client_files, existing
 
     if given:
@@ -204,7 +204,7 @@ def _sources(catalogue: Catalogue, given: Sequence[str], user_wide: bool) -> lis
 
 
 def _agreement(servers: Sequence[ServerSpec], yes: bool, reply: Reply) -> Sequence[ServerSpec]:
-    """Ask whether to start servers, showing what each runs; with nobody to ask, none is started."""
+    """Ask whether to start servers, showing what each runs; start none if there is nobody to ask."""
     about = "\n".join(map(_shown, servers))
     if not yes and not can_ask():
         output.note(about)
@@ -218,7 +218,7 @@ def _question(servers: int) -> str:
 
 
 def _shown(spec: ServerSpec) -> str:
-    """Say what a server runs or calls; of variables and headers only the names."""
+    """Describe what a server runs or calls; of variables and headers only the names."""
     from findspot.discover.secrets import masked
 
     if spec.url is not None:

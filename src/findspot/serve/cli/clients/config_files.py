@@ -59,7 +59,7 @@ _TAKE_OUT: dict[str, Callable[[str, tuple[str, ...]], str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A file's text without its mark of byte order, and how its lines end."""
+    """A file's text without its byte order mark, and its line ending."""
 
     text: str
     marked: bool
@@ -85,7 +85,7 @@ def decode(data: bytes) -> Written:
 
 
 class ConfigUnreadableError(InvalidArgumentError):
-    """A file that is not as its client writes it; it was not touched."""
+    """A configuration file cannot be read."""
 
     def __init__(self, path: Path, reason: object) -> None:
         super().__init__(
@@ -95,17 +95,17 @@ class ConfigUnreadableError(InvalidArgumentError):
 
 
 class ConfigChangedError(InvalidArgumentError):
-    """Somebody else wrote the file while the user was asked."""
+    """The file was changed while the user was asked."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(
-            f"{path} was changed meanwhile. It was not touched.", hint="Run the same command again."
+            f"{path} has changed in the meantime. It was not touched.", hint="Run the same command again."
         )
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A file as it is and as it should be; None is a file that is not there."""
+    """The content of a file before and after; None if there is no file."""
 
     path: Path
     before: bytes | None
@@ -122,12 +122,12 @@ class Change:
         return list(difflib.unified_diff(old, new, name, name, n=_CONTEXT_LINES, lineterm=""))
 
     def require_unchanged(self) -> None:
-        """Raise ConfigChangedError where a client has written the file since it was read."""
+        """Raise ConfigChangedError if the file has changed: clients write their files often."""
         if read_config(self.path) != self.before:
             raise ConfigChangedError(self.path)
 
     def write(self) -> None:
-        """Put it in force; a link stays a link, and a file keeps its permissions."""
+        """Write the file; a link stays a link, and a file keeps its permissions."""
         target = Path(os.path.realpath(self.path))
         self.require_unchanged()
         with translated_os_errors(target):
@@ -146,7 +146,7 @@ def _masked_lines(data: bytes | None) -> list[str]:
 
 
 def read_config(path: Path) -> bytes | None:
-    """Return a file's bytes; None where there is none."""
+    """Return a file's bytes; None if there is no file."""
     try:
         return path.read_bytes()
     except FileNotFoundError:
@@ -157,7 +157,7 @@ def read_config(path: Path) -> bytes | None:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One file that set-up wrote: for whom, the hash of what it wrote, and where the original is."""
+    """One file that set-up wrote: its owner, the hash of what was written, and its backup."""
 
     path: Path
     owner: str
@@ -166,12 +166,12 @@ class Record:
     """A file among the backups; None where there was no file before."""
 
     def is_ours(self, now: bytes | None) -> bool:
-        """Return whether nobody has changed the file since."""
+        """Return whether the file is unchanged since."""
         return now is not None and content_hash(now) == self.written
 
 
 class Journal:
-    """What set-up wrote, with each file as it was before; kept under Findspot's own folder."""
+    """The files that set-up wrote and their backups, kept in Findspot's own folder."""
 
     def __init__(self, home: Path) -> None:
         self._folder = home / "setup"
@@ -180,7 +180,7 @@ class Journal:
 
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:
-        """Alone: of two set-ups at once, one would keep the other's work as the original."""
+        """Hold the lock: of two set-ups at once, one would back up the other's work as the original."""
         with writer_lock(self._folder / "setup.lock"):
             yield
 
@@ -197,7 +197,7 @@ class Journal:
         return None if record.backup is None else (self.backups / record.backup).read_bytes()
 
     def apply(self, change: Change, owner: str) -> None:
-        """Keep what is there, then write: a crash in between leaves a backup too many, no loss."""
+        """Back up the file, then write it: a crash in between leaves one backup too many, no loss."""
         assert change.after is not None
         change.require_unchanged()
         known = self.records().get(change.path)
@@ -208,7 +208,7 @@ class Journal:
         change.write()
 
     def forget(self, record: Record) -> None:
-        """Once a file is as it was, its backup has served."""
+        """Forget a restored file and delete its backup."""
         self._save({path: other for path, other in self.records().items() if path != record.path})
         if record.backup:
             (self.backups / record.backup).unlink(missing_ok=True)
@@ -231,7 +231,7 @@ class Journal:
 
 
 def pages(root: Path) -> list[Path]:
-    """Return the pages of a project to write to: those that are there and do not refer to one another."""
+    """Return the pages to write: those that exist, but only one of two that refer to each other."""
     agents, claude = (root / name for name in _PAGES)
     if not claude.is_file():
         return [agents]
@@ -243,7 +243,7 @@ def pages(root: Path) -> list[Path]:
 
 
 def put_instructions(text: str, newline: str) -> str:
-    """Return the page with the paragraph at its end, or in the place where it was before."""
+    """Return the page with the paragraph at its end, or where it was before."""
     block = f"{BEGIN}\n{PARAGRAPH}{END}".replace("\n", newline)
     found = _find_paragraph(text)
     if found:
@@ -253,7 +253,7 @@ def put_instructions(text: str, newline: str) -> str:
 
 
 def take_out_instructions(text: str) -> str:
-    """Return the page without the paragraph and the blank line that parted it."""
+    """Return the page without the paragraph and the blank line before it."""
     found = _find_paragraph(text)
     if not found:
         return text
@@ -296,7 +296,7 @@ def with_instructions(path: Path) -> Change:
 
 
 def undone(record: Record, journal: Journal) -> Change:
-    """Return a file as it was; where others have changed it since, only what is ours is taken out."""
+    """Return the change that restores a file; if others have changed it, only our part is removed."""
     now = read_config(record.path)
     if record.is_ours(now):
         return Change(record.path, now, journal.original(record))
@@ -311,7 +311,7 @@ def undone(record: Record, journal: Journal) -> Change:
 
 
 def _taken_out(owner: str, text: str, original: bytes | None) -> str:
-    """Take out what set-up put in: Findspot's entry, and the table of servers if it made that too."""
+    """Remove Findspot's entry, and the table of servers if set-up made it."""
     if owner == INSTRUCTIONS:
         return take_out_instructions(text)
     client = BY_NAME[owner]
@@ -326,7 +326,7 @@ def _taken_out(owner: str, text: str, original: bytes | None) -> str:
 
 
 def server_in(client: Client, path: Path) -> dict[str, Any] | None:
-    """Return what a client's configuration says about Findspot; None where it says nothing."""
+    """Return the entry of Findspot in a client's configuration, or None."""
     data = read_config(path)
     try:
         values = _values(client, decode(data or b"").text)
@@ -350,5 +350,5 @@ def _at(values: Any, keys: tuple[str, ...]) -> Any:
 
 
 def snippet(client: Client, command: list[str]) -> str:
-    """Return what to copy into a configuration that holds nothing else."""
+    """Return what to copy into an empty configuration."""
     return _PUT[client.format]("", (*client.keys, SERVER), client.entry(command), "\n")

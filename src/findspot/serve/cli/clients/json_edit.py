@@ -12,7 +12,7 @@ from typing import Any
 from findspot.text.jsonc import MalformedError, Member, Node, after_blank, parse
 
 _REMARKS = re.compile(r"(?:[ \t]*(?://[^\r\n]*|/\*[^\r\n]*?\*/))*")
-"""Comments that follow on the same line: they belong to what stands before them."""
+"""Comments that follow on the same line: they belong to what is before them."""
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
 """A string or a comment: what looks like a comment in a string is none."""
 _INDENT = re.compile(r'^([ \t]+)["{\[]', re.MULTILINE)
@@ -70,7 +70,7 @@ def _nested(keys: tuple[str, ...], value: Any) -> Any:
 
 
 def _insert(text: str, node: Node, key: str, value: Any, newline: str) -> str:
-    """Return a new last member, in the manner of those that are there."""
+    """Return the text with a new last member, written like the others."""
     name = json.dumps(key, ensure_ascii=False) + ": "
     last = max((member.node.end for member in node.members.values()), default=None)
     if last is not None and "\n" not in text[node.start : last]:
@@ -111,7 +111,7 @@ def _content_end(text: str, node: Node) -> int:
 
 
 def _indent_at(text: str, at: int) -> str:
-    """Return the indentation of the line that a place is on."""
+    """Return the indentation of the line that a position is on."""
     line = text[text.rfind("\n", 0, at) + 1 : at]
     return line[: len(line) - len(line.lstrip(" \t"))]
 
@@ -138,7 +138,7 @@ def _value_without(value: dict[str, Any], keys: tuple[str, ...]) -> dict[str, An
 
 
 def _without(text: str, node: Node, member: Member) -> str:
-    """Cut a member out with the comma that parts it from its neighbours."""
+    """Return the text without a member and its comma."""
     comma = after_blank(text, member.node.end)
     is_last = text[comma : comma + 1] != ","
     end = member.node.end if is_last else comma + 1
@@ -151,7 +151,7 @@ def _without(text: str, node: Node, member: Member) -> str:
 
 
 def _cut(text: str, start: int, end: int) -> str:
-    """Remove a part of the text but its comments, which are the user's: each gets a line of its own."""
+    """Remove a part of the text but keep its comments, each on its own line."""
     newline = "\r\n" if "\r\n" in text else "\n"
     comments = [found[0].rstrip("\r") for found in _TOKEN.finditer(text[start:end]) if found[0][0] == "/"]
     head, tail = text[:start].rstrip(" \t"), text[end:].lstrip(" \t")
@@ -165,7 +165,7 @@ def _cut(text: str, start: int, end: int) -> str:
 
 
 def merged(values: dict[str, Any], keys: tuple[str, ...], entry: dict[str, Any]) -> dict[str, Any]:
-    """Return what a configuration should say once the entry is at the end of `keys`: proof of a change."""
+    """Return the values with the entry at the end of `keys`, to compare a changed file with."""
     if not keys:
         return values | entry
     inner = values.get(keys[0], {})

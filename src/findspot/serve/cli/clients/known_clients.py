@@ -34,7 +34,7 @@ class Machine:
 
     @property
     def applications(self) -> Path:
-        """Where programs with windows keep their data."""
+        """The folder in which desktop programs keep their data."""
         if self.platform == "win32":
             return self.folder("APPDATA", "AppData", "Roaming")
         if self.platform == "darwin":
@@ -52,23 +52,23 @@ class Client:
     name: str
     title: str
     places: Callable[[Machine], list[Path]]
-    """Its configuration files, the likeliest first; the client is there when the folder of one is."""
+    """Its configuration files, the likeliest first; it is installed if the folder of one exists."""
     keys: tuple[str, ...] = ("mcpServers",)
-    """The way to the table of servers in its configuration."""
+    """The keys that lead to the table of servers in its configuration."""
     format: str = "json"
     typed: bool = False
-    """Whether an entry says that it is spoken to over standard input and output."""
+    """Whether an entry names its transport, standard input and output."""
     program: str = ""
-    """Its command, which tells that it is installed before it has run."""
+    """Its command, which shows that it is installed before it has run."""
     then: str = "Restart it."
 
     def entry(self, command: list[str]) -> dict[str, Any]:
-        """Return what the client has to know about Findspot."""
+        """Return the entry that starts Findspot."""
         kind = {"type": "stdio"} if self.typed else {}
         return {**kind, "command": command[0], "args": command[1:]}
 
     def found(self, machine: Machine) -> list[Path]:
-        """Return the configuration files to write, there or not; none where the client is not installed."""
+        """Return the configuration files to write, existing or not; none if the client is not installed."""
         here = [path for path in self.places(machine) if path.is_file() or _is_own(path.parent, machine)]
         if not here and self.program and machine.has_program(self.program):
             return self.places(machine)[:1]
@@ -76,7 +76,7 @@ class Client:
 
 
 def _is_own(folder: Path, machine: Machine) -> bool:
-    """Return whether a folder tells of a client: the home folder is there anyway."""
+    """Return whether a folder exists and is not the home folder itself."""
     return folder != machine.home and folder.is_dir()
 
 
@@ -128,7 +128,7 @@ BY_NAME = {client.name: client for client in CLIENTS}
 
 @dataclass(frozen=True, slots=True)
 class Python:
-    """The interpreter that runs Findspot, as far as it tells how it came here."""
+    """The interpreter that runs Findspot, and how Findspot was installed."""
 
     prefix: Path = field(default_factory=lambda: Path(sys.prefix))
     base_prefix: Path = field(default_factory=lambda: Path(sys.base_prefix))
@@ -136,14 +136,14 @@ class Python:
     scripts: Path = field(default_factory=lambda: Path(sysconfig.get_path("scripts")))
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
     origin: str = field(default_factory=lambda: _origin())  # noqa: PLW0108
-    """Where the package came from, unless by its name from an index."""
+    """The URL that the package was installed from; empty if it came from an index."""
 
     def find(self, program: str) -> str | None:
         return find_program(program, self.environ.get("PATH", ""))
 
 
 def _origin() -> str:
-    """Return what an installer noted of a package that it did not take from an index."""
+    """Return the URL that an installer recorded for the package, or an empty string."""
     try:
         noted = metadata.distribution("findspot").read_text("direct_url.json")
         return str(json.loads(noted)["url"]) if noted else ""
@@ -152,7 +152,7 @@ def _origin() -> str:
 
 
 def installation(python: Python) -> str:
-    """`uvx`, `pipx run`, `uv tool`, `pipx`, `venv` or `python`."""
+    """Return how Findspot was installed: `uvx`, `pipx run`, `uv tool`, `pipx`, `venv` or `python`."""
     parts = set(python.prefix.parts)
     if parts & _UV_CACHE:
         return "uvx"
@@ -180,7 +180,7 @@ def serve_command(python: Python) -> list[str]:
 
 
 def _launcher(python: Python, *, lasting: bool) -> str | None:
-    """Return the installed script; of a tool the one on the PATH, which outlives the tool's environment."""
+    """Return the installed script; for a tool the one on the PATH, which outlives its environment."""
     own = [python.scripts / name for name in ("findspot", "findspot.exe")]
     script = next((path for path in own if path.is_file()), None)
     public = python.find("findspot") if lasting else None

@@ -35,7 +35,7 @@ def parse(text: str) -> dict[str, Any]:
 
 
 def put(text: str, keys: tuple[str, ...], entry: dict[str, Any], newline: str) -> str:
-    """Return the text with a table named by `keys` that holds the entry; what else is there is kept."""
+    """Return the text with a table named by `keys` that holds the entry; everything else is kept."""
     values = parse(text)
     there = _at(values, keys)
     if there is None:
@@ -77,7 +77,7 @@ def take_out(text: str, keys: tuple[str, ...]) -> str:
 
 
 def _lines(text: str) -> list[str]:
-    """Return the lines as TOML has them: other characters that end lines elsewhere end none here."""
+    """Return the lines of a TOML text: only a newline ends one."""
     return _ANY_LINE.findall(text)
 
 
@@ -130,7 +130,7 @@ def _appended(text: str, keys: tuple[str, ...], entry: dict[str, Any], newline: 
 
 
 def _replaced(text: str, keys: tuple[str, ...], name: str, value: Any, newline: str) -> str:
-    """Return one key of a table that has a header of its own."""
+    """Return the text with one key of a table replaced."""
     lines = _lines(text)
     start = next((n for n, line in enumerate(lines) if _header(line) == _parts(keys)), None)
     if start is None:
@@ -147,7 +147,7 @@ def _replaced(text: str, keys: tuple[str, ...], name: str, value: Any, newline: 
 
 
 def _length(lines: list[str], at: int) -> int:
-    """Return how many lines the statement at a line takes: as many as make it whole."""
+    """Return how many lines the statement at a line takes."""
     for end in range(at + 1, len(lines) + 1):
         try:
             tomllib.loads("".join(lines[at:end]))
@@ -158,7 +158,7 @@ def _length(lines: list[str], at: int) -> int:
 
 
 def _header(line: str) -> tuple[str, ...]:
-    """Return the parts of a table's name, spelled as here; of any other line, none."""
+    """Return the parts of the table name in a header line; empty for any other line."""
     if not _HEADER.match(line) or line.lstrip().startswith("[["):
         return ()
     try:
