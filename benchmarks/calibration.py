@@ -4,7 +4,7 @@
 
 On-topic queries are a repository's own; off-topic ones are the queries of the tool sets, which ask
 for flights, recipes and weather and have no answer in any of these repositories. `--fit` fits the
-constants of `rank/calibrate.py` by logistic regression, leaving one repository out at a time for
+constants of `rank/signals.py` by logistic regression, leaving one repository out at a time for
 the figures it prints.
 """
 

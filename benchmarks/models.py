@@ -29,7 +29,7 @@ from findspot.embed.chunk_vectors import quantise
 from findspot.embed.embedder import EmbedMode
 from findspot.embed.static_model import StaticEmbedder
 from findspot.project import Project
-from findspot.search.filters import allowed_files
+from findspot.search.query_filters import allowed_files
 
 HERE = Path(__file__).parent
 BARE = "bare"

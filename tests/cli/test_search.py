@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import toons
 
-from findspot.search.fit import token_count
+from findspot.search.token_budget import token_count
 from findspot.serve.cli.app import run
 from findspot.serve.search_answers import MIN_TOKENS
 from program import TIMEOUT_S, Outcome, Program

@@ -13,7 +13,7 @@ import toons
 
 from e2e.conftest import Connect
 from e2e.harness import Connection, Pipe, text_of
-from findspot.search.fit import token_count
+from findspot.search.token_budget import token_count
 from llm_service import TERMS, TOLD, answer_to, chat
 from loopback import Loopback, Reply
 

@@ -12,7 +12,7 @@ import toons
 from e2e.conftest import Connect
 from e2e.harness import Connection, text_of
 from e2e.sample import FILES
-from findspot.search.fit import token_count
+from findspot.search.token_budget import token_count
 
 CODE_FIELDS = {"path", "text", "score", "startLine", "endLine", "kind", "symbols", "language"}
 FLAT_FIELDS = {"content", "path", "start_line", "end_line", "relevance_percent", "kind", "symbols"}

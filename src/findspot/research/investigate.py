@@ -10,13 +10,21 @@ from findspot.core.progress import CancelToken, ProgressSink
 from findspot.graph import Edge, Graph, Node, Relation
 from findspot.research import sentences
 from findspot.research.findings import FOLDER, Aim, Citation, Findings, Focus, FoundEdge, FoundNode, Inquiry
-from findspot.research.ground import Ground
+from findspot.research.graph_walks import (
+    MOST_NODES,
+    STEPS_A_LEVEL,
+    Chain,
+    Trail,
+    definitions_of,
+    find_way,
+    follow,
+    longest_way,
+    take,
+)
 from findspot.research.module_map import entry_points, imports_between, module_map
-from findspot.research.outward import walk_outward
 from findspot.research.patterns import MOST_MEMBERS, find_patterns
-from findspot.research.question import Asked, read_question
-from findspot.research.trail import MOST_NODES, Chain, Trail
-from findspot.research.walks import STEPS_A_LEVEL, definitions_of, find_way, follow, longest_way, take
+from findspot.research.question_parser import Asked, read_question
+from findspot.research.research_view import ResearchView, walk_outward
 from findspot.search.reader import IndexReader
 from findspot.text.tokens import parts
 
@@ -50,10 +58,10 @@ def investigate(
     query, depth = inquiry.question, inquiry.depth
     trail = Trail(Graph(reader.snapshot), depth, inquiry.under, cancel=cancel)
     trail.tick = lambda hop: progress(Progress(hop, max(hop, depth), "hop"))
-    ground = Ground(reader, trail)
+    view = ResearchView(reader, trail)
     asked = Asked(inquiry.aim, query) if inquiry.aim else read_question(query)
     focus = inquiry.focus or asked.focus
-    told = _walk(ground, query, asked, focus)
+    told = _walk(view, query, asked, focus)
     nodes = told.nodes or tuple(_found(node, hop) for node, hop in trail.nodes.values())
     edges = told.edges or tuple(map(_edge, trail.edges))
     full = (f"Stopped at {MOST_NODES} nodes; ask about less, or with less depth.",) if trail.full else ()
@@ -65,7 +73,7 @@ def investigate(
         nodes=nodes,
         edges=edges,
         chains=tuple(told.chains),
-        citations=_citations(ground, nodes, edges),
+        citations=_citations(view, nodes, edges),
         related_topics=tuple(dict.fromkeys(told.topics))[:MOST_TOPICS],
         unresolved=(*full, *told.unresolved[:MOST_UNRESOLVED]),
         names={node.id: node.qualified for node, _ in trail.nodes.values()},
@@ -73,85 +81,85 @@ def investigate(
     return replace(findings, warning=reader.warning_about(findings.files))
 
 
-def _walk(ground: Ground, query: str, asked: Asked, focus: Focus | None) -> Told:
+def _walk(view: ResearchView, query: str, asked: Asked, focus: Focus | None) -> Told:
     if focus is Focus.PATTERNS:
-        return _patterns(ground, query)
+        return _patterns(view, query)
     if focus in (Focus.ARCHITECTURE, Focus.DEPENDENCIES):
-        return _structure(ground, focus)
+        return _structure(view, focus)
     if asked.aim is Aim.FLOW:
-        return _way(ground, asked)
+        return _way(view, asked)
     missing: list[str] = []
     if asked.aim is not Aim.OPEN:
-        starts = definitions_of(ground.graph, asked.name, asked.aim)
-        starts = [node for node in starts if ground.trail.covers(node.path)][:MOST_STARTS]
+        starts = definitions_of(view.graph, asked.name, asked.aim)
+        starts = [node for node in starts if view.trail.covers(node.path)][:MOST_STARTS]
         if starts:
-            return _relation(ground, asked.aim, starts)
+            return _relation(view, asked.aim, starts)
         missing = [f"{asked.name}: no definition of that name in the index"]
         if asked.name == query:  # asked by name, and not in a sentence
             return Told(f"The index holds no definition of {asked.name}.", unresolved=missing)
     if focus is Focus.FLOW:
-        return _onward(ground, query, missing)
-    reached = walk_outward(ground, query)
-    summary = sentences.of_search(reached.seeds, len(ground.trail.nodes) - len(reached.seeds))
-    open_ends = missing + _open_ends(ground, reached.seeds)
-    return Told(summary, ground.trail.chains(reached.seeds), reached.cut, open_ends)
+        return _onward(view, query, missing)
+    reached = walk_outward(view, query)
+    summary = sentences.of_search(reached.seeds, len(view.trail.nodes) - len(reached.seeds))
+    open_ends = missing + _open_ends(view, reached.seeds)
+    return Told(summary, view.trail.chains(reached.seeds), reached.cut, open_ends)
 
 
-def _relation(ground: Ground, aim: Aim, starts: Sequence[Node]) -> Told:
-    chains = follow(aim, starts, ground.trail)
-    summary = sentences.of_relation(aim, starts, ground.trail)
-    open_ends = _open_ends(ground, starts, external=True) if aim is Aim.CALLEES else []
-    return Told(summary, chains, _beside(ground, starts), open_ends)
+def _relation(view: ResearchView, aim: Aim, starts: Sequence[Node]) -> Told:
+    chains = follow(aim, starts, view.trail)
+    summary = sentences.of_relation(aim, starts, view.trail)
+    open_ends = _open_ends(view, starts, external=True) if aim is Aim.CALLEES else []
+    return Told(summary, chains, _beside(view, starts), open_ends)
 
 
-def _onward(ground: Ground, query: str, missing: list[str]) -> Told:
+def _onward(view: ResearchView, query: str, missing: list[str]) -> Told:
     """Flow without an end: what the question's first answers set off."""
-    starts = _meant(ground, query)[:MOST_STARTS]
+    starts = _meant(view, query)[:MOST_STARTS]
     if not starts:
         return Told(sentences.of_search((), 0), unresolved=missing)
-    chains = follow(Aim.CALLEES, starts, ground.trail)
-    summary = sentences.of_relation(Aim.CALLEES, starts, ground.trail)
-    return Told(summary, chains, _beside(ground, starts), missing + _open_ends(ground, starts))
+    chains = follow(Aim.CALLEES, starts, view.trail)
+    summary = sentences.of_relation(Aim.CALLEES, starts, view.trail)
+    return Told(summary, chains, _beside(view, starts), missing + _open_ends(view, starts))
 
 
-def _way(ground: Ground, asked: Asked) -> Told:
+def _way(view: ResearchView, asked: Asked) -> Told:
     """From one end to the other; where no calls lead there, the two ends alone."""
-    named, ends = _named(ground, asked.name), _named(ground, asked.end) or _meant(ground, asked.end)
-    starts = named or _meant(ground, asked.name)
-    way = (find_way if named else longest_way)(starts, ends, ground.trail) if starts and ends else None
-    chains = [take(way, ground.trail)] if way else []
+    named, ends = _named(view, asked.name), _named(view, asked.end) or _meant(view, asked.end)
+    starts = named or _meant(view, asked.name)
+    way = (find_way if named else longest_way)(starts, ends, view.trail) if starts and ends else None
+    chains = [take(way, view.trail)] if way else []
     if not way:
         for node in (*starts[:3], *ends[:3]):
-            ground.trail.add(node, 0)
-    steps = ground.trail.depth * STEPS_A_LEVEL
-    summary = sentences.of_way(chains, (asked.name, asked.end), steps, ground.trail)
-    open_ends = [] if way else [summary, *_open_ends(ground, starts[:3])]
-    return Told(summary, chains, _beside(ground, starts[:3]), open_ends)
+            view.trail.add(node, 0)
+    steps = view.trail.depth * STEPS_A_LEVEL
+    summary = sentences.of_way(chains, (asked.name, asked.end), steps, view.trail)
+    open_ends = [] if way else [summary, *_open_ends(view, starts[:3])]
+    return Told(summary, chains, _beside(view, starts[:3]), open_ends)
 
 
-def _named(ground: Ground, phrase: str) -> list[Node]:
+def _named(view: ResearchView, phrase: str) -> list[Node]:
     """Return an end of a way that is a name."""
-    found = definitions_of(ground.graph, phrase, Aim.CALLEES) if " " not in phrase else []
-    return [member for node in found[:MOST_STARTS] for member in ground.functions(node)]
+    found = definitions_of(view.graph, phrase, Aim.CALLEES) if " " not in phrase else []
+    return [member for node in found[:MOST_STARTS] for member in view.functions(node)]
 
 
-def _meant(ground: Ground, phrase: str) -> list[Node]:
+def _meant(view: ResearchView, phrase: str) -> list[Node]:
     """Return an end in plain words: what search finds for it, as far as it is about as sure as of the
     first.
     """
-    found = ground.seeds(phrase, 5)
+    found = view.seeds(phrase, 5)
     sure = [node for node, hit in found if hit.score >= ABOUT_AS_SURE * found[0][1].score]
-    return [member for node in sure for member in ground.functions(node)]
+    return [member for node in sure for member in view.functions(node)]
 
 
-def _structure(ground: Ground, focus: Focus) -> Told:
+def _structure(view: ResearchView, focus: Focus) -> Told:
     """Modules as nodes; their hop is their layer."""
-    trail = ground.trail
+    trail = view.trail
     trail.tick(1)
-    pairs = imports_between(ground.graph, ground.paths)
-    modules = module_map(ground.graph, pairs, trail.depth)
-    entries = entry_points(ground.graph, pairs) if focus is Focus.ARCHITECTURE else []
-    found = (ground.graph.node(entry) for entry in entries)
+    pairs = imports_between(view.graph, view.paths)
+    modules = module_map(view.graph, pairs, trail.depth)
+    entries = entry_points(view.graph, pairs) if focus is Focus.ARCHITECTURE else []
+    found = (view.graph.node(entry) for entry in entries)
     begun = [node for node in found if node is not None and trail.covers(node.path)]
     nodes = [_found(node, 0) for node in begun]
     known = {node.id for node in nodes}
@@ -187,10 +195,10 @@ def _spines(edges: Sequence[FoundEdge], layers: Sequence[Sequence[str]]) -> list
     return chains
 
 
-def _patterns(ground: Ground, query: str) -> Told:
-    trail = ground.trail
+def _patterns(view: ResearchView, query: str) -> Told:
+    trail = view.trail
     trail.tick(1)
-    found = find_patterns(ground, parts(query))
+    found = find_patterns(view, parts(query))
     for pattern in found:
         if pattern.base is not None:
             trail.add(pattern.base, 0)
@@ -202,27 +210,27 @@ def _patterns(ground: Ground, query: str) -> Told:
     return Told(sentences.of_patterns(found), chains, [pattern.what for pattern in found])
 
 
-def _beside(ground: Ground, starts: Sequence[Node]) -> list[str]:
+def _beside(view: ResearchView, starts: Sequence[Node]) -> list[str]:
     """Return what the starts refer to and the answer does not show: where to look next."""
-    edges = [edge for node in starts for edge in ground.graph.edges_of(node)]
+    edges = [edge for node in starts for edge in view.graph.edges_of(node)]
     near = (edge.target for edge in edges if edge.relation is not Relation.IMPORT)
-    return [node.qualified for node in near if node.id not in ground.trail.nodes]
+    return [node.qualified for node in near if node.id not in view.trail.nodes]
 
 
-def _open_ends(ground: Ground, starts: Sequence[Node], *, external: bool = False) -> list[str]:
+def _open_ends(view: ResearchView, starts: Sequence[Node], *, external: bool = False) -> list[str]:
     """Return the calls that the graph does not follow, with the reason."""
-    found = [unknown for node in starts for unknown in ground.graph.unresolved(node)]
+    found = [unknown for node in starts for unknown in view.graph.unresolved(node)]
     calls = (u for u in found if u.relation is Relation.CALL and (external or u.reason != "external"))
     return list(dict.fromkeys(f"{u.name} ({u.path}:{u.line}): {u.reason}" for u in calls))
 
 
 def _citations(
-    ground: Ground, nodes: Sequence[FoundNode], edges: Sequence[FoundEdge]
+    view: ResearchView, nodes: Sequence[FoundNode], edges: Sequence[FoundEdge]
 ) -> tuple[Citation, ...]:
     """Return where the first nodes are defined, and the lines of the references between them."""
     starts = [(n.path, n.start_line) for n in nodes if n.hop == 0 and n.kind not in (FOLDER, "file")]
     places = dict.fromkeys([*starts, *((edge.path, edge.line) for edge in edges)])
-    cited = (ground.cite(*place) for place in list(places)[:MOST_CITATIONS])
+    cited = (view.cite(*place) for place in list(places)[:MOST_CITATIONS])
     return tuple(citation for citation in cited if citation.text)
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from findspot.graph import Edge, Node, Relation
 from findspot.rank.roles import Role, role_of
-from findspot.research.ground import Ground
-from findspot.research.walks import TYPES
+from findspot.research.graph_walks import TYPES
+from findspot.research.research_view import ResearchView
 from findspot.text.tokens import stem, word_parts
 
 MIN_TIMES = 3
@@ -37,14 +37,14 @@ class Pattern:
             self.edges.append(edge)
 
 
-def find_patterns(ground: Ground, wanted: Sequence[str]) -> list[Pattern]:
+def find_patterns(view: ResearchView, wanted: Sequence[str]) -> list[Pattern]:
     """Return the patterns that the question's words name first, then the most frequent."""
     gathered: dict[str, Pattern] = {}
-    for path in ground.paths:
-        ground.trail.cancel.check()
+    for path in view.paths:
+        view.trail.cancel.check()
         if role_of(path) is Role.SOURCE:
-            for node in ground.definitions(path):
-                _read(ground, node, gathered)
+            for node in view.definitions(path):
+                _read(view, node, gathered)
     stems = {stem(word) for word in wanted}
     frequent = [pattern for key, pattern in gathered.items() if len(pattern.members) >= _least(key)]
     frequent = [p for p in frequent if not _told_by_another(p, frequent)]
@@ -66,14 +66,14 @@ def _told_by_another(pattern: Pattern, others: Sequence[Pattern]) -> bool:
     return pattern.base is None and not pattern.edges and pattern.words in bases
 
 
-def _read(ground: Ground, node: Node, gathered: dict[str, Pattern]) -> None:
-    for edge in ground.graph.edges_of(node, (Relation.INHERIT, Relation.DECORATE)):
+def _read(view: ResearchView, node: Node, gathered: dict[str, Pattern]) -> None:
+    for edge in view.graph.edges_of(node, (Relation.INHERIT, Relation.DECORATE)):
         if edge.source.id == node.id:
             verb = "decorated with" if edge.relation is Relation.DECORATE else "built on"
             key = f"{edge.relation}:{edge.target.id}"
             what = f"{verb} {edge.target.qualified}"
             gathered.setdefault(key, _pattern(what, edge.target.name, edge.target)).add(node, edge)
-    for unknown in ground.graph.unresolved(node):
+    for unknown in view.graph.unresolved(node):
         if unknown.relation in (Relation.INHERIT, Relation.DECORATE):
             verb = "decorated with" if unknown.relation is Relation.DECORATE else "built on"
             key = f"{unknown.relation}:{unknown.name}"

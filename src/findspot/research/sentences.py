@@ -6,10 +6,9 @@ from collections.abc import Iterable, Sequence
 
 from findspot.graph import Node
 from findspot.research.findings import Aim, Focus
+from findspot.research.graph_walks import Chain, Trail, is_backwards
 from findspot.research.module_map import ModuleMap
 from findspot.research.patterns import Pattern
-from findspot.research.trail import Chain, Trail
-from findspot.research.walks import is_backwards
 
 MOST_NAMED = 8
 

@@ -12,8 +12,8 @@ from findspot.rank import signals
 from findspot.rank.intent import Intent
 from findspot.rank.roles import ASKS_FOR_EXAMPLES, ASKS_FOR_TESTS, Role, declares_only, role_of
 from findspot.rank.signals import Candidate, Pool
-from findspot.search.answers import passages, to_hits
-from findspot.search.filters import allowed_files, nothing_to_search
+from findspot.search.hits import passages, to_hits
+from findspot.search.query_filters import allowed_files, nothing_to_search
 from findspot.search.questions import Question, understand
 from findspot.search.retrieve import Found, candidates
 from findspot.slower_model.background_reading import SlowerReader

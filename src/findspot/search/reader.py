@@ -10,9 +10,9 @@ from findspot.core.errors import DocsIndexNotFoundError, ModelMismatchError
 from findspot.core.globs import compile_glob
 from findspot.core.model import Corpus, Hit, Mode, Query, Results
 from findspot.embed.embedder import Embedder, model_name
-from findspot.search.changes import limited
 from findspot.search.freshness import Checked, Disk, changed_since_indexed, check
 from findspot.search.hybrid import search
+from findspot.search.query_filters import limited
 from findspot.search.questions import asks_model
 from findspot.search.regex import search_regex
 from findspot.slower_model.background_reading import SlowerReader

@@ -22,8 +22,8 @@ from findspot.core.errors import InvalidArgumentError
 from findspot.core.model import Hit, Query, Results, Skip, Span
 from findspot.core.platforms import NO_WINDOW
 from findspot.core.roots import Roots
-from findspot.search.filters import allowed_files, nothing_to_search
 from findspot.search.freshness import Disk
+from findspot.search.query_filters import allowed_files, nothing_to_search
 from findspot.search.ripgrep import SIZE_LIMITS, check_pattern, refusal, ripgrep_binary
 from findspot.store.records import StoredChunk, StoredFile
 from findspot.store.snapshot import Snapshot

@@ -10,7 +10,7 @@ from findspot.core.model import Corpus
 from findspot.rank.intent import Intent
 from findspot.rank.roles import Role, hands_on, role_of
 from findspot.rank.signals import definition_worth
-from findspot.search.filters import is_filtered
+from findspot.search.query_filters import is_filtered
 from findspot.search.questions import Question
 from findspot.store.derived import Selection
 from findspot.store.records import ORDINAL_BITS, Definition, StoredFile

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from findspot.research.findings import Findings, FoundNode
 from findspot.research.module_map import Dependence, ModuleMap
-from findspot.search.fit import CHARS_PER_TOKEN, token_count
+from findspot.search.token_budget import CHARS_PER_TOKEN, token_count
 from findspot.serve.search_answers import cut
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from findspot.core.model import CodeReference, Corpus, Hit, Results, Synthesis
-from findspot.search.fit import Fitted, fit, token_count
+from findspot.search.token_budget import Fitted, fit, token_count
 from findspot.text.snippet import best_column, best_line, shorten
 from findspot.text.tokens import tokens
 

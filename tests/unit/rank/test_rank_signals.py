@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from findspot.rank import signals
-from findspot.rank.calibrate import Evidence, calibrated, coverage
 from findspot.rank.roles import Role
-from findspot.rank.signals import Candidate, Pool
+from findspot.rank.signals import Candidate, Evidence, Pool, calibrated, coverage
 
 scores = st.dictionaries(st.integers(0, 30), st.floats(-5, 50), max_size=20)
 

@@ -13,7 +13,7 @@ from findspot.core.errors import LanguageModelError
 from findspot.core.model import Assistance, Corpus, Hit, Mode, Span
 from findspot.llm import Completion, Prompt
 from findspot.llm.language_model import ask
-from findspot.research.expansion import expand_by_model
+from findspot.research.assisted_search import expand_by_model
 from findspot.research.synthesis import synthesize_by_model, synthesize_from_hits
 from shop_project import FILES
 

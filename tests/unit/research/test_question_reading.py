@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from findspot.research.findings import Aim, Focus
-from findspot.research.question import Asked, read_question
+from findspot.research.question_parser import Asked, read_question
 
 
 @pytest.mark.parametrize(

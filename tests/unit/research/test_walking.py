@@ -12,9 +12,9 @@ from contents import MakeProject
 from findspot.core.errors import CancelledError, InvalidArgumentError
 from findspot.core.progress import CancelToken
 from findspot.research.findings import Focus, Inquiry
+from findspot.research.graph_walks import MOST_NODES
 from findspot.research.module_map import Dependence, ModuleMap, layered
-from findspot.research.outward import elbow
-from findspot.research.trail import MOST_NODES
+from findspot.research.research_view import elbow
 from findspot.serve.research_answers import draw
 
 

@@ -11,7 +11,7 @@ from contents import MakeProject
 from findspot import Project, Query
 from findspot.core.errors import InvalidArgumentError
 from findspot.core.model import Corpus, Mode
-from findspot.search.changes import changed_since
+from findspot.search.query_filters import changed_since
 
 FILES = {
     "src/kept.py": "def kept_pump():\n    return 'pump'\n",

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from findspot.rank.signals import Candidate
-from findspot.search.answers import MAX_MERGED_CHUNKS, MERGE_WITHIN, joined, passages
+from findspot.search.hits import MAX_MERGED_CHUNKS, MERGE_WITHIN, joined, passages
 from findspot.store.records import OUTLINE_ORDINAL, StoredChunk, StoredFile, chunk_number
 
 

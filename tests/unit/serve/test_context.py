@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from findspot.chunkfiles.context_chunk import ContextChunk, SearchResult
-from findspot.search.fit import token_count
+from findspot.search.token_budget import token_count
 from findspot.serve.search_answers import fitted_chunks
 
 FILLER = "nothing of interest stands here\n"

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from findspot.core.model import Corpus, Hit, Mode, Results, Span
-from findspot.search.fit import Fitted, fit, signature_only, snippet, token_count
+from findspot.search.token_budget import Fitted, fit, signature_only, snippet, token_count
 from findspot.serve.search_answers import FORMATS, MIN_TOKENS, as_text, fitted_text, fitted_values
 
 ANY_FORMAT = (None, *FORMATS)

@@ -10,7 +10,7 @@ from pydantic_core import to_json
 
 from findspot.core.errors import FindspotError, IndexNotFoundError
 from findspot.core.setting_keys import TOOLSETS
-from findspot.search.fit import token_count
+from findspot.search.token_budget import token_count
 from findspot.serve.mcp.tool import Answer, Carried, Link, Media, Registry, TaskSupport, Tool
 from findspot.serve.shapes import error_object
 

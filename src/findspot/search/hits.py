@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from findspot.core.model import Hit, Query, Span
-from findspot.rank.calibrate import Evidence, calibrated, coverage
-from findspot.rank.signals import Candidate
+from findspot.rank.signals import Candidate, Evidence, calibrated, coverage
 from findspot.store.records import StoredChunk, StoredFile
 from findspot.store.snapshot import Snapshot
 from findspot.text.snippet import PASSAGE_CHARS, best_column, best_line
