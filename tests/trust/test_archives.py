@@ -63,8 +63,9 @@ def test_what_is_no_archive_is_said_before_any_question(
     project = make(SHOP)
     assert findspot("index", cwd=project).code == 0
     os.mkfifo(tmp_path / "pipe")
-    for name in ("README.md", "/nope", "/dev/zero", tmp_path / "pipe", "."):
-        refused = findspot("import", name, "--json", cwd=project)
+    endless = [("/dev/zero", "--yes"), (tmp_path / "pipe", "--yes")]
+    for name, *agreed in [("README.md",), ("/nope",), (".",), *endless]:
+        refused = findspot("import", name, "--json", *agreed, cwd=project)
         assert refused.code == 2, name
         assert refused.json["code"] == "INVALID_ARGUMENT"
         assert "Replace it?" not in refused.out + refused.err, name

@@ -10,10 +10,10 @@ from urllib.parse import urlsplit
 
 import pytest
 from click.testing import CliRunner
-from findspot.serve.cli.serve_commands import serve
 
 from e2e.door import opened, post, request
 from e2e.harness import PATIENCE_S
+from findspot.serve.cli.app import findspot as program
 from program import Program
 
 from .conftest import MakeFolder
@@ -55,7 +55,7 @@ def test_where_the_token_comes_from(home: Path, make: MakeFolder, findspot: Prog
     refused = findspot("serve", "--token", "x", cwd=folder)
     assert (refused.code, "--token needs --http" in refused.err) == (2, True)
     for options in (["--token-file", "x"], ["--no-token"], ["--tokens", "x"]):
-        in_process = CliRunner().invoke(serve, options)
+        in_process = CliRunner().invoke(program, ["serve", *options])
         assert (in_process.exit_code, f"{options[0]} needs --http" in in_process.output) == (2, True)
 
 
