@@ -57,9 +57,8 @@ def overlap_note(engine: Engine, project: Project) -> str | None:
 
     They are older than the index around them: once that exists, its folders are indexed with it.
     """
-    inner = [
-        Path(status.project_path) for _, status in engine.projects(lambda root: project.root in root.parents)
-    ]
+    statuses = engine.projects(lambda root: project.root in root.parents)
+    inner = sorted(Path(status.project_path) for _, status in statuses)
     with project.store.snapshot() as snapshot:
         paths = [file.path for file in snapshot.files.files]
     held = [root for root in inner if _holds(paths, folder_in(project, root))]

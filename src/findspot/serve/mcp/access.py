@@ -20,6 +20,7 @@ from findspot.core.errors import FindspotError, InvalidArgumentError, PathNotFou
 from findspot.core.files import read_json
 from findspot.core.log import get_logger
 from findspot.core.paths import LEGACY_INDEX_HASH_CHARS, index_key, project_root
+from findspot.serve.mcp.sdk import Context
 
 if TYPE_CHECKING:
     from findspot.core.model import IndexStatus
@@ -32,7 +33,8 @@ IN_SCOPE = "findspot.grant"
 """Where a request carries the grant of its token."""
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
-_INDEX_ID = re.compile(r"[0-9a-f]{16}(?:[0-9a-f]{16})?")
+INDEX_ID = re.compile(r"[0-9a-f]{16}(?:[0-9a-f]{16})?")
+"""The id of an index, in its long or its older short form."""
 _EXAMPLE = 'entries such as {"name": "ci", "sha256": "64 hex digits", "projects": ["/srv/shop"]}, or "*"'
 
 
@@ -63,8 +65,7 @@ class Grant:
         """Return whether this very folder is a granted project; nothing on disk is looked at."""
         if self.everything or root in self.paths:
             return True
-        key = index_key(root)
-        return bool(self.ids) and not self.ids.isdisjoint((key, key[:LEGACY_INDEX_HASH_CHARS]))
+        return bool(self.ids) and not self.ids.isdisjoint(_ids_of(root))
 
     def covers(self, folder: Path) -> bool:
         """Return whether a folder is a granted project or inside one."""
@@ -79,6 +80,12 @@ class Grant:
 def granted_all(name: str, token: str) -> Grant:
     """Return the grant of a server's one token."""
     return Grant(name, _digest(token.encode()), everything=True)
+
+
+def grant_of(context: Context) -> Grant | None:
+    """Return the grant that a request came in with; None on a server without tokens."""
+    grant: Grant | None = getattr(context.request, "scope", {}).get(IN_SCOPE)
+    return grant
 
 
 class Grants:
@@ -143,7 +150,7 @@ def _grant(file: Path, number: int, entry: Any) -> Grant:
 
 
 def _paths_and_ids(projects: Iterable[str]) -> tuple[frozenset[Path], frozenset[str]]:
-    ids = frozenset(project for project in projects if _INDEX_ID.fullmatch(project))
+    ids = frozenset(project for project in projects if INDEX_ID.fullmatch(project))
     written = [lexical(project) for project in projects if project not in ids]
     return frozenset((*written, *(path.resolve() for path in written))), ids
 

@@ -26,7 +26,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from findspot.core.errors import LanguageModelError
 from findspot.core.log import get_logger
 from findspot.llm.language_model import Completion, Prompt, Sample
-from findspot.serve.mcp.access import IN_SCOPE, Grant
+from findspot.serve.mcp.access import Grant, grant_of
 from findspot.serve.mcp.sdk import Context, connection_memory, is_cancelled, notify
 from findspot.serve.mcp.tasks import RELATED_TASK, Status, Task
 
@@ -284,12 +284,6 @@ async def sample(client: Client, prompt: Prompt) -> Completion:
     if answer is None or not isinstance(answer.content, types.TextContent):
         raise LanguageModelError("client: its answer holds no text")
     return Completion(answer.content.text, f"client:{answer.model}" if answer.model else "client")
-
-
-def grant_of(context: Context) -> Grant | None:
-    """Return the grant that a request came in with."""
-    found: Grant | None = getattr(context.request, "scope", {}).get(IN_SCOPE)
-    return found
 
 
 def key_of(question: str) -> str:

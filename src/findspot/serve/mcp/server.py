@@ -22,8 +22,8 @@ from findspot.core.log import get_logger
 from findspot.core.paths import index_folder
 from findspot.core.settings import Settings
 from findspot.discover.checkouts import find_root, folders_around
-from findspot.serve.mcp.access import OPEN, Terms
-from findspot.serve.mcp.client import forget_roots, grant_of
+from findspot.serve.mcp.access import OPEN, Terms, grant_of
+from findspot.serve.mcp.client import forget_roots
 from findspot.serve.mcp.metrics import Meter
 from findspot.serve.mcp.prompts import PROMPTS, instructions
 from findspot.serve.mcp.resources import PLACES, Offering, Offers, check_cursor, complete_path, read_resource

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +18,7 @@ from findspot.core.errors import (
 )
 from findspot.core.model import IndexReport
 from findspot.discover.checkouts import find_root
+from findspot.serve.mcp.access import INDEX_ID
 from findspot.serve.mcp.client import Reply
 from findspot.serve.mcp.tool import Answer
 from findspot.serve.mcp.tool_call import Call
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_INDEX_ID = re.compile(r"[0-9a-f]{16}(?:[0-9a-f]{16})?")
 _CHOSEN = "findspot.chosen_folder"
 
 _SHOWN_ROOTS = 3
@@ -156,7 +155,7 @@ def _granted(call: Call, folders: list[Path]) -> list[Path]:
 
 
 def _named(engine: Engine, given: str, path: Path, exact: bool) -> Target:
-    if _INDEX_ID.fullmatch(given) and (project := engine.with_id(given)):
+    if INDEX_ID.fullmatch(given) and (project := engine.with_id(given)):
         return Target(project, given)
     try:
         folder = engine.folder(path)

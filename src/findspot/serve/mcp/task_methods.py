@@ -13,7 +13,7 @@ from mcp_types.methods import serialize_server_result
 from mcp_types.version import LATEST_MODERN_VERSION, MODERN_PROTOCOL_VERSIONS
 
 from findspot.core.errors import CancelledError
-from findspot.serve.mcp.client import grant_of
+from findspot.serve.mcp.access import grant_of
 from findspot.serve.mcp.sdk import Context, connection_memory, on_disconnect
 from findspot.serve.mcp.tasks import POLL_INTERVAL_MS, RELATED_TASK, Question, Status, Task, Tasks
 from findspot.serve.mcp.tool_results import failed, wire_result
