@@ -23,7 +23,7 @@ from findspot.discover.filenames import cleaned, is_plain, is_unsafe, nfc, spell
 from findspot.discover.ignore import Ignored
 
 MAX_DEPTH = 20
-"""Folders below one another; deeper trees are loops of mounts or of generators."""
+"""Nested folders; deeper trees are loops of mounts or of generators."""
 
 DEFAULT_MAX_FILE_BYTES = 1024 * 1024
 DEFAULT_DOC_PATTERNS = ("**/*.md", "**/*.txt")
@@ -32,7 +32,7 @@ FINDSPOTS_OWN = "Findspot keeps its indexes there"
 
 _ALWAYS_DOCS = (".markdown", ".rst", ".mdx", ".adoc")
 _PROSE_NAMES = frozenset(BY_NAME[PLAIN].filenames)
-"""Prose whose name has no ending: `LICENSE`, `README`."""
+"""Prose without an extension: `LICENSE`, `README`."""
 _PROSE_ENDINGS = (*_ALWAYS_DOCS, *_PROSE_NAMES)
 _CODE_IN_TXT = Globs(
     (
@@ -48,13 +48,13 @@ _CODE_IN_TXT = Globs(
 )
 """Lists of dependencies and build scripts that happen to end in `.txt`."""
 NOTED = (SkipReason.REPOSITORY, SkipReason.IGNORE_FILE)
-"""Reasons that a note is about."""
+"""Reasons that `left_out_notes` reports."""
 _NAMED = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What the user wants indexed, in plain values."""
+    """Which files the user wants indexed."""
 
     include: tuple[str, ...] = ("**/*",)
     exclude: tuple[str, ...] = ()
@@ -85,7 +85,7 @@ def compiled(patterns: tuple[str, ...]) -> Globs:
 
 
 def corpus_of(path: str, doc_patterns: Globs) -> Corpus:
-    """Code, or documentation by its name."""
+    """Return whether a file is code or, by its name, documentation."""
     if not doc_patterns.matches(path):
         # One look at its end settles nearly every path.
         prose = path.endswith(_PROSE_ENDINGS) and (
@@ -96,7 +96,7 @@ def corpus_of(path: str, doc_patterns: Globs) -> Corpus:
 
 
 class Judge:
-    """A policy made ready for one root."""
+    """A policy with its globs compiled, for one root."""
 
     def __init__(self, policy: Policy, own: Set[str], *, ignore_case: bool, owner: int) -> None:
         """`own` are the paths of Findspot's own folders; a file of another `owner` may be linked in."""
@@ -109,7 +109,7 @@ class Judge:
         self._ignore_case = ignore_case
 
     def judge(self, prefix: str, name: str, info: stat_result, ignored: Ignored) -> SourceFile | Skip | None:
-        """Return the file as admitted, why it is left out, or None for a folder that is to be entered."""
+        """Return the file if it is admitted, the Skip if not, or None for a folder to enter."""
         folder = S_ISDIR(info.st_mode)
         if not is_plain(name):
             unsafe = self._unsafe_name(prefix, name, folder=folder)
@@ -164,7 +164,7 @@ class Judge:
 
 
 def not_indexable(path: str, skip: Skip) -> FindspotError:
-    """Return a file that was asked for by name and is left out, as an error that says why."""
+    """Return the error for a file that was asked for by name and is left out."""
     if skip.reason is SkipReason.SYMLINK:
         return SymlinkError(path)
     if skip.reason is SkipReason.UNREADABLE:

@@ -57,7 +57,7 @@ def folders_around(folder: Path) -> Iterator[Path]:
 
 
 def git_folder(checkout: Path) -> Path | None:
-    """Return where git keeps the HEAD of a checkout; that of a linked worktree lies elsewhere."""
+    """Return where git keeps the HEAD of a checkout; for a linked worktree it is elsewhere."""
     here = checkout / GIT
     if here.is_dir():
         return here
@@ -72,7 +72,7 @@ def common_folder(git: Path) -> Path:
 
 
 def exclude_file(checkout: Path) -> Path | None:
-    """Return where the rules of a repository are that are not committed."""
+    """Return the exclude file of a repository, whose rules are not committed."""
     git = git_folder(checkout)
     return common_folder(git) / "info" / "exclude" if git else None
 
@@ -91,7 +91,7 @@ def checkout_notes(checkout: Path, prefix: str, here: Folder) -> list[str]:
 
 
 def _text(folder: Path, name: str) -> str:
-    """Return the text of a small file; empty where there is none that can be read, or only a link."""
+    """Return the text of a small file; empty if it cannot be read or is a link."""
     try:
         return read_below(folder, name, _MAX_BYTES).decode("utf-8", "surrogateescape")
     except ValueError:  # a NUL in what a file names as a path

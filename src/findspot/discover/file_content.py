@@ -1,4 +1,4 @@
-"""What a file's bytes say: whether they are text worth indexing, and which text."""
+"""Decide from a file's bytes whether they are text worth indexing, and decode it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from findspot.core.model import Skip, SkipReason
 from findspot.discover.secrets import find_secrets, masked
 
 SNIFF_BYTES = 8 * 1024
-"""How far a NUL is looked for: as git does."""
+"""How far to look for a NUL, as git does."""
 
 # fmt: off
 BINARY_EXTENSIONS = frozenset({
@@ -39,8 +39,8 @@ BINARY_EXTENSIONS = frozenset({
     "blend", "fbx", "glb", "3ds", "uasset", "umap", "pak", "unity3d", "assetbundle", "blp", "der",
     "jks", "keystore", "kdbx", "gpg", "pcap", "pcapng", "dmp", "crdownload",
 })
-"""Extensions that are never text. What some language also uses (`.pt`, `.mo`, `.res`, `.dot`) is
-not here: its content tells."""
+"""Extensions that are never text. Those that a language also uses (`.pt`, `.mo`, `.res`, `.dot`)
+are missing: the content decides."""
 # fmt: on
 
 _MINIFIED_ENDINGS = (
@@ -70,7 +70,7 @@ def extension(name: str) -> str:
 
 
 def is_minified_name(name: str) -> bool:
-    """Return whether a name says that a program squeezed the file, or wrote its source map."""
+    """Return whether a name is that of a minified file or a source map."""
     return ("min." in name or name.endswith(".map")) and name.endswith(_MINIFIED_ENDINGS)
 
 
@@ -137,7 +137,7 @@ def _is_binary(data: bytes) -> bool:
 
 
 def _bytes_in_long_lines(kind: str, data: bytes) -> int:
-    """Return how many bytes stand in lines that no one writes by hand."""
+    """Return how many bytes are in lines that no one writes by hand."""
     web = kind in _WEB
     if kind in _LONG_LINES_ARE_FINE or len(data) < (WEB_MINIFIED_BYTES if web else MINIFIED_BYTES):
         return 0

@@ -9,11 +9,11 @@ _HIDDEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 """Controls, zero-width and direction marks, undecodable bytes, and line separators."""
 
 _FILLERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0")
-"""Letters and marks that take no ink: they hide in a name as zero-width characters do."""
+"""Letters and marks that are invisible, as zero-width characters are."""
 
 
 def is_plain(name: str) -> bool:
-    """Return whether a name needs no cleaning at all; true of nearly every name there is."""
+    """Return whether a name needs no cleaning; true for nearly every name."""
     return name.isascii() and name.isprintable()
 
 

@@ -37,21 +37,21 @@ _ENDING = re.compile(r"\*(\.[^./*?\[\\]+)")
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One line of an ignore file."""
+    """One rule of an ignore file."""
 
     folder: str | None
-    """The folders it speaks of, a glob below the file's own; None for any."""
+    """The folders it applies to, a glob below the file's own; None for any."""
     name: str
     negated: bool
     folders_only: bool
     rank: int
     """Later lines and deeper files outrank the others."""
     source: str
-    """The file and the line as written, for whoever wonders why."""
+    """The file and the line as written, for the reason of a skip."""
 
 
 class UnusableIgnoreFileError(Exception):
-    """An ignore file whose rules cannot be known, or are too many; what it governs must be left out."""
+    """An ignore file that cannot be read or has too many rules; what it governs must be left out."""
 
     def __init__(self, file: str, why: str) -> None:
         super().__init__(f"{file}: {why}")
@@ -64,7 +64,7 @@ Ignored = Callable[[str, bool], Rule | None]
 
 
 class _NameRegex:
-    """Some rules that need a regex, as one regex of which the last rule is tried first."""
+    """Several rules as one regex, in which the last rule is tried first."""
 
     __slots__ = ("match", "rules")
 
@@ -87,7 +87,7 @@ class RuleTable:
         self._in_folders: tuple[tuple[re.Pattern[str], int, Rule], ...] = ()
 
     def with_file(self, prefix: str, rules: list[Rule]) -> RuleTable:
-        """Also the rules of a file that lies in, or speaks for, the folder `prefix`."""
+        """Return the rules with those of a file for the folder `prefix` added."""
         table = self._with_names([rule for rule in rules if rule.folder is None])
         table._in_folder = {folder: list(rules) for folder, rules in self._in_folder.items()}
         wild = list(self._in_folders)
@@ -103,7 +103,7 @@ class RuleTable:
         return table
 
     def inside(self, prefix: str) -> RuleTable:
-        """Return the same, ready for the entries of one folder."""
+        """Return the rules prepared for the entries of one folder."""
         rules = self._in_folder.get(prefix, [])
         rules = rules + [rule for regex, base, rule in self._in_folders if regex.match(prefix[base:])]
         return self._with_names(rules) if rules else self
@@ -140,7 +140,7 @@ class RuleTable:
 
 
 class Ignores:
-    """All that is ignored in a folder; adding a file gives a new one, for the folders below too."""
+    """The rules that apply in a folder and below; adding a file returns a new object."""
 
     __slots__ = ("_base", "_files", "_folders", "_glob_chars", "_globs", "_ignore_case", "_rank", "_top")
 
@@ -158,7 +158,7 @@ class Ignores:
         return moved
 
     def inside(self, prefix: str) -> Ignored:
-        """Return what tells of the entries of one folder whether they are left out."""
+        """Return the function that decides which entries of a folder are left out."""
         prefix = self._spelled(prefix)
         match_file = self._files.inside(prefix).match
         match_folder = self._folders.inside(prefix).match
@@ -171,12 +171,12 @@ class Ignores:
         return ignored
 
     def with_git(self, prefix: str, text: str, source: str) -> Ignores:
-        """Also the rules of a `.gitignore` in a folder, or of an exclude file that speaks for it."""
+        """Return the rules with those of a `.gitignore` or exclude file for a folder added."""
         rules = parse(text, source, self._rank, ignore_case=self._ignore_case)
         return self._with_rules(prefix, rules, source)
 
     def with_own(self, prefix: str, text: str, source: str) -> Ignores:
-        """Also the rules of a `.findspotignore`: they outrank git's, so they can bring back."""
+        """Return the rules with those of a `.findspotignore` added: they outrank git's."""
         rules = parse(text, source, self._rank + _OWN_RANK, ignore_case=self._ignore_case)
         return self._with_rules(prefix, rules, source)
 
@@ -233,7 +233,7 @@ def _rule(line: str, source: str, rank: int, *, ignore_case: bool) -> Rule | Non
 
 
 def _split(glob: str) -> tuple[str | None, str]:
-    """Return what a glob says of folders, and of the name in them; one without a slash holds anywhere."""
+    """Split a glob into folders and a name; without a slash it applies anywhere."""
     if "/" not in glob:
         return None, glob
     folder, _, name = glob.removeprefix("/").rpartition("/")
@@ -243,14 +243,14 @@ def _split(glob: str) -> tuple[str | None, str]:
 
 
 def _is_glob(rule: Rule) -> bool:
-    """Return whether a rule takes a regex, and not only a lookup."""
+    """Return whether a rule needs a regex, not only a lookup."""
     if rule.folder is not None and _MAGIC.search(rule.folder):
         return True
     return bool(_MAGIC.search(rule.name)) and not _ENDING.fullmatch(rule.name)
 
 
 def _is_readable(folder: str | None, name: str) -> bool:
-    """As with git, a rule that cannot be read matches nothing."""
+    """Compile a rule; as with git, one that cannot be read matches nothing."""
     try:
         path_regex(f"{folder or ''}/{name}", anchored=True)
     except InvalidPatternError:
@@ -259,7 +259,7 @@ def _is_readable(folder: str | None, name: str) -> bool:
 
 
 def _without_trailing_spaces(line: str) -> str:
-    """Trailing spaces do not count, but for one that a backslash keeps."""
+    """Return a line without trailing spaces, except one after a backslash."""
     bare = line.rstrip(" ")
     slashes = len(bare) - len(bare.rstrip("\\"))
     return bare + " " if slashes % 2 and len(bare) < len(line) else bare

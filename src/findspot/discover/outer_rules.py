@@ -33,12 +33,12 @@ _SECTION = re.compile(r'\s*\[\s*([\w.-]+)\s*("(?:[^"\\]|\\.)*")?\s*\](.*)', re.S
 _ENTRY = re.compile(r"\s*([A-Za-z][A-Za-z0-9-]*)\s*=(.*)", re.S)
 _ESCAPES = {"n": "\n", "t": "\t", "b": "\b"}
 Stamp = tuple[str, int, int, int, int]
-"""A file as it is now: its path, times of writing and of any change, size and number."""
+"""The state of a file: path, modification and change time, size and inode."""
 
 
 @dataclass(frozen=True, slots=True)
 class _OuterFile:
-    """An ignore file outside a root, and the folder of the repository that it speaks for."""
+    """An ignore file outside a root, and the folder of the repository that it applies to."""
 
     path: Path
     place: str
@@ -66,7 +66,7 @@ def rules_above(root: Path, prefix: str, *, ignore_case: bool, respect_gitignore
 
 
 def state_above(roots: Roots) -> tuple[Stamp | None, ...]:
-    """Return what changes whenever one of those files does, appears or goes away."""
+    """Return a value that changes whenever one of those files changes, appears or disappears."""
     return tuple(
         stamp_of(file.path)
         for folder in roots.folders
@@ -95,7 +95,7 @@ def _place_of(folder: Path, checkout: Path | None) -> str:
 
 
 def _text_of(file: _OuterFile, root: Path) -> str | None:
-    """Return the text of an ignore file; None where there is none, or none that this user may know of."""
+    """Return the text of an ignore file; None if there is none that this user can see."""
     try:
         if file.in_tree:
             data = read_below(file.path.parent, file.path.name, MAX_IGNORE_BYTES)
@@ -137,7 +137,7 @@ def global_excludes() -> Path | None:
 
 
 def _entries_of(file: Path, includes: int) -> Iterator[tuple[str, str]]:
-    """Yield the entries of a file and, where they stand, those of the files that it includes."""
+    """Yield the entries of a file, with those of the files that it includes in their places."""
     stamp = stamp_of(file)
     for key, value in _git_entries(stamp) if stamp else ():
         yield key, value
@@ -146,7 +146,7 @@ def _entries_of(file: Path, includes: int) -> Iterator[tuple[str, str]]:
 
 
 def stamp_of(path: Path) -> Stamp | None:
-    """Return what tells one version of a file from another; None where there is none."""
+    """Return the state of a file; None if it does not exist."""
     info = stat_of(path)
     if info is None:
         return None

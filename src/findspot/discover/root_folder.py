@@ -22,7 +22,7 @@ def open_root(root: Path | Roots, *, by_handle: bool = BY_HANDLE) -> Folder:
 
 
 class SeveralRoots(Folder):
-    """A folder that is on no disk and holds the roots under their names."""
+    """A virtual folder that contains the roots under their names."""
 
     holds_roots = True
 
@@ -65,7 +65,7 @@ class _RootEntry:
 
 
 def read_file(root: Path | Roots, file: SourceFile, max_bytes: int) -> bytes | Skip:
-    """Return a file's bytes, or why they cannot be had; nothing outside the root is ever opened."""
+    """Return a file's bytes, or the Skip that says why not; nothing outside the root is ever opened."""
     try:
         with open_root(root) as top:
             return _read_below(top, file.path.split("/"), max_bytes)

@@ -40,7 +40,7 @@ _VISIBLE = re.compile(r"[^\r\n]")
 
 @dataclass(frozen=True, slots=True)
 class Secret:
-    """Where a secret stands in a text, and what it is, with its article: `an AWS access key`."""
+    """Where a secret is in a text, and its kind with an article: `an AWS access key`."""
 
     start: int
     end: int
@@ -48,7 +48,7 @@ class Secret:
 
 
 def find_secrets(text: str) -> list[Secret]:
-    """Return the secrets of a text, in order and apart from each other."""
+    """Return the secrets of a text in order, without overlaps."""
     hits = [Secret(start, end, "a private key") for start, end in private_keys(text)]
     hits += _matches(text)
     hits.sort(key=lambda secret: (secret.start, -secret.end))
@@ -60,7 +60,7 @@ def find_secrets(text: str) -> list[Secret]:
 
 
 def masked(text: str) -> str:
-    """Return the text with its secrets struck out; line and column numbers stay the same."""
+    """Return the text with its secrets masked; line and column numbers stay the same."""
     parts: list[str] = []
     last = 0
     for secret in find_secrets(text):
@@ -97,7 +97,7 @@ def _matches_of(rule: Rule, text: str, start: int, end: int) -> Iterator[Secret]
 
 
 def _windows(text: str) -> list[tuple[int, int]]:
-    """Return the parts of a text around long runs of mixed characters, apart from each other."""
+    """Return the parts of a text around long runs of mixed characters, without overlaps."""
     runs = text.encode("latin-1", "replace").translate(_RUN_TABLE)
     windows: list[tuple[int, int]] = []
     at = runs.find(_RUN)
@@ -117,7 +117,7 @@ def _windows(text: str) -> list[tuple[int, int]]:
 
 
 def _inside_word(text: str, at: int) -> bool:
-    """Tell whether a match is the tail of a longer word; `\\n` and `%3D` before it are not its head."""
+    """Return whether a match is the end of a longer word; `\\n` and `%3D` before it do not count."""
     before = text[max(0, at - 3) : at]
     if not before or not (_is_word(before[-1]) and _is_word(text[at])):
         return False
@@ -147,7 +147,7 @@ _MIN_KEY_DISTINCT = 20
 
 
 def private_keys(text: str) -> Iterator[tuple[int, int]]:
-    """Yield where private keys begin and end. The mark alone is no key: code speaks of it."""
+    """Yield where private keys begin and end. The header alone is no key: code mentions it."""
     if _MARK not in text:
         return
     marks = list(_MARKS.finditer(text))
@@ -190,7 +190,7 @@ _PLACEHOLDER = re.compile(
     re.IGNORECASE,
 )
 _REFERENCE = re.compile(r"^\$\w+$|[$%#]\{|\$\(|\{\{|^\{[^}]*\}$|^%\w+%$|^%[sdr]|^<|^@\w+@$|://")
-"""`${TOKEN}`, `{{ token }}`, `%TOKEN%`, `<token>`: the name of a value that stands elsewhere."""
+"""`${TOKEN}`, `{{ token }}`, `%TOKEN%`, `<token>`: the name of a value that is defined elsewhere."""
 _PERCENT = re.compile(r"%[0-9A-Fa-f]{2}")
 # fmt: off
 _EXAMPLE_PASSWORDS = frozenset({
@@ -223,7 +223,7 @@ _MIN_PASSWORD_DISTINCT = 5
 
 
 def is_token(value: str) -> bool:
-    """Tell whether a value that has a token's shape is none of a documentation's placeholders."""
+    """Return whether a value with the shape of a token is no placeholder from documentation."""
     if len(set(value)) < _MIN_DISTINCT or _PLACEHOLDER.search(value):
         return False
     if any(example in value for example in _KNOWN_EXAMPLES):
@@ -232,7 +232,7 @@ def is_token(value: str) -> bool:
 
 
 def is_random(value: str) -> bool:
-    """Tell whether a value of no certain shape was drawn at random, rather than written by a person."""
+    """Return whether a value was generated at random rather than written by a person."""
     if not is_token(value) or _REFERENCE.search(value) or _entropy(value) < _MIN_ENTROPY:
         return False
     kinds = [_kind(char) for char in value.rstrip("=")]
@@ -244,7 +244,7 @@ def is_random(value: str) -> bool:
 
 
 def is_password(value: str) -> bool:
-    """Tell whether a value where a password stands is one, and not the word that an example puts there."""
+    """Return whether a value in the place of a password is one, and not the word of an example."""
     value = _PERCENT.sub("", value)
     if _REFERENCE.search(value) or _PLACEHOLDER.search(value) or len(set(value)) < _MIN_PASSWORD_DISTINCT:
         return False
@@ -255,7 +255,7 @@ def is_password(value: str) -> bool:
 
 
 def is_jwt(value: str) -> bool:
-    """Tell whether a JWT makes a claim about somebody; `{"some": "payload"}` is an example."""
+    """Return whether a JWT makes a claim about somebody; `{"some": "payload"}` is an example."""
     payload = value.split(".")[1]
     try:
         claims = json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
@@ -339,7 +339,7 @@ def _table() -> dict[str, Any]:
 
 @cache
 def table_revision() -> str:
-    """Return what tells one table from another: an index made with another one is scanned again."""
+    """Return the version of the table: an index made with another one is scanned again."""
     return content_hash(_text().encode())[:_REVISION_CHARS]
 
 
@@ -352,7 +352,7 @@ def rules() -> tuple[Rule, ...]:
 REMOVED = "[removed]"
 
 NAMES_OF_SECRETS = re.compile(r"key|token|secret|passw|credential|auth", re.IGNORECASE)
-"""Names of settings and variables whose values are nobody else's business."""
+"""Names of settings and variables whose values are private."""
 
 _QUOTED = re.compile(
     r"(?P<name>[\"']?[\w.-]*(?:auth|bearer|cookie|credential|key|passw|pwd|secret|token)[\w.-]*[\"']?"

@@ -1,4 +1,4 @@
-"""Walking a project: every file is admitted, or covered by a Skip that says why not."""
+"""Walk a project: every file is admitted, or covered by a Skip that says why not."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from findspot.discover.root_folder import open_root
 
 @dataclass(slots=True)
 class Discovery:
-    """What is to be indexed, sorted by path, what is not, and what to know about it."""
+    """The files to index, sorted by path, the skipped ones, and notes about them."""
 
     files: list[SourceFile] = field(default_factory=list)
     skips: list[Skip] = field(default_factory=list)
@@ -91,7 +91,7 @@ class _Walker:
         self._judge = Judge(policy, self._own, ignore_case=self._ignore_case, owner=top.owner).judge
 
     def enter(self, folder: Folder, prefix: str, ignores: Ignores) -> None:
-        """Judge every entry of a folder, and go on into its folders."""
+        """Judge every entry of a folder, then enter its folders."""
         self._check()
         self.found.folders.append(prefix)
         try:
@@ -131,7 +131,7 @@ class _Walker:
     def classify(
         self, folder: Folder, prefix: str, parts: list[str], ignores: Ignores, *, into_folders: bool
     ) -> SourceFile | Skip | None:
-        """Return the same for the one entry that `parts` leads to; None for a folder that was entered."""
+        """Judge the one entry that `parts` leads to; None for a folder that was entered."""
         path = prefix + parts[0]
         try:
             names = [entry.name for entry in folder.scan()]
@@ -270,7 +270,7 @@ def _failure(path: str, error: OSError) -> Skip:
 
 
 def _ignores_case(top: Folder) -> bool:
-    """Return whether the file system takes `A` for `a`, found out by asking for a name in the other case."""
+    """Return whether the file system ignores case, tested with a name in the other case."""
     if sys.platform == "win32":
         return True
     if top.holds_roots:  # no names to try it with

@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 K1 = 1.2
-"""How soon more of the same word stops counting."""
+"""How soon more occurrences of a word stop counting."""
 
 B = 0.75
-"""How much a long document is held against its words."""
+"""How much the length of a document lowers the score of its words."""
 
 Idf = Callable[[int, int], float]
 
@@ -54,7 +54,7 @@ class Bm25:
         b: float = B,
         idf: Idf = lucene_idf,
     ) -> Bm25:
-        """From each document's words with how often it holds them."""
+        """Build the index from the word counts of each document."""
         return cls(_postings(list(documents), k1, b, idf))
 
     def __len__(self) -> int:
@@ -64,26 +64,26 @@ class Bm25:
         return term in self._terms
 
     def holding(self, term: str) -> int:
-        """Return how many documents hold a word."""
+        """Return how many documents contain a word."""
         place = self._terms.get(term)
         return 0 if place is None else int(self.postings.starts[place + 1] - self.postings.starts[place])
 
     def scores(self, terms: Iterable[str]) -> NDArray[np.float32]:
-        """Return one number a document; a word that is asked for twice counts once."""
+        """Return one score per document; a word that occurs twice in the query counts once."""
         total = np.zeros(self.postings.size, dtype=np.float32)
         for part in self._parts(terms):
             total[self.postings.documents[part]] += self.postings.gains[part]
         return total
 
     def held(self, terms: Iterable[str]) -> NDArray[np.int32]:
-        """Return how many of the words each document holds."""
+        """Return how many of the words each document contains."""
         count = np.zeros(self.postings.size, dtype=np.int32)
         for part in self._parts(terms):
             count[self.postings.documents[part]] += 1
         return count
 
     def shares(self, terms: Iterable[str], idf: Idf = lucene_idf) -> tuple[NDArray[np.float32], float]:
-        """Return how much of the words' weight each document holds, and how much all of them together do."""
+        """Return the weight of the words that each document contains, and of all words together."""
         held = np.zeros(self.postings.size, dtype=np.float32)
         asked = known = 0.0
         for term in sorted(set(terms)):

@@ -18,10 +18,10 @@ LONG_LINE_CHARS = 2_000
 """The longest line that is never cut: as large as a chunk of several lines may be."""
 
 STEM_REPEATS = 2
-"""A file's name says what it is about; twice, so that it is heard beside a long body."""
+"""A file's name says what it is about; it counts twice, so that a long body does not drown it."""
 
 FOLDERS = 3
-"""The last folders tell the subsystem; those above are the same for the whole project."""
+"""The last folders name the subsystem; those above are the same for the whole project."""
 
 
 @lru_cache(maxsize=4096)

@@ -1,4 +1,4 @@
-"""JSON with comments and trailing commas, read into a tree that knows where each member stands."""
+"""JSON with comments and trailing commas, read into a tree that knows the position of each member."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class MalformedError(ValueError):
 
 @dataclass(slots=True)
 class Node:
-    """A value and where it stands; an object also knows its members."""
+    """A value and its position; an object also knows its members."""
 
     start: int
     end: int
@@ -43,7 +43,7 @@ class Member:
 
 
 def parse(text: str) -> Node | None:
-    """Return the one value of a text; None where there is nothing but space and comments."""
+    """Return the value of a text; None if there is nothing but space and comments."""
     start = after_blank(text, 0)
     if start == len(text):
         return None
@@ -71,7 +71,7 @@ def _value(text: str, at: int, depth: int) -> Node:
         return _array(text, at, depth)
     found = _STRING.match(text, at) or _SCALAR.match(text, at)
     if not found:
-        shown = f"`{text[at]}` stands where a value should" if at < len(text) else "it ends too early"
+        shown = f"there is no valid value at `{text[at]}`" if at < len(text) else "it ends too early"
         raise MalformedError(shown, line_of(text, at))
     return Node(at, found.end(), _scalar(found[0], text, at))
 
@@ -114,7 +114,7 @@ def _array(text: str, at: int, depth: int) -> Node:
 
 
 def _separator(text: str, at: int, closing: str) -> tuple[int, int | None]:
-    """Return the place of what follows an element, and of the comma before it, if any."""
+    """Return the position of what follows an element, and of the comma before it, if any."""
     comma = after_blank(text, at)
     if text[comma : comma + 1] == ",":
         return after_blank(text, comma + 1), comma

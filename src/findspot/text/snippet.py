@@ -1,4 +1,4 @@
-"""The lines of a text that matter most to a query, and of a long line the passage."""
+"""The lines of a text that match a query best, and the best passage of a long line."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from findspot.text.tokens import placed_tokens, tokens
 CUT_MARK = "…"
 
 PASSAGE_CHARS = 300
-"""How near to each other words must stand to speak of one thing: two or three sentences."""
+"""How near to each other words must be to belong together: two or three sentences."""
 
 
 def best_line(text: str, terms: Collection[str]) -> int:
@@ -44,7 +44,7 @@ def best_column(line: str, weights: Mapping[str, float]) -> int:
 
 
 def shorten(text: str, focus: int, max_chars: int, column: int = 0) -> str:
-    """At most `max_chars` of whole lines: the first line, and the lines around the focus.
+    """Return at most `max_chars` of whole lines: the first line, and the lines around the focus.
 
     The first line (the signature) is kept where it fits, with a mark for the lines between. Only a
     line that is too long by itself is cut: to the passage around `column`.
@@ -66,7 +66,7 @@ def shorten(text: str, focus: int, max_chars: int, column: int = 0) -> str:
 
 
 def _passage(line: str, column: int, max_chars: int) -> str:
-    """At most `max_chars` of a line that is longer, from the sentence or word of `column` on."""
+    """Return at most `max_chars` of a longer line, from the sentence or word of `column` on."""
     room = max(0, max_chars - len(CUT_MARK))
     if column <= room // 2 or room <= len(CUT_MARK):
         return line[:room] + CUT_MARK

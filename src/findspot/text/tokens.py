@@ -83,7 +83,7 @@ def tokens(text: str) -> list[str]:
 
 @lru_cache(maxsize=200_000)
 def word_parts(word: str) -> tuple[str, ...]:
-    """Return the parts of one identifier, lower-cased: what a model of natural words understands."""
+    """Return the lower-cased parts of one identifier, which a model of natural words understands."""
     if len(word) > MAX_TOKEN_CHARS:
         return ()
     return tuple(part.lower() for part in _PART.findall(word))
