@@ -221,7 +221,7 @@ class TestTokens:
         assert post(team[0], Authorization="Bearer a-guess").status == 401
         tokens.write_text(before)
         said = "".join(file.read_text() for file in (team_home / "logs").iterdir())
-        assert "no token of the file is let in" in said
+        assert "no token of the file is accepted" in said
         assert not any(word in said for word in (ALL, SHOP, "a-guess", entry(SHOP, [])["sha256"]))
 
 

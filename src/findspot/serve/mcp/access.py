@@ -115,7 +115,7 @@ class Grants:
             self._listed = read_grants(self._file)
         except FindspotError as error:
             self._listed = ()
-            _log.error("no token of the file is let in: %s", error.developer_message)
+            _log.error("no token of the file is accepted: %s", error.developer_message)
 
 
 def read_grants(file: Path) -> tuple[Grant, ...]:
@@ -126,7 +126,7 @@ def read_grants(file: Path) -> tuple[Grant, ...]:
         raise InvalidArgumentError(f"The tokens file {file} cannot be read.", str(error)) from None
     entries = content.get("tokens") if isinstance(content, dict) else None
     if not isinstance(entries, list):
-        raise _invalid(file, "it holds no list 'tokens'")
+        raise _invalid(file, "it has no list 'tokens'")
     grants = tuple(_grant(file, number, entry) for number, entry in enumerate(entries, 1))
     if len({grant.name for grant in grants}) < len(grants):
         raise _invalid(file, "two entries have the same name")

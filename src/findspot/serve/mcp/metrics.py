@@ -67,19 +67,19 @@ class Meter:
         lines = [
             *_head("build_info", "gauge", "Which version runs"),
             _line("build_info", 1, version=__version__),
-            *_head("requests_total", "counter", "Calls of tools, by outcome"),
+            *_head("requests_total", "counter", "Tool calls, by outcome"),
             *(_line("requests_total", n, tool=t, outcome=o) for (t, o), n in sorted(self._calls.items())),
-            *_head("request_seconds", "histogram", "How long calls took"),
+            *_head("request_seconds", "histogram", "Duration of calls"),
             *(line for tool in sorted(self._latencies) for line in self._histogram(tool)),
             *_head("refused_total", "counter", "Requests turned away, by reason"),
             *(_line("refused_total", n, reason=reason) for reason, n in sorted(self._refused.items())),
-            *_head("sessions", "gauge", "Sessions that are open"),
+            *_head("sessions", "gauge", "Open sessions"),
             _line("sessions", self.sessions()),
         ]
         known = sorted(indexes)
-        lines += _head("index_generation", "gauge", "Commits of an index that is open here")
+        lines += _head("index_generation", "gauge", "Generation of each open index")
         lines += [_line("index_generation", number, project=project) for project, number, _ in known]
-        lines += _head("index_age_seconds", "gauge", "Since the last change of an index")
+        lines += _head("index_age_seconds", "gauge", "Seconds since the last change of each open index")
         lines += [_line("index_age_seconds", age, project=project) for project, _, age in known]
         return "\n".join(lines) + "\n"
 

@@ -280,7 +280,7 @@ PLACES = (
         _CHUNK + "{line}/{+path}",
         "chunk",
         "Chunk at a line",
-        "The piece of an indexed file that holds a line",
+        "The chunk of an indexed file that contains a line",
         "text/plain",
     ),
     Place(

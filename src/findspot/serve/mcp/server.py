@@ -149,7 +149,7 @@ class _ToolHandlers:
         grant = grant_of(context)
         if grant is not None and not grant.everything and tool.toolset != PROJECT_TOOLSET:
             # The other tools answer from what belongs to no project: a token for some has no part in it.
-            return f"{tool.name} is not among the tools of this token."
+            return f"This token does not allow {tool.name}."
         return None
 
 

@@ -138,7 +138,7 @@ async def _locator(call: Call, given: str | None, exact: bool) -> Callable[[Engi
     if not roots and (named := call.client.roots.addresses):
         shown = ", ".join(named[:_SHOWN_ROOTS])
         call.warnings.append(
-            f"None of the client's folders is known here ({shown}); the server's own was used."
+            f"None of the client's folders exists on this machine ({shown}). The server's own was used."
         )
     if given is not None:
         base = roots[0] if roots else Path()

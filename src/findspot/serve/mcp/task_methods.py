@@ -166,7 +166,7 @@ class TaskMethods:
         _check_header(context, params)
         task = self._tasks.find(params.task_id, owner_of(context, self._tasks))
         if task is None:
-            raise MCPError(types.INVALID_PARAMS, "Task not found: it is unknown here or its time is over")
+            raise MCPError(types.INVALID_PARAMS, "Task not found: it is unknown or has expired")
         return task
 
 

@@ -173,5 +173,5 @@ def _listening(port: int | None) -> socket.socket:
             return listen(HOST, 0)
         raise InvalidArgumentError(
             f"Cannot listen on port {port}: {error.strerror or error}.",
-            hint="Leave --port out for a free one.",
+            hint="Omit --port to use a free one.",
         ) from None

@@ -115,7 +115,7 @@ SEARCH_TOOLS = Tool(
                 "minimum": 0,
                 "maximum": 1,
                 "default": 0,
-                "description": "Leave out tools with a lower score (0-1)",
+                "description": "Exclude tools with a lower score (0-1)",
             },
             "server": {"type": "string", "minLength": 1, "description": "Only tools of this server"},
         },

@@ -60,7 +60,7 @@ _ARGUMENTS: dict[str, Schema] = {
     },
     "extensions": {"type": "string", "description": "Filter by file extensions (comma-separated)"},
     "path_filter": {"type": "string", "minLength": 1, "description": "Filter by path pattern (glob syntax)"},
-    "exclude": {"type": "string", "minLength": 1, "description": "Leave out paths that match (glob syntax)"},
+    "exclude": {"type": "string", "minLength": 1, "description": "Exclude paths that match (glob syntax)"},
     "changed_since": {
         "type": "string",
         "minLength": 1,
@@ -82,15 +82,15 @@ _ARGUMENTS: dict[str, Schema] = {
     "similar_to": {
         "type": "string",
         "minLength": 1,
-        "description": "More like this passage, instead of a query: 'path:start-end'",
+        "description": "Find code like this passage instead of a query: 'path:start-end'",
     },
-    "offset": {"type": "integer", "minimum": 0, "default": 0, "description": "Results to pass over"},
+    "offset": {"type": "integer", "minimum": 0, "default": 0, "description": "Results to skip"},
     "max_tokens": {
         "type": "integer",
         "minimum": MIN_TOKENS,
-        "description": "Most tokens of the answer (characters / 4). Default: 8000",
+        "description": "Maximum tokens of the answer (characters / 4). Default: 8000",
     },
-    "explain": {"type": "boolean", "default": False, "description": "Say why each result is there"},
+    "explain": {"type": "boolean", "default": False, "description": "Explain each result's score"},
 }
 
 _CODE_ARGUMENTS: dict[str, Schema] = {
@@ -311,7 +311,7 @@ SEARCH_BY_PATH = Tool(
                 "default": 20,
                 "description": "Maximum results to return",
             },
-            "offset": {"type": "integer", "minimum": 0, "default": 0, "description": "Results to pass over"},
+            "offset": {"type": "integer", "minimum": 0, "default": 0, "description": "Results to skip"},
             "project": PROJECT,
         },
         required=("pattern",),

@@ -88,14 +88,14 @@ _ARGUMENTS: dict[str, Schema] = {
     "include_stats": {
         "type": "boolean",
         "default": False,
-        "description": "Also tell what was searched and how long it took",
+        "description": "Include what was searched and how long it took",
     },
     "max_tokens": {
         "type": "integer",
         "minimum": MIN_TOKENS,
         "default": MAX_CONTEXT_TOKENS,
-        "description": "Most tokens of the answer; texts are shortened to their best passage, then the last "
-        "results are left out, and the answer says so",
+        "description": "Maximum tokens of the answer; texts are shortened to their best passage, then the "
+        "last results are left out, and the answer says so",
     },
 }
 

@@ -129,7 +129,7 @@ SEARCH_ADD_DOCUMENT = _AddDocumentTool(
         {
             "doc_id": {"type": "string", "description": "Unique document identifier"},
             "content": {"type": "string", "description": "Text content to index"},
-            "metadata": _FREE_OBJECT | {"description": "Arbitrary key-value metadata, given back as it is"},
+            "metadata": _FREE_OBJECT | {"description": "Arbitrary key-value metadata, returned unchanged"},
             "index_name": _INDEX_NAME,
         },
         required=("doc_id", "content"),

@@ -79,7 +79,7 @@ CODE_RESEARCH = Tool(
     title="Research code",
     description=(
         "Deep analysis with multi-hop search over the reference graph: callers and call chains, all "
-        "implementations, dependencies between modules, the way from one place to another"
+        "implementations, dependencies between modules, the path from one symbol to another"
     ),
     enhancement=(
         ". **TIP:** Ask `what calls NAME()`, `all implementations of NAME`, `how does A reach B`, "
@@ -100,7 +100,7 @@ CODE_RESEARCH = Tool(
             "max_tokens": {
                 "type": "integer",
                 "minimum": MIN_TOKENS,
-                "description": "Most tokens of the answer (characters / 4). Default: 8000",
+                "description": "Maximum tokens of the answer (characters / 4). Default: 8000",
             },
         },
         required=("query",),
