@@ -32,7 +32,7 @@ def run(place: Path, repository: Path, count: int) -> dict[str, Any]:
     _unpack(repository, commits[first], root)
     project = Project(root)
     project.update()
-    while not project.watch().standing.watching:
+    while not project.watch().status.watching:
         time.sleep(0.05)
     waits: list[float] = []
     compared = equal = 0

@@ -31,7 +31,7 @@ def run(place: Path, count: int) -> dict[str, Any]:
     project = Project(root)
     project.update()
     supervisor = project.watch()
-    while not (supervisor.standing.watching and supervisor.standing.checked):
+    while not (supervisor.status.watching and supervisor.status.checked):
         time.sleep(0.05)
     _git(root, "checkout", "-q", "main")
     switched = time.monotonic()

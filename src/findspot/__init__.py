@@ -79,7 +79,6 @@ __all__ = [
     "SkipReason",
     "SlowerModelStatus",
     "Span",
-    "Standing",
     "StoreRefusedError",
     "StoreUnavailableError",
     "Supervisor",
@@ -87,6 +86,7 @@ __all__ = [
     "Synthesis",
     "SystemLimitError",
     "Unresolved",
+    "WatcherStatus",
     "__version__",
     "add_cortex_search_tool",
 ]
@@ -195,8 +195,8 @@ if TYPE_CHECKING:
         add_cortex_search_tool,
     )
     from findspot.sync.supervisor import (
-        Standing,
         Supervisor,
+        WatcherStatus,
     )
 
 _EXPORTS = {
@@ -223,7 +223,7 @@ _EXPORTS = {
     "findspot.research.findings": "Aim Citation Findings Focus FoundEdge FoundNode Inquiry",
     "findspot.search.reader": "IndexReader",
     "findspot.serve.mcp.tools.cortex": "add_cortex_search_tool",
-    "findspot.sync.supervisor": "Standing Supervisor",
+    "findspot.sync.supervisor": "WatcherStatus Supervisor",
 }
 _MODULE_OF = {name: module for module, names in _EXPORTS.items() for name in names.split()}
 

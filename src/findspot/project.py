@@ -205,7 +205,7 @@ class Project:
 
     def status(self, *, check_disk: bool = True) -> IndexStatus:
         """Return what the index holds and, with `check_disk`, how many files changed since."""
-        watcher_error = self._supervisor.standing.last_error if self._supervisor else ""
+        watcher_error = self._supervisor.status.last_error if self._supervisor else ""
         try:
             with self.store.snapshot() as snapshot:
                 return _status(self.index, snapshot, watcher_error, check_disk=check_disk)

@@ -28,7 +28,7 @@ _SECTIONS = {
     ),
     "The index": (
         *("IndexReport", "IndexStatus", "IndexState", "SlowerModelStatus", "Skip", "SkipReason"),
-        *("Supervisor", "Standing"),
+        *("Supervisor", "WatcherStatus"),
     ),
     "Research": ("Inquiry", "Focus", "Aim", "Findings", "FoundNode", "FoundEdge", "Citation"),
     "The graph": ("Graph", "Node", "Edge", "Relation", "Outline", "Unresolved"),

@@ -34,7 +34,7 @@ import sys
 import time
 from findspot import Project
 project = Project(sys.argv[1])
-while not project.watch().standing.watching:
+while not project.watch().status.watching:
     time.sleep(0.01)
 print("watching", flush=True)
 sys.stdin.readline()
@@ -54,7 +54,7 @@ def until(true: Callable[[], object]) -> None:
 def watched(project: Project) -> None:
     """Watch, and wait until the first check is over."""
     supervisor = project.watch()
-    until(lambda: supervisor.standing.watching and supervisor.standing.checked)
+    until(lambda: supervisor.status.watching and supervisor.status.checked)
 
 
 def holds(project: Project, path: str, text: str) -> bool:
@@ -120,12 +120,12 @@ def test_one_watches_and_another_takes_over(project: Project) -> None:
     assert project.status().watcher_active
     write_files(project.root, {"pkg/mod0.py": "def by_the_other():\n    return 0\n"})
     until(lambda: holds(project, "pkg/mod0.py", "by_the_other"))
-    assert not supervisor.standing.watching
+    assert not supervisor.status.watching
     other.kill()
     other.communicate()
     write_files(project.root, {"pkg/mod1.py": "def while_nobody():\n    return 0\n"})
     until(lambda: holds(project, "pkg/mod1.py", "while_nobody"))
-    assert supervisor.standing.watching
+    assert supervisor.status.watching
     project.unwatch()
     assert not project.status().watcher_active
 
@@ -147,16 +147,16 @@ def test_a_watcher_that_crashes_is_started_again(project: Project, monkeypatch: 
     write_files(project.root, {"pkg/mod0.py": "def lost_event():\n    return 0\n"})
     until(lambda: holds(project, "pkg/mod0.py", "lost_event"))
     assert failed
-    assert project.watch().standing.restarts == 1
+    assert project.watch().status.restarts == 1
 
 
 def test_an_index_deleted_and_made_again_is_watched_again(project: Project) -> None:
     watched(project)
     shutil.rmtree(project.store.folder)
-    until(lambda: not project.watch().standing.watching)
+    until(lambda: not project.watch().status.watching)
     assert project.status().state is IndexState.NOT_FOUND
     assert project.update().created
-    until(lambda: (project.store.folder / LOCK_NAME).exists() and project.watch().standing.watching)
+    until(lambda: (project.store.folder / LOCK_NAME).exists() and project.watch().status.watching)
     write_files(project.root, {"pkg/mod0.py": "def again():\n    return 0\n"})
     until(lambda: holds(project, "pkg/mod0.py", "again"))
 
@@ -165,7 +165,7 @@ def test_a_project_that_is_moved_away_and_back(project: Project) -> None:
     watched(project)
     elsewhere = project.root.with_name("elsewhere")
     project.root.rename(elsewhere)
-    until(lambda: not project.watch().standing.watching)
+    until(lambda: not project.watch().status.watching)
     assert project.files()[1] == len(FILES)
     elsewhere.rename(project.root)
     write_files(project.root, {"pkg/mod0.py": "def back():\n    return 0\n"})
@@ -190,7 +190,7 @@ def test_strategies_change_while_it_runs(project: Project) -> None:
     settings.write_text(json.dumps(given | {"indexingStrategy": "lazy", "lazyIdleThreshold": 3600}))
 
     def strategy() -> Stats:
-        found = project.watch().standing.strategy
+        found = project.watch().status.strategy
         assert found
         return found
 

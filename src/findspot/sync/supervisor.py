@@ -69,8 +69,8 @@ class Watched(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """The state of the watching in this process."""
+class WatcherStatus:
+    """How the watching of a project goes in this process."""
 
     watching: bool
     polling: str = ""
@@ -90,7 +90,7 @@ class Supervisor:
         self._polling = polling
         self._stop = threading.Event()
         self._guard = threading.Lock()
-        self._standing = Standing(watching=False)
+        self._status = WatcherStatus(watching=False)
         self._strategy: Strategy | None = None
         self._check_at = time.monotonic()
         """When the whole index is compared with the disk: at the start, now and then, after damage."""
@@ -102,19 +102,12 @@ class Supervisor:
         self._thread.start()
 
     @property
-    def standing(self) -> Standing:
+    def status(self) -> WatcherStatus:
         """How the watching goes now."""
         strategy = self._strategy
+        stats = strategy.stats() if strategy else None
         with self._guard:
-            found = self._standing
-        return Standing(
-            found.watching,
-            found.polling,
-            found.last_error,
-            found.restarts,
-            strategy.stats() if strategy else None,
-            time.monotonic() < self._check_at,
-        )
+            return replace(self._status, strategy=stats, checked=time.monotonic() < self._check_at)
 
     def note(self, paths: frozenset[str]) -> None:
         """Queue paths that a search found changed."""
@@ -230,7 +223,7 @@ class Supervisor:
             _log.exception("the watcher failed and is started again")
         self._pause.begin()
         with self._guard:
-            restarts = self._standing.restarts + 1
+            restarts = self._status.restarts + 1
         self._set(last_error=f"The watcher failed: {type(error).__name__}", restarts=restarts)
 
     def _adopt(self, before: Settings, strategy: Strategy) -> tuple[Settings, Strategy]:
@@ -259,8 +252,8 @@ class Supervisor:
 
     def _set(self, **changes: object) -> None:
         with self._guard:
-            after = replace(self._standing, **changes)  # type: ignore[arg-type]
-            self._standing = after
+            after = replace(self._status, **changes)  # type: ignore[arg-type]
+            self._status = after
 
 
 class _Pause:

@@ -23,7 +23,7 @@ from findspot.serve.shapes import report_object
 
 if TYPE_CHECKING:
     from findspot.project import Project
-    from findspot.sync.supervisor import Standing
+    from findspot.sync.supervisor import WatcherStatus
 
 _REBUILD_QUESTION = "This will rebuild the entire index. Continue?"
 _LOOK_S = 0.5
@@ -296,35 +296,35 @@ def watch(reply: Reply, project: str | None) -> None:
     with open_project(project) as opened, stoppable() as cancel:
         offer_index(opened, reply)
         opened.files(limit=1)  # without an index there is nothing to keep
-        _follow_standing(opened, reply, cancel)
+        _follow_status(opened, reply, cancel)
         output.note("Stopped watching.")
 
 
-def _follow_standing(project: Project, reply: Reply, cancel: CancelToken) -> None:
+def _follow_status(project: Project, reply: Reply, cancel: CancelToken) -> None:
     supervisor = project.watch()
     shown: tuple[object, ...] = ()
     while not cancel.wait(_LOOK_S):
-        standing = supervisor.standing
-        if _facts(standing) != shown:
-            shown = _facts(standing)
-            _show_standing(project, standing, reply)
+        status = supervisor.status
+        if _facts(status) != shown:
+            shown = _facts(status)
+            _show_status(project, status, reply)
 
 
-def _facts(standing: Standing) -> tuple[object, ...]:
-    updates = standing.strategy.flushes if standing.strategy else 0
-    return standing.watching, standing.polling, standing.last_error, updates
+def _facts(status: WatcherStatus) -> tuple[object, ...]:
+    updates = status.strategy.flushes if status.strategy else 0
+    return status.watching, status.polling, status.last_error, updates
 
 
-def _show_standing(project: Project, standing: Standing, reply: Reply) -> None:
-    stats = standing.strategy
+def _show_status(project: Project, status: WatcherStatus, reply: Reply) -> None:
+    stats = status.strategy
     values = {
         "projectPath": str(project.root),
-        "watching": standing.watching,
+        "watching": status.watching,
         "strategy": stats.name if stats else project.settings.sync.strategy,
         "updates": stats.flushes if stats else 0,
         "pendingChanges": stats.pending if stats else 0,
-        "lastError": standing.last_error or None,
-        "polling": standing.polling or None,
+        "lastError": status.last_error or None,
+        "polling": status.polling or None,
     }
     if reply.json:
         output.emit_line(values)
