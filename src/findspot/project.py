@@ -239,7 +239,7 @@ def _status(index: Indexer, snapshot: Snapshot, watcher_error: str, *, check_dis
     indexing = writing and (not complete or bool(meta.get("asked")))
     state = IndexState.INDEXING if indexing else IndexState.READY if complete else IndexState.INCOMPLETE
     done, total = int(meta.get("done", "0")), int(meta.get("total", "0"))
-    stopped = unfinished(meta, being_written=writing) if was_stopped(meta) else None
+    stopped = unfinished(meta, files + docs, being_written=writing) if was_stopped(meta) else None
     roots = index.roots
     away = roots.missing
     return IndexStatus(

@@ -70,6 +70,10 @@ def test_a_cancelled_first_index_stays_stopped_until_somebody_asks(
     answer = other.values("search_code", query="function_3")
     assert "Indexing was stopped" in answer["warning"]
     assert "still being built" not in answer["warning"]
+    assert other.values("reindex_file", path="new.py")["status"] == "success"
+    held = f"Indexing was stopped: only {stopped['totalFiles'] + 1} of "
+    assert other.values("search_by_path", pattern="*.py")["warning"].startswith(held)
+    assert held in str(other.values("get_index_status")["notes"])
 
     assert findspot("index", cwd=project).code == 0
     watched(pipe)

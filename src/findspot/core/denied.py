@@ -22,7 +22,7 @@ _DENIED_NAMES_LOWER = frozenset(name.lower() for name in _DENIED_NAMES)
 # Secret files, in small letters: they are denied in any case.
 # fmt: off
 _SECRET_NAMES = frozenset({
-    ".env", ".envrc", ".env~", ".flaskenv",
+    ".env", ".envrc", ".flaskenv",
     "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "id_ecdsa_sk", "id_ed25519_sk",
     ".netrc", "_netrc", ".git-credentials", ".pgpass", "pgpass.conf", ".my.cnf", ".mylogin.cnf", ".htpasswd",
     ".htdigest", ".dockercfg", ".dockerconfigjson", "kubeconfig", ".pypirc", ".s3cfg", ".boto", "rclone.conf",
@@ -30,6 +30,8 @@ _SECRET_NAMES = frozenset({
     "secrets.yml", "secrets.yaml", "secrets.json", "secrets.toml",
     "credentials", "credentials.json", "credentials.yml", "credentials.yaml", "credentials.xml",
     "credentials.csv", "client_secret.json", "client_secrets.json", "application_default_credentials.json",
+    "service-account.json", "service_account.json", "serviceaccount.json", "service-account-key.json",
+    "service_account_key.json", "serviceaccountkey.json", "gcp-credentials.json", "gcloud-service-key.json",
     "accesstokens.json", "msal_token_cache.json", ".vault-token", ".vault_pass", ".vault-password",
     "vault_pass.txt",
     ".bash_history", ".zsh_history", ".sh_history", ".psql_history", ".mysql_history", ".rediscli_history",
@@ -44,14 +46,20 @@ _SECRET_ENDINGS = frozenset({
     ".kubeconfig", ".tfstate", ".tfvars",
 })
 _SECRET_DOUBLE_ENDINGS = {
-    ".backup": ".tfstate.backup", ".json": ".tfvars.json", ".yml": ".secrets.yml", ".yaml": ".secrets.yaml",
+    ".json": ".tfvars.json", ".yml": ".secrets.yml", ".yaml": ".secrets.yaml",
 }
 """Last ending → both."""
 _SECRET_IN_FOLDER = {
     "config.json": ".docker", "config": ".kube", "credentials.toml": ".cargo", "hosts.yml": "gh",
-    "settings.xml": ".m2",
+    "settings.xml": ".m2", "shadow": "etc", "gshadow": "etc", "shadow-": "etc", "gshadow-": "etc",
 }
 """Name of a file → the folder in which it holds credentials."""
+_COPY_ENDINGS = frozenset({
+    ".bak", ".backup", ".bck", ".bkp", ".old", ".orig", ".original", ".save", ".saved", ".copy",
+    ".tmp", ".temp", ".rej", ".swp", ".swo", ".swn", ".1", ".2", ".rpmsave", ".dpkg-old",
+})
+"""What editors, tools and people add to the name of a file for a copy, which is as secret as the file."""
+_COPY_MARKS = "~#"
 _SECRET_FOLDERS = frozenset({".ssh", ".gnupg", ".env"})
 _SECRET_FOLDER_ENDINGS = frozenset({".pem", ".key", ".p12", ".pfx"})
 # fmt: on
@@ -83,6 +91,8 @@ def is_secret_path(path: str) -> bool:
 
 
 def _is_secret_file(lower: str, ending: str, prefix: str) -> bool:
+    if ending in _COPY_ENDINGS or lower[-1:] in _COPY_MARKS:
+        return _is_copy_of_secret(lower, ending, prefix)
     return (
         ending in _SECRET_ENDINGS
         or lower in _SECRET_NAMES
@@ -90,6 +100,13 @@ def _is_secret_file(lower: str, ending: str, prefix: str) -> bool:
         or (ending in _SECRET_DOUBLE_ENDINGS and lower.endswith(_SECRET_DOUBLE_ENDINGS[ending]))
         or (lower in _SECRET_IN_FOLDER and f"/{prefix}".lower().endswith(f"/{_SECRET_IN_FOLDER[lower]}/"))
     )
+
+
+def _is_copy_of_secret(lower: str, ending: str, prefix: str) -> bool:
+    """Tell whether a name is that of a secret file, once what a copy adds to it is taken away."""
+    shorter = lower.removesuffix(ending) if ending in _COPY_ENDINGS else lower.rstrip(_COPY_MARKS)
+    names = {shorter, shorter.removeprefix("."), shorter.lstrip(_COPY_MARKS), shorter.removeprefix(".#")}
+    return any(name and _is_secret_file(name, name[name.rfind(".") :], prefix) for name in names)
 
 
 def _is_secret_folder(lower: str, ending: str) -> bool:

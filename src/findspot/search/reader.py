@@ -113,7 +113,9 @@ class IndexReader:
         raise ModelMismatchError(stored, model_name(embedder))
 
     def _unfinished(self) -> str | None:
-        return unfinished(self.snapshot.meta(), being_written=self.store.being_written)
+        return unfinished(
+            self.snapshot.meta(), len(self.snapshot.files.files), being_written=self.store.being_written
+        )
 
 
 def _joined(*warnings: str | None) -> str | None:

@@ -17,6 +17,7 @@ from findspot.project import Project
 if TYPE_CHECKING:
     from findspot.engine import Engine
     from findspot.project import Project
+    from findspot.search.reader import IndexReader
 
 _NAMED = 5
 
@@ -61,7 +62,7 @@ def overlap_note(engine: Engine, project: Project) -> str | None:
     inner = sorted(Path(status.project_path) for _, status in statuses)
     with project.store.snapshot() as snapshot:
         paths = [file.path for file in snapshot.files.files]
-    held = [root for root in inner if _holds(paths, folder_in(project, root))]
+    held = sorted(root for root in inner if _holds(paths, folder_in(project, root)))
     if not held:
         return None
     more = f" and {len(held) - _NAMED} more" if len(held) > _NAMED else ""
@@ -84,13 +85,20 @@ def limit_note(project: Project, under: str, way_out: str) -> str:
     )
 
 
-def files_in(project: Project, under: str | None, pattern: str) -> list[str]:
-    """Return the indexed paths below a folder that match a glob, in order."""
-    found, _ = project.files(pattern)
-    return found if under is None else [path for path in found if path.startswith(f"{under}/")]
+def find_files(project: Project, under: str | None, pattern: str) -> tuple[list[str], str | None]:
+    """Return the indexed paths below a folder that match a glob, in order, and what to know about them."""
+    with project.reader() as reader:
+        paths = _files_in(reader, under, pattern)
+        hint = None if paths else _pattern_hint(reader, under, pattern)
+        return paths, " ".join(filter(None, [reader.warning_about(()), hint])) or None
 
 
-def pattern_hint(project: Project, under: str | None, pattern: str) -> str | None:
+def _files_in(reader: IndexReader, under: str | None, pattern: str) -> list[str]:
+    paths = reader.files(pattern)
+    return paths if under is None else [path for path in paths if path.startswith(f"{under}/")]
+
+
+def _pattern_hint(reader: IndexReader, under: str | None, pattern: str) -> str | None:
     """Say which glob to use where one that matches nothing names a folder, or leaves out what is above."""
     bare = pattern.removeprefix("./").strip("/")
     for other, why in (
@@ -99,7 +107,7 @@ def pattern_hint(project: Project, under: str | None, pattern: str) -> str | Non
         (f"**/{bare}", "A pattern with a slash begins at the project's root"),
     ):
         with contextlib.suppress(InvalidPatternError):  # it is too long with what is added
-            if count := len(files_in(project, under, other)):
+            if count := len(_files_in(reader, under, other)):
                 return f"{why}: '{other}' matches {count:,} {'file' if count == 1 else 'files'}."
     return None
 

@@ -24,16 +24,17 @@ def was_stopped(meta: Mapping[str, str]) -> bool:
     return meta.get("build") == STOPPED
 
 
-def unfinished(meta: Mapping[str, str], *, being_written: bool) -> str | None:
-    """Return what answers from an unfinished index have to say; None where it is complete."""
+def unfinished(meta: Mapping[str, str], files: int, *, being_written: bool) -> str | None:
+    """Return what answers from an unfinished index of `files` have to say; None where it is complete."""
     if meta.get("build") == COMPLETE:
         return None
-    done = f"{meta.get('done', 0)} of {meta.get('total', 0)} files"
+    total = max(files, int(meta.get("total", 0)))
+    held = f"only {files} of {total} files are indexed"
     if was_stopped(meta):
-        return f"Indexing was stopped: only {done} are indexed. Index the project again to go on."
+        return f"Indexing was stopped: {held}. Index the project again to go on."
     if being_written:
-        return f"The index is still being built: {done}."
-    return f"Indexing was interrupted: only {done} are indexed so far. Index the project again to go on."
+        return f"The index is still being built: {meta.get('done', 0)} of {total} files."
+    return f"Indexing was interrupted: {held} so far. Index the project again to go on."
 
 
 def write_metadata(store: Store, root: Path) -> None:

@@ -123,7 +123,7 @@ class TestStates:
                 assert str(warning).startswith("The index is still being built: 3 of 8 files.")
         for query in queries:  # nobody builds it any more
             warning = project.search(query).warning
-            assert str(warning).startswith("Indexing was interrupted: only 3 of 8 files are indexed so far.")
+            assert str(warning).startswith("Indexing was interrupted: only 1 of 8 files are indexed so far.")
         assert project.status(check_disk=False).state is IndexState.INCOMPLETE
 
     def test_another_model_is_refused(self, make_project: MakeProject) -> None:

@@ -22,7 +22,7 @@ from findspot.serve.cli.options import (
     yes_option,
 )
 from findspot.serve.cli.project_choice import folder_inside, folder_note, open_engine, open_project
-from findspot.serve.project_files import files_in, pattern_hint
+from findspot.serve.project_files import find_files
 from findspot.serve.shapes import project_object, skip_object, status_object, warned
 
 _EVERY_REASON = "all"
@@ -80,9 +80,8 @@ def files(
     Paths are relative to the project's root; `**` is any number of folders.
     """
     with open_index(project, reply, update=update) as index:
-        matching = files_in(index.project, index.under, pattern)
-        hint = None if matching else pattern_hint(index.project, index.under, pattern)
-        warning = index.warning(hint)
+        matching, warning = find_files(index.project, index.under, pattern)
+        warning = index.warning(warning)
     found = matching[offset:][:limit]
     if reply.json:
         output.emit(warned({"matches": found, "totalMatches": len(matching)}, warning))

@@ -31,7 +31,7 @@ from findspot.serve.mcp.tool import (
     takes,
 )
 from findspot.serve.mcp.tool_call import Call
-from findspot.serve.project_files import files_in, pattern_hint
+from findspot.serve.project_files import find_files
 from findspot.serve.search_answers import MIN_TOKENS, fitted_both
 from findspot.serve.shapes import warned
 
@@ -230,15 +230,11 @@ def _link(roots: Roots, hit: Hit) -> Link:
 
 async def _search_by_path(call: Call, arguments: Arguments) -> Answer:
     pattern, limit, offset = arguments["pattern"], arguments["limit"], arguments["offset"]
-    found, hint = await from_index(call, arguments["project"], lambda target: _files(target, pattern))
-    values = {"matches": found[offset : offset + limit], "totalMatches": len(found)}
-    return Answer(warned(values, *arguments.warnings, *filter(None, [hint])))
-
-
-def _files(target: Target, pattern: str) -> tuple[list[str], str | None]:
-    """Return the paths that match, or what to ask for instead."""
-    found = files_in(target.project, target.under, pattern)
-    return found, None if found else pattern_hint(target.project, target.under, pattern)
+    paths, warning = await from_index(
+        call, arguments["project"], lambda target: find_files(target.project, target.under, pattern)
+    )
+    values = {"matches": paths[offset : offset + limit], "totalMatches": len(paths)}
+    return Answer(warned(values, *arguments.warnings, warning))
 
 
 SEARCH_CODE = Tool(
