@@ -1,4 +1,4 @@
-"""Chunk files (`.cortex/chunks/*.json`): exported, loaded, searched, reloaded when they change."""
+"""Chunk files (`.cortex/chunks/*.json`): export, load, search, and reload when they change."""
 
 from findspot.chunkfiles.chunk_export import ExportReport, export_chunks
 from findspot.chunkfiles.context_chunk import (

@@ -1,4 +1,4 @@
-"""Writing a project's chunks as chunk files, for other programs that read them."""
+"""Write a project's chunks as chunk files, for other programs to read."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from findspot.store.records import ORDINAL_BITS, OUTLINE_ORDINAL, StoredChunk
 from findspot.store.snapshot import Snapshot
 
 _MODE = 0o666
-"""As the user's umask says: the files are for other programs."""
+"""The user's umask applies: the files are for other programs."""
 
 DIGITS = 6
 """A stored vector's steps are a thousand times larger: reading it back gives the same int8 row."""
@@ -32,11 +32,11 @@ DIGITS = 6
 
 @dataclass(frozen=True, slots=True)
 class ExportReport:
-    """What was written."""
+    """The number of chunks that were written."""
 
     folder: str
     counts: dict[str, int]
-    """Chunks by chunk type."""
+    """Chunk type → number of chunks."""
     generation: int
 
     @property
@@ -49,7 +49,7 @@ def export_chunks(
 ) -> ExportReport:
     """Write the four files; each appears whole, and only after all of them are written.
 
-    With `base`, no link below it is followed: a repository may hold one in the place of the folder.
+    With `base`, no link below it is followed: a repository may have one instead of the folder.
     """
     with translated_os_errors(folder), _opened(folder, base) as target:
         _keep_out_of_repository(target)
@@ -92,7 +92,7 @@ def _head(snapshot: Snapshot) -> Callable[[ChunkType], dict[str, Any]]:
 
 @contextlib.contextmanager
 def _opened(folder: Path, base: Path | None) -> Iterator[Folder]:
-    """Open the folder, made where it is missing."""
+    """Open the folder; create it if it is missing."""
     if base is None:
         folder.mkdir(parents=True, exist_ok=True)
         base = folder
@@ -110,7 +110,7 @@ def _keep_out_of_repository(folder: Folder) -> None:
 
 
 class _Writer:
-    """One chunk file on its way."""
+    """One chunk file that is being written."""
 
     def __init__(self, folder: Folder, kind: ChunkType, head: Callable[[ChunkType], dict[str, Any]]) -> None:
         self._new = folder.new_file(FILE_NAMES[kind], _MODE)
@@ -148,7 +148,7 @@ _MOST_NAMED = 3
 
 
 class Describer:
-    """Describes the chunks of one snapshot, whose files decide which ids need a mark."""
+    """Describes the chunks of one snapshot; ids of paths that look alike get a hash."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         files = snapshot.files.files
@@ -172,11 +172,11 @@ class Describer:
         )
 
     def tags(self, number: int, tags: tuple[str, ...]) -> tuple[str, ...]:
-        """Return the tags of a chunk with the one that says that it defines a constant."""
+        """Return the tags of a chunk, with the tag of constants if it defines one."""
         return (*tags, CONSTANT) if number in self._constants and CONSTANT not in tags else tags
 
     def _id(self, chunk: StoredChunk) -> str:
-        """`code-symbols-src-a-go`; other chunks of a file are counted, paths that look alike are marked."""
+        """Return an id such as `code-symbols-src-a-go`; other chunks of a file are numbered."""
         slug = _slug(chunk.path)
         if slug in self._shared:
             slug += "-" + sha256(chunk.path.encode("utf-8", "surrogatepass")).hexdigest()[:_MARK_CHARS]
@@ -196,7 +196,7 @@ def _title(chunk: StoredChunk) -> str:
 
 
 def _about(chunk: StoredChunk) -> str:
-    """Return what a chunk is about: its place in the file, and the other names that it defines."""
+    """Return what a chunk is about: its breadcrumb, and the other names that it defines."""
     main = chunk.breadcrumb or ""
     last = main.rpartition(" > ")[2]
     others = [name for name in dict.fromkeys(chunk.symbols) if name != last]
@@ -218,7 +218,7 @@ def _metadata(chunk: StoredChunk) -> dict[str, Any]:
 
 
 def _outline_figures(text: str) -> dict[str, Any]:
-    """Return what an outline tells of its file; counts of a list that was cut short are left out."""
+    """Return the figures in an outline; counts of a list that was cut short are left out."""
     package, imports = _PACKAGE.search(text), _IMPORTS.search(text)
     figures: dict[str, Any] = {"package": package[1]} if package else {}
     figures["imports_count"] = int(imports[1]) if imports else 0

@@ -1,4 +1,4 @@
-"""Reading a chunk file piece by piece: one chunk is in memory at a time, whatever the file's size."""
+"""Read a chunk file piece by piece: one chunk is in memory at a time, whatever the file's size."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _NOT_BLANK = re.compile(r"[^ \t\r\n]")
 
 
 class MalformedError(Exception):
-    """A file that is no chunk file; the message says why."""
+    """A file that is not a chunk file; the message says why."""
 
 
 def _whole_number(digits: str) -> int:
@@ -41,7 +41,7 @@ _DECODER = json.JSONDecoder(parse_int=_whole_number)
 
 @dataclass(frozen=True, slots=True)
 class FileHead:
-    """What a chunk file says of itself."""
+    """The metadata of a chunk file."""
 
     model: str
     dimensions: int
@@ -49,7 +49,7 @@ class FileHead:
 
 
 class ChunkFile:
-    """One file: iterate over its chunks first, then ask for its head."""
+    """One file: iterate over its chunks first, then read its head."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -57,16 +57,16 @@ class ChunkFile:
         self._length = 0
 
     def chunks(self) -> Iterator[tuple[ContextChunk, Vectors]]:
-        """Yield each chunk with its vector; `MalformedError` where anything is not as it should be."""
+        """Yield each chunk with its vector; raise `MalformedError` if anything is wrong."""
         try:
-            with self._opened() as source:
-                for place, value in enumerate(self._values(_Cursor(source))):
-                    yield _chunk(place, value, self._metadata), self._vector(place, value)
+            with self._open() as source:
+                for position, value in enumerate(self._values(_Cursor(source))):
+                    yield _chunk(position, value, self._metadata), self._vector(position, value)
         except (UnicodeDecodeError, RecursionError) as error:
             raise MalformedError(f"it is not JSON text ({type(error).__name__})") from error
 
-    def _opened(self) -> TextIO:
-        """Open the file itself: a link, which a repository may hold, is refused as a FIFO is."""
+    def _open(self) -> TextIO:
+        """Open the file; links, which a repository may contain, and FIFOs are refused."""
         with Folder.open(self._path.parent) as folder:
             source = folder.open_file(self._path.name)
         if os.fstat(source.fileno()).st_size > MAX_FILE_BYTES:
@@ -75,7 +75,7 @@ class ChunkFile:
         return io.TextIOWrapper(source, encoding="utf-8")
 
     def head(self) -> FileHead:
-        """Return the file's metadata, compared with the chunks that were read."""
+        """Return the file's metadata, checked against the chunks that were read."""
         found = self._metadata
         if not isinstance(found, dict):
             raise MalformedError("it has no _metadata")
@@ -87,7 +87,7 @@ class ChunkFile:
         return FileHead(str(found.get("model", "")), dimensions, str(found.get("chunk_type", "")))
 
     def _values(self, cursor: _Cursor) -> Iterator[Any]:
-        """Yield the chunks of the top-level object; its other values are kept or passed over."""
+        """Yield the chunks of the top-level object; store its metadata, and skip its other values."""
         cursor.expect("{")
         seen = False
         while not cursor.accept("}"):
@@ -111,23 +111,25 @@ class ChunkFile:
             if not cursor.accept(",") and cursor.peek() != "]":
                 raise MalformedError("it is cut off or not JSON")
 
-    def _vector(self, place: int, value: dict[str, Any]) -> Vectors:
+    def _vector(self, position: int, value: dict[str, Any]) -> Vectors:
         numbers = value.get("embedding")
         try:
             vector = np.array(numbers, np.float32)
         except (ValueError, TypeError, OverflowError):
             vector = np.empty((0, 0), np.float32)
         if vector.ndim != 1 or not vector.size or not np.isfinite(vector).all():
-            raise MalformedError(f"chunk {place}: its embedding is no list of numbers")
+            raise MalformedError(f"chunk {position}: its embedding is no list of numbers")
         if self._length and vector.size != self._length:
-            raise MalformedError(f"chunk {place}: {vector.size} dimensions where others have {self._length}")
+            raise MalformedError(
+                f"chunk {position}: {vector.size} dimensions where others have {self._length}"
+            )
         self._length = vector.size
         length = math.sqrt(float(np.dot(vector.astype(np.float64), vector.astype(np.float64))))
         return vector / np.float32(length) if length else vector
 
 
 class _Cursor:
-    """A place in a JSON text of which only a window is in memory."""
+    """A position in a JSON text, of which only a window is in memory."""
 
     def __init__(self, source: TextIO) -> None:
         self._source = source
@@ -161,7 +163,7 @@ class _Cursor:
             raise MalformedError("it is cut off or not JSON")
 
     def value(self) -> Any:
-        """Return the value that begins here, read on until it is whole."""
+        """Return the value at the current position, reading on until it is complete."""
         self.peek()
         more = _READ_CHARS
         while True:
@@ -178,7 +180,7 @@ class _Cursor:
             more *= 2
 
     def _read(self, characters: int) -> bool:
-        """Move the window on; False at the end of the file."""
+        """Move the window on; return False at the end of the file."""
         piece = "" if self._ended else self._source.read(characters)
         self._ended = not piece
         if piece:
@@ -187,9 +189,9 @@ class _Cursor:
         return bool(piece)
 
 
-def _chunk(place: int, value: Any, metadata: Any) -> ContextChunk:
+def _chunk(position: int, value: Any, metadata: Any) -> ContextChunk:
     if not isinstance(value, dict):
-        raise MalformedError(f"chunk {place} is no object")
+        raise MalformedError(f"chunk {position} is no object")
     default_type = metadata.get("chunk_type", "") if isinstance(metadata, dict) else ""
     fields = {
         "id": value.get("id"),
@@ -201,10 +203,10 @@ def _chunk(place: int, value: Any, metadata: Any) -> ContextChunk:
     }
     for name, text in fields.items():
         if not isinstance(text, str) or (name in ("id", "chunk_type") and not text):
-            raise MalformedError(f"chunk {place}: its {name} is missing or no text")
+            raise MalformedError(f"chunk {position}: its {name} is missing or no text")
     tags, about = value.get("tags") or [], value.get("metadata") or {}
     if not isinstance(tags, list) or not all(isinstance(tag, str) for tag in tags):
-        raise MalformedError(f"chunk {place}: its tags are no list of texts")
+        raise MalformedError(f"chunk {position}: its tags are no list of texts")
     if not isinstance(about, dict):
-        raise MalformedError(f"chunk {place}: its metadata is no object")
+        raise MalformedError(f"chunk {position}: its metadata is no object")
     return ContextChunk(tags=tuple(tags), metadata=about, **fields)

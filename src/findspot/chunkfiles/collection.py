@@ -38,7 +38,7 @@ Rows32 = NDArray[np.uint32]
 
 
 class Facets:
-    """The rows of each chunk type and of each tag; tags are compared without regard to case."""
+    """The rows of each chunk type and of each tag; the case of tags does not matter."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -55,14 +55,14 @@ class Facets:
         self.count += 1
 
     def truncate(self, count: int) -> None:
-        """Forget the rows from this one on."""
+        """Remove the rows from this one on."""
         self.count = count
         for rows in (*self._types.values(), *self._tags.values()):
             while rows and rows[-1] >= count:
                 rows.pop()
 
     def as_arrays(self) -> tuple[dict[str, list[tuple[str, int]]], NDArray[np.uint32]]:
-        """Return the types and tags with how many rows each has, and all these rows in that order."""
+        """Return the number of rows per type and per tag, and all rows in that order."""
         groups = {"types": self._types, "tags": self._tags}
         named = {group: [(name, len(rows)) for name, rows in held.items()] for group, held in groups.items()}
         parts = [np.frombuffer(rows, np.uint32) for held in groups.values() for rows in held.values() if rows]
@@ -70,7 +70,7 @@ class Facets:
 
     @classmethod
     def from_arrays(cls, named: Mapping[str, list[tuple[str, int]]], rows: Rows32, count: int) -> Facets:
-        """Return what `as_arrays` described."""
+        """Return the facets that `as_arrays` gave."""
         facets, at = cls(), 0
         facets.count = count
         for held, group in ((facets._types, "types"), (facets._tags, "tags")):
@@ -100,26 +100,26 @@ def _rows(held: dict[str, array[int]], name: str) -> NDArray[np.uint32]:
 
 
 NEW = ".new-"
-"""How the name of a folder begins that is not kept yet."""
+"""The prefix of the name of a folder that is not stored yet."""
 
 _RECORDS, _ROWS, _ARRAYS, _ABOUT = "records.bin", "rows.bin", "arrays.npz", "about.json"
 
 
 class SpoolDamagedError(Exception):
-    """What is kept is not what was written: the chunk files have to be read again."""
+    """The stored spool is damaged: the chunk files have to be read again."""
 
 
 class Spool:
-    """Chunks by row, in a folder that is removed when it is closed, unless it is kept.
+    """Chunks by row, in a folder that is removed when it is closed, unless it is stored.
 
-    One file has each row's exact vector and its chunk, read one by one; the other has the vectors
-    as int8, mapped into memory for the scan.
+    One file has each row's exact vector and its chunk, read one by one; the other has the vectors as int8,
+    mapped into memory for the scan.
     """
 
     _records: IO[bytes]
     _rows: IO[bytes]
     _removed: weakref.finalize[..., Any] | None = None
-    """Removes the folder of a spool that is not kept, also when nobody closes it."""
+    """Removes the folder of a spool that is not stored, even if nobody closes it."""
 
     def __init__(self, folder: Path) -> None:
         make_private_dir(folder)
@@ -135,7 +135,7 @@ class Spool:
 
     @classmethod
     def opened(cls, folder: Path) -> tuple[Spool, Mapping[str, Any], Mapping[str, NDArray[Any]]]:
-        """Open a spool that was kept, with what was kept beside it; an error if it is damaged."""
+        """Open a stored spool, with the values stored beside it; an error if it is damaged."""
         about = json.loads((folder / _ABOUT).read_bytes())
         with np.load(folder / _ARRAYS, allow_pickle=False) as stored:
             arrays = {name: stored[name] for name in stored.files}
@@ -168,7 +168,7 @@ class Spool:
         self._checksums.append(zlib.crc32(data))
 
     def truncate(self, count: int) -> None:
-        """Forget the rows from this one on."""
+        """Remove the rows from this one on."""
         width = self._rows.tell() // max(1, len(self._scales))
         del self._starts[count + 1 :], self._scales[count:], self._checksums[count:]
         for file, end in ((self._records, self._starts[-1]), (self._rows, count * width)):
@@ -176,7 +176,7 @@ class Spool:
             file.truncate()
 
     def segment(self) -> Segment:
-        """Return what a scan reads; nothing can be appended any more."""
+        """Return the segment for a scan; nothing can be appended afterwards."""
         with translated_os_errors(self._folder):
             self._records.flush()
             self._rows.flush()
@@ -194,8 +194,8 @@ class Spool:
             raise SpoolDamagedError
         return np.frombuffer(data, np.float32, dimensions), data[4 * dimensions :]
 
-    def keep(self, place: Path, about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Keep it at a place, with values beside it, where `opened` finds it; what was there before goes."""
+    def store(self, target: Path, about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Store it as a folder for `opened`, with values beside it; replace what was there."""
         self._rows.seek(0)
         checked = {**about, "rows": zlib.crc32(self._rows.read())}
         own = {"starts": self._starts, "scales": self._scales, "checksums": self._checksums}
@@ -204,10 +204,10 @@ class Spool:
             np.savez(file, **(named | dict(arrays)))
         with _new(self._folder / _ABOUT) as file:
             file.write(json.dumps(checked).encode())
-        old = Path(tempfile.mkdtemp(prefix=NEW, dir=place.parent))
+        old = Path(tempfile.mkdtemp(prefix=NEW, dir=target.parent))
         with contextlib.suppress(FileNotFoundError):
-            place.rename(old / "old")
-        self._folder = self._folder.rename(place)
+            target.rename(old / "old")
+        self._folder = self._folder.rename(target)
         if self._removed is not None:
             self._removed.detach()
         shutil.rmtree(old, ignore_errors=True)
@@ -220,19 +220,19 @@ class Spool:
 
 
 def _new(path: Path) -> IO[bytes]:
-    """Make a file that only its owner can read."""
+    """Create a file that only its owner can read."""
     return os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, PRIVATE_FILE_MODE), "w+b")
 
 
 def decoded(data: bytes) -> ContextChunk:
-    """Return a chunk as the spool keeps it."""
+    """Return the chunk of a record of the spool."""
     value = json.loads(data)
     return ContextChunk(**{**value, "tags": tuple(value["tags"])})
 
 
 RESCORED = 32
-"""Rows beyond the limit whose exact cosine is computed: the scan reads int8, which is off by up to
-0.01, so that the last places may change hands."""
+"""Rows beyond the limit whose exact cosine is computed: the int8 scan is off by up to 0.01, which may change
+the order of the last rows."""
 
 
 @dataclass(frozen=True, slots=True)

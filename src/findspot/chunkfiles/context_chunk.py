@@ -1,4 +1,4 @@
-"""What goes in and out of a search of chunks, and what a searcher is."""
+"""Chunks, search options and results of `cortex_search`, and the protocol of a searcher."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FILE_NAMES = {
     ChunkType.DEFINITIONS: "code-definitions.json",
     ChunkType.DATA: "code-data.json",
 }
-"""Chunk type → its file."""
+"""Chunk type → name of its file."""
 
 CONSTANT = "constant"
 """The tag of a chunk that defines a constant or an enumeration: it is data, whatever else it defines."""
@@ -36,7 +36,7 @@ class ChunkFilesError(FindspotError):
 
 @dataclass(frozen=True, slots=True)
 class ContextChunk:
-    """A piece of a project as an answer shows it: without its embedding, which it does not have."""
+    """A passage of a project as an answer shows it, without its embedding."""
 
     id: str
     chunk_type: str
@@ -63,7 +63,7 @@ class ContextChunk:
 
 @dataclass(frozen=True, slots=True)
 class SearchOptions:
-    """What narrows a search; tags must all be there, of the chunk types one."""
+    """The limits of a search; a chunk must have all the tags and one of the chunk types."""
 
     limit: int = DEFAULT_LIMIT
     min_score: float = 0.0
@@ -80,7 +80,7 @@ class SearchResult:
 
 
 class FoundChunks(list[SearchResult]):
-    """Results, and what a reader should know beside them."""
+    """Results with a warning."""
 
     def __init__(self, results: Iterable[SearchResult] = (), warning: str | None = None) -> None:
         super().__init__(results)
@@ -91,12 +91,12 @@ class ContextSearcher(Protocol):
     """Anything that can answer `cortex_search`; called from several threads at once."""
 
     def query(self, query: str, options: SearchOptions) -> Sequence[SearchResult]:
-        """Return the nearest chunks, best first; a `FindspotError` where that fails."""
+        """Return the nearest chunks, best first; raise a `FindspotError` if that fails."""
 
 
 @runtime_checkable
 class ReportsStats(Protocol):
-    """A searcher that can also tell what it searches."""
+    """A searcher that can also describe what it searches."""
 
     def stats(self) -> Mapping[str, Any]:
-        """Figures for `include_stats`."""
+        """Return the figures for `include_stats`."""

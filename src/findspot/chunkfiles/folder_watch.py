@@ -1,4 +1,4 @@
-"""Watching a folder: whoever is interested is called once it has been quiet for a while."""
+"""Watch a folder, and call back when it changed and has been quiet for a while."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from findspot.core.log import get_logger
 _log = get_logger("chunkfiles")
 
 QUIET_S = 0.5
-"""Whoever writes several files writes them in a row: wait until the last is done."""
+"""Several files are usually written in a row: wait until the last is done."""
 
 _LOOK_ANYWAY_MS = 5_000
 _STEP_MS = 50
@@ -20,10 +20,10 @@ _ABSENT_S = 1.0
 
 
 class FolderWatch:
-    """Calls `changed` from its own thread whenever the state of a folder is another, and quiet.
+    """Calls `changed` from its own thread when the folder has a new state that is stable.
 
-    Events of the system only say when to look; what counts is the state, so that a missed event
-    or a folder that was replaced is noticed a little later instead of never.
+    System events only say when to look; the state decides, so that a missed event or a replaced folder is
+    noticed a little later instead of never.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class FolderWatch:
                 self._stop.wait(_ABSENT_S)
 
     def _follow(self) -> None:
-        """Look after each batch of events, until the folder is replaced or we are stopped."""
+        """Look after each batch of events, until the folder is replaced or the watch is stopped."""
         identity = self._folder.stat().st_ino
         batches = reported(
             [self._folder], self._stop, tick_ms=_LOOK_ANYWAY_MS, step_ms=_STEP_MS, recursive=False
@@ -100,7 +100,7 @@ def watch_tree(
 
 
 class _Asked:
-    """What the watcher takes for an event: whether it should stop."""
+    """An event for the watcher that is set when `stopped` returns true."""
 
     def __init__(self, stopped: Callable[[], bool]) -> None:
         self.is_set = stopped

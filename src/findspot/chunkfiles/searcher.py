@@ -1,4 +1,4 @@
-"""The searcher of one project: its chunk files where there are some, else its index."""
+"""The searcher of one project: its chunk files if there are any, else its index."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Compared:
     gone: tuple[str, ...]
 
     def warning(self, made_by: str, remedy: str) -> str | None:
-        """Say what differs from the disk; `made_by` and `remedy` name what is old and how to renew it."""
+        """Say what differs from the disk; `made_by` names what is old, and `remedy` how to renew it."""
         parts = []
         if self.changed:
             parts.append(f"changed since then: {_named(self.changed)}")
@@ -59,28 +59,29 @@ class Compared:
 
 
 def compare(roots: Roots, results: Sequence[SearchResult], *, may_be_elsewhere: bool) -> Compared:
-    """Compare the files of results with the disk; a chunk carries its file's time of writing.
+    """Compare the files of results with the disk; a chunk has its file's modification time.
 
-    Chunks of which no file exists may be those of a project that is elsewhere: they are not judged.
+    If no file of any result exists, the project may be elsewhere: then nothing is left out.
     """
-    kept: list[SearchResult] = []
+    existing: list[SearchResult] = []
     states: dict[str, bool | None] = {}
     for result in results:
         path = str(result.chunk.metadata.get("file_path", ""))
         if path not in states:
             states[path] = _is_same(roots, path, result.chunk)
         if states[path] is not None:
-            kept.append(result)
-    if may_be_elsewhere and not kept:
+            existing.append(result)
+    if may_be_elsewhere and not existing:
         return Compared(list(results), (), ())
     changed = tuple(path for path, same in states.items() if same is False)
     gone = tuple(path for path, same in states.items() if same is None)
-    return Compared(kept, changed, gone)
+    return Compared(existing, changed, gone)
 
 
 def _is_same(roots: Roots, path: str, chunk: ContextChunk) -> bool | None:
-    """Return whether a file is as it was; None if there is none. What names no file below the root is not
-    judged.
+    """Return whether a file is unchanged; None if it is gone.
+
+    A name that is not a file below the root counts as unchanged.
     """
     parts = PurePosixPath(path).parts
     if not parts or path.startswith("/") or ".." in parts:
@@ -101,7 +102,7 @@ def _named(paths: Sequence[str]) -> str:
 
 
 class _Generation:
-    """What is derived from one state of the index: numbers, filters, descriptions."""
+    """What is derived from one generation of the index: numbers, filters, descriptions."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self.number = snapshot.generation
@@ -115,7 +116,7 @@ class _Generation:
 
 
 class IndexedChunks:
-    """Searches the chunks of an index, outlines among them."""
+    """Searches the chunks of an index, including outlines."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -165,7 +166,7 @@ def _cosine(value: float) -> float:
 
 
 SPARE_RESULTS = 20
-"""Results asked for beyond the limit, since those of deleted files are left out."""
+"""Additional results to fetch, since those of deleted files are left out."""
 
 
 _OTHER_MODEL = "Run `findspot chunks export` again, or configure the model that the files were made with."
@@ -200,7 +201,7 @@ class ProjectChunks:
             compared = compare(
                 self._roots(), self._indexed.search(embedder, query, wider), may_be_elsewhere=False
             )
-            told = compared.warning("The index", "It is brought up to date in a moment.")
+            outdated = compared.warning("The index", "It is brought up to date in a moment.")
         else:
             collection = served.collection()
             embedder = self._embedder_of(collection.head.model, collection.head.dimensions, settings)
@@ -210,12 +211,12 @@ class ProjectChunks:
             except SpoolDamagedError:
                 served.renew()
                 found = served.collection().search(vector, wider)
-            ours = _made_by_us(collection.head.model)
+            ours = _is_own_model(collection.head.model)
             compared = (
                 compare(self._roots(), found, may_be_elsewhere=True) if ours else Compared(found, (), ())
             )
-            told = compared.warning("The export", "Run `findspot chunks export`.")
-        warnings = (*_about_cortex(settings), served.warning if served else None, told)
+            outdated = compared.warning("The export", "Run `findspot chunks export`.")
+        warnings = (*_about_cortex(settings), served.warning if served else None, outdated)
         results = compared.results[: options.limit]
         if settings.discover.secret_scan != "off":
             results = _without_secrets(results)
@@ -252,7 +253,7 @@ class ProjectChunks:
             served.close()
 
     def _files(self, settings: Settings) -> ServedFiles | None:
-        """Return the chunk files that the settings name now; None where there are none."""
+        """Return the chunk files that the settings name; None if there are none."""
         folder = chunks_folder(self.root, settings)
         with self._guard:
             before = self._served
@@ -282,9 +283,9 @@ class ProjectChunks:
             ) from None
 
     def _embedder_of(self, model: str, dimensions: int, settings: Settings) -> Embedder:
-        """Our own model for files that it made, else the configured service."""
+        """Return our own model for files that it made, else the configured service."""
         provider = model.partition("@")[0]
-        if not _made_by_us(model):
+        if not _is_own_model(model):
             return HttpEmbedder(settings.cortex.endpoint or CHUNK_SERVICE, dimensions)
         require_chosen(model, settings.embed.provider, _OTHER_MODEL)
         embedder = self._embedder(provider)
@@ -294,7 +295,7 @@ class ProjectChunks:
 
 
 def _without_secrets(results: Sequence[SearchResult]) -> list[SearchResult]:
-    """Return chunks as they may be shown: anybody may have written the files that they come from."""
+    """Return the results with secrets masked, since anybody may have written the chunk files."""
     return [
         replace(result, chunk=replace(result.chunk, text=masked(result.chunk.text)))
         for result in results
@@ -302,13 +303,13 @@ def _without_secrets(results: Sequence[SearchResult]) -> list[SearchResult]:
     ]
 
 
-def _made_by_us(model: str) -> bool:
-    """Return whether one of our models made the vectors; it is named `provider@revision`."""
+def _is_own_model(model: str) -> bool:
+    """Return whether one of our models made the vectors; such a model is named `provider@revision`."""
     return "@" in model and model.partition("@")[0] in PROVIDERS
 
 
 def _about_cortex(settings: Settings) -> list[str]:
-    """Return what is wrong with `.cortex/config.yml`, which decides what is searched."""
+    """Return the warnings about `.cortex/config.yml`, which decides what is searched."""
     return [f"{warning}." for warning in settings.warnings if warning.startswith(CORTEX_FILE)]
 
 
@@ -319,7 +320,7 @@ def _mismatch(model: str, ours: str) -> ModelMismatchError:
 
 
 def chunks_folder(root: Path, settings: Settings) -> Path:
-    """Return where chunk files are; a project's own folder must not lead out of it by a link."""
+    """Return the folder of chunk files; a folder named by the project must not be a link out of it."""
     folder = root / Path(settings.cortex.chunks_dir).expanduser()
     if not _chosen_by_user(settings) and chunk_files(folder) and not folder.resolve().is_relative_to(root):
         raise ChunkFilesError(f"The chunks directory {folder} is a link that leaves the project.")

@@ -26,9 +26,7 @@ Signature = tuple[tuple[str, int, int, int, int], ...]
 
 
 def chunk_files(folder: Path) -> list[Path]:
-    """Return the chunk files of a folder, in order; none where it is no folder. Links are among them, to be
-    told.
-    """
+    """Return the chunk files of a folder in order, links included; none if it is not a folder."""
     try:
         found = [path for path in folder.iterdir() if path.suffix == ".json" and path.name[0] != "."]
         return sorted(path for path in found if path.is_symlink() or path.is_file())
@@ -37,7 +35,7 @@ def chunk_files(folder: Path) -> list[Path]:
 
 
 def signature(folder: Path) -> Signature:
-    """Return what tells one state of the files from another."""
+    """Return a value that changes whenever one of the files changes."""
     states = []
     for path in chunk_files(folder):
         try:
@@ -49,7 +47,7 @@ def signature(folder: Path) -> Signature:
 
 
 def load(folder: Path, spool_folder: Path, dimensions: int | None, *, skip_malformed: bool) -> Collection:
-    """Read all files; a malformed one is left out with a warning or, on request, an error."""
+    """Read all files; leave out a malformed one with a warning, or raise an error for it."""
     files = chunk_files(folder)
     if not files:
         raise ChunkFilesError(f"There are no chunk files in {folder}.")
@@ -63,9 +61,9 @@ def load(folder: Path, spool_folder: Path, dimensions: int | None, *, skip_malfo
                 why = reason(error) if isinstance(error, OSError) else str(error)
                 if not skip_malformed:
                     raise ChunkFilesError(f"The chunk file {path.name} is malformed: {why}.") from error
-                told = f"{path.name}: {why}"
-                _log.warning("chunk file left out: %s", told)
-                skipped.append(told)
+                reason_left_out = f"{path.name}: {why}"
+                _log.warning("chunk file left out: %s", reason_left_out)
+                skipped.append(reason_left_out)
         return loader.finish(folder, dimensions, tuple(skipped))
     except BaseException:
         loader.spool.close()
@@ -73,7 +71,7 @@ def load(folder: Path, spool_folder: Path, dimensions: int | None, *, skip_malfo
 
 
 class _Loader:
-    """Gathers the chunks of several files; what a malformed file brought before it failed is dropped."""
+    """Collects the chunks of several files; those of a malformed file are dropped."""
 
     def __init__(self, spool: Spool) -> None:
         self.spool = spool
@@ -104,16 +102,16 @@ class _Loader:
             self._heads[path.name] = head
 
     def finish(self, folder: Path, dimensions: int | None, skipped: tuple[str, ...]) -> Collection:
-        """Return the collection, once all files are found to be of one model."""
+        """Return the collection, after a check that all files are of one model."""
         if not self._heads:
             why = "; ".join(skipped) or "they hold no chunks"
             raise ChunkFilesError(f"There are no usable chunk files in {folder}: {why}.")
-        head = _common(self._heads, dimensions)
+        head = _common_head(self._heads, dimensions)
         return Collection(self.spool.segment(), self._facets, self.spool, head, skipped)
 
 
-def _common(heads: dict[str, FileHead], dimensions: int | None) -> FileHead:
-    """Return the head of all files; vectors of different models never meet."""
+def _common_head(heads: dict[str, FileHead], dimensions: int | None) -> FileHead:
+    """Return the head that all files share: vectors of different models cannot be compared."""
     first_name, first = next(iter(heads.items()))
     for name, head in heads.items():
         if head.dimensions != first.dimensions:
@@ -134,20 +132,20 @@ def _common(heads: dict[str, FileHead], dimensions: int | None) -> FileHead:
 
 _FORMAT = 1
 _NAME_CHARS = 32
-_MOST_KEPT = 16
+_MAX_STORED = 16
 _ABANDONED_S = 86_400
-"""A folder that was begun a day ago belongs to a process that died."""
+"""An unfinished folder of this age belongs to a process that died."""
 
 
-def recall(home: Path, folder: Path, seen: Signature) -> Collection | None:
-    """Return what is kept of a folder in this very state; None if there is nothing, or it is damaged."""
-    place = _place(home, folder)
+def read_stored(home: Path, folder: Path, seen: Signature) -> Collection | None:
+    """Return the stored collection of a folder in this state; None if there is none, or it is damaged."""
+    stored_folder = _stored_folder(home, folder)
     try:
-        spool, about, arrays = Spool.opened(place)
+        spool, about, arrays = Spool.opened(stored_folder)
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
-        _log.warning("what was kept of the chunk files is damaged and made again: %s", type(error).__name__)
+        _log.warning("the stored chunk files are damaged and read again: %s", type(error).__name__)
         return None
     if about.get("state") != _state(folder, seen):
         spool.close()
@@ -157,8 +155,8 @@ def recall(home: Path, folder: Path, seen: Signature) -> Collection | None:
     return Collection(spool.segment(), facets, spool, head, tuple(about["skipped"]))
 
 
-def keep(home: Path, folder: Path, seen: Signature, collection: Collection) -> None:
-    """Keep a collection for the next start; where that fails, the next start takes longer."""
+def store(home: Path, folder: Path, seen: Signature, collection: Collection) -> None:
+    """Store a collection for the next start; if that fails, the next start takes longer."""
     named, rows = collection.facets.as_arrays()
     about: dict[str, Any] = {
         "state": _state(folder, seen),
@@ -170,17 +168,17 @@ def keep(home: Path, folder: Path, seen: Signature, collection: Collection) -> N
     }
     try:
         _prune(home)
-        collection.spool.keep(_place(home, folder), about, {"facets": rows})
+        collection.spool.store(_stored_folder(home, folder), about, {"facets": rows})
     except OSError as error:
-        _log.warning("loaded chunk files are not kept: %s", error.strerror)
+        _log.warning("loaded chunk files are not stored: %s", error.strerror)
 
 
-def forget(home: Path, folder: Path) -> None:
-    """Remove what is kept of a folder."""
-    remove_folder(_place(home, folder))
+def remove_stored(home: Path, folder: Path) -> None:
+    """Remove the stored collection of a folder."""
+    remove_folder(_stored_folder(home, folder))
 
 
-def _place(home: Path, folder: Path) -> Path:
+def _stored_folder(home: Path, folder: Path) -> Path:
     return home / sha256(str(folder).encode("utf-8", "surrogateescape")).hexdigest()[:_NAME_CHARS]
 
 
@@ -189,26 +187,26 @@ def _state(folder: Path, seen: Signature) -> str:
 
 
 def _prune(home: Path) -> None:
-    """Remove what nobody will ask for: of folders that are gone, of processes that died, the oldest."""
-    kept: list[tuple[float, Path]] = []
-    for place in home.iterdir():
+    """Remove collections of deleted folders, leftovers of dead processes, and the oldest collections."""
+    stored: list[tuple[float, Path]] = []
+    for stored_folder in home.iterdir():
         with contextlib.suppress(OSError, ValueError, KeyError):
-            written = place.stat().st_mtime
-            if place.name.startswith(NEW):
+            written = stored_folder.stat().st_mtime
+            if stored_folder.name.startswith(NEW):
                 if time.time() - written > _ABANDONED_S:
-                    remove_folder(place)
+                    remove_folder(stored_folder)
                 continue
-            source = Path(json.loads((place / "about.json").read_bytes())["folder"])
+            source = Path(json.loads((stored_folder / "about.json").read_bytes())["folder"])
             if source.is_dir():
-                kept.append((written, place))
+                stored.append((written, stored_folder))
             else:
-                remove_folder(place)
-    for _, place in sorted(kept, reverse=True)[_MOST_KEPT:]:
-        remove_folder(place)
+                remove_folder(stored_folder)
+    for _, stored_folder in sorted(stored, reverse=True)[_MAX_STORED:]:
+        remove_folder(stored_folder)
 
 
 class ServedFiles:
-    """The collection of a folder. A reload that fails keeps the old state."""
+    """The collection of a folder. If a reload fails, the old state stays."""
 
     def __init__(self, folder: Path, spool_folder: Path, dimensions: int | None) -> None:
         self.folder = folder
@@ -222,21 +220,23 @@ class ServedFiles:
 
     @property
     def exist(self) -> bool:
-        """Whether there is anything to serve: files, or what was loaded of them."""
+        """Whether there is anything to serve: files, or a loaded collection."""
         return self._collection is not None or bool(chunk_files(self.folder))
 
     def collection(self) -> Collection:
-        """Return the current state, loaded on first use and followed from then on."""
+        """Return the current collection, loaded on first use and watched from then on."""
         with self._guard:
             if self._collection is None:
                 seen = signature(self.folder)
-                self._collection = recall(self._spool_folder, self.folder, seen) or self._load(True, seen)
+                self._collection = read_stored(self._spool_folder, self.folder, seen) or self._load(
+                    True, seen
+                )
                 self._watch = FolderWatch(self.folder, lambda: signature(self.folder), self.reload, seen)
                 self._watch.start()
             return self._collection
 
     def reload(self) -> None:
-        """Read the files anew; readers keep what they have until all of it is there."""
+        """Read the files again; searches use the old collection until the new one is complete."""
         started = time.monotonic()
         try:
             fresh = self._load(False, signature(self.folder))
@@ -251,7 +251,7 @@ class ServedFiles:
 
     @property
     def warning(self) -> str | None:
-        """What a reader should know of the files: those left out, or that newer ones could not be read."""
+        """A warning about files that were left out, or newer ones that could not be read."""
         if self._failure:
             return f"The chunk files changed, and these are the old ones: {self._failure}"
         skipped = self._collection.skipped if self._collection else ()
@@ -277,13 +277,13 @@ class ServedFiles:
             watch.stop()
 
     def renew(self) -> None:
-        """Read the files again, since what was kept of them is damaged."""
-        _log.warning("what was kept of the chunk files is damaged; they are read again")
-        forget(self._spool_folder, self.folder)
+        """Read the files again, since the stored collection is damaged."""
+        _log.warning("the stored chunk files are damaged and read again")
+        remove_stored(self._spool_folder, self.folder)
         self.reload()
 
     def _load(self, skip_malformed: bool, seen: Signature) -> Collection:
         fresh = load(self.folder, self._spool_folder, self._dimensions, skip_malformed=skip_malformed)
         if signature(self.folder) == seen:  # else something was written meanwhile
-            keep(self._spool_folder, self.folder, seen, fresh)
+            store(self._spool_folder, self.folder, seen, fresh)
         return fresh

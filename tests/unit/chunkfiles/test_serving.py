@@ -350,13 +350,13 @@ def test_a_folder_that_leads_out_of_the_project_is_refused(
 def parsed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The chunk files that are parsed from now on."""
     names: list[str] = []
-    opened = chunk_reader.ChunkFile._opened
+    opened = chunk_reader.ChunkFile._open
 
     def noted(file: chunk_reader.ChunkFile) -> Any:
         names.append(file._path.name)
         return opened(file)
 
-    monkeypatch.setattr(chunk_reader.ChunkFile, "_opened", noted)
+    monkeypatch.setattr(chunk_reader.ChunkFile, "_open", noted)
     return names
 
 
