@@ -275,7 +275,7 @@ def _keyword_scores(request: Request, tools: ToolSet) -> Scores:
 def _holds_all(request: Request, tools: ToolSet) -> NDArray[np.bool_]:
     """Return which tools have every word of the query: they fit, whatever the model says."""
     terms = set(request.terms)
-    holds: NDArray[np.bool_] = tools.keywords.held(terms) == max(1, len(terms))
+    holds: NDArray[np.bool_] = tools.keywords.matched_words(terms) == max(1, len(terms))
     return holds
 
 

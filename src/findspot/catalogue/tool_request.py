@@ -108,7 +108,7 @@ def correct_spelling(query: str, knows: Callable[[str], bool], keywords: Bm25) -
 
 def _nearest_word(word: str, knows: Callable[[str], bool], keywords: Bm25) -> str:
     """Return the similar word that most tools have; the word itself if there is none."""
-    held = [(keywords.holding(stem(near)), near) for near in set(_one_slip_away(word)) if knows(near)]
+    held = [(keywords.document_count(stem(near)), near) for near in set(_one_slip_away(word)) if knows(near)]
     count, near = max(held, default=(0, word))
     return near if count else word
 

@@ -41,7 +41,7 @@ class _OuterFile:
     """An ignore file outside a root, and the folder of the repository that it applies to."""
 
     path: Path
-    place: str
+    applies_to: str
     own: bool = False
     in_tree: bool = True
     """Whether it lies in the working tree, where git follows no links either."""
@@ -59,10 +59,10 @@ def rules_above(root: Path, prefix: str, *, ignore_case: bool, respect_gitignore
             continue
         text = _text_of(file, root)
         if text and file.own:
-            ignores = ignores.with_own(file.place, text, _shown(file.path, root))
+            ignores = ignores.with_own(file.applies_to, text, _shown(file.path, root))
         elif text:
-            ignores = ignores.with_git(file.place, text, _shown(file.path, root))
-    return ignores.below(prefix, _place_of(root, checkout))
+            ignores = ignores.with_git(file.applies_to, text, _shown(file.path, root))
+    return ignores.below(prefix, _folder_in_repository(root, checkout))
 
 
 def state_above(roots: Roots) -> tuple[Stamp | None, ...]:
@@ -84,12 +84,12 @@ def _outer_files(root: Path, checkout: Path | None) -> Iterator[_OuterFile]:
         yield _OuterFile(excludes, "", in_tree=False)
     between = [folder for folder in root.parents if folder.is_relative_to(checkout)]
     for folder in reversed(between):
-        place = _place_of(folder, checkout)
-        yield _OuterFile(folder / GITIGNORE, place)
-        yield _OuterFile(folder / OWN_IGNORE, place, own=True)
+        applies_to = _folder_in_repository(folder, checkout)
+        yield _OuterFile(folder / GITIGNORE, applies_to)
+        yield _OuterFile(folder / OWN_IGNORE, applies_to, own=True)
 
 
-def _place_of(folder: Path, checkout: Path | None) -> str:
+def _folder_in_repository(folder: Path, checkout: Path | None) -> str:
     """Return a folder as the rules of its repository know it: with a trailing slash, empty for the top."""
     return f"{folder.relative_to(checkout).as_posix()}/".removeprefix("./") if checkout else ""
 

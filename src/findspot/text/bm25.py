@@ -43,7 +43,7 @@ class Bm25:
 
     def __init__(self, postings: Postings) -> None:
         self.postings = postings
-        self._terms = {term: place for place, term in enumerate(postings.terms)}
+        self._terms = {term: number for number, term in enumerate(postings.terms)}
 
     @classmethod
     def build(
@@ -63,10 +63,10 @@ class Bm25:
     def __contains__(self, term: str) -> bool:
         return term in self._terms
 
-    def holding(self, term: str) -> int:
+    def document_count(self, term: str) -> int:
         """Return how many documents contain a word."""
-        place = self._terms.get(term)
-        return 0 if place is None else int(self.postings.starts[place + 1] - self.postings.starts[place])
+        number = self._terms.get(term)
+        return 0 if number is None else int(self.postings.starts[number + 1] - self.postings.starts[number])
 
     def scores(self, terms: Iterable[str]) -> NDArray[np.float32]:
         """Return one score per document; a word that occurs twice in the query counts once."""
@@ -75,7 +75,7 @@ class Bm25:
             total[self.postings.documents[part]] += self.postings.gains[part]
         return total
 
-    def held(self, terms: Iterable[str]) -> NDArray[np.int32]:
+    def matched_words(self, terms: Iterable[str]) -> NDArray[np.int32]:
         """Return how many of the words each document contains."""
         count = np.zeros(self.postings.size, dtype=np.int32)
         for part in self._parts(terms):
@@ -83,22 +83,22 @@ class Bm25:
         return count
 
     def shares(self, terms: Iterable[str], idf: Idf = lucene_idf) -> tuple[NDArray[np.float32], float]:
-        """Return the weight of the words that each document contains, and of all words together."""
+        """Return the share of the words' weight that each document contains, and that any document does."""
         held = np.zeros(self.postings.size, dtype=np.float32)
         asked = known = 0.0
         for term in sorted(set(terms)):
-            place = self._terms.get(term)
-            part = slice(0, 0) if place is None else slice(*self.postings.starts[place : place + 2])
+            number = self._terms.get(term)
+            part = slice(0, 0) if number is None else slice(*self.postings.starts[number : number + 2])
             weight = idf(self.postings.size, part.stop - part.start)
             held[self.postings.documents[part]] += weight
-            asked, known = asked + weight, known + (0.0 if place is None else weight)
+            asked, known = asked + weight, known + (0.0 if number is None else weight)
         return (held / asked, known / asked) if asked else (held, 0.0)
 
     def _parts(self, terms: Iterable[str]) -> Iterator[slice]:
         for term in sorted(set(terms)):  # sorted: a sum must not depend on the order of words
-            place = self._terms.get(term)
-            if place is not None:
-                yield slice(self.postings.starts[place], self.postings.starts[place + 1])
+            number = self._terms.get(term)
+            if number is not None:
+                yield slice(self.postings.starts[number], self.postings.starts[number + 1])
 
 
 def _postings(documents: Sequence[Mapping[str, float]], k1: float, b: float, idf: Idf) -> Postings:

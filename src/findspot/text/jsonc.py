@@ -85,31 +85,31 @@ def _scalar(spelled: str, text: str, at: int) -> Any:
 
 def _object(text: str, at: int, depth: int) -> Node:
     node = Node(at, at, {})
-    place = after_blank(text, at + 1)
-    while text[place : place + 1] != "}":
-        name = _STRING.match(text, place)
+    position = after_blank(text, at + 1)
+    while text[position : position + 1] != "}":
+        name = _STRING.match(text, position)
         if not name:
-            raise MalformedError("a name in quotes or a `}` is missing", line_of(text, place))
+            raise MalformedError("a name in quotes or a `}` is missing", line_of(text, position))
         colon = after_blank(text, name.end())
         if text[colon : colon + 1] != ":":
             raise MalformedError("a `:` is missing", line_of(text, colon))
         inner = _value(text, after_blank(text, colon + 1), depth + 1)
-        key = _scalar(name[0], text, place)
-        node.members[key] = Member(place, inner)
+        key = _scalar(name[0], text, position)
+        node.members[key] = Member(position, inner)
         node.value[key] = inner.value
-        place, node.trailing_comma = _separator(text, inner.end, "}")
-    node.end = place + 1
+        position, node.trailing_comma = _separator(text, inner.end, "}")
+    node.end = position + 1
     return node
 
 
 def _array(text: str, at: int, depth: int) -> Node:
     node = Node(at, at, [])
-    place = after_blank(text, at + 1)
-    while text[place : place + 1] != "]":
-        inner = _value(text, place, depth + 1)
+    position = after_blank(text, at + 1)
+    while text[position : position + 1] != "]":
+        inner = _value(text, position, depth + 1)
         node.value.append(inner.value)
-        place, node.trailing_comma = _separator(text, inner.end, "]")
-    node.end = place + 1
+        position, node.trailing_comma = _separator(text, inner.end, "]")
+    node.end = position + 1
     return node
 
 

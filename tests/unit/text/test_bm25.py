@@ -55,7 +55,7 @@ def test_a_word_asked_for_twice_counts_once() -> None:
 
 def test_how_many_words_a_document_holds() -> None:
     index = Bm25.build([{"a": 2, "b": 1}, {"b": 1}, {}])
-    assert index.held(["a", "b", "c"]).tolist() == [2, 1, 0]
+    assert index.matched_words(["a", "b", "c"]).tolist() == [2, 1, 0]
     assert "a" in index
     assert "c" not in index
 

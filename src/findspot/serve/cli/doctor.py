@@ -192,7 +192,7 @@ def _home(home: Path) -> Check:
 
 
 def _disk(home: Path) -> Check:
-    folder = next(place for place in (home, *home.parents) if place.exists())
+    folder = next(path for path in (home, *home.parents) if path.exists())
     free = shutil.disk_usage(folder).free
     text = f"{shapes.size(free)} free at {folder}"
     remedy = "Free some space, or set FINDSPOT_HOME to a folder on another disk."
@@ -328,11 +328,11 @@ def _indexes(engine: Engine) -> Check:
 
 def self_test() -> Check:
     """Index and search a sample in processes and a folder of their own, so that nothing is left."""
-    with tempfile.TemporaryDirectory(prefix="findspot-", ignore_cleanup_errors=True) as place:
-        root = Path(place, "sample")
+    with tempfile.TemporaryDirectory(prefix="findspot-", ignore_cleanup_errors=True) as scratch:
+        root = Path(scratch, "sample")
         root.mkdir()
         (root / "greeting.py").write_text(_SAMPLE, encoding="utf-8")
-        home = Path(place, "home")
+        home = Path(scratch, "home")
         indexed = _run_findspot(["index", str(root)], home)
         found = _run_findspot(["search", "say hello to someone", "--project", str(root)], home)
     for answer in (indexed, found):

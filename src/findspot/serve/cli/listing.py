@@ -54,7 +54,7 @@ def show_results(results: Results, *, full: bool = False) -> None:
 
 def _by_file(hits: Sequence[Hit]) -> Iterable[tuple[str, list[Hit]]]:
     """Return files in the order of their best hit; a file's hits in the order of its lines."""
-    first = {hit.path: place for place, hit in reversed(list(enumerate(hits)))}
+    first = {hit.path: position for position, hit in reversed(list(enumerate(hits)))}
     ordered = sorted(hits, key=lambda hit: (first[hit.path], hit.span.start))
     return ((path, list(group)) for path, group in groupby(ordered, key=lambda hit: hit.path))
 
@@ -68,8 +68,8 @@ def _show_hit(hit: Hit, marked: re.Pattern[str] | None, full: bool) -> None:
     room = None if full else _room(width + 4)
     if room is not None:
         lines = with_passage(hit, lines, room)
-    for place, shown in enumerate(source_lines(lines[start:end], hit.language, marked, room), start):
-        number = output.paint(f"{hit.span.start + place:>{width}}", sys.stdout, dim=True)
+    for position, shown in enumerate(source_lines(lines[start:end], hit.language, marked, room), start):
+        number = output.paint(f"{hit.span.start + position:>{width}}", sys.stdout, dim=True)
         click.echo(f"  {number}  {shown}", color=True)
     if end - start < len(lines):
         output.line(f"  {'':>{width}}  … {output.count(len(lines) - (end - start), 'more line')}", dim=True)
@@ -88,8 +88,8 @@ def with_passage(hit: Hit, lines: Sequence[str], room: int) -> list[str]:
     """Return the lines of a hit, the best one cut to its passage if it is long."""
     focus = (hit.focus or hit.span.start) - hit.span.start
     return [
-        shorten(line, 0, room, hit.focus_column) if place == focus else line
-        for place, line in enumerate(lines)
+        shorten(line, 0, room, hit.focus_column) if position == focus else line
+        for position, line in enumerate(lines)
     ]
 
 
@@ -129,10 +129,10 @@ def _painted(line: str, styles: list[dict[str, Any]], marked: re.Pattern[str] | 
     for found in marked.finditer(line) if marked else ():
         styles[found.start() : found.end()] = [_MATCH] * (found.end() - found.start())
     start = 0
-    for place in range(1, len(line) + 1):
-        if place == len(line) or styles[place] is not styles[start]:
-            yield output.paint(line[start:place], sys.stdout, **styles[start])
-            start = place
+    for position in range(1, len(line) + 1):
+        if position == len(line) or styles[position] is not styles[start]:
+            yield output.paint(line[start:position], sys.stdout, **styles[start])
+            start = position
 
 
 def _syntax(lines: Sequence[str], language: str) -> list[list[dict[str, Any]]]:

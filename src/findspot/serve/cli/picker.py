@@ -82,7 +82,9 @@ class Picker:
         """Return the lines of the screen: the query, the results, the chosen one's text."""
         room = max(3, int((rows - 3) * _LIST_SHARE))
         first = max(0, min(self.chosen - room // 2, len(self.hits) - room))
-        listed = [self._row(place, columns) for place in range(first, min(first + room, len(self.hits)))]
+        listed = [
+            self._row(position, columns) for position in range(first, min(first + room, len(self.hits)))
+        ]
         head = [
             f"❯ {output.clean(self.query)}"[:columns],
             output.paint(output.clean(self.message)[:columns], sys.stdout, dim=True),
@@ -90,11 +92,11 @@ class Picker:
         text = self._text(columns, rows - len(head) - len(listed) - 1)
         return [*head, *listed, "", *text][:rows]
 
-    def _row(self, place: int, columns: int) -> str:
-        hit = self.hits[place]
+    def _row(self, position: int, columns: int) -> str:
+        hit = self.hits[position]
         what = hit.breadcrumb or ", ".join(hit.symbols[:2]) or hit.kind
         line = output.clean(f"{hit.relevance_percent:>3}%  {hit.path}:{hit.focus or hit.span.start}  {what}")
-        mark, style = ("▸ ", {"bold": True, "fg": "cyan"}) if place == self.chosen else ("  ", {})
+        mark, style = ("▸ ", {"bold": True, "fg": "cyan"}) if position == self.chosen else ("  ", {})
         return mark + output.paint(line[: max(1, columns - 2)], sys.stdout, **style)
 
     def _text(self, columns: int, rows: int) -> list[str]:
@@ -108,8 +110,8 @@ class Picker:
             lines[start : start + rows], self.hit.language, query_words(self.query), columns - width - 2
         )
         return [
-            output.paint(f"{self.hit.span.start + place:>{width}}", sys.stdout, dim=True) + "  " + line
-            for place, line in enumerate(shown, start)
+            output.paint(f"{self.hit.span.start + position:>{width}}", sys.stdout, dim=True) + "  " + line
+            for position, line in enumerate(shown, start)
         ]
 
 

@@ -135,9 +135,9 @@ def _show_tree(found: Findings) -> None:
 def _show_below(
     found: Findings, node: str, below: dict[str, list[tuple[str, str]]], hop: dict[str, int]
 ) -> None:
-    for far, place in below.get(node, ()):
+    for far, location in below.get(node, ()):
         if hop[far] == hop[node] + 1:
-            output.line(f"{'  ' * hop[far]}{found.names.get(far, far)}  {place}")
+            output.line(f"{'  ' * hop[far]}{found.names.get(far, far)}  {location}")
             _show_below(found, far, below, hop)
 
 

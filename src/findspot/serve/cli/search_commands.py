@@ -68,7 +68,7 @@ def _shared_options(command: Command) -> Command:
             click.option("--full", is_flag=True, help="Show whole passages instead of their best lines."),
             click.option(
                 "--open",
-                "place",
+                "result_number",
                 type=click.IntRange(1),
                 is_flag=False,
                 flag_value=1,
@@ -117,7 +117,7 @@ def docs(reply: Reply, words: Sequence[str], project: str | None, **options: Any
 
 def _answer(reply: Reply, corpus: Corpus, text: str, given: str | None, options: dict[str, Any]) -> None:
     form, full, max_tokens = (options.pop(name) for name in ("form", "full", "max_tokens"))
-    place, pager, update = options.pop("place"), options.pop("pager"), options.pop("update")
+    result_number, pager, update = options.pop("result_number"), options.pop("pager"), options.pop("update")
     limit, top_k = options.pop("limit"), options.pop("top_k")
     wanted = Assistance(options.pop("expand_query"), options.pop("synthesize"))
     with open_index(given, reply, update=update) as index:
@@ -133,16 +133,18 @@ def _answer(reply: Reply, corpus: Corpus, text: str, given: str | None, options:
         form = form or index.project.settings.serve.default_format
         root = index.project.root
     usage.note("command line", root, results, sum(len(hit.text) for hit in results.hits))
-    with paged(wanted=pager and not place):
+    with paged(wanted=pager and not result_number):
         _show(results, corpus, "structured" if reply.json else form, full=full, max_tokens=max_tokens)
-    if place:
-        _open(root, results, place)
+    if result_number:
+        _open(root, results, result_number)
 
 
-def _open(root: Path, results: Results, place: int) -> None:
-    if place > len(results.hits):
-        raise click.UsageError(f"There is no result {place}: {output.count(len(results.hits), 'result')}.")
-    hit = results.hits[place - 1]
+def _open(root: Path, results: Results, result_number: int) -> None:
+    if result_number > len(results.hits):
+        raise click.UsageError(
+            f"There is no result {result_number}: {output.count(len(results.hits), 'result')}."
+        )
+    hit = results.hits[result_number - 1]
     open_in_editor(root / hit.path, hit.focus or hit.span.start)
 
 

@@ -141,7 +141,7 @@ def _carry_out(steps: list[Step], journal: Journal, reply: Reply, *, dry_run: bo
         _show(steps)
     if needed and not dry_run:
         confirm(f"Write {output.count(len(needed), 'file')}?", yes, reply)
-        with journal.held():
+        with journal.locked():
             for step in needed:
                 journal.apply(step.change, step.owner)
     if reply.json:
@@ -198,7 +198,7 @@ def _undo(names: tuple[str, ...], journal: Journal, reply: Reply, *, dry_run: bo
             _show_diff(step.change)
     if steps and not dry_run:
         confirm(f"Put back {output.count(len(steps), 'file')}?", yes, reply)
-        with journal.held():
+        with journal.locked():
             for step, record in zip(steps, records, strict=True):
                 step.change.write()
                 journal.forget(record)
@@ -243,7 +243,7 @@ def _offer_instructions(root: Path | None, journal: Journal) -> None:
         return
     names = " and ".join(step.path.name for step in steps)
     if prompt(f"Tell assistants in {names} when to search? [y/N]").lower() in ("y", "yes"):
-        with journal.held():
+        with journal.locked():
             for step in steps:
                 journal.apply(step.change, step.owner)
         output.line(f"{names}: written.", fg="green")

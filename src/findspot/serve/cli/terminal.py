@@ -126,7 +126,7 @@ def key_names(text: str) -> list[str]:
 
 def _after_sequence(text: str) -> str:
     """Return what follows an unknown escape sequence."""
-    end = next((place for place, c in enumerate(text[2:], 3) if "@" <= c <= "~"), len(text))
+    end = next((position for position, c in enumerate(text[2:], 3) if "@" <= c <= "~"), len(text))
     return text[end:]
 
 

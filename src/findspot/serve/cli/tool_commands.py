@@ -244,8 +244,8 @@ def _report(reply: Reply, path: Path, built: Built) -> None:
         _show_built(path, built)
     for server in built.servers:
         if server.error:
-            kept = f"; its {server.tools} earlier tools were kept" if server.tools else ""
-            output.warn(f"{server.name}: {server.error}{kept}")
+            note = f"; its {server.tools} earlier tools were kept" if server.tools else ""
+            output.warn(f"{server.name}: {server.error}{note}")
     if waiting:
         output.warn(
             f"Not started, since you have not agreed to them as they are now: {', '.join(waiting)}. "

@@ -179,7 +179,7 @@ class Journal:
         self.backups = self._folder / "backups"
 
     @contextlib.contextmanager
-    def held(self) -> Iterator[None]:
+    def locked(self) -> Iterator[None]:
         """Hold the lock: of two set-ups at once, one would back up the other's work as the original."""
         with writer_lock(self._folder / "setup.lock"):
             yield

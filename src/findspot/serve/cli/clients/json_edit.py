@@ -158,10 +158,10 @@ def _cut(text: str, start: int, end: int) -> str:
     if not head.endswith("\n"):  # it shares its line
         return head + "".join(f" {comment}{newline}" for comment in comments) + tail
     indent = text[len(head) : start]
-    kept = "".join(indent + comment + newline for comment in comments)
+    comment_lines = "".join(indent + comment + newline for comment in comments)
     if tail[:1] not in ("\r", "\n", ""):
-        return head + kept + indent + tail
-    return head + kept + tail.removeprefix("\r").removeprefix("\n")
+        return head + comment_lines + indent + tail
+    return head + comment_lines + tail.removeprefix("\r").removeprefix("\n")
 
 
 def merged(values: dict[str, Any], keys: tuple[str, ...], entry: dict[str, Any]) -> dict[str, Any]:

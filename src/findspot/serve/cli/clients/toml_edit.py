@@ -1,6 +1,6 @@
 """TOML changed where it must be and nowhere else: a table is appended, or the lines of a key replaced.
 
-The result is read back and compared with what was meant; a file written in a way that this cannot
+The result is read back and compared with the intended values; a file written in a way that this cannot
 change safely (the servers as one inline table, say) is refused.
 """
 
@@ -55,22 +55,22 @@ def take_out(text: str, keys: tuple[str, ...]) -> str:
     if _at(values, keys) is None:
         return text
     lines, prefix = _lines(text), _parts(keys)
-    kept: list[str] = []
+    remaining: list[str] = []
     inside = False
     at = 0
     while at < len(lines):
         statement = lines[at : at + _length(lines, at)]
         if _HEADER.match(statement[0]):
             inside = _header(statement[0])[: len(prefix)] == prefix
-            if inside and kept and not kept[-1].strip():
-                kept.pop()  # the blank line before the table
+            if inside and remaining and not remaining[-1].strip():
+                remaining.pop()  # the blank line before the table
         at += len(statement)
         if inside:
-            own_line = _is_blank(statement[0]) and (kept or statement[0].strip())
+            own_line = _is_blank(statement[0]) and (remaining or statement[0].strip())
             statement = statement if own_line else _comments(statement)
-        kept += statement
-    left, wanted = "".join(kept), _without(values, keys)
-    if any(_header(line) == prefix[:-1] for line in kept):  # the servers' own header, which is not ours
+        remaining += statement
+    left, wanted = "".join(remaining), _without(values, keys)
+    if any(_header(line) == prefix[:-1] for line in remaining):  # the servers' own header, which is not ours
         wanted = merged(wanted, keys[:-1], {})
     _confirm(left, wanted)
     return left
