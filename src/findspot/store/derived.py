@@ -79,7 +79,7 @@ class FileTable:
         return Selection(files, self.mask(files))
 
     def whole(self, corpus: str) -> Selection:
-        """Return all files of a corpus; worked out once a generation."""
+        """Return all files of a corpus; computed once per generation."""
         if corpus not in self._whole:
             self._whole[corpus] = self.select([file for file in self.files if file.corpus == corpus])
         return self._whole[corpus]

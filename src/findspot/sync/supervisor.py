@@ -188,7 +188,7 @@ class Supervisor:
             _log.info("%s: no longer watched", self._watched.root)
 
     def _work(self, strategy: Strategy, settings: Settings) -> None:
-        """Whatever is due, unless the user's own update runs or trouble was a moment ago."""
+        """Index what is due, unless the user's own update runs or a pause after trouble is on."""
         if self._others or self._pause.is_on:
             return
         with self._working:
@@ -252,8 +252,7 @@ class Supervisor:
 
     def _set(self, **changes: object) -> None:
         with self._guard:
-            after = replace(self._status, **changes)  # type: ignore[arg-type]
-            self._status = after
+            self._status = replace(self._status, **changes)  # type: ignore[arg-type]
 
 
 class _Pause:

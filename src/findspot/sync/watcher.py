@@ -58,7 +58,7 @@ class Watcher:
         return bool(self.message)
 
     def batches(self) -> Batches:
-        """Batches until stopped; what happens after the first one was handed out is never missed."""
+        """Yield batches until stopped; what happens after the first one is never missed."""
         if not self.polling:
             try:
                 yield from self._notified()
@@ -81,20 +81,22 @@ class Watcher:
                 except StopIteration:
                     return
                 paths = self._paths(reported)
-                folders = _but(reported, folders)
+                folders = _still_watched(reported, folders)
                 if _BY_FOLDER and (first or self._may_hold_new_folders(paths)):
-                    folders, source, late = self._extended(folders, source)
+                    folders, source, late = self._watch_new_folders(folders, source)
                     paths |= late
                 first = False
                 yield frozenset(paths)
         finally:
             source.close()
 
-    def _extended(self, watched: frozenset[str], source: Reports) -> tuple[frozenset[str], Reports, set[str]]:
-        """Watches for the folders that there are now, begun before the old ones end.
+    def _watch_new_folders(
+        self, watched: frozenset[str], source: Reports
+    ) -> tuple[frozenset[str], Reports, set[str]]:
+        """Watch the folders that there are now; the new watches begin before the old ones end.
 
-        Looked at again once they are watched: a folder that came after the last look is found by the
-        next one, and one that comes after that is reported by the folder it is in.
+        The folders are listed again once they are watched: a folder that came after the last listing is
+        found by the next one, and one that comes after that is reported by the folder it is in.
         """
         late: set[str] = set()
         while (folders := self._folders()) != watched:
@@ -104,7 +106,7 @@ class Watcher:
             # Files may have come into a new folder before it was watched.
             late |= {self._root.spelled(Path(folder)) or EVERYTHING for folder in folders - watched}
             late |= self._paths(reported)
-            watched, source = _but(reported, folders), new
+            watched, source = _still_watched(reported, folders), new
         return watched, source, late
 
     def _open(self, folders: Iterable[str]) -> Reports:
@@ -148,7 +150,7 @@ class Watcher:
         return {file.path: file.stamp for file in found.files}
 
 
-def _but(reported: Iterable[str], folders: frozenset[str]) -> frozenset[str]:
+def _still_watched(reported: Iterable[str], folders: frozenset[str]) -> frozenset[str]:
     """Return the folders whose watches still hold: one that is itself reported came, went or was replaced."""
     lost = folders.intersection(reported)
     if not lost:
