@@ -54,19 +54,6 @@ def test_every_question_sees_what_was_just_written(project: Path, findspot: Prog
     assert "docs/new.md" in findspot("docs", "zebras stripes", cwd=project).out
 
 
-def test_an_answer_without_an_update_says_what_it_lacks(project: Path, findspot: Program) -> None:
-    """first-impression B5."""
-    told = "1 change on disk not indexed (--no-update)."
-    unchanged = findspot("search", "known_function", "--no-update", "--json", cwd=project)
-    assert "warning" not in unchanged.json
-    (project / "pkg/new.py").write_text(NEW)
-    for command in (("search", "known_function"), ("files", "**"), ("map",), ("outline", "pkg/base.py")):
-        answer = findspot(*command, "--no-update", "--json", cwd=project)
-        assert told in answer.json["warning"], command
-        assert "pkg/new.py" not in answer.out
-    assert told in findspot("callers", "known_function", "--no-update", cwd=project).err
-
-
 @contextmanager
 def writing(findspot: Program, project: Path) -> Iterator[None]:
     """While another process has the index's writer."""
@@ -87,9 +74,17 @@ def writing(findspot: Program, project: Path) -> Iterator[None]:
         other.communicate(b"\n")
 
 
-def test_an_index_that_is_busy_answers_and_says_so(project: Path, findspot: Program) -> None:
-    """first-impression B5: somebody else is writing."""
+def test_an_answer_without_an_update_says_what_it_lacks(project: Path, findspot: Program) -> None:
+    """first-impression B5: it was not asked for, or somebody else is writing."""
+    told = "1 change on disk not indexed (--no-update)."
+    unchanged = findspot("search", "known_function", "--no-update", "--json", cwd=project)
+    assert "warning" not in unchanged.json
     (project / "pkg/new.py").write_text(NEW)
+    for command in (("search", "known_function"), ("files", "**"), ("map",), ("outline", "pkg/base.py")):
+        answer = findspot(*command, "--no-update", "--json", cwd=project)
+        assert told in answer.json["warning"], command
+        assert "pkg/new.py" not in answer.out
+    assert told in findspot("callers", "known_function", "--no-update", cwd=project).err
     with writing(findspot, project):
         answer = findspot("search", "known_function", "--json", cwd=project)
     assert answer.code == 0

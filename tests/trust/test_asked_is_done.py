@@ -158,31 +158,28 @@ def test_a_folder_of_an_indexed_project_gets_no_index_of_its_own(
 
 
 def test_a_large_project_that_was_agreed_to_is_not_asked_about_again(
-    make: MakeFolder, serve: Serve, findspot: Program
+    make: MakeFolder, serve: Serve, findspot: Program, home: Path
 ) -> None:
-    """search-mcp A5 and B11: the question carries its code."""
+    """search-mcp A5, B11: the question carries its code; security 12: a folder elsewhere is asked about."""
     project = make({**MANY, ".findspot.json": '{"maxFiles": 3}'})
+    elsewhere = make(MANY, "elsewhere")
     asked = findspot("index", "--json", cwd=project)
     assert (asked.code, asked.json["status"]) == (2, "confirmation_required")
     assert asked.json["code"] == "FILE_LIMIT_WARNING"
     pipe = serve(project)
     waiting = pipe.values("create_index")
     assert (waiting["status"], waiting["code"]) == ("confirmation_required", "FILE_LIMIT_WARNING")
+    other = pipe.values("index_codebase", path=str(elsewhere))
+    assert other["status"] == "confirmation_required"
+    assert "outside the folders that you work in" in other["question"]
+    assert not (home / "indexes").exists()
     assert pipe.values("create_index", confirm=True)["status"] == "success"
     assert pipe.values("create_index")["status"] == "success"
 
 
-def test_folders_elsewhere_and_offers_are_settled_with_the_user(
-    make: MakeFolder, serve: Serve, home: Path
-) -> None:
+def test_folders_elsewhere_and_offers_are_settled_with_the_user(make: MakeFolder, serve: Serve) -> None:
     """security 12, surface 8.9; protocol-and-research AWKWARD (an offer that was declined)."""
     here, elsewhere = make(MANY, "here"), make(MANY, "elsewhere")
-    pipe = serve(here)
-    waiting = pipe.values("index_codebase", path=str(elsewhere))
-    assert waiting["status"] == "confirmation_required"
-    assert "outside the folders that you work in" in waiting["question"]
-    assert not (home / "indexes").exists()
-
     asking = serve(here, capabilities={"elicitation": {}})
     number = asking.ask_tool("search_code", {"query": "function_1"})
     assert "index it now?" in asking.until("elicitation/create")["message"]

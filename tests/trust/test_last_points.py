@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
+from contents import write_files
+from e2e.harness import Pipe
 from program import Program
 
 from .conftest import MakeFolder, Serve, until
@@ -15,9 +20,10 @@ LONG_LINE = FILLER * 700 + FACT + FILLER * 700
 QUESTION = "refund of an annual licence"
 
 
-def long_lines(make: MakeFolder) -> Path:
+def write_long_lines(root: Path) -> Path:
     others = {f"docs/note{n}.md": f"# Note {n}\n\nRefund desk {n}. {FILLER * 3}\n" for n in range(9)}
-    return make(
+    write_files(
+        root,
         {
             ".git/HEAD": "ref: refs/heads/main\n",
             "docs/guide.md": f"# Guide\n\n## Refunds\n\n{PARAGRAPH}\n",
@@ -25,13 +31,23 @@ def long_lines(make: MakeFolder) -> Path:
             "src/table.py": "".join(f"row{n} = {n}\n" for n in range(200))
             + f'TABLE = "{"zero one two " * 300}needle_in_line {"three four " * 300}"\n',
             **others,
-        }
+        },
     )
+    return root
 
 
-def test_long_lines_are_cut_and_their_best_passage_is_shown(make: MakeFolder, serve: Serve) -> None:
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pipe]:
+    """A server for the tests that neither change its project nor need a home of their own."""
+    folder = tmp_path_factory.mktemp("shared")
+    with Pipe(folder / "home", write_long_lines(folder / "project")) as pipe:
+        pipe.initialize()
+        yield pipe
+
+
+def test_long_lines_are_cut_and_their_best_passage_is_shown(shared: Pipe) -> None:
     """search-mcp B7: a line was one chunk, and its beginning was shown whatever the question was."""
-    pipe = serve(long_lines(make))
+    pipe = shared
     pipe.values("create_index")
     for max_tokens in (8_000, 1_000, 400):
         best = pipe.values("search_docs", query=QUESTION, max_tokens=max_tokens)["results"][0]
@@ -60,9 +76,9 @@ def test_files_made_to_stall_a_parser_do_not_hold_up_the_others(make: MakeFolder
     assert found["results"][0]["path"] == "src/good.py"
 
 
-def test_operators_of_named_indexes_hold_for_short_words(make: MakeFolder, serve: Serve) -> None:
+def test_operators_of_named_indexes_hold_for_short_words(shared: Pipe) -> None:
     """documents A8, C: short words were dropped from operators and phrases without a word."""
-    pipe = serve(make({".git/HEAD": ""}))
+    pipe = shared
     for doc_id, content in {"a": "plan a trip", "b": "plan b trip", "r": "R and C++ are languages"}.items():
         pipe.values("search_add_document", doc_id=doc_id, content=content)
 
