@@ -52,7 +52,7 @@ def library_reference_page() -> str:
 def undocumented() -> list[str]:
     """Return the public names, and the public members of classes, that no docstring explains."""
     names = [name for section in _SECTIONS.values() for name in section]
-    missing = [name for name in names if not _docstring(name)]
+    missing = [name for name in findspot.__all__ if name != "__version__" and not _docstring(name)]
     for name in names:
         value = getattr(findspot, name)
         if isinstance(value, type):
@@ -171,12 +171,24 @@ def _tree(module: ModuleType) -> ast.Module:
 def _errors() -> list[str]:
     """Return the errors as a table; each carries `user_message`, `developer_message`, `hint` and `code`."""
     errors = [getattr(findspot, name) for name in findspot.__all__ if name.endswith("Error")]
-    rows = [f"| `{error.__name__}` | `{error.__base__.__name__}` | `{error.code}` |" for error in errors]
+    rows = [
+        f"| `{e.__name__}` | `{e.__base__.__name__}` | `{e.code}` | {_docstring(e.__name__)} |"
+        for e in errors
+    ]
     about = (
         "Each has `code`, `user_message`, `developer_message` and `hint`. The codes are explained in "
         "[troubleshooting.md](troubleshooting.md#error-codes)."
     )
-    return ["## Errors", "", about, "", "| error | kind of | code |", "|---|---|---|", *rows, ""]
+    return [
+        "## Errors",
+        "",
+        about,
+        "",
+        "| error | kind of | code | meaning |",
+        "|---|---|---|---|",
+        *rows,
+        "",
+    ]
 
 
 if __name__ == "__main__":

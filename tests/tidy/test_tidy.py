@@ -12,7 +12,6 @@ from pathlib import Path
 import click
 import pytest
 
-import findspot
 from findspot.core import errors
 from findspot.core.model import SkipReason
 from findspot.core.setting_keys import KEYS
@@ -43,17 +42,6 @@ def error_codes() -> set[str]:
 
 
 class TestSurface:
-    def test_every_public_name_is_there_and_described(self) -> None:
-        for name in findspot.__all__:
-            value = getattr(findspot, name)
-            assert isinstance(value, str) or value.__doc__, name
-        assert findspot.__doc__
-
-    def test_nothing_else_is_public(self) -> None:
-        assert set(findspot._HOMES) | {"__version__"} == set(findspot.__all__)
-        with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
-            findspot.Nothing  # noqa: B018
-
     def test_the_library_page_names_what_it_exports(self) -> None:
         readme = (ROOT / "README.md").read_text()
         for name in ("Engine", "Query", "FindspotError"):

@@ -56,10 +56,14 @@ class FindspotError(Exception):
 
 
 class InvalidArgumentError(FindspotError):
+    """A value that cannot be used."""
+
     code = "INVALID_ARGUMENT"
 
 
 class InvalidPatternError(InvalidArgumentError):
+    """A glob or regular expression that cannot be read."""
+
     code = "INVALID_PATTERN"
 
     def __init__(self, pattern: str, detail: str) -> None:
@@ -68,6 +72,8 @@ class InvalidPatternError(InvalidArgumentError):
 
 
 class PathNotFoundError(FindspotError):
+    """There is no such folder."""
+
     code = "PATH_NOT_FOUND"
 
     def __init__(self, path: str) -> None:
@@ -75,6 +81,8 @@ class PathNotFoundError(FindspotError):
 
 
 class ProjectNotDetectedError(FindspotError):
+    """No folder up to the root of the file system looks like a project."""
+
     code = "PROJECT_NOT_DETECTED"
 
     def __init__(self, start: str) -> None:
@@ -86,6 +94,8 @@ class ProjectNotDetectedError(FindspotError):
 
 
 class IndexNotFoundError(FindspotError):
+    """The project has no index yet."""
+
     code = "INDEX_NOT_FOUND"
 
     def __init__(self, project_path: str, index_path: str) -> None:
@@ -98,6 +108,8 @@ class IndexNotFoundError(FindspotError):
 
 
 class DocsIndexNotFoundError(IndexNotFoundError):
+    """The project has no index of documentation."""
+
     code = "DOCS_INDEX_NOT_FOUND"
 
     def __init__(self, project_path: str, index_path: str) -> None:
@@ -109,6 +121,8 @@ class DocsIndexNotFoundError(IndexNotFoundError):
 
 
 class FileNotIndexedError(FindspotError):
+    """A file that does not exist or is not indexed."""
+
     code = "FILE_NOT_FOUND"
 
     def __init__(self, path: str, why: str = "") -> None:
@@ -118,6 +132,8 @@ class FileNotIndexedError(FindspotError):
 
 
 class SymlinkError(FindspotError):
+    """A symbolic link where a file is wanted."""
+
     code = "SYMLINK_NOT_ALLOWED"
 
     def __init__(self, path: str) -> None:
@@ -127,6 +143,8 @@ class SymlinkError(FindspotError):
 
 
 class FileLimitError(FindspotError):
+    """The project has more files than `maxFiles`: ask the user first."""
+
     code = "FILE_LIMIT_WARNING"
 
     def __init__(self, count: int, limit: int) -> None:
@@ -139,6 +157,8 @@ class FileLimitError(FindspotError):
 
 
 class PermissionDeniedError(FindspotError):
+    """The operating system refused access."""
+
     code = "PERMISSION_DENIED"
 
     def __init__(self, path: str, *, writing: bool = False) -> None:
@@ -153,6 +173,8 @@ class PermissionDeniedError(FindspotError):
 
 
 class HomeNotWritableError(PermissionDeniedError):
+    """Findspot's own folder cannot be written."""
+
     def __init__(self, home: str, path: str) -> None:
         super().__init__(path, writing=True)
         self.user_message = f"Findspot cannot write to its folder {home}."
@@ -161,6 +183,8 @@ class HomeNotWritableError(PermissionDeniedError):
 
 
 class NotAFolderError(PermissionDeniedError):
+    """Something else has the name of a folder that is needed."""
+
     def __init__(self, path: str) -> None:
         super().__init__(path, writing=True)
         self.user_message = f"{path} is not a folder, but Findspot needs a folder there."
@@ -170,6 +194,8 @@ class NotAFolderError(PermissionDeniedError):
 
 
 class StoreRefusedError(PermissionDeniedError):
+    """An object store refused access."""
+
     def __init__(self, detail: str, *, hint: str) -> None:
         super().__init__(detail)
         self.user_message = "The store of this index refuses access."
@@ -179,6 +205,8 @@ class StoreRefusedError(PermissionDeniedError):
 
 
 class DiskFullError(FindspotError):
+    """The disk is full; nothing was half-written."""
+
     code = "DISK_FULL"
 
     def __init__(self, needed_mb: int | None, available_mb: int, *, limited: bool = False) -> None:
@@ -198,6 +226,8 @@ class DiskFullError(FindspotError):
 
 
 class SystemLimitError(FindspotError):
+    """The system allows no more open files or memory."""
+
     code = "SYSTEM_LIMIT"
 
     def __init__(self, reason: str, path: str) -> None:
@@ -209,6 +239,8 @@ class SystemLimitError(FindspotError):
 
 
 class IndexCorruptError(FindspotError):
+    """The index cannot be read."""
+
     code = "INDEX_CORRUPT"
 
     def __init__(self, detail: str) -> None:
@@ -221,6 +253,8 @@ class IndexCorruptError(FindspotError):
 
 
 class IndexFormatError(IndexCorruptError):
+    """The index was written by a newer version of Findspot."""
+
     def __init__(self, found: int, known: int) -> None:
         super().__init__(f"format {found} is newer than this version's {known}")
         self.user_message = "This index was written by a newer version of Findspot."
@@ -229,6 +263,8 @@ class IndexFormatError(IndexCorruptError):
 
 
 class IndexBusyError(FindspotError):
+    """Another process is writing the index."""
+
     code = "INDEX_BUSY"
 
     def __init__(self, owner: str) -> None:
@@ -239,6 +275,8 @@ class IndexBusyError(FindspotError):
 
 
 class ModelMismatchError(FindspotError):
+    """The index was made with another embedding model."""
+
     code = "MODEL_MISMATCH"
 
     def __init__(self, indexed: str, configured: str) -> None:
@@ -251,6 +289,8 @@ class ModelMismatchError(FindspotError):
 
 
 class ModelUnavailableError(FindspotError):
+    """The files of a model are missing or damaged."""
+
     code = "MODEL_DOWNLOAD_FAILED"
 
     def __init__(self, detail: str, *, hint: str = "") -> None:
@@ -262,6 +302,8 @@ class ModelUnavailableError(FindspotError):
 
 
 class ProviderError(FindspotError):
+    """An embedding provider failed."""
+
     code = "PROVIDER_ERROR"
 
     def __init__(self, detail: str, *, hint: str = "") -> None:
@@ -269,6 +311,8 @@ class ProviderError(FindspotError):
 
 
 class LanguageModelError(ProviderError):
+    """A language model failed."""
+
     def __init__(self, detail: str, *, hint: str = "") -> None:
         super().__init__(detail, hint=hint)
         self.user_message = f"The language model failed: {detail}"
@@ -276,6 +320,8 @@ class LanguageModelError(ProviderError):
 
 
 class StoreUnavailableError(ProviderError):
+    """An object store cannot be reached."""
+
     def __init__(self, detail: str, *, hint: str = "") -> None:
         otherwise = "Check `storeUri`, AWS_ENDPOINT_URL and the network, then try again."
         super().__init__(detail, hint=hint or otherwise)
@@ -284,6 +330,8 @@ class StoreUnavailableError(ProviderError):
 
 
 class CancelledError(FindspotError):
+    """The work was stopped on request."""
+
     code = "CANCELLED"
 
     def __init__(self, message: str = "Cancelled. What was finished before is kept.") -> None:
