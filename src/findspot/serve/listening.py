@@ -37,7 +37,7 @@ _SHARE_OF_ONE_ADDRESS = 0.75
 """Of all connections, so that one address cannot take them all."""
 
 _OTHER_DESCRIPTORS = 256
-"""What indexes, logs and worker processes may have open beside connections."""
+"""What indexes, logs and worker processes may have open apart from connections."""
 
 _LOG_EVERY_S = 60.0
 
@@ -95,13 +95,13 @@ def connection_limit() -> int:
         import resource
     except ImportError:  # Windows has no such limit
         return MAX_CONNECTIONS
-    wanted = MAX_CONNECTIONS + _BEYOND + _OTHER_DESCRIPTORS
+    needed = MAX_CONNECTIONS + _BEYOND + _OTHER_DESCRIPTORS
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     unlimited = resource.RLIM_INFINITY
-    if soft != unlimited and soft < wanted:
-        soft_wanted = wanted if hard == unlimited else min(wanted, hard)
+    if soft != unlimited and soft < needed:
+        new_soft = needed if hard == unlimited else min(needed, hard)
         with contextlib.suppress(OSError, ValueError):  # then the limit that there is has to do
-            resource.setrlimit(resource.RLIMIT_NOFILE, (soft_wanted, hard))
+            resource.setrlimit(resource.RLIMIT_NOFILE, (new_soft, hard))
         soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     if soft == unlimited:
         return MAX_CONNECTIONS

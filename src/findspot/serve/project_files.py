@@ -128,8 +128,8 @@ def source_lines(project: Project, path: str) -> tuple[str | None, list[str]]:
     if file is None:
         raise FileNotIndexedError(path)
     settings = project.settings.discover
-    wanted = SourceFile(file.path, Corpus(file.corpus), file.language, file.size, file.mtime_ns)
-    data = read_file(project.roots, wanted, settings.max_file_bytes)
+    source = SourceFile(file.path, Corpus(file.corpus), file.language, file.size, file.mtime_ns)
+    data = read_file(project.roots, source, settings.max_file_bytes)
     text = data if isinstance(data, Skip) else readable_text(path, data, settings.secret_scan)
     if isinstance(text, Skip):
         raise FileNotIndexedError(path, f"It cannot be shown: {text.reason.replace('_', ' ')}.")

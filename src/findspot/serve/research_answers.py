@@ -1,4 +1,4 @@
-"""What research found: structured values and a report, within a number of tokens, and a drawn module map."""
+"""The findings of research as structured values, as a report and, for module maps, as a picture."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ Box = tuple[float, float, float]
 """Left, top and width."""
 
 
-def findings_object(found: Findings) -> dict[str, Any]:
+def findings_object(findings: Findings) -> dict[str, Any]:
     """Return the structured answer of `code_research`."""
     answer: dict[str, Any] = {
-        "query": found.query,
-        "depth": found.depth,
-        **({"focus": str(found.focus)} if found.focus else {}),
-        "summary": found.summary,
-        "nodes": [_node(node) for node in found.nodes],
+        "query": findings.query,
+        "depth": findings.depth,
+        **({"focus": str(findings.focus)} if findings.focus else {}),
+        "summary": findings.summary,
+        "nodes": [_node(node) for node in findings.nodes],
         "edges": [
             {
                 "from": edge.source,
@@ -60,16 +60,16 @@ def findings_object(found: Findings) -> dict[str, Any]:
                 "line": edge.line,
                 "confidence": edge.confidence,
             }
-            for edge in found.edges
+            for edge in findings.edges
         ],
-        "chains": [list(chain) for chain in found.chains],
-        "files": list(found.files),
-        "citations": [{"path": c.path, "line": c.line, "text": c.text} for c in found.citations],
-        "relatedTopics": list(found.related_topics),
-        "unresolved": list(found.unresolved),
-        "madeBy": found.made_by,
+        "chains": [list(chain) for chain in findings.chains],
+        "files": list(findings.files),
+        "citations": [{"path": c.path, "line": c.line, "text": c.text} for c in findings.citations],
+        "relatedTopics": list(findings.related_topics),
+        "unresolved": list(findings.unresolved),
+        "madeBy": findings.made_by,
     }
-    return answer | ({"warning": found.warning} if found.warning else {})
+    return answer | ({"warning": findings.warning} if findings.warning else {})
 
 
 def _node(node: FoundNode) -> dict[str, Any]:
@@ -113,88 +113,88 @@ def module_map_object(modules: ModuleMap) -> dict[str, Any]:
     }
 
 
-def report(found: Findings) -> str:
+def report(findings: Findings) -> str:
     """Return the findings as text: the answer first, then how it is known."""
-    return "\n".join(_lines(found))
+    return "\n".join(_lines(findings))
 
 
-def _lines(found: Findings) -> Iterator[str]:
-    yield found.query
+def _lines(findings: Findings) -> Iterator[str]:
+    yield findings.query
     yield ""
-    yield found.summary
-    if found.chains:
+    yield findings.summary
+    if findings.chains:
         yield from ("", "Chains")
-        yield from (f"  {' → '.join(_called(found, node) for node in chain)}" for chain in found.chains)
-    if found.nodes:
+        yield from (f"  {' → '.join(_called(findings, node) for node in chain)}" for chain in findings.chains)
+    if findings.nodes:
         yield from ("", "Found, by hop")
-        yield from (f"  {node.hop}  {_placed(found, node)}" for node in found.nodes)
-    if found.citations:
+        yield from (f"  {node.hop}  {_placed(findings, node)}" for node in findings.nodes)
+    if findings.citations:
         yield from ("", "Lines")
-        yield from (f"  {place.path}:{place.line}  {place.text}" for place in found.citations)
-    for title, texts in (("Not followed", found.unresolved), ("See also", found.related_topics)):
+        yield from (f"  {place.path}:{place.line}  {place.text}" for place in findings.citations)
+    for title, texts in (("Not followed", findings.unresolved), ("See also", findings.related_topics)):
         if texts:
             yield from ("", title)
             yield from (f"  {text}" for text in texts)
-    if found.warning:
-        yield from ("", found.warning)
+    if findings.warning:
+        yield from ("", findings.warning)
 
 
-def _called(found: Findings, node_id: str) -> str:
-    return found.names.get(node_id, node_id)
+def _called(findings: Findings, node_id: str) -> str:
+    return findings.names.get(node_id, node_id)
 
 
-def _placed(found: Findings, node: FoundNode) -> str:
-    name = _called(found, node.id)
+def _placed(findings: Findings, node: FoundNode) -> str:
+    name = _called(findings, node.id)
     if name == node.path:
         return f"{node.path}  {node.kind}"
     return f"{name}  {node.kind}  {node.path}:{node.start_line}-{node.end_line}"
 
 
-def fitted_findings(found: Findings, max_tokens: int) -> dict[str, Any]:
+def fitted_findings(findings: Findings, max_tokens: int) -> dict[str, Any]:
     """Return the structured answer within the limit, measured as the JSON that carries it."""
 
     def rendered(part: Findings) -> str:
         return json.dumps(findings_object(part), ensure_ascii=False)
 
-    return findings_object(_fitted(found, max_tokens, rendered))
+    return findings_object(_fitted(findings, max_tokens, rendered))
 
 
-def fitted_report(found: Findings, max_tokens: int) -> str:
+def fitted_report(findings: Findings, max_tokens: int) -> str:
     """Return the report within the limit."""
-    return report(_fitted(found, max_tokens, report))
+    return report(_fitted(findings, max_tokens, report))
 
 
-def _fitted(found: Findings, max_tokens: int, render: Callable[[Findings], str]) -> Findings:
+def _fitted(findings: Findings, max_tokens: int, render: Callable[[Findings], str]) -> Findings:
     """Return the findings about as many of the first nodes as there is room for."""
     room = max_tokens * CHARS_PER_TOKEN // _SHARE
-    found = replace(found, query=cut(found.query, min(room, 1_000)))
-    if token_count(render(found)) <= max_tokens:
-        return found
-    found = replace(found, summary=cut(found.summary, room))
-    low, high = 0, len(found.nodes) + 1
+    findings = replace(findings, query=cut(findings.query, min(room, 1_000)))
+    if token_count(render(findings)) <= max_tokens:
+        return findings
+    findings = replace(findings, summary=cut(findings.summary, room))
+    low, high = 0, len(findings.nodes) + 1
     while high - low > 1:
         middle = (low + high) // 2
-        fits = token_count(render(_first(found, middle))) <= max_tokens
+        fits = token_count(render(_first(findings, middle))) <= max_tokens
         low, high = (middle, high) if fits else (low, middle)
-    return _first(found, low)
+    return _first(findings, low)
 
 
-def _first(found: Findings, count: int) -> Findings:
+def _first(findings: Findings, count: int) -> Findings:
     """Return the findings about the first nodes alone, saying how many there are."""
-    nodes = found.nodes[:count]
-    kept = {node.id for node in nodes}
-    edges = tuple(edge for edge in found.edges if edge.source in kept and edge.target in kept)
+    nodes = findings.nodes[:count]
+    ids = {node.id for node in nodes}
+    edges = tuple(edge for edge in findings.edges if edge.source in ids and edge.target in ids)
     places = {(edge.path, edge.line) for edge in edges} | {(node.path, node.start_line) for node in nodes}
-    said = f"To fit max_tokens: {len(found.nodes) - count} of {len(found.nodes)} nodes left out."
+    note = f"To fit max_tokens: {len(findings.nodes) - count} of {len(findings.nodes)} nodes left out."
     return replace(
-        found,
+        findings,
         nodes=nodes,
         edges=edges,
-        chains=tuple(chain for chain in found.chains if kept.issuperset(chain)),
-        citations=tuple(c for c in found.citations if (c.path, c.line) in places),
-        related_topics=found.related_topics[:_FEW] if count else (),
-        unresolved=tuple(cut(text, 200) for text in found.unresolved[:_FEW]) if count else (),
-        warning=" ".join(filter(None, (found.warning, said))),
+        chains=tuple(chain for chain in findings.chains if ids.issuperset(chain)),
+        citations=tuple(c for c in findings.citations if (c.path, c.line) in places),
+        related_topics=findings.related_topics[:_FEW] if count else (),
+        unresolved=tuple(cut(text, 200) for text in findings.unresolved[:_FEW]) if count else (),
+        warning=" ".join(filter(None, (findings.warning, note))),
     )
 
 

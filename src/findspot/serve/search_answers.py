@@ -352,33 +352,38 @@ def fitted_chunks(
     around: Callable[[list[Any], str | None], Any],
 ) -> tuple[list[dict[str, Any]], str | None]:
     """Return as much of the results as fits, and what was left out; `around` builds the whole answer."""
-    found = list(results)
-    if _chunks_fit(found, None, max_tokens, around):
-        return chunk_results_object(found), None
-    kept = _shortened_chunks(found, query, max_tokens, around)
-    for place, (whole, short) in enumerate(zip(found, kept, strict=False)):
-        kept[place] = whole
-        if not _chunks_fit(kept, _NOTED.note, max_tokens, around):
-            kept[place] = short
+    whole_results = list(results)
+    if _chunks_fit(whole_results, None, max_tokens, around):
+        return chunk_results_object(whole_results), None
+    shown = _shortened_chunks(whole_results, query, max_tokens, around)
+    for position, (whole, short) in enumerate(zip(whole_results, shown, strict=False)):
+        shown[position] = whole
+        if not _chunks_fit(shown, _NOTED.note, max_tokens, around):
+            shown[position] = short
             break
-    shortened = sum(short != whole for whole, short in zip(found, kept, strict=False))
-    counted = Fitted((), shortened, len(found) - len(kept))
+    shortened = sum(short != whole for whole, short in zip(whole_results, shown, strict=False))
+    counted = Fitted((), shortened, len(whole_results) - len(shown))
     note = counted.note
-    return chunk_results_object(kept), note and note.replace(f"of {counted.dropped} ", f"of {len(found)} ")
+    return chunk_results_object(shown), note and note.replace(
+        f"of {counted.dropped} ", f"of {len(whole_results)} "
+    )
 
 
 def _shortened_chunks(
-    found: list[SearchResult], query: str, max_tokens: int, around: Callable[[list[Any], str | None], Any]
+    whole_results: list[SearchResult],
+    query: str,
+    max_tokens: int,
+    around: Callable[[list[Any], str | None], Any],
 ) -> list[SearchResult]:
     weights = dict.fromkeys(tokens(query), 1.0)
-    kept = found
+    shown = whole_results
     for most in _CHUNK_TEXT_CHARS:
-        kept = [_cut_chunk(result, weights, most) for result in found]
-        if _chunks_fit(kept, _NOTED.note, max_tokens, around):
-            return kept
-    while kept and not _chunks_fit(kept, _NOTED.note, max_tokens, around):
-        kept.pop()
-    return kept
+        shown = [_cut_chunk(result, weights, most) for result in whole_results]
+        if _chunks_fit(shown, _NOTED.note, max_tokens, around):
+            return shown
+    while shown and not _chunks_fit(shown, _NOTED.note, max_tokens, around):
+        shown.pop()
+    return shown
 
 
 def _cut_chunk(result: SearchResult, weights: dict[str, float], max_chars: int) -> SearchResult:

@@ -1,4 +1,4 @@
-"""The client at the other end of a call: what it can be asked, and what it is told.
+"""The client at the other end of a call: and the questions it can be asked.
 
 A question travels in one of three ways. Within a request of the versions up to 2025-11-25 it is a
 request to the client. From 2026-07-28 on, the call is answered with the question and comes again
@@ -61,7 +61,7 @@ class InputNeededError(Exception):
 
 
 class Client:
-    """The client of one request: who it is, what it can be asked, and what it is told."""
+    """The client of one request: who it is, and the questions it can be asked."""
 
     def __init__(
         self,
@@ -268,10 +268,10 @@ class ClientRoots:
 
 async def sample(client: Client, prompt: Prompt) -> Completion:
     """Return what the client's language model answers, if its user lets it and within the prompt's time."""
-    said = types.SamplingMessage(role="user", content=types.TextContent(text=prompt.text))
+    message = types.SamplingMessage(role="user", content=types.TextContent(text=prompt.text))
     asked = types.CreateMessageRequest(
         params=types.CreateMessageRequestParams(
-            messages=[said], system_prompt=prompt.rules, max_tokens=prompt.max_tokens, temperature=0
+            messages=[message], system_prompt=prompt.rules, max_tokens=prompt.max_tokens, temperature=0
         )
     )
     try:

@@ -110,8 +110,8 @@ def _message(value: Any) -> types.JSONRPCMessage:
         raise _RefusedError(_error(None, types.INVALID_REQUEST, "Invalid request: not an object"))
     identity = _readable_id(value)
     if "method" in value and "id" in value and identity is None:
-        wanted = "Invalid request: 'id' must be a string or a whole number"
-        raise _RefusedError(_error(None, types.INVALID_REQUEST, wanted))
+        message = "Invalid request: 'id' must be a string or a whole number"
+        raise _RefusedError(_error(None, types.INVALID_REQUEST, message))
     try:
         return types.jsonrpc_message_adapter.validate_python(value, by_name=False)
     except ValidationError:

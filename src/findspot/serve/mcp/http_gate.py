@@ -108,11 +108,11 @@ class Bodies:
         if scope["type"] != "http" or scope["method"] != "POST":
             await self._app(_without_resumption(scope), receive, send)
             return
-        heard, body = await self._listen(receive)
+        messages, body = await self._read_body(receive)
         session = _session(scope)
         identity = _identity(body) if session is not None else None
         if session is None or identity is None:
-            await self._app(scope, _replayed(heard, receive), send)
+            await self._app(scope, _replayed(messages, receive), send)
             return
         key = (session, str(identity))
         if key in self._busy:
@@ -120,27 +120,27 @@ class Bodies:
         else:
             self._busy.add(key)
             try:
-                await self._app(scope, _replayed(heard, receive), send)
+                await self._app(scope, _replayed(messages, receive), send)
             finally:
                 self._busy.discard(key)
 
-    async def _listen(self, receive: Receive) -> tuple[list[Message], bytes]:
+    async def _read_body(self, receive: Receive) -> tuple[list[Message], bytes]:
         """Return the body, up to the largest size accepted; the transport refuses a larger one."""
-        heard: list[Message] = []
+        messages: list[Message] = []
         size = 0
         while size <= self._max_body_bytes:
-            heard.append(await receive())
-            size += len(heard[-1].get("body", b""))
-            if not heard[-1].get("more_body", False):
-                body = b"".join(message.get("body", b"") for message in heard)
-                return _readable(heard, body)
-        return heard, b""
+            messages.append(await receive())
+            size += len(messages[-1].get("body", b""))
+            if not messages[-1].get("more_body", False):
+                body = b"".join(message.get("body", b"") for message in messages)
+                return _readable(messages, body)
+        return messages, b""
 
 
-def _readable(heard: list[Message], body: bytes) -> tuple[list[Message], bytes]:
+def _readable(messages: list[Message], body: bytes) -> tuple[list[Message], bytes]:
     """Return the body as one readable message; nothing changes for a client that left before its end."""
-    if any(message["type"] != "http.request" for message in heard):
-        return heard, b""
+    if any(message["type"] != "http.request" for message in messages):
+        return messages, b""
     body = with_whole_characters(body)
     return [{"type": "http.request", "body": body, "more_body": False}], body
 
@@ -165,11 +165,11 @@ def _identity(body: bytes) -> Any:
     return message.get("id") if isinstance(message, dict) and "method" in message else None
 
 
-def _replayed(heard: list[Message], receive: Receive) -> Receive:
-    waiting = iter(heard)
+def _replayed(messages: list[Message], receive: Receive) -> Receive:
+    remaining = iter(messages)
 
     async def receive_again() -> Message:
-        return next(waiting, None) or await receive()
+        return next(remaining, None) or await receive()
 
     return receive_again
 

@@ -1,6 +1,6 @@
 """Serving over streamable HTTP: many clients and projects in one server.
 
-Loopback unless told otherwise. Requests must name a host that is ours (a page in a browser could
+Loopback by default. Requests must name a host that is ours (a page in a browser could
 otherwise reach us under a name of its own), and bring the token: a configured one, else one that is made
 at the start. Only on loopback can it be left out.
 """

@@ -1,4 +1,4 @@
-"""What assistants are told: instructions when they connect, and prompts that a user picks."""
+"""Texts for assistants: instructions when they connect, and prompts that a user picks."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def instructions(offered: Collection[str]) -> str:
     """Return what to tell an assistant that is offered these tools."""
     opening = _PROJECT if "search_code" in offered else _OTHERWISE
     tools = [f"- {name}: {use}" for name, use in _TOOLS.items() if name in offered]
-    advice = [f"- {said}" for name, said in _ADVICE.items() if name in offered]
+    advice = [f"- {text}" for name, text in _ADVICE.items() if name in offered]
     parts = [f"{opening} {_MATERIAL}", "\n".join(("Which tool:", *tools))]
     if advice:
         parts.append("\n".join(("Good to know:", *advice)))

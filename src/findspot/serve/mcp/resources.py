@@ -197,7 +197,9 @@ class Offering:
                 raise MCPError(types.INVALID_PARAMS, f"Missing required argument: {argument.name}")
         return types.GetPromptResult(
             description=prompt.description,
-            messages=[types.PromptMessage(role="user", content=_said(said)) for said in prompt.render(given)],
+            messages=[
+                types.PromptMessage(role="user", content=_block(message)) for message in prompt.render(given)
+            ],
         )
 
     async def _complete(self, context: Context, params: types.CompleteRequestParams) -> types.CompleteResult:
@@ -259,12 +261,12 @@ def _contents(uri: str, found: Contents) -> types.TextResourceContents | types.B
     return types.TextResourceContents(uri=uri, mime_type=found.mime_type, text=encodable(found.text or ""))
 
 
-def _said(said: Message) -> types.ContentBlock:
-    if isinstance(said, Media):
-        return wire_media(said)
-    if isinstance(said, Embedded):
-        return types.EmbeddedResource(resource=_contents(said.uri, said.contents))
-    return types.TextContent(text=said)
+def _block(message: Message) -> types.ContentBlock:
+    if isinstance(message, Media):
+        return wire_media(message)
+    if isinstance(message, Embedded):
+        return types.EmbeddedResource(resource=_contents(message.uri, message.contents))
+    return types.TextContent(text=message)
 
 
 PLACES = (

@@ -206,8 +206,8 @@ async def _ask(context: Context, task: Task, key: str) -> None:
 def _request(method: str, params: dict[str, Any]) -> tuple[Any, Any]:
     """Return a task's question as a request to the client, and what answers it."""
     if method == "sampling/createMessage":
-        wanted = types.CreateMessageRequestParams.model_validate(params)
-        return types.CreateMessageRequest(params=wanted), types.CreateMessageResult
+        sampling = types.CreateMessageRequestParams.model_validate(params)
+        return types.CreateMessageRequest(params=sampling), types.CreateMessageResult
     form = types.ElicitRequestFormParams.model_validate(params)
     return types.ElicitRequest(params=form), types.ElicitResult
 

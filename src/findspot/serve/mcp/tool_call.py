@@ -249,11 +249,11 @@ class ToolCalls:
         tool: Tool,
         client: Client,
         given: dict[str, Any],
-        wanted: types.TaskMetadata | None,
+        metadata: types.TaskMetadata | None,
     ) -> Any:
         """Answer with a task before anything is done: in 2025-11-25 the client asks for one."""
         await client.roots.folders()  # while the request is there to ask over
-        ttl_ms = wanted.ttl if wanted else None
+        ttl_ms = metadata.ttl if metadata else None
         if ttl_ms is not None and ttl_ms <= 0:
             raise MCPError(types.INVALID_PARAMS, "'ttl' must be a positive number of milliseconds")
 
@@ -337,10 +337,10 @@ def _with_warnings(answer: Answer, warnings: list[str]) -> Answer:
     """Return the answer with the warnings of its call; the values of an error stay as they are."""
     if not warnings:
         return answer
-    said = " ".join(dict.fromkeys(warnings))
+    text = " ".join(dict.fromkeys(warnings))
     if answer.text is not None:
-        answer = replace(answer, hint=" ".join(filter(None, (answer.hint, said))))
+        answer = replace(answer, hint=" ".join(filter(None, (answer.hint, text))))
     if answer.is_error:
         return answer
-    whole = " ".join(filter(None, (answer.values.get("warning"), said)))
+    whole = " ".join(filter(None, (answer.values.get("warning"), text)))
     return replace(answer, values=answer.values | {"warning": whole})

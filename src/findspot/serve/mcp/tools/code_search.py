@@ -160,14 +160,14 @@ async def _search_docs(call: Call, arguments: Arguments) -> Answer:
 
 
 async def _search(call: Call, arguments: Arguments, corpus: Corpus) -> Answer:
-    wanted = Assistance(arguments["expand_query"], arguments["synthesize"])
-    client = call.client.sampler() if wanted else None
+    assistance = Assistance(arguments["expand_query"], arguments["synthesize"])
+    client = call.client.sampler() if assistance else None
 
     def answer(target: Target) -> Answer:
-        results = target.project.search(_query(arguments, corpus, target), wanted, client)
+        results = target.project.search(_query(arguments, corpus, target), assistance, client)
         return _rendered(target.project, _warned(results, arguments), arguments, corpus)
 
-    if not wanted:
+    if not assistance:
         return await from_index(call, arguments["path"], answer, by_path=True)
     target = await indexed_project(call, arguments["path"])
     return await call.patient(lambda _: answer(target))
@@ -202,17 +202,17 @@ def _words(text: str) -> list[str]:
 
 def _warned(results: Results, arguments: Arguments) -> Results:
     """Return the results with everything a reader should know about them."""
-    said = [*arguments.warnings, results.warning]
-    return replace(results, warning=" ".join(filter(None, said)) or None)
+    warnings = [*arguments.warnings, results.warning]
+    return replace(results, warning=" ".join(filter(None, warnings)) or None)
 
 
 def _rendered(project: Project, results: Results, arguments: Arguments, corpus: Corpus) -> Answer:
     """Return the two renderings, each within the limit on its own."""
     settings = project.settings
-    wanted, roots = settings.serve, configured_roots(project.root, settings)
-    limit = arguments["max_tokens"] or max(wanted.max_tokens, MIN_TOKENS)
-    form = arguments["format"] or wanted.default_format
-    text, values = fitted_both(results, corpus, form, limit, slim=wanted.structured_results == "slim")
+    serve, roots = settings.serve, configured_roots(project.root, settings)
+    limit = arguments["max_tokens"] or max(serve.max_tokens, MIN_TOKENS)
+    form = arguments["format"] or serve.default_format
+    text, values = fitted_both(results, corpus, form, limit, slim=serve.structured_results == "slim")
     usage.note("assistant", project.root, results, len(text))
     return Answer(values, text, more=tuple(_link(roots, hit) for hit in results.hits[:_LINKS]))
 
