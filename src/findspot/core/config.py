@@ -3,7 +3,7 @@
 From lowest to highest: defaults, the global `config.json`, the project's `.findspot.json` and
 `.cortex/config.yml`, the index's own `config.json`, the environment (`FINDSPOT_MAX_FILE_SIZE=2MB`), flags.
 A value that is not valid is ignored, with a warning that names key and file. The two files that are
-committed with a project set only what `core/keys.py::COMMITTED` allows them. No warning quotes a file's text.
+committed with a project set only what `core/setting_keys.COMMITTED` allows. No warning quotes a file's text.
 """
 
 from __future__ import annotations
