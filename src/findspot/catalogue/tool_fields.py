@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -11,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from findspot.catalogue.tool_record import ToolDefinition
-from findspot.embed.chunk_vectors import unit
+from findspot.embed.chunk_vectors import field_digest, unit
 from findspot.embed.embedder import Embedder, EmbedMode, Vectors
 from findspot.text.tokens import STOP_WORDS, parts, stem
 
@@ -141,12 +140,7 @@ def embed_tools(embedder: Embedder, servers: Sequence[str], read: Sequence[Field
 
 def fingerprint(model: str, server: str, read: Fields) -> str:
     """Equal fingerprints mean equal vectors: the model and everything of the tool that is embedded."""
-    digest = hashlib.sha256()
-    for part in (model, POOLING_REVISION, server, *read):
-        encoded = part.encode("utf-8", "surrogatepass")
-        digest.update(len(encoded).to_bytes(8, "little"))
-        digest.update(encoded)
-    return digest.hexdigest()[:32]
+    return field_digest((model, POOLING_REVISION, server, *read)).hex()[:32]
 
 
 def _named(field: Fields) -> str:

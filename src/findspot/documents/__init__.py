@@ -1,4 +1,4 @@
-"""Named full-text indexes: documents in, TF-IDF-ranked answers with highlights out."""
+"""Named full-text indexes: documents, ranked by TF-IDF, with highlights."""
 
 from findspot.documents.document_answer import Found, SearchAnswer
 from findspot.documents.document_query import ParsedQuery, Tokenizer

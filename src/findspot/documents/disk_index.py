@@ -69,7 +69,7 @@ _MIGRATED_ROWS = 100
 
 
 class _State:
-    """An open connection, and the postings as far as they were read from it."""
+    """An open connection, and the postings that were read from it so far."""
 
     def __init__(self, db: Connection, inode: int) -> None:
         self.db = db
@@ -79,7 +79,7 @@ class _State:
         self.last_removal = 0
 
     def add(self, document: Document, tokenizer: Tokenizer) -> Added:
-        """Write a document, and its words into the postings."""
+        """Write a document, and add its words to the postings."""
         words = tokenizer.words(document.content)
         encoded, fresh = self.postings.vocabulary.encode(words)
         self.db.executemany("INSERT INTO terms VALUES (?, ?)", fresh)
@@ -92,7 +92,7 @@ class _State:
         return Added(document.doc_id, tokenizer.count(words), replaced)
 
     def catch_up(self) -> None:
-        """Read what was committed since; within a transaction, so that it fits together."""
+        """Read what was committed since the last call; needs a transaction, for one consistent state."""
         numbers, postings = self.postings.vocabulary.numbers, self.postings
         terms = self.db.execute("SELECT term, number FROM terms WHERE number >= ?", (len(numbers),))
         numbers.update(terms)
@@ -130,7 +130,7 @@ class DiskIndex:
 
     @classmethod
     def create(cls, name: str, path: Path, tokenizer: Tokenizer) -> DiskIndex:
-        """Make the file; `IndexExistsError` where it holds an index already."""
+        """Create the file; raise `IndexExistsError` if it has an index already."""
         with (
             _translated(name, path),
             contextlib.closing(sqlite.connect_logged(path)) as db,
@@ -152,7 +152,7 @@ class DiskIndex:
         return IndexInfo(self.name, self.backend, count, sum(f.stat().st_size for f in files if f.exists()))
 
     def add(self, documents: Iterable[Document]) -> list[Added]:
-        """Add documents, or replace those of the same id; all of them or, on an error, none."""
+        """Add documents, or replace those with the same id; on an error, none is added."""
         with self._writing() as state:
             return [state.add(document, self.tokenizer) for document in documents]
 
@@ -177,7 +177,7 @@ class DiskIndex:
             self._reset()
 
     def drop(self) -> None:
-        """Delete the file; processes that have it open notice with their next request."""
+        """Delete the file; other processes notice with their next request."""
         with self._lock:
             self._reset()
             remove_database(self._path)
@@ -189,7 +189,7 @@ class DiskIndex:
 
     @contextlib.contextmanager
     def _writing(self) -> Iterator[_State]:
-        """Provide a transaction of the only writer, who knows all that is committed."""
+        """Provide a transaction of the only writer, with everything committed already read."""
         with self._transaction("BEGIN IMMEDIATE") as state:
             state.catch_up()
             yield state
@@ -239,7 +239,7 @@ class DiskIndex:
 
 
 def _migrate(db: Connection, tokenizer: Tokenizer) -> None:
-    """Encode the documents of format 1 again: it left out the words that are too short to be tokens."""
+    """Encode the documents of format 1 again, which left out words that are too short to be tokens."""
     with sqlite.transaction(db):
         if version_of(db) >= FORMAT_VERSION:  # another process was first
             return
@@ -258,7 +258,7 @@ def _migrate(db: Connection, tokenizer: Tokenizer) -> None:
 
 
 def name_in(path: Path) -> str | None:
-    """Return the name of the index that a file holds; None for one that is only begun or cannot be read."""
+    """Return the name of the index in a file; None if it is incomplete or unreadable."""
     try:
         with translated(path), contextlib.closing(sqlite.connect_reader(path)) as db:
             return str(db.execute("SELECT value FROM meta WHERE key = 'name'").fetchone()[0])
@@ -268,7 +268,7 @@ def name_in(path: Path) -> str | None:
 
 
 def _stored(db: Connection, ids: Sequence[str]) -> dict[str, tuple[str, str]]:
-    """Content and metadata of these documents."""
+    """Return content and metadata of these documents."""
     found: dict[str, tuple[str, str]] = {}
     for first in range(0, len(ids), MAX_PARAMETERS):
         part = ids[first : first + MAX_PARAMETERS]
@@ -279,10 +279,10 @@ def _stored(db: Connection, ids: Sequence[str]) -> dict[str, tuple[str, str]]:
 
 
 def _connect(path: Path) -> Connection:
-    """Open the file to read and write, or only to read where nobody can write to its folder."""
+    """Open the file for reading and writing, or only for reading if its folder is not writable."""
     return sqlite.connect_reader(path) if sqlite.is_immutable(path) else sqlite.connect(path)
 
 
 def _translated(name: str, path: Path) -> contextlib.AbstractContextManager[None]:
-    """Turn SQLite's errors into ours."""
+    """Translate SQLite's errors into ours."""
     return translated(path, lambda detail: DamagedIndexError(name, detail))

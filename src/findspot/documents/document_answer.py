@@ -28,7 +28,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class SearchAnswer:
-    """The best documents, and how many match in all."""
+    """The best documents, and the number of all matches."""
 
     results: tuple[Found, ...]
     total_matches: int
@@ -52,11 +52,13 @@ def answer(
 
 
 def highlights(content: str, wanted: Iterable[Sequence[str]], tokenizer: Tokenizer) -> tuple[str, ...]:
-    """Return the first excerpts around a word or phrase that the one before does not show yet."""
+    """Return the first excerpts around words and phrases; they do not overlap."""
     text = tokenizer.folded(content)
     excerpts: list[str] = []
     shown_to = -1
-    for start, end in heapq.merge(*(_places(text, words) for words in dict.fromkeys(map(tuple, wanted)))):
+    for start, end in heapq.merge(
+        *(_phrase_spans(text, words) for words in dict.fromkeys(map(tuple, wanted)))
+    ):
         if start < shown_to:
             continue
         first, last = max(0, start - AROUND_CHARS), min(len(content), end + AROUND_CHARS)
@@ -68,10 +70,10 @@ def highlights(content: str, wanted: Iterable[Sequence[str]], tokenizer: Tokeniz
     return tuple(excerpts)
 
 
-def _places(text: str, words: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Yield where words stand in a row, by searches in C: a document may have ten million characters."""
+def _phrase_spans(text: str, words: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Yield where words occur in a row, with searches in C: a document may have ten million characters."""
     if len(words) == 1:
-        yield from _places_of_word(text, words[0])
+        yield from _word_spans(text, words[0])
         return
     # It begins with a literal, which the engine looks for fast; the word's own beginning is checked here.
     row = re.compile(r"\W+".join(map(re.escape, words)) + r"(?!\w)")
@@ -80,7 +82,7 @@ def _places(text: str, words: Sequence[str]) -> Iterator[tuple[int, int]]:
             yield found.span()
 
 
-def _places_of_word(text: str, word: str) -> Iterator[tuple[int, int]]:
+def _word_spans(text: str, word: str) -> Iterator[tuple[int, int]]:
     at = text.find(word)
     while at >= 0:
         end = at + len(word)

@@ -1,4 +1,4 @@
-"""Files and folders as documents: found and read by the rules that hold for projects."""
+"""Files and folders as documents, found and read by the rules of projects."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ _WORDS = {
 
 
 def folder_documents(folder: Path, pattern: str, settings: Settings) -> Iterator[Document | Skip]:
-    """Yield the documents of a folder, named by their paths in it, and what is left out with the reason.
+    """Yield the documents of a folder, named by their relative paths, and the skipped files with reasons.
 
-    The deny list, the ignore files and the scan for secrets hold as in a project.
+    The deny list, the ignore files and the secret scan apply as in a project.
     """
     policy = Policy(
         include=(pattern,),
@@ -49,7 +49,7 @@ def folder_documents(folder: Path, pattern: str, settings: Settings) -> Iterator
 
 
 def file_document(path: Path, doc_id: str, settings: Settings) -> Document | Skip:
-    """Return the document that is in one file, which the user named; a secret file is left out."""
+    """Return the document in a file that the user named; a secret file is left out."""
     if any(is_secret_path(named.as_posix()) for named in (path.absolute(), path.resolve())):
         return Skip(str(path), SkipReason.DENIED, "a file that holds secrets by its name")
     try:
@@ -62,13 +62,13 @@ def file_document(path: Path, doc_id: str, settings: Settings) -> Document | Ski
 
 
 def bytes_document(doc_id: str, data: bytes, settings: Settings) -> Document | Skip:
-    """Return a document of text that was read elsewhere."""
+    """Return a document of bytes that were read elsewhere."""
     text = document_text(doc_id, data, settings.discover.secret_scan)
     return text if isinstance(text, Skip) else Document.checked(doc_id, text)
 
 
 def in_words(skip: Skip) -> str:
-    """Say why something is no document."""
+    """Say why a file was skipped."""
     words = _WORDS.get(skip.reason, skip.reason.replace("_", " "))
     detail = "" if skip.reason in (SkipReason.BINARY, SkipReason.TOO_LARGE, SkipReason.EMPTY) else skip.detail
     separator = " " if words.endswith(" by") else ": "

@@ -27,7 +27,7 @@ class Tokenizer:
 
     @classmethod
     def from_config(cls, config: Mapping[str, Any] | None) -> Tokenizer:
-        """Read `tokenizer_config`; what it leaves out has its default."""
+        """Read `tokenizer_config`; missing fields have their defaults."""
         given = dict(config or {})
         known = asdict(cls())
         if unknown := [name for name in given if name not in known]:
@@ -44,19 +44,19 @@ class Tokenizer:
         return asdict(self)
 
     def words(self, text: str) -> list[str]:
-        """Return every word of a text in order, also those that are too short to be tokens."""
+        """Return all words of a text in order, including those that are too short to be tokens."""
         return _WORD.findall(text.lower() if self.lowercase else text)
 
     def is_token(self, word: str) -> bool:
-        """Return whether a word counts and scores; shorter ones are only looked for by operators."""
+        """Return whether a word is long enough to score; operators find shorter words too."""
         return len(word) >= self.min_length
 
     def count(self, words: Iterable[str]) -> int:
-        """Return how many of these words are tokens."""
+        """Count the words that are tokens."""
         return sum(map(self.is_token, words))
 
     def folded(self, text: str) -> str:
-        """Return a text in which words can be found, each character in its place."""
+        """Return a text for case-insensitive search, with every character at its position."""
         return text.replace("İ", "I").lower() if self.lowercase else text  # it alone becomes two
 
 
@@ -73,15 +73,15 @@ def _length(value: object) -> int:
 MAX_QUERY_CHARS = 10_000
 
 _PART = re.compile(r'(?<!\S)([+-]?)"([^"]*)"|(\S+)')
-"""A quoted part, with its operator if it has one; or a run without blanks."""
+"""A quoted part with an optional operator, or a run without blanks."""
 
 _OPERATED = re.compile(r"([+-])(?=\w)(.*)", re.DOTALL)
-"""One sign right before a word. `--force`, `C++` and a lone `-` hold no operator."""
+"""One sign directly before a word. `--force`, `C++` and a single `-` have no operator."""
 
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """Words that stand in a row, short ones too; often it is one word."""
+    """One or more words in a row, short ones included."""
 
     words: tuple[str, ...]
 
@@ -91,7 +91,7 @@ class Phrase:
 
 @dataclass(frozen=True, slots=True)
 class ParsedQuery:
-    """What a query asks for, in the tokens of the index it is put to."""
+    """A query in the tokens of an index."""
 
     terms: tuple[str, ...] = ()
     must: tuple[Phrase, ...] = ()
@@ -100,7 +100,7 @@ class ParsedQuery:
     ignored: tuple[str, ...] = ()
     """Plain terms that are too short to be tokens."""
     scored: tuple[str, ...] = ()
-    """Every token that adds to a score; one that is asked for twice counts twice."""
+    """Every token that adds to a score; a repeated one counts twice."""
 
     @property
     def required(self) -> tuple[Phrase, ...]:
@@ -108,12 +108,12 @@ class ParsedQuery:
 
     @property
     def shown(self) -> list[tuple[str, ...]]:
-        """What highlights show: words, and phrases as a whole."""
+        """The words and whole phrases for highlights."""
         return [*((term,) for term in self.terms), *(phrase.words for phrase in self.required)]
 
     @property
     def warning(self) -> str | None:
-        """What the query asks for in vain."""
+        """A warning about terms that are ignored."""
         if not self.ignored:
             return None
         words = ", ".join(dict.fromkeys(self.ignored))
@@ -132,9 +132,9 @@ class ParsedQuery:
 
 
 def parse(query: str, tokenizer: Tokenizer) -> ParsedQuery:
-    """Read a query; where an operator precedes a word that holds several words, they are a phrase.
+    """Parse a query; if an operator precedes several joined words, they are a phrase.
 
-    Words that are too short to be tokens hold in operators and phrases, and score nothing.
+    Words that are too short to be tokens count in operators and phrases, and score nothing.
     """
     terms: list[str] = []
     operated: dict[str, list[Phrase]] = {"+": [], "-": [], "": []}

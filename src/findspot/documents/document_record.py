@@ -1,4 +1,4 @@
-"""Documents, what became of them, and the errors of named indexes in the words of their specification."""
+"""Documents, results of adding them, and the errors of named indexes as their specification words them."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class IndexNameError(InvalidArgumentError):
 
 
 class LimitReachedError(InvalidArgumentError):
-    """More than an index may hold."""
+    """A limit of an index is exceeded."""
 
 
 class DamagedIndexError(FindspotError):
@@ -71,7 +71,7 @@ MAX_METADATA_CHARS = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One document; made by `checked`, so that whatever reaches an index is sound."""
+    """One document; created with `checked`, so that an index only gets valid ones."""
 
     doc_id: str
     content: str
@@ -79,7 +79,7 @@ class Document:
 
     @classmethod
     def checked(cls, doc_id: object, content: object, metadata: object = None) -> Document:
-        """Return a document whose parts are usable; an error says which is not."""
+        """Return a valid document; raise an error that names the invalid part."""
         if not isinstance(content, str) or not content.strip():
             raise BlankContentError
         if not isinstance(doc_id, str) or not doc_id.strip():
@@ -108,7 +108,7 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """What became of a document."""
+    """The result of adding a document."""
 
     doc_id: str
     token_count: int
@@ -121,7 +121,7 @@ class Added:
 
 @dataclass(frozen=True, slots=True)
 class IndexInfo:
-    """One line of the list of indexes."""
+    """One entry of the list of indexes."""
 
     name: str
     backend: str
@@ -130,5 +130,5 @@ class IndexInfo:
 
 
 def _encodable(text: str) -> str:
-    """Half a surrogate pair cannot be stored or sent; it becomes a question mark."""
+    """Replace halves of surrogate pairs, which cannot be stored or sent, by question marks."""
     return text.encode("utf-8", "replace").decode("utf-8")

@@ -36,7 +36,7 @@ class MemoryIndex:
         self.name = name
         self.tokenizer = tokenizer
         self._reserve = reserve
-        """Raises an error where so many bytes more would be too many."""
+        """Raises an error if this number of additional bytes exceeds the limit."""
         self._postings = Postings()
         self._stored: dict[str, tuple[str, str]] = {}
         self._stored_bytes = 0
@@ -51,7 +51,7 @@ class MemoryIndex:
             return IndexInfo(self.name, self.backend, len(self._postings), self.memory_bytes)
 
     def add(self, documents: Iterable[Document]) -> list[Added]:
-        """Add documents, or replace those of the same id."""
+        """Add documents, or replace those with the same id."""
         return [self._add(document) for document in documents]
 
     def remove(self, doc_id: str) -> bool:
@@ -113,7 +113,7 @@ class NamedIndexes:
     def create(
         self, name: str, backend: str = "memory", tokenizer_config: Mapping[str, Any] | None = None
     ) -> IndexInfo:
-        """Make an index; its name must be new."""
+        """Create an index; its name must be new."""
         if not _NAME.fullmatch(name):
             raise IndexNameError(name)
         if backend not in BACKENDS:
@@ -140,7 +140,7 @@ class NamedIndexes:
         return self._find(index_name).search(query, k)
 
     def remove(self, doc_id: str, index_name: str = DEFAULT_INDEX) -> bool:
-        """Forget a document; False when the index does not hold it."""
+        """Remove a document; return False if the index does not have it."""
         return self._find(index_name).remove(doc_id)
 
     def drop(self, name: str) -> None:
@@ -182,7 +182,7 @@ class NamedIndexes:
         return index
 
     def _on_disk(self, name: str) -> DiskIndex | None:
-        """Return the index of that name on disk, whoever made it."""
+        """Return the index of that name on disk, whichever process created it."""
         if not self._file(name).is_file():
             self._disk.pop(name, None)
             return None

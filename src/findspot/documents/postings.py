@@ -1,8 +1,8 @@
-"""The inverted index: which documents hold a token, how often and where.
+"""The inverted index: which documents have a token, how often and where.
 
-Documents are written one after the other into a log of token numbers. The occurrences of a
-token are its slots in that log: those of the sorted part are one slice, those written since are
-found by a scan, which is cheap while they are few. Adding is appending; nothing is ever moved.
+Documents are written one after the other into a log of token numbers. The occurrences of a token are its
+slots in that log: those of the sorted part are one slice, and newer ones are found by a scan, which is cheap
+while they are few. Adding is appending; nothing is ever moved.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ Slots = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
 NO_TOKEN = 0
-"""The number of no word: the gap behind each document."""
+"""The number of the gap behind each document, which is no word."""
 
 MIN_UNSORTED = 200_000
-"""Slots that are rather scanned (0.1 ms a token) than sorted."""
+"""Up to this many new slots are scanned (0.1 ms per token) instead of sorted."""
 
 MAX_DEAD_SHARE = 0.5
 MIN_DEAD = 100_000
-"""Removed documents are dropped from the log when they make up this much of it."""
+"""Removed documents are dropped from the log when they exceed this share and this number of slots."""
 
 ORDER_BYTES = 8
 SLOT_BYTES = 16
 TERM_BYTES = 160
 DOCUMENT_BYTES = 300
-"""About what a slot (its place in the order, and with it), a word and a document take in memory."""
+"""Approximate memory of a slot (in the order, and in total), a word and a document."""
 
 
 class Growing:
@@ -68,24 +68,24 @@ class Vocabulary:
     def __init__(self) -> None:
         self.numbers: dict[str, int] = {"": NO_TOKEN}
 
-    def encode(self, places: Sequence[str]) -> tuple[NDArray[np.uint32], list[tuple[int, str]]]:
-        """Return the numbers of a document's words, and the tokens that are new with theirs."""
+    def encode(self, words: Sequence[str]) -> tuple[NDArray[np.uint32], list[tuple[int, str]]]:
+        """Return the numbers of a document's words, and the new tokens with their numbers."""
         numbers = self.numbers
         fresh: list[tuple[int, str]] = []
-        for token in places:
+        for token in words:
             if token not in numbers:
                 fresh.append((len(numbers), token))
                 numbers[token] = len(numbers)
-        return np.fromiter(map(numbers.__getitem__, places), np.uint32, len(places)), fresh
+        return np.fromiter(map(numbers.__getitem__, words), np.uint32, len(words)), fresh
 
 
 class Postings:
-    """Documents by their ids, as slots of a log. Not safe for threads: its owner holds a lock."""
+    """Documents by id, as slots of a log. Not thread-safe: the owner holds a lock."""
 
     def __init__(self) -> None:
         self.vocabulary = Vocabulary()
         self.ids: list[str] = []
-        self._places: dict[str, int] = {}
+        self._positions: dict[str, int] = {}
         self._lengths: list[int] = []
         self._log = Growing()
         self._documents = Growing()
@@ -96,10 +96,10 @@ class Postings:
         self._dead = 0
 
     def __len__(self) -> int:
-        return len(self._places)
+        return len(self._positions)
 
     def __contains__(self, doc_id: str) -> bool:
-        return doc_id in self._places
+        return doc_id in self._positions
 
     @property
     def memory_bytes(self) -> int:
@@ -116,18 +116,18 @@ class Postings:
         return self._alive[: len(self.ids)]
 
     def add(self, doc_id: str, encoded: NDArray[np.uint32]) -> bool:
-        """Append a document; True when it replaces one."""
+        """Append a document; return True if it replaces one."""
         replaced = self.remove(doc_id)
         self.extend([doc_id], [encoded])
         return replaced
 
     def extend(self, ids: list[str], encoded: Sequence[NDArray[np.uint32]]) -> None:
-        """Append documents, none of which is there already."""
+        """Append documents that are not in the log yet."""
         first, count = len(self.ids), len(ids)
         if first + count > self._alive.size:
             self._alive = np.concatenate([self._alive, np.zeros(first + count, np.bool_)])
         self._alive[first : first + count] = True
-        self._places.update(zip(ids, range(first, first + count), strict=True))
+        self._positions.update(zip(ids, range(first, first + count), strict=True))
         self.ids.extend(ids)
         lengths = [words.size + 1 for words in encoded]
         self._lengths.extend(lengths)
@@ -136,34 +136,34 @@ class Postings:
         self._documents.extend(np.repeat(np.arange(first, first + count, dtype=np.uint32), lengths))
 
     def remove(self, doc_id: str) -> bool:
-        place = self._places.pop(doc_id, None)
-        if place is None:
+        position = self._positions.pop(doc_id, None)
+        if position is None:
             return False
-        self._alive[place] = False
-        self._dead += self._lengths[place]
+        self._alive[position] = False
+        self._dead += self._lengths[position]
         if self._dead > max(MIN_DEAD, MAX_DEAD_SHARE * self._log.size):
             self._compact()
         return True
 
     def counts(self, token: str) -> NDArray[np.int64]:
-        """Return how often each document holds a token; none where it was removed."""
+        """Count a token in each document; 0 for removed documents."""
         held = np.bincount(self._documents.values[self._slots(token)], minlength=len(self.ids))
         counts: NDArray[np.int64] = held * self.alive
         return counts
 
     def holding(self, phrases: Iterable[Phrase]) -> list[Mask]:
-        """For each phrase, which documents hold its tokens in a row."""
+        """Return for each phrase which documents have its words in a row."""
         return [self._holding(phrase) for phrase in phrases]
 
     def _holding(self, phrase: Phrase) -> Mask:
-        """Begin with the rarest word, and look beside it for the others."""
+        """Start with the rarest word, and check its neighbours."""
         slots = [self._slots(word) for word in phrase.words]
-        rarest = min(range(len(slots)), key=lambda place: slots[place].size)
+        rarest = min(range(len(slots)), key=lambda position: slots[position].size)
         first = slots[rarest] - rarest
         log = self._log.values
         first = first[(first >= 0) & (first <= self._log.size - len(slots))]
-        for place, word in enumerate(phrase.words):  # a gap between documents is none of these words
-            first = first[log[first + place] == self.vocabulary.numbers[word]] if first.size else first
+        for position, word in enumerate(phrase.words):  # a gap between documents is none of these words
+            first = first[log[first + position] == self.vocabulary.numbers[word]] if first.size else first
         mask = np.zeros(len(self.ids), np.bool_)
         mask[self._documents.values[first]] = True
         return mask & self.alive
@@ -181,7 +181,7 @@ class Postings:
         return np.concatenate([settled, fresh]) if fresh.size else settled
 
     def _sort(self) -> None:
-        """Sort all slots by token; number and slot in one key, since plain sorts are fastest."""
+        """Sort all slots by token, with number and slot in one key, since plain sorts are fastest."""
         log = self._log.values
         keys = log.astype(np.uint64) << np.uint64(32)
         keys |= np.arange(log.size, dtype=np.uint64)
@@ -193,16 +193,16 @@ class Postings:
         self._sorted = log.size
 
     def _compact(self) -> None:
-        """Write the log anew without what was removed."""
+        """Rewrite the log without removed documents."""
         alive = self.alive
-        kept = alive[self._documents.values]
+        remaining = alive[self._documents.values]
         renumbered = (np.cumsum(alive) - 1).astype(np.uint32)
-        self._log = Growing(self._log.values[kept])
-        self._documents = Growing(renumbered[self._documents.values[kept]])
-        places = np.flatnonzero(alive).tolist()
-        self._lengths = [self._lengths[place] for place in places]
-        self.ids = [self.ids[place] for place in places]
-        self._places = {doc_id: place for place, doc_id in enumerate(self.ids)}
+        self._log = Growing(self._log.values[remaining])
+        self._documents = Growing(renumbered[self._documents.values[remaining]])
+        positions = np.flatnonzero(alive).tolist()
+        self._lengths = [self._lengths[position] for position in positions]
+        self.ids = [self.ids[position] for position in positions]
+        self._positions = {doc_id: position for position, doc_id in enumerate(self.ids)}
         self._alive = np.ones(max(1024, len(self.ids)), np.bool_)
         self._alive[len(self.ids) :] = False
         self._order, self._starts = np.empty(0, np.int64), np.zeros(1, np.int64)
@@ -210,15 +210,14 @@ class Postings:
 
 
 _SCORE_DECIMALS = 9
-"""Sums of floats in another order differ in their last bits, which must not decide a tie."""
+"""Sums of floats differ in their last bits with the order, which must not decide a tie."""
 
 
 def rank(postings: Postings, query: ParsedQuery, k: int) -> tuple[list[tuple[str, float]], int]:
-    """Return the best `k` documents with their scores, ties by id, and how many match in all.
+    """Return the best `k` documents with their scores, ties by id, and the number of all matches.
 
-    A score is the sum of tf · (ln(N / (df + 1)) + 1) over the query's tokens.
-
-    Where words or phrases are required, holding them is enough: short words score nothing.
+    A score is the sum of tf · (ln(N / (df + 1)) + 1) over the query's tokens. If words or phrases are
+    required, having them is enough to match: short words score nothing.
     """
     scores = np.zeros(len(postings.ids), np.float64)
     if not len(postings) or not (query.scored or query.required):
@@ -235,7 +234,7 @@ def rank(postings: Postings, query: ParsedQuery, k: int) -> tuple[list[tuple[str
 
 
 def _admitted(postings: Postings, query: ParsedQuery) -> Mask:
-    """Return the documents that the operators let through."""
+    """Return which documents satisfy the operators."""
     admitted = postings.alive.copy()
     for mask in postings.holding(query.required):
         admitted &= mask
@@ -245,11 +244,11 @@ def _admitted(postings: Postings, query: ParsedQuery) -> Mask:
 
 
 def _best(ids: list[str], scores: NDArray[np.float64], matching: Mask, k: int) -> list[tuple[str, float]]:
-    places = np.flatnonzero(matching)
-    if places.size > k:  # only those that tie for the last places need their ids compared
-        last = np.partition(scores[places], -k)[-k]
-        above, tied = places[scores[places] > last], places[scores[places] == last]
+    positions = np.flatnonzero(matching)
+    if positions.size > k:  # only those that tie for the last positions need their ids compared
+        last = np.partition(scores[positions], -k)[-k]
+        above, tied = positions[scores[positions] > last], positions[scores[positions] == last]
         chosen = heapq.nsmallest(k - above.size, tied.tolist(), key=ids.__getitem__)
-        places = np.concatenate([above, np.array(chosen, np.intp)])
-    ranked = sorted(places.tolist(), key=lambda place: (-scores[place], ids[place]))
-    return [(ids[place], float(scores[place])) for place in ranked]
+        positions = np.concatenate([above, np.array(chosen, np.intp)])
+    ranked = sorted(positions.tolist(), key=lambda position: (-scores[position], ids[position]))
+    return [(ids[position], float(scores[position])) for position in ranked]

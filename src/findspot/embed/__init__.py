@@ -1,4 +1,4 @@
-"""Pieces into vectors: one protocol, a table of providers, and the pooling of a chunk's fields."""
+"""Texts to vectors: one protocol, a table of providers, and the pooling of a chunk's fields."""
 
 from findspot.embed.chunk_vectors import QuantisedVectors, chunk_key, dequantise, embed_chunks, quantise
 from findspot.embed.embedder import Embedder, EmbedMode

@@ -28,7 +28,7 @@ BATCH_CHARS = 100_000
 """A request may hold some 100k tokens; a batch stays well below, whatever the language."""
 
 MAX_CHARS = 20_000
-"""Of one text: these models read about 8,000 tokens, and refuse more."""
+"""Characters sent per text: these models read about 8,000 tokens, and refuse more."""
 
 MAX_TRIES = 6
 _FIRST_WAIT_S = 1.0
@@ -39,14 +39,14 @@ _AGAIN = frozenset({408, 409, 429, 500, 502, 503, 504, 529})
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """How one service wants to be asked."""
+    """The address, the model and the request format of one service."""
 
     id: str
     base: str
     model: str
     key_variable: str
     modes: Mapping[EmbedMode, str] = field(default_factory=dict)
-    """The service's names for the two modes, where it tells them apart."""
+    """The service's names for the two modes, if it distinguishes them."""
 
 
 OPENAI = Dialect("api:openai", "https://api.openai.com/v1", "text-embedding-3-small", "OPENAI_API_KEY")
@@ -88,31 +88,34 @@ class ApiEmbedder:
 
     @property
     def dimensions(self) -> int:
-        """Asked of the service, once."""
+        """The length of its vectors, requested once."""
         if self._dimensions is None:
             self._batch(["dimensions"], EmbedMode.QUERY)
         assert self._dimensions is not None
         return self._dimensions
 
     def embed(self, texts: Sequence[str], mode: EmbedMode) -> Vectors:
-        """Return one unit row a text; blank texts, which these services refuse, are rows of zeros."""
-        told = [place for place, text in enumerate(texts) if text.strip()]
-        parts = [self._batch(part, mode) for part in _batches([texts[place][:MAX_CHARS] for place in told])]
+        """Return one unit row per text; blank texts, which these services refuse, are rows of zeros."""
+        positions = [position for position, text in enumerate(texts) if text.strip()]
+        parts = [
+            self._batch(part, mode)
+            for part in _batches([texts[position][:MAX_CHARS] for position in positions])
+        ]
         rows = np.zeros((len(texts), self.dimensions), np.float32)
         if parts:
-            rows[told] = np.concatenate(parts)
+            rows[positions] = np.concatenate(parts)
         return unit(rows)
 
     def close(self) -> None:
-        """Nothing is held between requests."""
+        """Do nothing: no resource is held between requests."""
 
     def _batch(self, texts: Sequence[str], mode: EmbedMode) -> Vectors:
-        asked: dict[str, object] = {"model": self._model, "input": list(texts)}
+        request: dict[str, object] = {"model": self._model, "input": list(texts)}
         if self._dialect.modes:
-            asked["input_type"] = self._dialect.modes[mode]
+            request["input_type"] = self._dialect.modes[mode]
         else:
-            asked["encoding_format"] = "float"
-        answer = self._ask(json.dumps(asked).encode())
+            request["encoding_format"] = "float"
+        answer = self._ask(json.dumps(request).encode())
         try:
             rows = sorted(json.loads(answer.data)["data"], key=lambda row: row["index"])
             found = [row["embedding"] for row in rows]
@@ -123,7 +126,7 @@ class ApiEmbedder:
         return vectors
 
     def _ask(self, body: bytes) -> Answer:
-        """Return one request, made again after a while where the service asks for that."""
+        """Send a request; send it again later if the service asks for that."""
         for tried in range(1, MAX_TRIES + 1):
             answer = self._ask_once(body)
             if answer.status == 200:
@@ -165,7 +168,7 @@ def _batches(texts: Sequence[str]) -> list[list[str]]:
 
 
 def _pause_s(tried: int, retry_after: str) -> float:
-    """Return what the service asks for, else twice as long each time, spread so that clients do not meet."""
+    """Return the wait that the service asks for; otherwise it doubles each time, with jitter."""
     try:
         return min(_MAX_WAIT_S, max(0.0, float(retry_after)))
     except ValueError:

@@ -1,4 +1,4 @@
-"""What an embedding provider is, and the checks on what it returns."""
+"""The protocol of an embedding provider, and the checks of the vectors that a service returns."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from findspot.core.errors import ProviderError
 
 Vectors = NDArray[np.float32]
-"""One row a text."""
+"""One row per text."""
 
 
 class EmbedMode(StrEnum):
@@ -31,14 +31,14 @@ class Embedder(Protocol):
 
     @property
     def revision(self) -> str:
-        """Changes whenever the vectors of any text would."""
+        """A text that changes whenever the vectors of any text change."""
 
     @property
     def dimensions(self) -> int:
         """The length of every row."""
 
     def embed(self, texts: Sequence[str], mode: EmbedMode) -> Vectors:
-        """Return one unit row a text; a row of zeros where the model knows nothing of a text."""
+        """Return one unit row per text; a row of zeros if the model knows nothing of a text."""
 
     def close(self) -> None:
         """Release what the model holds; calling it twice is harmless."""
@@ -46,19 +46,19 @@ class Embedder(Protocol):
 
 @runtime_checkable
 class Lexicon(Protocol):
-    """A model that can also tell words from what is none."""
+    """A model that can also tell whether a word exists."""
 
     def knows(self, word: str) -> bool:
         """Return whether a lower-cased word is in the vocabulary as a whole."""
 
 
 def model_name(embedder: Embedder) -> str:
-    """Return what tells the vectors of one model from another's, as indexes and chunk files spell it."""
+    """Return the identity of a model's vectors, as indexes and chunk files write it."""
     return f"{embedder.id}@{embedder.revision}/{embedder.dimensions}"
 
 
 class LaterEmbedder:
-    """Rows of no length, in place of those that another process will make."""
+    """A stand-in that names a model and gives empty rows: another process embeds the texts."""
 
     dimensions = 0
 
@@ -70,15 +70,13 @@ class LaterEmbedder:
         return np.zeros((len(texts), 0), np.float32)
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing: no resource is held."""
 
 
 def read_vectors(
     found: Any, texts: int, dimensions: int | None, failure: Callable[[str], ProviderError]
 ) -> Vectors:
-    """Return rows for so many texts, all finite and of one length; `failure` makes the error that says why
-    not.
-    """
+    """Return one finite row per text, all of one length; `failure` makes an error from a reason."""
     try:
         vectors = np.array(found, np.float32)
     except (ValueError, TypeError) as error:

@@ -1,6 +1,6 @@
-"""`http`: a service that embeds, by `POST /embed` with texts and a mode.
+"""`http`: a service that embeds, with `POST /embed` of texts and a mode.
 
-Where the configuration names its program, it is started when nobody answers, and ended with its user.
+If the configuration names its program, the program is started when nobody answers, and ended with its user.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class ServiceProgram:
         self._ready = False
 
     def ensure(self, check: Callable[[], None]) -> None:
-        """Return once `check` passes, starting the program where nobody else runs the service."""
+        """Return once `check` passes; start the program if the service does not run."""
         with self._guard:
             if self._ready and (self._process is None or self._process.poll() is None):
                 return
@@ -58,7 +58,7 @@ class ServiceProgram:
             self._ready = True
 
     def close(self) -> None:
-        """End the program, if it was started here."""
+        """End the program if it was started here."""
         with self._guard:
             process, self._process, self._ready = self._process, None, False
         if process is None:
@@ -104,10 +104,10 @@ class ServiceProgram:
 
 
 TIMEOUT_S = 5.0
-"""For a request in all: a question waits no longer, whatever the service does."""
+"""Time limit of a whole request: a question waits no longer, whatever the service does."""
 
 INDEXING_TIMEOUT_S = 60.0
-"""The same for a provider that indexes: a slow machine may need this for a batch of passages."""
+"""Time limit while indexing: a slow machine may need this for a batch of passages."""
 
 BATCH_TEXTS = 32
 _PATH = "/embed"
@@ -144,24 +144,24 @@ class HttpEmbedder:
 
     @property
     def dimensions(self) -> int:
-        """Asked of the service, where it was not said before."""
+        """The length of its vectors, requested from the service if it is not configured."""
         if self._dimensions is None:
             self._dimensions = self._request_vectors(["dimensions"], EmbedMode.QUERY).shape[1]
         return self._dimensions
 
     def check(self) -> None:
-        """Raise `ProviderError` unless the service says that it is there."""
+        """Raise `ProviderError` unless the service answers."""
         self._ask("GET", "/", None)
 
     def embed(self, texts: Sequence[str], mode: EmbedMode) -> Vectors:
-        """Return one unit row a text."""
+        """Return one unit row per text."""
         batches = [texts[first : first + BATCH_TEXTS] for first in range(0, len(texts), BATCH_TEXTS)]
         if not batches:
             return np.zeros((0, self.dimensions), np.float32)
         return unit(np.concatenate([self._batch(batch, mode) for batch in batches]))
 
     def close(self) -> None:
-        """Nothing is held between requests but the service, if it was started here."""
+        """End the service if it was started here."""
         if self._program is not None:
             self._program.close()
 

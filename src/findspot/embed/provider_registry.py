@@ -16,13 +16,13 @@ from findspot.embed.embedder import Embedder
 _log = get_logger("embed")
 
 IN_THE_BOX = "local:static"
-"""Needs nothing and sends nothing anywhere."""
+"""The built-in model, which needs nothing and sends nothing."""
 
 HTTP_ENDPOINT = "http://localhost:8121"
 
 
 class OpenEmbedder(Protocol):
-    """What gives an open model: this module, or an engine that keeps it open."""
+    """A function that opens a model, or returns one that is open already."""
 
     def __call__(self, provider: str, settings: EmbedSettings | None = None) -> Embedder: ...
 
@@ -33,12 +33,12 @@ class Provider:
 
     open: Callable[[EmbedSettings], Embedder]
     in_workers: bool = False
-    """Whether each worker opens its own: only where that is cheap. Others embed where they are indexed."""
+    """Whether each worker process opens its own model, which must be cheap; others are opened once."""
     remote: bool = False
     """Whether texts leave this machine, or may do so."""
     dtypes: tuple[str, ...] = ()
     follows: bool = False
-    """Whether it is so slow that the model in the box answers first, and this one reads after it."""
+    """Whether it is so slow that the built-in model answers first, and this one follows in the background."""
 
 
 def _static(_settings: EmbedSettings) -> Embedder:
@@ -108,9 +108,9 @@ def provider_named(name: str) -> Provider:
 
 
 def require_chosen(model: str, chosen: str, hint: str) -> None:
-    """Refuse a model whose provider a file names and the user has not chosen.
+    """Refuse a model whose provider is named by a file and not chosen by the user.
 
-    A catalogue or a chunk file may be anybody's: it must not decide where questions are sent.
+    Anybody may have written a catalogue or a chunk file: it must not decide where questions are sent.
     """
     if model.partition("@")[0] not in (IN_THE_BOX, chosen):
         error = ModelMismatchError(model, chosen)
@@ -119,7 +119,7 @@ def require_chosen(model: str, chosen: str, hint: str) -> None:
 
 
 def two_speeds(settings: EmbedSettings) -> tuple[EmbedSettings, EmbedSettings | None]:
-    """Return the model that a project is indexed with, and the slower one, if any, that reads after it."""
+    """Return the settings of the model that indexes a project, and of the slower model, if any."""
     if provider_named(settings.provider).follows:
         return EmbedSettings(IN_THE_BOX), settings
     return settings, None
@@ -150,7 +150,7 @@ def settings_of(provider: str, settings: EmbedSettings | None) -> EmbedSettings:
 
 
 def open_embedder(provider: str, settings: EmbedSettings | None = None) -> Embedder:
-    """Return the provider of that name, ready to embed."""
+    """Open the provider of that name."""
     row = provider_named(provider)
     settings = settings_of(provider, settings)
     if settings.dtype is not None and settings.dtype not in row.dtypes:
@@ -160,14 +160,14 @@ def open_embedder(provider: str, settings: EmbedSettings | None = None) -> Embed
 
 
 class OpenModels:
-    """One open model for each way of setting it up. Safe to use from several threads."""
+    """Open models, one per combination of settings, since opening one takes long. Thread-safe."""
 
     def __init__(self) -> None:
         self._guard = threading.Lock()
         self._models: dict[EmbedSettings, Embedder] = {}
 
     def __call__(self, provider: str, settings: EmbedSettings | None = None) -> Embedder:
-        """Return the open model of a provider, which need not be the one that `settings` choose."""
+        """Return the open model of a provider, which may differ from the one in `settings`."""
         key = settings_of(provider, settings)
         with self._guard:
             if key not in self._models:
@@ -175,7 +175,7 @@ class OpenModels:
             return self._models[key]
 
     def close(self) -> None:
-        """Close all; the next use opens them again."""
+        """Close all models; the next use opens them again."""
         with self._guard:
             for model in self._models.values():
                 model.close()

@@ -25,11 +25,11 @@ MODEL_FOLDER = Path(__file__).parent / "models" / "static-v0"
 _REINSTALL = "The model is part of the package: reinstall findspot."
 
 BLOCK_TEXTS = 256
-"""Texts widened to float32 at a time: about 25 MB at 100 tokens of 256 dimensions each."""
+"""Texts converted to float32 at a time: about 25 MB at 100 tokens of 256 dimensions each."""
 
 
 class StaticEmbedder:
-    """Sums the vectors of a text's distinct tokens; how much a token counts is its vector's length."""
+    """Sums the vectors of a text's distinct tokens; the length of a vector is the weight of its token."""
 
     id = "local:static"
 
@@ -59,7 +59,7 @@ class StaticEmbedder:
         return cls(table, WordPieces(vocabulary), revision)
 
     def embed(self, texts: Sequence[str], mode: EmbedMode) -> Vectors:
-        """Return one unit row a text; questions and passages are read alike."""
+        """Return one unit row per text, in the same way for questions and passages."""
         del mode
         rows = np.zeros((len(texts), self.dimensions), dtype=np.float32)
         for start in range(0, len(texts), BLOCK_TEXTS):
@@ -74,7 +74,7 @@ class StaticEmbedder:
         return self._pieces.knows(word)
 
     def close(self) -> None:
-        """Nothing is held but a memory map, which goes with the object."""
+        """Do nothing: the memory map is released with the object."""
 
     def _token_ids(self, texts: Sequence[str]) -> list[list[int]]:
         """Return each text's distinct tokens, sorted, so that sums do not depend on the order of words."""
@@ -100,11 +100,11 @@ CONTINUATION = "##"
 """Marks an entry that continues a word, as in BERT's vocabularies."""
 
 REMEMBERED_WORDS = 200_000
-"""Distinct words kept with their ids: most of a project's, at about 200 bytes each."""
+"""Distinct words cached with their ids: most words of a project, at about 200 bytes each."""
 
 
 class WordPieces(dict[str, tuple[int, ...]]):
-    """Word → ids, computed once a word: the whole part if known, else its greedy longest pieces."""
+    """Word → ids, computed once per word: the whole part if known, else its longest pieces, greedily."""
 
     def __init__(self, vocabulary: Iterable[str]) -> None:
         super().__init__()
@@ -117,7 +117,7 @@ class WordPieces(dict[str, tuple[int, ...]]):
         return ids
 
     def knows(self, part: str) -> bool:
-        """Return whether a lower-cased part is an entry of its own."""
+        """Return whether a lower-cased part is an entry."""
         return part in self._ids
 
     def part_ids(self, part: str) -> list[int]:
@@ -140,6 +140,6 @@ class WordPieces(dict[str, tuple[int, ...]]):
         return found
 
     def forget_if_large(self) -> None:
-        """Start over once too many words are remembered, so that memory stays bounded."""
+        """Clear the cache when it has too many words, so that memory stays bounded."""
         if len(self) > REMEMBERED_WORDS:
             self.clear()

@@ -1,4 +1,4 @@
-"""Every provider as it stands on this machine: there or not, how large, how fast, and who sees texts."""
+"""The state of every provider on this machine: installed or not, size, speed, and who sees texts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _CHECK_S = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How one provider stands; what cannot be known without using it is None."""
+    """The state of one provider; what is unknown without using it is None."""
 
     provider: str
     chosen: bool
@@ -42,7 +42,7 @@ class Standing:
 
 
 def survey(settings: EmbedSettings, *, measure: bool = True) -> list[Standing]:
-    """Return all providers. Only those that run on this machine are measured: others may cost money."""
+    """Return the state of all providers. Only local ones are measured: others may cost money."""
     return [_standing(name, settings, measure) for name in PROVIDERS]
 
 
@@ -68,7 +68,7 @@ def _standing(name: str, settings: EmbedSettings, measure: bool) -> Standing:
 
 
 def _find(name: str, settings: EmbedSettings) -> tuple[bool, str, int | None]:
-    """Return whether a provider can be used now, where it is or what it lacks, and its size on disk."""
+    """Return whether a provider is usable, where it is or what is missing, and its size on disk."""
     if name == "local:static":
         from findspot.embed.static_model import MODEL_FOLDER
 
@@ -133,7 +133,7 @@ def _destination(name: str, settings: EmbedSettings) -> str | None:
 
 
 def _speed(embedder: Embedder) -> float:
-    """Return chunks of 1,000 characters a second, over a moment; real source text, each piece once."""
+    """Measure chunks of 1,000 characters per second with real source text, each piece once."""
     texts = _pieces()
     first = list(zip(range(_BATCH if PROVIDERS[embedder.id].in_workers else 1), texts, strict=False))
     embedder.embed([text for _, text in first], EmbedMode.PASSAGE)  # what is loaded once is not counted

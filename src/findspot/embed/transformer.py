@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 GRAPH_REVISION = "1"
-"""Raised when the same weights would give other vectors."""
+"""Raise it when the same weights give other vectors."""
 
 Tensors = dict[str, NDArray[Any]]
 
@@ -41,7 +41,7 @@ _LAYER = re.compile(r"encoder\.layer\.(\d+)\.")
 
 
 def read_safetensors(path: Path) -> Tensors:
-    """Return the tensors of a file, mapped; ValueError when it is not whole."""
+    """Map the tensors of a file; raise ValueError if it is incomplete."""
     data = np.memmap(path, np.uint8, "r")
     start = 8 + int.from_bytes(data[:8].tobytes(), "little")
     if data.size < 8 or start > data.size:
@@ -60,7 +60,7 @@ def read_safetensors(path: Path) -> Tensors:
 
 
 def write_graph(tensors: Tensors, heads: int, target: Path, *, int8: bool) -> None:
-    """Write the encoder; token ids and their mask in, the mean of its last layer out."""
+    """Write the encoder: its inputs are token ids and their mask, its output the mean of the last layer."""
     import onnx
 
     onnx.save(_Encoder(tensors, heads, int8=int8).model(), target)
@@ -180,10 +180,10 @@ class _Encoder:
 _log = get_logger("transformer")
 
 MAX_TOKENS = 256
-"""512 were measured to be slower and worse."""
+"""512 is slower, and gives worse results."""
 
 MAX_CHARS = 8_000
-"""Far more than the tokens that are read can hold: the tokenizer need not see the rest."""
+"""Far more than `MAX_TOKENS` tokens: the tokenizer need not see the rest."""
 
 DTYPES = ("q8", "fp32")
 _HEADS = 12
@@ -193,7 +193,7 @@ _INSTALL = "Run `pip install 'findspot[minilm]'`."
 
 @dataclass(frozen=True, slots=True)
 class Transformer:
-    """A model of this kind: its files, and how long its vectors are to be."""
+    """A transformer model: its files, and the length of its vectors."""
 
     id: str
     files: ModelFiles
@@ -234,7 +234,7 @@ class TransformerEmbedder:
         *,
         sha256: str | None = None,
     ) -> None:
-        """`sha256` are the hashes of the weights that the user gave, in place of those we know."""
+        """Open the model; `sha256` has the user's hashes of the weights, which replace the known ones."""
         self.id, self.dimensions = model.id, model.dimensions
         dtype = dtype or DTYPES[0]
         if dtype not in DTYPES:
@@ -261,7 +261,7 @@ class TransformerEmbedder:
         self._prompts = _prompts(folder)
 
     def embed(self, texts: Sequence[str], mode: EmbedMode) -> Vectors:
-        """Return one unit row a text."""
+        """Return one unit row per text."""
         prompt = self._prompts.get(mode, "")
         rows = np.zeros((len(texts), self.dimensions), np.float32)
         for row, text in enumerate(texts):
@@ -297,18 +297,18 @@ def runtime_there() -> bool:
 
 
 def _open_graph(folder: Path, graph: Path, *, int8: bool) -> Any:
-    """Return a session of the graph, which is written where it is missing or damaged."""
+    """Return a session of the graph; write the graph if it is missing or damaged."""
     if graph.is_file():
         try:
             return _session(graph)
         except Exception as error:  # noqa: BLE001 - the runtime has an error of its own for each kind of damage
-            _log.warning("%s is written anew: %s", graph.name, type(error).__name__)
+            _log.warning("%s is rebuilt: %s", graph.name, type(error).__name__)
     _build(folder, graph, int8=int8)
     return _session(graph)
 
 
 def _build(folder: Path, graph: Path, *, int8: bool) -> None:
-    """Write the graph beside its place, then put it there whole."""
+    """Write the graph to a temporary file, then rename it."""
     make_private_dir(graph.parent)
     heads = read_config(folder, "config.json").get("num_attention_heads", _HEADS)
     part = graph.with_suffix(f".{os.getpid()}.part")
@@ -344,7 +344,7 @@ def _read_dense(folder: Path) -> Tensors | None:
 
 
 def _prompts(folder: Path) -> dict[EmbedMode, str]:
-    """Return what a model wants to stand before a question and before a passage."""
+    """Return the prefixes that a model wants for questions and passages."""
     prompts = read_config(folder, "config_sentence_transformers.json").get("prompts")
     if not isinstance(prompts, dict):
         return {}

@@ -1,6 +1,6 @@
-"""A model's weights: in the Hugging Face cache, or on the hub, and only with the SHA-256 that is expected.
+"""A model's weights, from the Hugging Face cache or the hub, and only with the expected SHA-256.
 
-Nothing is fetched that is there already, and a file counts as there only when it is whole.
+Files that exist are not downloaded again, and a file counts only when it is complete.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from findspot.core.http_client import Address, RequestFailedError
 from findspot.core.settings import HubSettings
 
 TIMEOUT_S = 600.0
-"""For one file; 90 MB take a slow line some minutes."""
+"""Time limit per file; 90 MB take some minutes on a slow line."""
 
 MAX_FILE_BYTES = 1 << 30
 _MAX_REDIRECTS = 5
@@ -32,13 +32,13 @@ Tell = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class ModelFiles:
-    """A model by its name on the hub, and the hashes by which its weights are known."""
+    """The name of a model on the hub, its files, and the hashes of its weights."""
 
     repository: str
     files: tuple[str, ...]
     optional: tuple[str, ...] = ()
     sha256: Mapping[str, str] = field(default_factory=dict)
-    """File of weights → its SHA-256, where this version knows it."""
+    """File of weights → its SHA-256, if this version knows it."""
     about_mb: int = 90
 
     @property
@@ -49,7 +49,7 @@ class ModelFiles:
         return [name for name in self.files if not (folder / name).is_file()]
 
     def expecting(self, given: str | None) -> ModelFiles:
-        """Return the model with the hashes that the user gave, in the order of its files of weights."""
+        """Return the model with the user's hashes, in the order of its files of weights."""
         if not given:
             return self
         hashes = [part.strip().lower() for part in given.split(",")]
@@ -64,7 +64,7 @@ class ModelFiles:
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """A folder that holds a model's files, and the SHA-256 of the first file of its weights."""
+    """A folder with a model's files, and the SHA-256 of the first file of its weights."""
 
     folder: Path
     sha256: str
@@ -77,7 +77,7 @@ def find_weights(model: ModelFiles, hub: HubSettings) -> Weights | None:
 
 
 def get_weights(model: ModelFiles, hub: HubSettings, tell: Tell) -> Weights:
-    """Return a model's files, fetched from the hub where that is needed and allowed."""
+    """Return a model's files; download them from the hub if that is needed and allowed."""
     if unknown := [name for name in model.weights if name not in model.sha256]:
         raise ModelUnavailableError(
             f"the SHA-256 of {', '.join(unknown)} of {model.repository} is not known, and weights that "
@@ -99,7 +99,7 @@ def get_weights(model: ModelFiles, hub: HubSettings, tell: Tell) -> Weights:
 
 
 def _verified(model: ModelFiles, folder: Path) -> Weights | None:
-    """Return the weights in a folder, or None where one of them is not what is expected."""
+    """Return the weights in a folder, or None if a hash is not the expected one."""
     digests = {name: _file_sha256(folder / name) for name in model.weights}
     if any(digest != model.sha256.get(name) for name, digest in digests.items()):
         return None
@@ -127,7 +127,7 @@ def _cache_folder(model: ModelFiles, hub: HubSettings) -> Path:
 
 
 def _download(model: ModelFiles, hub: HubSettings) -> Path:
-    """Fetch every file into a snapshot of the cache, each verified and written whole, `main` named last."""
+    """Download all files to a snapshot of the cache, each verified and complete; write `main` last."""
     folder = _cache_folder(model, hub)
     commit = "main"
     snapshot: Path | None = None
@@ -164,9 +164,9 @@ def _require_expected(model: ModelFiles, name: str, path: Path) -> None:
 
 
 def _fetch(model: ModelFiles, hub: HubSettings, path: str, out: IO[bytes]) -> dict[str, str] | None:
-    """Write one file to `out`; return the headers, or None where the hub has no such file.
+    """Write one file to `out`; return the headers, or None if the hub has no such file.
 
-    The hub answers a large file with the address of a store that has it.
+    For a large file, the hub answers with the address of a store.
     """
     address = Address(hub.endpoint)
     headers: dict[str, str] = {}
@@ -197,7 +197,7 @@ def _redirected(address: Address, location: str) -> tuple[Address, str]:
 
 
 def read_config(folder: Path, name: str) -> dict[str, object]:
-    """Return one of a model's JSON files; empty where the model has none."""
+    """Return one of a model's JSON files; empty if the model has none."""
     try:
         value = json.loads((folder / name).read_text("utf-8"))
     except FileNotFoundError:

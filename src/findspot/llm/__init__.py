@@ -1,4 +1,4 @@
-"""A language model, where there is one: the client's own, or a configured service."""
+"""An optional language model: the client's own, or a configured service."""
 
 from findspot.llm.language_model import Completion, LanguageModel, Prompt, Sample
 from findspot.llm.llm_services import choose_model

@@ -1,4 +1,4 @@
-"""A language model: one text for one text, and how little of its answer is believed.
+"""A language model: one text for one text, and how little of its answer is trusted.
 
 Text of a repository is placed between markers that it cannot contain, the rules say that it is data, and the
 answer is read as JSON of known fields: names of files and lines are never taken from the model.
@@ -17,28 +17,28 @@ from typing import Any, Protocol
 from findspot.core.errors import LanguageModelError
 
 PATIENCE_S = 10.0
-"""How long one answer of ours waits for a model in all: somebody waits, and there is an answer without it."""
+"""Total wait for a model per answer of ours: somebody waits, and there is an answer without it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """One question: what the model is to do, and the text to do it with."""
+    """One question: the task of the model, and the text to work on."""
 
     rules: str
     text: str
     max_tokens: int
-    """Of the answer."""
+    """The limit of the answer."""
     timeout_s: float = PATIENCE_S
-    """How long the answer is waited for."""
+    """How long to wait for the answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """What a model answered, and which one it was."""
+    """The answer of a model, and its name."""
 
     text: str
     made_by: str
-    """As answers name the model."""
+    """The name of the model for answers."""
 
 
 class LanguageModel(Protocol):
@@ -46,13 +46,13 @@ class LanguageModel(Protocol):
 
     @property
     def name(self) -> str:
-        """As warnings name it."""
+        """The name of the model for warnings."""
 
     def complete(self, prompt: Prompt) -> Completion: ...
 
 
 Sample = Callable[[Prompt], Completion]
-"""The client's own model, as whoever speaks with the client hands it down."""
+"""A function that asks the client's own model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class ClientModel:
 
 
 class Bounded:
-    """A model that is waited for a limited time over all prompts of one answer."""
+    """A model with a time limit over all prompts of one answer."""
 
     def __init__(
         self,
@@ -106,7 +106,7 @@ _UNSEEN = re.compile(r"[\x00-\x1f\x7f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufe
 
 
 def ask(model: LanguageModel, task: str, data: str, max_tokens: int) -> tuple[dict[str, Any], str]:
-    """Return the model's answer to a task about some data, and the model's name."""
+    """Ask the model to do a task with some data; return its answer, and its name."""
     mark = hashlib.sha256(data.encode("utf-8", "surrogatepass")).hexdigest()[:16]
     rules = f"{task}\n{DATA_RULE.format(mark=mark)}"
     text = f"<data {mark}>\n{data}\n</data {mark}>"
@@ -115,7 +115,7 @@ def ask(model: LanguageModel, task: str, data: str, max_tokens: int) -> tuple[di
 
 
 def _read(model: LanguageModel, text: str) -> dict[str, Any]:
-    """Return the object in an answer, whatever stands around it."""
+    """Return the JSON object in an answer, whatever surrounds it."""
     found = _OBJECT.search(text)
     try:
         value = json.loads(found[0]) if found else None
@@ -127,12 +127,12 @@ def _read(model: LanguageModel, text: str) -> dict[str, Any]:
 
 
 def clipped(value: Any, most: int) -> str:
-    """Return a text of the model's on one line, not longer than that; empty where it is none."""
+    """Return a text of the model as one line of limited length; empty if the value is no text."""
     text = _UNSEEN.sub(" ", value).strip() if isinstance(value, str) else ""
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def clipped_list(value: Any, most: int, most_chars: int) -> tuple[str, ...]:
-    """Return the texts of a list of the model's, each once."""
+    """Return the distinct texts of a list from the model."""
     texts = (clipped(item, most_chars) for item in value) if isinstance(value, list) else ()
     return tuple(dict.fromkeys(filter(None, texts)))[:most]

@@ -25,7 +25,7 @@ _HINT = "Check `llm.endpoint` and `llm.model`, or set `llm.provider` to none."
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """How one kind of service wants to be asked, and where its answer has the text."""
+    """The request format of one kind of service, and where its answer has the text."""
 
     id: str
     base: str
@@ -103,7 +103,7 @@ class ServiceModel:
         return f"{self._dialect.id}:{self._model}"
 
     def complete(self, prompt: Prompt) -> Completion:
-        """Return one request, not made again: the answer without a model is better than a long wait."""
+        """Send one request, without a retry: an answer without a model is better than a long wait."""
         if self._needs_key and not self._key:
             raise self._failure(
                 "it needs a key", f"Set the environment variable {self._dialect.key_variable}."
@@ -121,7 +121,8 @@ class ServiceModel:
         return Completion(text, self.name)
 
     def _in_time(self, work: Callable[[], Answer], timeout_s: float) -> Answer:
-        """Bound the whole request: looking up a name, and a head that comes in drops, have no time limit."""
+        """Limit the time of the whole request: name lookup and slow response heads have no limit of their
+        own."""
         outcome: Future[Answer] = Future()
 
         def run() -> None:
@@ -161,9 +162,8 @@ NONE = "none"
 
 
 def choose_model(settings: LlmSettings, client: Sample | None = None) -> LanguageModel | None:
-    """Return the first that there is, for one answer of ours; with the provider `none`, not even the
-    client's.
-    """
+    """Return the client's model or the configured service, for one answer of ours; with the provider `none`,
+    neither."""
     if settings.provider == NONE:
         return None
     if client is not None:
