@@ -97,8 +97,8 @@ def test_operators_of_named_indexes_hold_for_short_words(shared: Pipe) -> None:
     assert tea["highlights"] == ["...nt. green paint. green paint. Green tea leaves."]
 
 
-def test_paths_places_and_hints(make: MakeFolder, serve: Serve, findspot: Program, home: Path) -> None:
-    """search-mcp B10, M3, M4, A7: lazy path search, offset, similar_to without a query, hints."""
+def test_paths_places_and_hints(make: MakeFolder, serve: Serve, findspot: Program) -> None:
+    """search-mcp B10, M3, M4, A7, code-review B5: lazy path search, lazy research, offset, hints."""
     project = make(
         {
             ".git/HEAD": "",
@@ -117,9 +117,15 @@ def test_paths_places_and_hints(make: MakeFolder, serve: Serve, findspot: Progra
     (project / "early.py").write_text("def early_bird():\n    return 1\n")
     until(lambda: "early.py" in str(pipe.values("search_code", query="early_bird")["results"]))
     (project / "late.py").write_text("def late():\n    return 1\n")
-    (waiting,) = home.glob("indexes/*/dirty-files.json")
-    until(lambda: "late.py" in waiting.read_text())
+    waiting = Path(pipe.values("get_index_status")["indexPath"]) / "dirty-files.json"
+    until(lambda: waiting.exists() and "late.py" in waiting.read_text())
     assert pipe.values("search_by_path", pattern="late.py")["matches"] == ["late.py"]
+
+    helpers = "".join(f"def helper_{n}():\n    return {n}\n\n\n" for n in range(7))
+    (project / "pkg/m4.py").write_text(f"{helpers}def refund_zebra_invoice(invoice):\n    return invoice\n")
+    until(lambda: waiting.exists() and "pkg/m4.py" in waiting.read_text())
+    found = pipe.values("code_research", query="how is a zebra invoice refunded")
+    assert [found["nodes"][0][key] for key in ("name", "startLine")] == ["refund_zebra_invoice", 29]
 
     tools = {tool["name"]: tool for tool in pipe.result("tools/list", {})["tools"]}
     assert "query" not in tools["search_code"]["inputSchema"].get("required", [])
