@@ -336,9 +336,14 @@ def test_files_cannot_choose_a_provider_that_is_not_configured(
         engine.chunks(root).query("x", SearchOptions())
 
 
+@pytest.mark.parametrize(
+    "committed", [{}, {"cortex.chunksDir": ".cortex/chunks"}], ids=["default", "committed"]
+)
 def test_a_folder_that_leads_out_of_the_project_is_refused(
-    engine: Engine, root: Path, tmp_path: Path
+    engine: Engine, root: Path, tmp_path: Path, committed: dict[str, str]
 ) -> None:
+    """No committed file, `.findspot.json` included, can point to chunk files outside the project."""
+    (root / ".findspot.json").write_text(json.dumps(committed))
     write_samples(tmp_path / "elsewhere")
     (root / ".cortex").mkdir()
     (root / ".cortex" / "chunks").symlink_to(tmp_path / "elsewhere")
