@@ -149,29 +149,39 @@ def test_what_is_shown_of_configurations_and_logs_has_no_secrets(
 def test_the_browser_is_started_without_the_token_of_the_page(
     findspot: Program, make: MakeFolder, home: Path, tmp_path: Path
 ) -> None:
-    """security 19: `ui` put its token on a command line, which everybody on the machine can read."""
+    """security 19: `ui` put its token on a command line, which everybody on the machine can read.
+
+    The browser of the project itself is not the one that is started (security 1).
+    """
     project = make(OPEN_FILES, git=True)
     noted = tmp_path / "noted"
     browser = make({}, "bin") / "xdg-open"
     browser.write_text(f'#!/bin/sh\nprintf "%s" "$*" > {noted}.part && mv {noted}.part {noted}\n')
     browser.chmod(0o755)
-    environment = {"PATH": f"{browser.parent}{os.pathsep}{os.environ['PATH']}", "DISPLAY": ":0"}
+    (project / "xdg-open").write_text(f"#!/bin/sh\necho trapped > {noted}\n")
+    (project / "xdg-open").chmod(0o755)
+    environment = {
+        "PATH": os.pathsep.join(["", ".", str(browser.parent), os.environ["PATH"]]),
+        "DISPLAY": ":0",
+    }
     master, slave = os.openpty()
     with findspot.start("ui", "--port", "0", cwd=project, env=environment, stdout=slave) as page:
         os.close(slave)
-        with os.fdopen(master) as terminal:
-            address = terminal.readline().split()[-1]
-            until(noted.exists)
-        token = address.partition("?token=")[2]
-        arguments = noted.read_text()
-        assert len(token) > 20
-        assert token not in arguments
-        file = Path(arguments)
-        assert address in file.read_text()
-        for path in (file, file.parent, home):
-            assert not stat.S_IMODE(path.stat().st_mode) & 0o077, path
-        page.send_signal(signal.SIGINT)
-        page.communicate(timeout=PATIENCE_S)
+        try:
+            with os.fdopen(master) as terminal:
+                address = terminal.readline().split()[-1]
+                until(noted.exists)
+            token = address.partition("?token=")[2]
+            arguments = noted.read_text()
+            assert len(token) > 20
+            assert token not in arguments
+            file = Path(arguments)
+            assert address in file.read_text()
+            for path in (file, file.parent, home):
+                assert not stat.S_IMODE(path.stat().st_mode) & 0o077, path
+        finally:
+            page.send_signal(signal.SIGINT)
+            page.communicate(timeout=PATIENCE_S)
     assert not file.exists()
     for path in home.rglob("*"):
         assert not path.is_file() or token.encode() not in path.read_bytes(), path

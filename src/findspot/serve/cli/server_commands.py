@@ -22,6 +22,7 @@ from findspot.serve import usage
 from findspot.serve.cli import output
 from findspot.serve.cli.interaction import stoppable
 from findspot.serve.cli.options import Reply, common
+from findspot.serve.cli.terminal import open_in_browser
 
 _PAGE = """\
 <!doctype html>
@@ -117,7 +118,7 @@ def ui(path: str | None, port: int | None, no_open: bool) -> None:
             output.note("Stop it with Ctrl+C.")
             sys.stdout.flush()
             if not no_open and sys.stdout.isatty() and _has_screen():
-                click.launch(str(files.enter_context(leading_to(address))))
+                open_in_browser(files.enter_context(leading_to(address)))
 
         run(start, port, opened)
 
