@@ -17,6 +17,7 @@ import contextlib
 import errno
 import os
 import sqlite3
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Literal
@@ -120,13 +121,11 @@ def _translation(
 
 def _refusal(path: Path) -> FindspotError:
     """SQLite does not say why it cannot open or write a file: the system does."""
-    try:
-        os.close(os.open(path, os.O_RDONLY))
-    except FileNotFoundError:
-        return cannot_write(path) if path.parent.is_dir() else PermissionDeniedError(str(path))
-    except OSError as error:
-        return _exhausted(path) or PermissionDeniedError(str(error.filename or path))
-    return cannot_write(path)
+    if os.access(path, os.R_OK):
+        return _exhausted(path) or cannot_write(path)
+    if not path.parent.is_dir() or path.exists():
+        return PermissionDeniedError(str(path))
+    return _exhausted(path) or cannot_write(path)
 
 
 def _exhausted(path: Path) -> FindspotError | None:
@@ -255,6 +254,36 @@ def transaction(db: Connection) -> Iterator[Connection]:
             db.execute("ROLLBACK")
         raise
     db.execute("COMMIT")
+
+
+_descriptors: dict[tuple[int, int], int] = {}
+"""Of database files that were read without SQLite, by device and inode."""
+_descriptors_guard = threading.Lock()
+
+
+@contextlib.contextmanager
+def open_beside(path: Path) -> Iterator[int]:
+    """Provide a descriptor that reads the file of a database which SQLite has open too.
+
+    On POSIX systems a process that closes any descriptor of a file loses all its locks on that file, SQLite's
+    included. Another process would then take itself for the last user of the database, and remove the
+    write-ahead log that this one goes on writing to. So descriptors stay open as long as the file exists.
+    """
+    if os.name != "posix":
+        with path.open("rb", buffering=0) as file:
+            yield file.fileno()
+        return
+    with _descriptors_guard:
+        for identity, descriptor in list(_descriptors.items()):
+            if not os.fstat(descriptor).st_nlink:  # deleted: no lock on it means anything
+                os.close(_descriptors.pop(identity))
+        there = path.stat()
+        descriptor = _descriptors.get((there.st_dev, there.st_ino), -1)
+        if descriptor < 0:
+            descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            opened = os.fstat(descriptor)
+            _descriptors.setdefault((opened.st_dev, opened.st_ino), descriptor)
+    yield descriptor
 
 
 def shrink_log(db: Connection) -> bool:

@@ -198,13 +198,27 @@ def note_checksums(db: Connection) -> None:
 def _sums_of(path: Path, blocks: list[int]) -> Iterator[tuple[int, int]]:
     if not blocks:
         return
-    with path.open("rb", buffering=0) as source:
-        at = -1
+    with sqlite.open_beside(path) if path.name == FILE_NAME else _open(path) as source:
         for number in blocks:
-            if number != at:
-                source.seek(number * BLOCK_BYTES)
-            yield number, zlib.crc32(source.read(BLOCK_BYTES))
-            at = number + 1
+            yield number, zlib.crc32(_read_block(source, number))
+
+
+@contextlib.contextmanager
+def _open(path: Path) -> Iterator[int]:
+    with path.open("rb", buffering=0) as file:
+        yield file.fileno()
+
+
+if hasattr(os, "pread"):
+
+    def _read_block(source: int, number: int) -> bytes:
+        return os.pread(source, BLOCK_BYTES, number * BLOCK_BYTES)
+
+else:
+
+    def _read_block(source: int, number: int) -> bytes:
+        os.lseek(source, number * BLOCK_BYTES, os.SEEK_SET)
+        return os.read(source, BLOCK_BYTES)
 
 
 def _encoded(sums: Sums) -> bytes:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from contents import contents, edited_database, put, record
+from findspot.core import sqlite
 from findspot.core.errors import IndexCorruptError
 from findspot.store.damage import CHECKSUMS, MARK, Checksums
 from findspot.store.sqlite_store import SqliteStore
@@ -115,3 +118,33 @@ def test_text_that_is_damaged_is_not_quoted(store: SqliteStore) -> None:
         snapshot.chunks.of_file("1.py")
     assert "secret" not in told.value.developer_message
     assert told.value.__cause__ is None or "secret" not in str(told.value.__cause__.__cause__)
+
+
+HELD = """
+import fcntl, sys
+with open(sys.argv[1], "r+b") as file:
+    fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 510, 0x40000002)
+"""
+"""Take SQLite's lock of a process that is the only user of a database."""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="locks of POSIX")
+def test_reading_the_file_gives_up_none_of_sqlites_locks(store: SqliteStore) -> None:
+    """Else another process that closes the database removes the log that this one writes to."""
+    with store.snapshot():
+        Checksums(store.folder).check()
+        command = [sys.executable, "-c", HELD, str(store.database)]
+        other = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert "BlockingIOError" in other.stderr
+
+
+def test_a_deleted_database_keeps_no_descriptor(store: SqliteStore, tmp_path: Path) -> None:
+    with sqlite.open_beside(store.database) as first, sqlite.open_beside(store.database) as second:
+        assert first == second
+    inode = store.database.stat().st_ino
+    store.close()
+    store.database.unlink()
+    (tmp_path / "other").write_bytes(b"x")
+    with sqlite.open_beside(tmp_path / "other") as descriptor:
+        assert os.pread(descriptor, 1, 0) == b"x"
+    assert inode not in {os.fstat(held).st_ino for held in sqlite._descriptors.values()}
