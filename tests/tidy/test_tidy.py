@@ -167,6 +167,10 @@ class TestWeight:
         statement = "from findspot.serve.cli.app import run\nrun(['--help'])"
         assert not loaded_after(statement) & {"numpy", "mcp", "tantivy", "tree_sitter", "pydantic"}
 
+    def test_a_server_starts_without_the_engine(self) -> None:
+        loaded = loaded_after("import findspot.serve.mcp.stdio")
+        assert not loaded & {"numpy", "tantivy", "tree_sitter", "lancedb", "toons"}
+
     @pytest.mark.parametrize("name", ["findspot.core.model", "findspot.rank.signals", "findspot.text.tokens"])
     def test_the_inner_layers_need_nothing(self, name: str) -> None:
         importlib.import_module(name)

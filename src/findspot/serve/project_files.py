@@ -10,9 +10,6 @@ from typing import TYPE_CHECKING, Any
 from findspot.core.errors import FileNotIndexedError, InvalidPatternError
 from findspot.core.model import Corpus, Skip, SourceFile
 from findspot.discover.checkouts import find_root
-from findspot.discover.file_content import readable_text
-from findspot.discover.root_folder import read_file
-from findspot.project import Project
 
 if TYPE_CHECKING:
     from findspot.engine import Engine
@@ -123,6 +120,9 @@ def source_lines(project: Project, path: str) -> tuple[str | None, list[str]]:
     """Return the language and lines of an indexed file as it is on disk now, with secrets masked as in the
     index.
     """
+    from findspot.discover.file_content import readable_text  # a server starts without either
+    from findspot.discover.root_folder import read_file
+
     with project.store.snapshot() as snapshot:
         file = snapshot.files.find(path)
     if file is None:

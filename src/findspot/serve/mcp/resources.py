@@ -18,13 +18,13 @@ from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
 from findspot.core.errors import FindspotError, PathNotFoundError, ProjectNotDetectedError
-from findspot.search.hits import joined
 from findspot.serve.mcp.client import Client, InputNeededError
 from findspot.serve.mcp.sdk import Context
 from findspot.serve.mcp.target import detected_project, find_project
 from findspot.serve.mcp.tool import Media
 from findspot.serve.mcp.tool_call import Call
 from findspot.serve.mcp.tool_results import encodable, wire_media
+from findspot.serve.project_files import source_lines
 from findspot.serve.shapes import status_object
 
 if TYPE_CHECKING:
@@ -356,6 +356,8 @@ def _piece(chunk: StoredChunk) -> str:
 
 
 def _chunk(project: Project, path: str, line: int) -> Contents | None:
+    from findspot.search.hits import joined  # needs numpy, which a server starts without
+
     with project.store.snapshot() as snapshot:
         around = [c for c in snapshot.chunks.of_file(path) if c.start_line <= line <= c.end_line]
     if not around:
@@ -388,8 +390,6 @@ def _around(engine: Engine, path: Path) -> Project:
 
 
 def _lines(project: Project, path: Path, span: tuple[int, int] | None) -> Contents:
-    from findspot.serve.project_files import source_lines
-
     spelled = project.roots.spelled(path)
     if spelled is None:
         raise PathNotFoundError(str(path))
