@@ -30,7 +30,7 @@ ABLATIONS: dict[str, tuple[Any, str, Any]] = {
     "definition boost in sentences": (signals, "DEFINES_NAME_IN_SENTENCE", 0.0),
     "kinds of definitions": (signals, "KIND_WORTH", {}),
     "spelling of definitions": (signals, "OTHER_CASE", 1.0),
-    "re-exports": (signals, "HANDS_ON_NAME", 0.0),
+    "re-exports": (signals, "RE_EXPORTS_NAME", 0.0),
     "file named after the definition": (signals, "STEM_IS_NAME", 0.0),
     "path match": (signals, "PATH_MATCH", 0.0),
     "file name explained by the query": (signals, "NAME_SHARE", 0.0),

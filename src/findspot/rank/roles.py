@@ -41,7 +41,7 @@ ASKS_FOR_EXAMPLES = re.compile(
 
 
 def declares_only(path: str, others: Collection[str]) -> bool:
-    """Return whether a header stands beside the file that does what it declares."""
+    """Return whether a header has an implementation file next to it."""
     if not path.endswith(_HEADERS):
         return False
     stem = path.rpartition(".")[0]
@@ -72,7 +72,7 @@ def _statements(name: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
     return re.compile(stated, re.MULTILINE), re.compile(offered, re.MULTILINE)
 
 
-def hands_on(path: str, text: str, name: str) -> bool:
+def re_exports(path: str, text: str, name: str) -> bool:
     """Return whether it says `pub use …name`, `export { name } from …`, or is a package that imports it."""
     if name not in text:
         return False

@@ -17,7 +17,7 @@ DEFINES_NAME = 1.0
 DEFINES_NAME_IN_SENTENCE = 0.5
 """In a sentence the name is one word of several."""
 
-HANDS_ON_NAME = 0.7
+RE_EXPORTS_NAME = 0.7
 """Where no file defines the name, the one that re-exports it is where to read about it."""
 
 KIND_WORTH = {

@@ -56,7 +56,7 @@ class Inquiry:
 
 @dataclass(frozen=True, slots=True)
 class FoundNode:
-    """Something that the walk came to, after so many steps."""
+    """A definition that the walk reached, and after how many steps."""
 
     id: str
     name: str
@@ -69,7 +69,7 @@ class FoundNode:
 
 @dataclass(frozen=True, slots=True)
 class FoundEdge:
-    """A reference that the walk followed, at the line where it stands."""
+    """A reference that the walk followed, with its line."""
 
     source: str
     target: str
@@ -111,7 +111,7 @@ class Findings:
 
     @property
     def files(self) -> tuple[str, ...]:
-        """The files that were come to, in the order of their nodes."""
+        """The files of the nodes, in their order."""
         return tuple(dict.fromkeys(node.path for node in self.nodes if node.kind != FOLDER))
 
 

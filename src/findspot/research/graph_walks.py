@@ -1,4 +1,4 @@
-"""Walks over the graph: how far they go, what they reach, and the ways they take."""
+"""Walks over the graph: how far they go, what they reach, and the ways they record_path."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST_CHAINS = 30
 Chain = tuple[str, ...]
 
 
-def _unheard(_hop: int) -> None:
+def _ignore_hop(_hop: int) -> None:
     """For walks that nobody watches."""
 
 
@@ -31,8 +31,8 @@ class Trail:
     depth: int = DEFAULT_DEPTH
     under: str | None = None
     """The folder that the question is limited to."""
-    tick: Callable[[int], None] = _unheard
-    """Told the number of each hop before it is taken."""
+    tick: Callable[[int], None] = _ignore_hop
+    """Called with the number of each hop before it is taken."""
     cancel: CancelToken = field(default_factory=CancelToken)
     nodes: dict[str, tuple[Node, int]] = field(default_factory=dict)
     edges: dict[Edge, None] = field(default_factory=dict)
@@ -89,7 +89,7 @@ class Trail:
             frontier = reached
 
     def chains(self, starts: Iterable[Node], *, backwards: bool = False) -> list[Chain]:
-        """Return the longest ways from the starts that do not cross themselves, told from first to last."""
+        """Return the longest ways from the starts that do not cross themselves, from first to last."""
         onward: dict[str, list[str]] = {}
         for edge in self.edges:
             near, far = (edge.target, edge.source) if backwards else (edge.source, edge.target)
@@ -121,7 +121,7 @@ _FAMILY = (Aim.IMPLEMENTERS, Aim.SUPERTYPES)
 
 
 def definitions_of(graph: Graph, name: str, aim: Aim) -> list[Node]:
-    """Return what a name stands for in a question of that aim."""
+    """Return the definitions that a name means in a question of that aim."""
     if aim in (Aim.IMPORTERS, Aim.IMPORTS):
         return _files_of(graph, name)
     found = graph.find(name)
@@ -224,17 +224,17 @@ _NEIGHBOURS: dict[Aim, tuple[Callable[[Graph, Node], Iterable[Edge]], bool]] = {
 }
 
 
-STEPS_A_LEVEL = 3
+STEPS_PER_LEVEL = 3
 """A way may have this many steps for each level of depth: it is one line through the code, no tree."""
 
 MOST_SEEN = 20 * MOST_NODES
 """Nodes looked at on the way; more is a search through all of a large project."""
 
 
-Way = tuple[Edge, ...]
+CallPath = tuple[Edge, ...]
 
 
-def take(way: Way, trail: Trail) -> Chain:
+def record_path(way: CallPath, trail: Trail) -> Chain:
     """Write a way down from its beginning."""
     trail.add(way[0].source, 0)
     for hop, step in enumerate(way, 1):
@@ -243,27 +243,27 @@ def take(way: Way, trail: Trail) -> Chain:
     return (way[0].source.id, *(step.target.id for step in way))
 
 
-def longest_way(starts: Sequence[Node], ends: Sequence[Node], trail: Trail) -> Way | None:
+def longest_path(starts: Sequence[Node], ends: Sequence[Node], trail: Trail) -> CallPath | None:
     """Of the shortest ways from each start, the longest: the others begin somewhere along it.
 
     For starts that search found; of ways of the same length, one without overrides is surer.
     """
-    found = [way for node in starts if (way := find_way([node], ends, trail)) is not None]
+    found = [way for node in starts if (way := find_path([node], ends, trail)) is not None]
     return max(found, key=lambda way: (len(way), -_dispatches(way)), default=None)
 
 
-def _dispatches(way: Way) -> int:
+def _dispatches(way: CallPath) -> int:
     return sum(step.relation is Relation.OVERRIDE for step in way)
 
 
-def find_way(starts: Sequence[Node], ends: Sequence[Node], trail: Trail) -> Way | None:
+def find_path(starts: Sequence[Node], ends: Sequence[Node], trail: Trail) -> CallPath | None:
     """Return the shortest way by calls and by what overrides the called; None when there is none."""
     wanted = {node.id for node in ends}
     came_by: dict[str, Edge | None] = {node.id: None for node in starts}
     frontier = list(starts)
-    for step in range(trail.depth * STEPS_A_LEVEL):
-        if step % STEPS_A_LEVEL == 0:
-            trail.tick(step // STEPS_A_LEVEL + 1)
+    for step in range(trail.depth * STEPS_PER_LEVEL):
+        if step % STEPS_PER_LEVEL == 0:
+            trail.tick(step // STEPS_PER_LEVEL + 1)
         reached: list[Node] = []
         for edge in (edge for node in frontier for edge in _onward(trail.graph, node)):
             trail.cancel.check()
@@ -272,7 +272,7 @@ def find_way(starts: Sequence[Node], ends: Sequence[Node], trail: Trail) -> Way 
             came_by[edge.target.id] = edge
             reached.append(edge.target)
             if edge.target.id in wanted:
-                return _back_from(edge.target, came_by)
+                return _trace_back(edge.target, came_by)
         frontier = reached
         if not frontier or len(came_by) > MOST_SEEN:
             break
@@ -287,7 +287,7 @@ def _onward(graph: Graph, node: Node) -> Iterator[Edge]:
             yield replace(edge, source=node, target=edge.source)
 
 
-def _back_from(end: Node, came_by: dict[str, Edge | None]) -> Way:
+def _trace_back(end: Node, came_by: dict[str, Edge | None]) -> CallPath:
     edges: list[Edge] = []
     edge = came_by[end.id]
     while edge is not None:

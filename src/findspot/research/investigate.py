@@ -12,18 +12,18 @@ from findspot.research import sentences
 from findspot.research.findings import FOLDER, Aim, Citation, Findings, Focus, FoundEdge, FoundNode, Inquiry
 from findspot.research.graph_walks import (
     MOST_NODES,
-    STEPS_A_LEVEL,
+    STEPS_PER_LEVEL,
     Chain,
     Trail,
     definitions_of,
-    find_way,
+    find_path,
     follow,
-    longest_way,
-    take,
+    longest_path,
+    record_path,
 )
 from findspot.research.module_map import entry_points, imports_between, module_map
 from findspot.research.patterns import MOST_MEMBERS, find_patterns
-from findspot.research.question_parser import Asked, read_question
+from findspot.research.question_parser import ParsedQuestion, read_question
 from findspot.research.research_view import ResearchView, walk_outward
 from findspot.search.reader import IndexReader
 from findspot.text.tokens import parts
@@ -39,8 +39,8 @@ MOST_STARTS = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """What a walk has to say beside the trail it left."""
+class WalkAnswer:
+    """The answer of a walk, in addition to the nodes and edges of its trail."""
 
     summary: str
     chains: Sequence[Chain] = ()
@@ -54,40 +54,40 @@ class Told:
 def investigate(
     reader: IndexReader, inquiry: Inquiry, progress: ProgressSink, cancel: CancelToken
 ) -> Findings:
-    """read the question → take the walk that answers it → tell what was found, with its lines."""
+    """read the question → record_path the walk that answers it → tell what was found, with its lines."""
     query, depth = inquiry.question, inquiry.depth
     trail = Trail(Graph(reader.snapshot), depth, inquiry.under, cancel=cancel)
     trail.tick = lambda hop: progress(Progress(hop, max(hop, depth), "hop"))
     view = ResearchView(reader, trail)
-    asked = Asked(inquiry.aim, query) if inquiry.aim else read_question(query)
+    asked = ParsedQuestion(inquiry.aim, query) if inquiry.aim else read_question(query)
     focus = inquiry.focus or asked.focus
-    told = _walk(view, query, asked, focus)
-    nodes = told.nodes or tuple(_found(node, hop) for node, hop in trail.nodes.values())
-    edges = told.edges or tuple(map(_edge, trail.edges))
+    answer = _walk(view, query, asked, focus)
+    nodes = answer.nodes or tuple(_found_node(node, hop) for node, hop in trail.nodes.values())
+    edges = answer.edges or tuple(map(_edge, trail.edges))
     full = (f"Stopped at {MOST_NODES} nodes; ask about less, or with less depth.",) if trail.full else ()
     findings = Findings(
         query=query,
         depth=trail.depth,
         focus=focus,
-        summary=told.summary,
+        summary=answer.summary,
         nodes=nodes,
         edges=edges,
-        chains=tuple(told.chains),
+        chains=tuple(answer.chains),
         citations=_citations(view, nodes, edges),
-        related_topics=tuple(dict.fromkeys(told.topics))[:MOST_TOPICS],
-        unresolved=(*full, *told.unresolved[:MOST_UNRESOLVED]),
+        related_topics=tuple(dict.fromkeys(answer.topics))[:MOST_TOPICS],
+        unresolved=(*full, *answer.unresolved[:MOST_UNRESOLVED]),
         names={node.id: node.qualified for node, _ in trail.nodes.values()},
     )
     return replace(findings, warning=reader.warning_about(findings.files))
 
 
-def _walk(view: ResearchView, query: str, asked: Asked, focus: Focus | None) -> Told:
+def _walk(view: ResearchView, query: str, asked: ParsedQuestion, focus: Focus | None) -> WalkAnswer:
     if focus is Focus.PATTERNS:
         return _patterns(view, query)
     if focus in (Focus.ARCHITECTURE, Focus.DEPENDENCIES):
         return _structure(view, focus)
     if asked.aim is Aim.FLOW:
-        return _way(view, asked)
+        return _flow_between(view, asked)
     missing: list[str] = []
     if asked.aim is not Aim.OPEN:
         starts = definitions_of(view.graph, asked.name, asked.aim)
@@ -96,54 +96,59 @@ def _walk(view: ResearchView, query: str, asked: Asked, focus: Focus | None) -> 
             return _relation(view, asked.aim, starts)
         missing = [f"{asked.name}: no definition of that name in the index"]
         if asked.name == query:  # asked by name, and not in a sentence
-            return Told(f"The index holds no definition of {asked.name}.", unresolved=missing)
+            return WalkAnswer(f"The index holds no definition of {asked.name}.", unresolved=missing)
     if focus is Focus.FLOW:
-        return _onward(view, query, missing)
+        return _flow_from(view, query, missing)
     reached = walk_outward(view, query)
     summary = sentences.of_search(reached.seeds, len(view.trail.nodes) - len(reached.seeds))
-    open_ends = missing + _open_ends(view, reached.seeds)
-    return Told(summary, view.trail.chains(reached.seeds), reached.cut, open_ends)
+    unresolved = missing + _unresolved_calls(view, reached.seeds)
+    return WalkAnswer(summary, view.trail.chains(reached.seeds), reached.cut, unresolved)
 
 
-def _relation(view: ResearchView, aim: Aim, starts: Sequence[Node]) -> Told:
+def _relation(view: ResearchView, aim: Aim, starts: Sequence[Node]) -> WalkAnswer:
     chains = follow(aim, starts, view.trail)
     summary = sentences.of_relation(aim, starts, view.trail)
-    open_ends = _open_ends(view, starts, external=True) if aim is Aim.CALLEES else []
-    return Told(summary, chains, _beside(view, starts), open_ends)
+    unresolved = _unresolved_calls(view, starts, external=True) if aim is Aim.CALLEES else []
+    return WalkAnswer(summary, chains, _related_names(view, starts), unresolved)
 
 
-def _onward(view: ResearchView, query: str, missing: list[str]) -> Told:
+def _flow_from(view: ResearchView, query: str, missing: list[str]) -> WalkAnswer:
     """Flow without an end: what the question's first answers set off."""
-    starts = _meant(view, query)[:MOST_STARTS]
+    starts = _find_by_search(view, query)[:MOST_STARTS]
     if not starts:
-        return Told(sentences.of_search((), 0), unresolved=missing)
+        return WalkAnswer(sentences.of_search((), 0), unresolved=missing)
     chains = follow(Aim.CALLEES, starts, view.trail)
     summary = sentences.of_relation(Aim.CALLEES, starts, view.trail)
-    return Told(summary, chains, _beside(view, starts), missing + _open_ends(view, starts))
+    return WalkAnswer(
+        summary, chains, _related_names(view, starts), missing + _unresolved_calls(view, starts)
+    )
 
 
-def _way(view: ResearchView, asked: Asked) -> Told:
+def _flow_between(view: ResearchView, asked: ParsedQuestion) -> WalkAnswer:
     """From one end to the other; where no calls lead there, the two ends alone."""
-    named, ends = _named(view, asked.name), _named(view, asked.end) or _meant(view, asked.end)
-    starts = named or _meant(view, asked.name)
-    way = (find_way if named else longest_way)(starts, ends, view.trail) if starts and ends else None
-    chains = [take(way, view.trail)] if way else []
+    named, ends = (
+        _find_by_name(view, asked.name),
+        _find_by_name(view, asked.end) or _find_by_search(view, asked.end),
+    )
+    starts = named or _find_by_search(view, asked.name)
+    way = (find_path if named else longest_path)(starts, ends, view.trail) if starts and ends else None
+    chains = [record_path(way, view.trail)] if way else []
     if not way:
         for node in (*starts[:3], *ends[:3]):
             view.trail.add(node, 0)
-    steps = view.trail.depth * STEPS_A_LEVEL
-    summary = sentences.of_way(chains, (asked.name, asked.end), steps, view.trail)
-    open_ends = [] if way else [summary, *_open_ends(view, starts[:3])]
-    return Told(summary, chains, _beside(view, starts[:3]), open_ends)
+    steps = view.trail.depth * STEPS_PER_LEVEL
+    summary = sentences.of_path(chains, (asked.name, asked.end), steps, view.trail)
+    unresolved = [] if way else [summary, *_unresolved_calls(view, starts[:3])]
+    return WalkAnswer(summary, chains, _related_names(view, starts[:3]), unresolved)
 
 
-def _named(view: ResearchView, phrase: str) -> list[Node]:
+def _find_by_name(view: ResearchView, phrase: str) -> list[Node]:
     """Return an end of a way that is a name."""
     found = definitions_of(view.graph, phrase, Aim.CALLEES) if " " not in phrase else []
     return [member for node in found[:MOST_STARTS] for member in view.functions(node)]
 
 
-def _meant(view: ResearchView, phrase: str) -> list[Node]:
+def _find_by_search(view: ResearchView, phrase: str) -> list[Node]:
     """Return an end in plain words: what search finds for it, as far as it is about as sure as of the
     first.
     """
@@ -152,7 +157,7 @@ def _meant(view: ResearchView, phrase: str) -> list[Node]:
     return [member for node in sure for member in view.functions(node)]
 
 
-def _structure(view: ResearchView, focus: Focus) -> Told:
+def _structure(view: ResearchView, focus: Focus) -> WalkAnswer:
     """Modules as nodes; their hop is their layer."""
     trail = view.trail
     trail.tick(1)
@@ -161,7 +166,7 @@ def _structure(view: ResearchView, focus: Focus) -> Told:
     entries = entry_points(view.graph, pairs) if focus is Focus.ARCHITECTURE else []
     found = (view.graph.node(entry) for entry in entries)
     begun = [node for node in found if node is not None and trail.covers(node.path)]
-    nodes = [_found(node, 0) for node in begun]
+    nodes = [_found_node(node, 0) for node in begun]
     known = {node.id for node in nodes}
     for hop, layer in enumerate(modules.layers, 1 if begun else 0):
         nodes += [_module(name, modules.files[name], hop) for name in layer if name not in known]
@@ -170,7 +175,7 @@ def _structure(view: ResearchView, focus: Focus) -> Told:
     )
     summary = sentences.of_map(focus, modules, [sentences.placed(node) for node in begun])
     topics = [f"what imports {name}" for name in (modules.layers[-1] if modules.layers else ())]
-    return Told(summary, _spines(edges, modules.layers), topics, (), tuple(nodes), edges)
+    return WalkAnswer(summary, _longest_chains(edges, modules.layers), topics, (), tuple(nodes), edges)
 
 
 def _module(name: str, files: Sequence[str], hop: int) -> FoundNode:
@@ -178,7 +183,7 @@ def _module(name: str, files: Sequence[str], hop: int) -> FoundNode:
     return FoundNode(name, name.rpartition("/")[2], kind, name, 1, 1, hop)
 
 
-def _spines(edges: Sequence[FoundEdge], layers: Sequence[Sequence[str]]) -> list[Chain]:
+def _longest_chains(edges: Sequence[FoundEdge], layers: Sequence[Sequence[str]]) -> list[Chain]:
     """For each module of the top layer, the longest way down, always to the next layer that it reaches."""
     level = {name: number for number, layer in enumerate(layers) for name in layer}
     below: dict[str, list[str]] = {}
@@ -195,7 +200,7 @@ def _spines(edges: Sequence[FoundEdge], layers: Sequence[Sequence[str]]) -> list
     return chains
 
 
-def _patterns(view: ResearchView, query: str) -> Told:
+def _patterns(view: ResearchView, query: str) -> WalkAnswer:
     trail = view.trail
     trail.tick(1)
     found = find_patterns(view, parts(query))
@@ -207,17 +212,17 @@ def _patterns(view: ResearchView, query: str) -> Told:
         for edge in pattern.edges:
             trail.link(edge)
     chains = [(edge.target.id, edge.source.id) for edge in trail.edges]
-    return Told(sentences.of_patterns(found), chains, [pattern.what for pattern in found])
+    return WalkAnswer(sentences.of_patterns(found), chains, [pattern.what for pattern in found])
 
 
-def _beside(view: ResearchView, starts: Sequence[Node]) -> list[str]:
+def _related_names(view: ResearchView, starts: Sequence[Node]) -> list[str]:
     """Return what the starts refer to and the answer does not show: where to look next."""
     edges = [edge for node in starts for edge in view.graph.edges_of(node)]
     near = (edge.target for edge in edges if edge.relation is not Relation.IMPORT)
     return [node.qualified for node in near if node.id not in view.trail.nodes]
 
 
-def _open_ends(view: ResearchView, starts: Sequence[Node], *, external: bool = False) -> list[str]:
+def _unresolved_calls(view: ResearchView, starts: Sequence[Node], *, external: bool = False) -> list[str]:
     """Return the calls that the graph does not follow, with the reason."""
     found = [unknown for node in starts for unknown in view.graph.unresolved(node)]
     calls = (u for u in found if u.relation is Relation.CALL and (external or u.reason != "external"))
@@ -234,7 +239,7 @@ def _citations(
     return tuple(citation for citation in cited if citation.text)
 
 
-def _found(node: Node, hop: int) -> FoundNode:
+def _found_node(node: Node, hop: int) -> FoundNode:
     return FoundNode(node.id, node.name, node.kind, node.path, node.start_line, node.end_line, hop)
 
 

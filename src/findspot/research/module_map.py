@@ -163,7 +163,7 @@ def _shared_folder(paths: Sequence[str]) -> str:
 
 
 def _module(path: str, shared: str, parts: int) -> str:
-    """Return a file beside the folders is a module of its own."""
+    """Return the module of a file: a folder, or the file itself next to the folders."""
     below = posixpath.relpath(path, shared) if shared else path
     folder = posixpath.dirname(below).split("/")[:parts]
     return posixpath.join(shared, *folder) if folder != [""] else path

@@ -47,7 +47,7 @@ def find_patterns(view: ResearchView, wanted: Sequence[str]) -> list[Pattern]:
                 _read(view, node, gathered)
     stems = {stem(word) for word in wanted}
     frequent = [pattern for key, pattern in gathered.items() if len(pattern.members) >= _least(key)]
-    frequent = [p for p in frequent if not _told_by_another(p, frequent)]
+    frequent = [p for p in frequent if not _is_part_of_another(p, frequent)]
 
     def order(pattern: Pattern) -> tuple[int, bool, int, str]:
         named = len(stems.intersection(stem(word) for word in pattern.words))
@@ -60,7 +60,7 @@ def _least(key: str) -> int:
     return MIN_IMPLEMENTERS if key.startswith(Relation.INHERIT) else MIN_TIMES
 
 
-def _told_by_another(pattern: Pattern, others: Sequence[Pattern]) -> bool:
+def _is_part_of_another(pattern: Pattern, others: Sequence[Pattern]) -> bool:
     """Return an ending that is the name of a base says nothing more than the base does."""
     bases = (other.words[-1:] for other in others if other.base is not None)
     return pattern.base is None and not pattern.edges and pattern.words in bases

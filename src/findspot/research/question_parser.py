@@ -79,7 +79,7 @@ _EDGES = re.compile(r"^(?:the|a|an)\s+|[\s?.!,;]+$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ParsedQuestion:
     """What a question is about."""
 
     aim: Aim
@@ -90,18 +90,18 @@ class Asked:
     """What its words ask for, where no focus was given."""
 
 
-def read_question(text: str) -> Asked:
+def read_question(text: str) -> ParsedQuestion:
     """Return the relation that a question names, as far as its words tell."""
     text = text[:_READ_CHARS]
     for way in _WAYS:
         if found := way.search(text):
-            return Asked(Aim.FLOW, _trimmed(found["start"]), _trimmed(found["end"]))
+            return ParsedQuestion(Aim.FLOW, _trimmed(found["start"]), _trimmed(found["end"]))
     for aim, pattern in _PATTERNS:
         found = pattern.search(text)
         if found and (name := found["name"].rstrip(".:/-")) and name.lower() not in _NO_NAMES:
-            return Asked(aim, name)
+            return ParsedQuestion(aim, name)
     focus = next((focus for focus, words in _FOCUSES if words.search(text)), None)
-    return Asked(Aim.OPEN, focus=focus)
+    return ParsedQuestion(Aim.OPEN, focus=focus)
 
 
 def _trimmed(phrase: str) -> str:

@@ -99,7 +99,7 @@ def flat(outline: Outline) -> Iterator[Node]:
 INHERITED = 0.4
 """Of a node's score comes from where it was reached from, the rest from its own likeness to the question."""
 
-KEPT_A_HOP = 15
+MAX_PER_HOP = 15
 MIN_KEPT = 3
 _FLAT = 0.02
 """Scores that fall so evenly have no elbow."""
@@ -146,7 +146,7 @@ class Reached:
 
     seeds: tuple[Node, ...]
     cut: tuple[str, ...]
-    """Names that were come to and left out at the elbow, best first."""
+    """Names that were reached and left out at the elbow, best first."""
 
 
 def walk_outward(view: ResearchView, text: str) -> Reached:
@@ -164,7 +164,7 @@ def walk_outward(view: ResearchView, text: str) -> Reached:
             break
         trail.tick(hop)
         ranked = _ranked(view, frontier, scores, near)
-        kept = ranked[: min(KEPT_A_HOP, elbow([score for score, _ in ranked]))]
+        kept = ranked[: min(MAX_PER_HOP, elbow([score for score, _ in ranked]))]
         left += [(score, node.qualified) for score, node in ranked[len(kept) :]]
         scores.update({node.id: score for score, node in kept})
         frontier = [node for _, node in kept if trail.add(node, hop)]

@@ -48,7 +48,7 @@ def named(nodes: Sequence[Node]) -> str:
 
 
 def of_relation(aim: Aim, starts: Sequence[Node], trail: Trail) -> str:
-    """Return who stands in a relation to the starts, hop by hop."""
+    """Return what is related to the starts, hop by hop."""
     by_hop: dict[int, list[Node]] = {1: _next_to(aim, starts, trail)}
     for node, hop in trail.nodes.values():
         if hop > 1:
@@ -69,7 +69,7 @@ def _next_to(aim: Aim, starts: Sequence[Node], trail: Trail) -> list[Node]:
     return list({far.id: far for near, far in ends if near.id in begun}.values())
 
 
-def of_way(chains: Sequence[Chain], ends: tuple[str, str], steps: int, trail: Trail) -> str:
+def of_path(chains: Sequence[Chain], ends: tuple[str, str], steps: int, trail: Trail) -> str:
     """Return how control passes from one end to the other."""
     if not chains:
         return f"No chain of calls leads from {ends[0]} to {ends[1]} within {steps} steps."

@@ -57,7 +57,7 @@ def synthesize_by_model(model: LanguageModel, query: str, hits: Sequence[Hit]) -
 
 
 def synthesize_from_hits(hits: Sequence[Hit]) -> Synthesis:
-    """Return the best results, told by their own names, documentation and lines."""
+    """Return the best results, described by their names, documentation and lines."""
     if not hits:
         return Synthesis("Nothing in the index answers this.", (), (), 0.0, ())
     best = hits[:MOST_INSIGHTS]

@@ -42,7 +42,7 @@ class Checked:
 
 
 class Disk:
-    """The files of one project as they may be shown, each looked at once a search."""
+    """The files of one project as they may be shown."""
 
     def __init__(self, root: Path | Roots, max_bytes: int, secret_scan: str) -> None:
         self.roots = Roots.of(root)

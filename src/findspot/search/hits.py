@@ -54,7 +54,7 @@ def passages(ranked: Sequence[Candidate], files: Mapping[int, StoredFile]) -> li
         number = candidate.number
         passage = Passage(candidate, rank, number, number)
         if number - 1 in part_of or number + 1 in part_of:
-            for other in _beside(passage, found, part_of):
+            for other in _neighbours(passage, found, part_of):
                 if passage.size + other.size <= MAX_MERGED_CHUNKS:
                     del found[other.rank]
                     passage = _merged(other, passage)
@@ -64,7 +64,7 @@ def passages(ranked: Sequence[Candidate], files: Mapping[int, StoredFile]) -> li
     return [found[rank] for rank in sorted(found)]
 
 
-def _beside(passage: Passage, found: Mapping[int, Passage], part_of: Mapping[int, int]) -> list[Passage]:
+def _neighbours(passage: Passage, found: Mapping[int, Passage], part_of: Mapping[int, int]) -> list[Passage]:
     """Return the passages directly before and after a new one, the better first, where they rank alike."""
     ranks = sorted(part_of[n] for n in (passage.first - 1, passage.last + 1) if n in part_of)
     return [

@@ -15,7 +15,7 @@ from findspot.rank.signals import Candidate, Pool
 from findspot.search.hits import passages, to_hits
 from findspot.search.query_filters import allowed_files, nothing_to_search
 from findspot.search.questions import Question, understand
-from findspot.search.retrieve import Found, candidates
+from findspot.search.retrieve import Candidates, find_candidates
 from findspot.slower_model.background_reading import SlowerReader
 from findspot.store.records import ORDINAL_BITS
 from findspot.store.snapshot import Snapshot
@@ -29,20 +29,20 @@ def search(
     started = time.perf_counter()
     question = understand(snapshot, embedder, query)
     files = allowed_files(snapshot, query)
-    found = candidates(snapshot, question, files)
-    pool = fuse(snapshot, found, question, slower)
+    candidates = find_candidates(snapshot, question, files)
+    pool = fuse(snapshot, candidates, question, slower)
     if query.corpus is Corpus.CODE:
-        boost_definitions(pool, found, question)
+        boost_definitions(pool, candidates, question)
         boost_paths(pool, question, signals.PATH_MATCH)
-        boost_mentions(pool, found)
-        penalise(snapshot, pool, found, question)
+        boost_mentions(pool, candidates)
+        penalise(snapshot, pool, candidates, question)
         signals.add_coherence(pool)
     else:
         boost_headings(snapshot, pool, question)
         boost_paths(pool, question, signals.DOCS_PATH_MATCH)
     signals.spread_files(pool)
     shown = passages(pool.ranked(), snapshot.files.by_id)
-    cosines = found.semantic if question.vector.any() else None
+    cosines = candidates.semantic if question.vector.any() else None
     hits = to_hits(snapshot, shown, cosines, question.term_weights, query)
     return Results(
         query=query.text,
@@ -54,16 +54,16 @@ def search(
     )
 
 
-def fuse(snapshot: Snapshot, found: Found, question: Question, slower: SlowerReader | None) -> Pool:
+def fuse(snapshot: Snapshot, candidates: Candidates, question: Question, slower: SlowerReader | None) -> Pool:
     """Return one pool of candidates with keyword and semantic scores mixed, those of the slower model too."""
     files = snapshot.files.by_id
     pool = Pool()
-    for number in found.numbers:
+    for number in candidates.numbers:
         file = files[number >> ORDINAL_BITS]
         pool.by_number[number] = Candidate(number, file.id, file.path)
     likeness = slower.likeness(snapshot, question.text, pool.by_number) if slower else {}
     weight, share = mixture(question) if likeness else (question.weight, 0.0)
-    signals.fuse(pool, found.keyword, found.semantic, weight, likeness, share=share)
+    signals.fuse(pool, candidates.keyword, candidates.semantic, weight, likeness, share=share)
     return pool
 
 
@@ -88,13 +88,13 @@ def mixture(question: Question) -> tuple[float, float]:
     return BOTH_WEIGHT if plain and not asked else question.weight, SHARE
 
 
-def boost_definitions(pool: Pool, found: Found, question: Question) -> None:
+def boost_definitions(pool: Pool, candidates: Candidates, question: Question) -> None:
     """Lift the chunks that define what the query names, or at least hand it on."""
-    for number in found.handing_on:
-        pool.by_number[number].defines = signals.HANDS_ON_NAME
+    for number in candidates.re_exporting:
+        pool.by_number[number].defines = signals.RE_EXPORTS_NAME
     names = question.reading.names
     alone = question.reading.intent is Intent.SYMBOL
-    for number, definitions in found.defining.items():
+    for number, definitions in candidates.defining.items():
         candidate = pool.by_number[number]
         stem = _stem(candidate.path)
         for definition in definitions:
@@ -115,10 +115,10 @@ def boost_paths(pool: Pool, question: Question, weight: float) -> None:
         candidate.path_match = weight * shares[candidate.path]
 
 
-def boost_mentions(pool: Pool, found: Found) -> None:
+def boost_mentions(pool: Pool, candidates: Candidates) -> None:
     """Lift files that a report or a stack trace names."""
     for candidate in pool.by_number.values():
-        if candidate.file_id in found.mentioned:
+        if candidate.file_id in candidates.mentioned:
             candidate.mention = signals.MENTIONED
 
 
@@ -129,9 +129,9 @@ def boost_headings(snapshot: Snapshot, pool: Pool, question: Question) -> None:
         pool.by_number[number].defines = signals.HEADING_MATCH * share
 
 
-def penalise(snapshot: Snapshot, pool: Pool, found: Found, question: Question) -> None:
+def penalise(snapshot: Snapshot, pool: Pool, candidates: Candidates, question: Question) -> None:
     """Push down what usually is not the answer, unless the query asks for it."""
-    stay = _welcome(found, question)
+    stay = _requested_roles(candidates, question)
     files = snapshot.files.by_id
     paths = {candidate.path for candidate in pool.by_number.values()}
     for candidate in pool.by_number.values():
@@ -141,12 +141,12 @@ def penalise(snapshot: Snapshot, pool: Pool, found: Found, question: Question) -
         candidate.role = 1.0 if role in stay else signals.ROLE_FACTOR[role]
 
 
-def _welcome(found: Found, question: Question) -> set[Role]:
+def _requested_roles(candidates: Candidates, question: Question) -> set[Role]:
     """Roles that the query asks for; tests too when they alone know the names it speaks of."""
     is_long = question.reading.is_long  # every report speaks of tests, and of names that are not ours
     asked = "" if is_long else question.text
     stay = set()
-    named = found.only_tests and not is_long
+    named = candidates.only_tests and not is_long
     if question.query.include_tests is not IncludeTests.AUTO or named or ASKS_FOR_TESTS.search(asked):
         stay.add(Role.TEST)
     if ASKS_FOR_EXAMPLES.search(asked):

@@ -85,7 +85,7 @@ def is_filtered(query: Query) -> bool:
 _MAX_CHARS = 200
 
 
-def limited(roots: Roots, query: Query) -> Query:
+def with_changed_paths(roots: Roots, query: Query) -> Query:
     """Return a query that asks for what changed, with the paths that did, in each of several roots."""
     if query.changed_since is None:
         return query

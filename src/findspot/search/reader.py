@@ -12,7 +12,7 @@ from findspot.core.model import Corpus, Hit, Mode, Query, Results
 from findspot.embed.embedder import Embedder, model_name
 from findspot.search.freshness import Checked, Disk, changed_since_indexed, check
 from findspot.search.hybrid import search
-from findspot.search.query_filters import limited
+from findspot.search.query_filters import with_changed_paths
 from findspot.search.questions import asks_model
 from findspot.search.regex import search_regex
 from findspot.slower_model.background_reading import SlowerReader
@@ -72,7 +72,7 @@ class IndexReader:
         return _joined(self._unfinished(), changed_since_indexed(stored, self.disk))
 
     def _search(self, query: Query) -> tuple[Results, Checked]:
-        query = limited(self.disk.roots, query)
+        query = with_changed_paths(self.disk.roots, query)
         embedder, by_words = self._embedder(query)
         if query.corpus is Corpus.DOCS and Corpus.DOCS not in self.snapshot.files.counts():
             raise DocsIndexNotFoundError(str(self.disk.roots.project), str(self.store.folder))

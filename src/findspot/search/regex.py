@@ -31,7 +31,7 @@ from findspot.store.snapshot import Snapshot
 MAX_MATCHING_LINES = 10_000
 TIMEOUT_S = 10.0
 
-_PATHS_A_RUN = 500
+_PATHS_PER_RUN = 500
 """Paths handed over on one command line: far below what any system allows."""
 
 _OPTIONS = (
@@ -94,8 +94,8 @@ def _matching_lines(disk: Disk, pattern: str, files: Sequence[StoredFile]) -> It
     for folder, held in groupby(_regular(roots, files), key=lambda path: roots.holding(path)[0]):
         listed = list(held)
         prefix = listed[0].removesuffix(roots.holding(listed[0])[1])
-        for first in range(0, len(listed), _PATHS_A_RUN):
-            part = [f"./{path.removeprefix(prefix)}" for path in listed[first : first + _PATHS_A_RUN]]
+        for first in range(0, len(listed), _PATHS_PER_RUN):
+            part = [f"./{path.removeprefix(prefix)}" for path in listed[first : first + _PATHS_PER_RUN]]
             for output in _ripgrep(["--", *part], deadline, pattern, folder=folder):
                 path, _, rest = output.partition(b"\0")
                 inside = os.fsdecode(path).removeprefix("./")
@@ -224,7 +224,7 @@ def _is_inside(roots: Roots, path: str) -> bool:
 
 
 def _hits(snapshot: Snapshot, disk: Disk, path: str, lines: Sequence[Line]) -> list[Hit]:
-    """Return the chunks around the matching lines; a line that the index does not know stands alone."""
+    """Return the chunks around the matching lines; a line unknown to the index is a hit of its own."""
     chunks = [chunk for chunk in snapshot.chunks.of_file(path) if chunk.kind != "outline"]
     hits: dict[int, Hit] = {}
     unknown: list[Line] = []

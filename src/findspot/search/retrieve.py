@@ -1,4 +1,4 @@
-"""Finding candidates: by keywords, by meaning, and by definition, all from one snapshot."""
+"""Find candidates: by keywords, by meaning, and by definition, all from one snapshot."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 
 from findspot.core.model import Corpus
 from findspot.rank.intent import Intent
-from findspot.rank.roles import Role, hands_on, role_of
+from findspot.rank.roles import Role, re_exports, role_of
 from findspot.rank.signals import definition_worth
 from findspot.search.query_filters import is_filtered
 from findspot.search.questions import Question
@@ -36,7 +36,7 @@ first, and only `main`, `init` and the like remain too many."""
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Candidates:
     """Scores of each kind by chunk."""
 
     keyword: dict[int, float]
@@ -45,7 +45,7 @@ class Found:
     """Chunk → what it defines of the names in the query."""
     only_tests: bool
     """Whether tests alone define those names, or are named after them."""
-    handing_on: frozenset[int]
+    re_exporting: frozenset[int]
     """Chunks that re-export the name asked for, where nothing defines it."""
     mentioned: frozenset[int]
     """Files whose name the query holds, by number."""
@@ -57,7 +57,7 @@ class Found:
         return self.keyword.keys() | self.semantic.keys() | self.defining.keys() | self.traced
 
 
-def candidates(snapshot: Snapshot, question: Question, files: Selection) -> Found:
+def find_candidates(snapshot: Snapshot, question: Question, files: Selection) -> Candidates:
     """Return everything among the allowed files that may be an answer, each with its likeness."""
     keyword = _by_keywords(snapshot, question, files) if question.weight < 1 else {}
     semantic = _by_meaning(snapshot, question, files) if question.weight > 0 else {}
@@ -68,7 +68,7 @@ def candidates(snapshot: Snapshot, question: Question, files: Selection) -> Foun
         return number >> ORDINAL_BITS in files and number not in question.except_chunks
 
     mentioned, traced = _by_mention(snapshot, question, files.files)
-    found = Found(
+    found = Candidates(
         {number: score for number, score in keyword.items() if fits(number)},
         {number: score for number, score in semantic.items() if fits(number)},
         {number: names for number, names in defining.items() if fits(number)},
@@ -134,7 +134,7 @@ def _by_export(snapshot: Snapshot, question: Question, numbers: Iterable[int]) -
         return frozenset()
     name = question.reading.names[0]
     chunks = snapshot.chunks.by_number(sorted(numbers))
-    return frozenset(number for number, chunk in chunks.items() if hands_on(chunk.path, chunk.text, name))
+    return frozenset(number for number, chunk in chunks.items() if re_exports(chunk.path, chunk.text, name))
 
 
 def _role(snapshot: Snapshot, definition: Definition) -> Role | None:
@@ -158,7 +158,7 @@ def _by_mention(
     mentioned: set[int] = set()
     traced: set[int] = set()
     for path, line in question.reading.places:
-        found = _meant(path, named.get(PurePosixPath(path).name, []))
+        found = _best_namesakes(path, named.get(PurePosixPath(path).name, []))
         mentioned.update(file.id for file in found)
         if line is not None:
             traced.update(number for file in found for number in _chunks_at(snapshot, file.path, line))
@@ -170,7 +170,7 @@ def _chunks_at(snapshot: Snapshot, path: str, line: int) -> list[int]:
     return [chunk.number for chunk in chunks if chunk.start_line <= line <= chunk.end_line]
 
 
-def _meant(path: str, namesakes: list[StoredFile]) -> list[StoredFile]:
+def _best_namesakes(path: str, namesakes: list[StoredFile]) -> list[StoredFile]:
     """Of the files of that name, those whose folders fit as well, as far as any are given."""
     found = [f for f in namesakes if f"/{f.path}".endswith(f"/{path}") or f"/{path}".endswith(f"/{f.path}")]
     return found if len(found) <= MAX_NAMESAKES else []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from findspot.rank.roles import hands_on
+from findspot.rank.roles import re_exports
 
 
 @pytest.mark.parametrize(
@@ -18,7 +18,7 @@ from findspot.rank.roles import hands_on
     ],
 )
 def test_names_handed_on(path: str, text: str) -> None:
-    assert hands_on(path, text, "Answer")
+    assert re_exports(path, text, "Answer")
 
 
 @pytest.mark.parametrize(
@@ -32,4 +32,4 @@ def test_names_handed_on(path: str, text: str) -> None:
     ],
 )
 def test_names_only_used(path: str, text: str) -> None:
-    assert not hands_on(path, text, "Answer")
+    assert not re_exports(path, text, "Answer")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from findspot.research.findings import Aim, Focus
-from findspot.research.question_parser import Asked, read_question
+from findspot.research.question_parser import ParsedQuestion, read_question
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ from findspot.research.question_parser import Asked, read_question
     ],
 )
 def test_a_relation_and_its_name(question: str, aim: Aim, name: str) -> None:
-    assert read_question(question) == Asked(aim, name)
+    assert read_question(question) == ParsedQuestion(aim, name)
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_a_relation_and_its_name(question: str, aim: Aim, name: str) -> None:
     ],
 )
 def test_a_way_and_its_ends(question: str, start: str, end: str) -> None:
-    assert read_question(question) == Asked(Aim.FLOW, start, end)
+    assert read_question(question) == ParsedQuestion(Aim.FLOW, start, end)
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_a_way_and_its_ends(question: str, start: str, end: str) -> None:
     ],
 )
 def test_neither(question: str, focus: Focus | None) -> None:
-    assert read_question(question) == Asked(Aim.OPEN, focus=focus)
+    assert read_question(question) == ParsedQuestion(Aim.OPEN, focus=focus)
 
 
 def test_a_long_text_is_read_quickly() -> None:
