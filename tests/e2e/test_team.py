@@ -152,7 +152,7 @@ class TestRights:
         with team[1](SHOP) as client, team[1](ALL) as admin:
             assert "search_index" in admin.tools
             assert not {"search_index", "cortex_search", "search_tools"} & set(client.tools)
-            with pytest.raises(MCPError, match="not among the tools of this token"):
+            with pytest.raises(MCPError, match="This token does not allow"):
                 client.portal.call(client.client.call_tool, "search_index", {"query": "x"})
 
     def test_a_session_belongs_to_its_token(self, team: tuple[str, Join]) -> None:
