@@ -57,6 +57,10 @@ def test_set_in_each_place(findspot: Program, project: Path) -> None:
     assert own["maxFiles"] == 20
     assert "_comment" in own, "the rest of the file is kept"
     assert findspot("config", "get", "maxFiles", cwd=project).out == "20\n"
+    undone = findspot("config", "unset", "maxFiles", "--json", cwd=project).json
+    assert (undone["removed"], undone["effective"]) == (True, 10)
+    again = findspot("config", "unset", "maxFiles", cwd=project)
+    assert (again.code, again.out.startswith("maxFiles was not set in ")) == (0, True)
 
 
 def test_set_says_when_another_source_wins(findspot: Program, project: Path) -> None:
@@ -72,6 +76,8 @@ def test_set_says_when_another_source_wins(findspot: Program, project: Path) -> 
     [
         (("set", "colour", "red"), 2, "no configuration key 'colour'"),
         (("get", "colour"), 2, "no configuration key 'colour'"),
+        (("unset", "colour"), 2, "no configuration key 'colour'"),
+        (("set", "include", '["\\ud800"]', "--global"), 2, "'include' holds half a character"),
         (("set", "maxFiles", "many"), 2, "'maxFiles' must be a positive integer"),
         (("set", "embedding.provider", "http", "--project"), 2, "only be set in your own configuration"),
         (("set", "maxFiles", "5"), 3, "hasn't been indexed yet"),

@@ -16,6 +16,7 @@ Findspot works without any configuration. To change a setting:
 ```bash
 findspot config set maxFileSize 2MB             # for this project's index
 findspot config set maxFileSize 2MB --global    # for all your projects
+findspot config unset maxFileSize               # back to the value of another source
 ```
 
 `findspot config` shows the values in force and where each comes from. `tests/docs/configuration_page.py`

@@ -101,4 +101,4 @@ def test_a_port_that_is_taken_is_told(page: Served, indexed: tuple[Home, Path]) 
         command, cwd=root, env=home.environment, capture_output=True, text=True, check=False
     )
     assert ended.returncode != 0
-    assert f"Cannot listen on port {port}" in ended.stderr
+    assert f"Another program uses port {port} of 127.0.0.1" in ended.stderr

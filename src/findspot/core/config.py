@@ -26,9 +26,10 @@ from findspot.core.configfiles import (
     read_own_file,
     read_project_file,
     set_in_file,
+    unset_in_file,
 )
 from findspot.core.errors import InvalidArgumentError
-from findspot.core.files import stat_of
+from findspot.core.files import json_bytes, stat_of
 from findspot.core.log import get_logger
 from findspot.core.roots import find_roots
 from findspot.core.setting_keys import (
@@ -255,6 +256,10 @@ def typed_value(name: str, value: Any) -> Any:
     except InvalidValueError as wanted:
         detail = f" ({wanted.detail})" if wanted.detail else ""
         raise ValueError(f"'{name}' must be {wanted}{detail}") from None
+    try:
+        json_bytes(value)
+    except UnicodeEncodeError:
+        raise ValueError(f"'{name}' holds half a character, which no file can hold") from None
     return value
 
 
@@ -277,6 +282,11 @@ def _known(name: str) -> Key:
 def set_value(path: Path, name: str, value: Any) -> None:
     """Set one key in a config file, keeping everything else; the value must be valid."""
     set_in_file(path, name, typed_value(name, value))
+
+
+def unset_value(path: Path, name: str) -> bool:
+    """Take one key out of a config file, keeping everything else; False where the file does not set it."""
+    return unset_in_file(path, _known(name).name)
 
 
 def keep_given(root: Path, index: Path, flags: Mapping[str, object]) -> None:

@@ -184,6 +184,27 @@ def set_in_file(path: Path, name: str, value: Any) -> None:
         content.pop(name, None)
     else:
         content[name] = value
+    _write(path, content)
+
+
+def unset_in_file(path: Path, name: str) -> bool:
+    """Take one key out of a config file, keeping everything else; False where it is not there."""
+    content = _migrated(_editable(path))
+    head, _, inner = name.partition(".")
+    section = content.get(head)
+    there = name in content
+    content.pop(name, None)
+    if inner and isinstance(section, dict) and inner in section:
+        there = True
+        del section[inner]
+        if not section:
+            del content[head]
+    if there:
+        _write(path, content)
+    return there
+
+
+def _write(path: Path, content: Values) -> None:
     if path.name == PROJECT_FILE:
         write_below(path.parent, path.name, json_bytes(content), mode=0o666)
     else:

@@ -17,6 +17,7 @@ import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from findspot.core.errors import InvalidArgumentError
 from findspot.core.log import get_logger
 
 _log = get_logger("http")
@@ -52,6 +53,17 @@ def listen(host: str, port: int) -> socket.socket:
     listener = socket.create_server((host, port), family=family, backlog=BACKLOG)
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return _Listener(listener)
+
+
+def cannot_listen(host: str, port: int, error: OSError, way_out: str) -> InvalidArgumentError:
+    """Return the error for an address that cannot be listened on; `way_out` names another."""
+    if error.errno == errno.EADDRINUSE:
+        return InvalidArgumentError(
+            f"Another program uses port {port} of {host}, perhaps another Findspot.",
+            hint=f"End that program, or choose another port: {way_out}.",
+        )
+    why = os.strerror(error.errno) if error.errno else str(error)
+    return InvalidArgumentError(f"Cannot listen on {host}:{port}: {why}.", hint=f"Choose another: {way_out}.")
 
 
 def serve(

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from findspot.core.config import check_value, home_folder, load_settings, set_value, typed_value
+from findspot.core.config import check_value, home_folder, load_settings, set_value, typed_value, unset_value
 from findspot.core.configfiles import starter_config, write_starter
 from findspot.core.setting_keys import (
     BY_NAME,
@@ -373,3 +373,19 @@ def test_set_value_refuses_and_leaves_the_file(tmp_path: Path, before: str, name
     with pytest.raises(ValueError):
         set_value(file, name, value)
     assert file.read_text() == before
+
+
+def test_a_key_is_taken_out_and_the_rest_stays(tmp_path: Path) -> None:
+    file = tmp_path / "config.json"
+    assert not unset_value(file, "maxFiles")
+    assert not file.exists()
+    file.write_text('{"maxFiles": 3, "embedding": {"provider": "http"}, "embedding.model": "m", "mine": 1}')
+    for name in ("maxFiles", "embedding.provider", "embedding.model"):
+        assert unset_value(file, name)
+        assert not unset_value(file, name)
+    assert json.loads(file.read_text()) == {"mine": 1}
+
+
+def test_what_no_file_can_hold_is_refused() -> None:
+    with pytest.raises(ValueError, match="'include' holds half a character"):
+        typed_value("include", '["\\ud800"]')

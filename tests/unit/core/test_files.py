@@ -14,10 +14,12 @@ import pytest
 from findspot.core.errors import DiskFullError, PermissionDeniedError
 from findspot.core.files import (
     MAX_JSON_BYTES,
+    ContentError,
     content_hash,
     disk_full,
     folder_bytes,
     make_private_dir,
+    parse_json,
     read_json,
     translated_os_errors,
     write_atomic,
@@ -126,3 +128,8 @@ def test_a_quota_is_not_called_a_full_disk(tmp_path: Path) -> None:
     error = disk_full(tmp_path, 1000)
     assert "quota" in error.user_message
     assert "need" not in error.developer_message
+
+
+def test_a_number_of_thousands_of_digits_is_named() -> None:
+    with pytest.raises(ContentError, match="a number in it has too many digits"):
+        parse_json(b"[" + b"1" * 5000 + b"]")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import socket
 
-from findspot.serve.listening import listen
+import pytest
+
+from findspot.serve.listening import cannot_listen, listen
 
 
 def test_connections_do_not_wait_for_acknowledgements() -> None:
@@ -12,3 +14,13 @@ def test_connections_do_not_wait_for_acknowledgements() -> None:
         taken, _ = listener.accept()
         with taken:
             assert taken.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+
+def test_a_port_in_use_is_named_with_what_to_do() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(OSError, match="in use") as caught:
+            listen("127.0.0.1", port)
+    error = cannot_listen("127.0.0.1", port, caught.value, "`findspot serve --http HOST:PORT`")
+    assert error.user_message.startswith(f"Another program uses port {port} of 127.0.0.1")
+    assert error.hint == "End that program, or choose another port: `findspot serve --http HOST:PORT`."

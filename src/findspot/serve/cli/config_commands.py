@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from findspot.core.config import check_committed, set_value, typed_value
+from findspot.core.config import check_committed, set_value, typed_value, unset_value
 from findspot.core.configfiles import INDEX_FILE
 from findspot.core.errors import (
     FindspotError,
@@ -109,6 +109,30 @@ def set_(reply: Reply, key: str, value: str, scope: str | None, path: str | None
     output.line(f"{key} = {_spelled(shown)} in {file}")
     if in_force != shown:
         output.warn(f"{source} wins: {key} is {_spelled(in_force)}")
+
+
+@config.command("unset")
+@click.argument("key")
+@_scoped
+@common
+def unset(reply: Reply, key: str, scope: str | None, path: str | None) -> None:
+    """Take KEY out of the index's own configuration, or out of the one that an option names.
+
+    The value of another source applies from then on, or the default.
+    """
+    _known(key)
+    file = _file(scope, path)
+    with _invalid_as_usage():
+        removed = unset_value(file, key)
+    settings, _ = _settings(path)
+    source, in_force = settings.sources.get(key, "default"), _shown(key, settings.values[key])
+    if reply.json:
+        output.emit(
+            {"key": key, "removed": removed, "file": str(file), "effective": in_force, "source": source}
+        )
+        return
+    output.line(f"{key} {'is no longer set' if removed else 'was not set'} in {file}")
+    output.note(f"{key} is {_spelled(in_force)} ({source})")
 
 
 @config.command("path")

@@ -22,7 +22,7 @@ from findspot.core.errors import InvalidArgumentError
 from findspot.core.files import read_named
 from findspot.core.log import keep_log
 from findspot.core.settings import HttpSettings
-from findspot.serve.listening import listen, serve
+from findspot.serve.listening import cannot_listen, listen, serve
 from findspot.serve.mcp.access import Grants, Terms, granted_all
 from findspot.serve.mcp.http_gate import Bodies, Gate, Limits
 from findspot.serve.mcp.metrics import Meter, index_figures
@@ -189,4 +189,4 @@ def _listening(host: str, port: int) -> socket.socket:
     try:
         return listen(host, port)
     except OSError as error:
-        raise InvalidArgumentError(f"Cannot listen on {host}:{port}: {error.strerror or error}.") from None
+        raise cannot_listen(host, port, error, "`findspot serve --http HOST:PORT`") from None

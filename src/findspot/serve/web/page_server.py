@@ -26,9 +26,8 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from findspot.core.errors import InvalidArgumentError
 from findspot.engine import Engine
-from findspot.serve.listening import listen, serve
+from findspot.serve.listening import cannot_listen, listen, serve
 from findspot.serve.web.routes import routes
 from findspot.serve.web.workspace import Workspace
 
@@ -171,7 +170,4 @@ def _listening(port: int | None) -> socket.socket:
     except OSError as error:
         if port is None:
             return listen(HOST, 0)
-        raise InvalidArgumentError(
-            f"Cannot listen on port {port}: {error.strerror or error}.",
-            hint="Omit --port to use a free one.",
-        ) from None
+        raise cannot_listen(HOST, port, error, "without --port `findspot ui` takes a free one") from None
