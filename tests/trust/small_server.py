@@ -1,7 +1,7 @@
 """An MCP server in a few lines that starts at once, and tells what it was given.
 
 Each line of `started` in the home folder is one start. The arguments name the tools; `env` describes the
-variables that it got, `banner` prints a greeting first, `fail` ends at once.
+variables that it got, `banner` prints a greeting first, `fail` ends at once, `hang` never answers.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 from pathlib import Path
 
 names = sys.argv[1:]
@@ -18,6 +19,8 @@ if "banner" in names:
     sys.stdout.write("Welcome to my server!\n{}\n")
 if "fail" in names:
     sys.exit("no luck today")
+while "hang" in names:
+    time.sleep(1)
 for line in sys.stdin:
     asked = json.loads(line)
     if "id" not in asked:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import stat
 import sys
 from pathlib import Path
@@ -13,7 +15,7 @@ import pytest
 from e2e.harness import is_running
 from findspot.catalogue.indexfile import INDEX_PATH
 from program import Outcome, Program
-from trust.conftest import MakeFolder, Serve
+from trust.conftest import MakeFolder, Serve, until
 
 SERVER = Path(__file__).with_name("small_server.py")
 SECRET = "sesame-opens-everything"
@@ -234,3 +236,17 @@ def test_a_catalogue_is_not_read_or_written_through_links(project: Project, tmp_
     done = project.run("index", "tools.json")
     assert done.code == 1
     assert list(elsewhere.iterdir()) == []
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+def test_a_command_that_is_ended_leaves_no_server_behind(project: Project, findspot: Program) -> None:
+    """A server that neither answers nor minds the end of its input went on after SIGTERM."""
+    project.write(slow=project.entry("hang"))
+    environment = {"HOME": str(project.user)}
+    with findspot.start("tools", "index", "--yes", cwd=project.root, env=environment) as running:
+        until(lambda: (project.user / "started").exists() and bool(project.processes()))
+        running.terminate()
+        running.communicate()
+    assert running.returncode == 128 + signal.SIGTERM
+    (server,) = project.processes()
+    assert not is_running(server)

@@ -62,6 +62,20 @@ _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 @contextlib.contextmanager
+def ending_children() -> Iterator[None]:
+    """Let SIGTERM unwind the work, as Ctrl-C does: programs that it started are ended with it."""
+
+    def end(number: int, _frame: FrameType | None) -> None:
+        raise SystemExit(128 + number)  # which an event loop does not catch, unlike other errors
+
+    previous = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, previous)
+
+
+@contextlib.contextmanager
 def stoppable() -> Iterator[CancelToken]:
     """Let Ctrl-C and SIGTERM ask the work to stop at a safe point; a second one does not wait.
 
