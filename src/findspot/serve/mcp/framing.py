@@ -97,11 +97,15 @@ def _read_batch(values: list[Any], *, batches: bool) -> Frame:
 
 
 def _refused_batch(values: list[Any]) -> tuple[types.JSONRPCError, ...]:
-    """Answer every request of the batch, so that no caller waits; without any, answer the batch itself."""
+    """Answer every request of the batch, so that no caller waits, and every member that is not an object.
+
+    A batch without any of these is answered itself.
+    """
     asked = [value for value in values if isinstance(value, dict) and "method" in value and "id" in value]
     ids = {_readable_id(value) for value in asked} - {None}
     message = f"Invalid request: only protocol version {BATCH_VERSION} has batches"
-    return tuple(_error(identity, types.INVALID_REQUEST, message) for identity in ids or {None})
+    others = [None] * sum(not isinstance(value, dict) for value in values)
+    return tuple(_error(identity, types.INVALID_REQUEST, message) for identity in [*ids, *others] or [None])
 
 
 def _message(value: Any) -> types.JSONRPCMessage:
