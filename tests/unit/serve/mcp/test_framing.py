@@ -95,7 +95,7 @@ def test_batches() -> None:
     assert frame.is_batch
     assert len(frame.messages) == 3
     assert answers(batch, batches=True) == [(None, REQUEST)]
-    assert sorted(answers(batch), key=str) == [("two", REQUEST), (1, REQUEST)]
+    assert sorted(answers(batch), key=str) == [("two", REQUEST), (1, REQUEST), (None, REQUEST)]
     assert answers(json.dumps([ping]).encode()) == [(None, REQUEST)]
     assert read_frame(batch, batches=False).messages == ()
 
