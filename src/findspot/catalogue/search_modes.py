@@ -214,9 +214,11 @@ class EmbeddingStrategy:
         model = self._embedder(about.provider or "")
         known = (about.dimensions, about.revision or model.revision)
         if (model.dimensions, model.revision) != known:
-            error = ModelMismatchError(f"{about.provider} {about.revision}", f"{model.id} {model.revision}")
-            error.hint = "Run `findspot tools index` to embed the tools with the model that is installed."
-            raise error
+            raise ModelMismatchError(
+                f"{about.provider} {about.revision}",
+                f"{model.id} {model.revision}",
+                hint="Run `findspot tools index` to embed the tools with the model that is installed.",
+            )
         return model
 
     def dispose(self) -> None:

@@ -290,7 +290,7 @@ class ProjectChunks:
         require_chosen(model, settings.embed.provider, _OTHER_MODEL)
         embedder = self._embedder(provider)
         if model_name(embedder) != model:
-            raise _mismatch(model, model_name(embedder))
+            raise ModelMismatchError(model, model_name(embedder), _OTHER_MODEL)
         return embedder
 
 
@@ -311,12 +311,6 @@ def _is_own_model(model: str) -> bool:
 def _about_cortex(settings: Settings) -> list[str]:
     """Return the warnings about `.cortex/config.yml`, which decides what is searched."""
     return [f"{warning}." for warning in settings.warnings if warning.startswith(CORTEX_FILE)]
-
-
-def _mismatch(model: str, ours: str) -> ModelMismatchError:
-    error = ModelMismatchError(model, ours)
-    error.hint = _OTHER_MODEL
-    return error
 
 
 def chunks_folder(root: Path, settings: Settings) -> Path:

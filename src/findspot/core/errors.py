@@ -279,11 +279,12 @@ class ModelMismatchError(FindspotError):
 
     code = "MODEL_MISMATCH"
 
-    def __init__(self, indexed: str, configured: str) -> None:
+    def __init__(self, indexed: str, configured: str, hint: str | None = None) -> None:
         super().__init__(
             f"This index was made with the model {indexed}, but {configured} is configured.",
             f"index has {indexed}, configuration asks for {configured}",
-            hint=f"Run `findspot reindex --provider {configured.partition('@')[0]}` to embed it with the "
+            hint=hint
+            or f"Run `findspot reindex --provider {configured.partition('@')[0]}` to embed it with the "
             f"configured model, or `findspot config set embedding.provider {indexed.partition('@')[0]}`.",
         )
 

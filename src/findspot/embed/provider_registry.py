@@ -113,9 +113,7 @@ def require_chosen(model: str, chosen: str, hint: str) -> None:
     Anybody may have written a catalogue or a chunk file: it must not decide where questions are sent.
     """
     if model.partition("@")[0] not in (IN_THE_BOX, chosen):
-        error = ModelMismatchError(model, chosen)
-        error.hint = hint
-        raise error
+        raise ModelMismatchError(model, chosen, hint)
 
 
 def two_speeds(settings: EmbedSettings) -> tuple[EmbedSettings, EmbedSettings | None]:
