@@ -43,7 +43,7 @@ REASONS = {
     "click": "the command line",
     "rich": "progress on a terminal; highlighted code",
     "pyyaml": "`.cortex/config.yml` and frontmatter",
-    "toons": "the `toon` format of answers",
+    "toon-format": "the `toon` format of answers",
     "tree-sitter": "syntax trees",
 }
 """Why each direct dependency is there; grammars have one reason in common."""

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import toons
+import toon_format
 
 from findspot.search.token_budget import token_count
 from findspot.serve.cli.app import run
@@ -211,7 +211,7 @@ class TestFormats:
     def test_toon_reads_back(self, ask: Ask) -> None:
         as_json = ask("search", "needle", "--format", "json", "--extensions", "py")
         as_toon = ask("search", "needle", "--format", "toon", "--extensions", "py")
-        assert toons.loads(as_toon.out) == json.loads(as_json.out)
+        assert toon_format.loads(as_toon.out) == json.loads(as_json.out)
 
     def test_compact_is_a_line_a_result(self, ask: Ask) -> None:
         lines = ask("search", "order", "--format", "compact", "-n", "4").out.splitlines()

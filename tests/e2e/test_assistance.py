@@ -9,7 +9,7 @@ from typing import Any
 
 import mcp_types as types
 import pytest
-import toons
+import toon_format
 
 from e2e.conftest import Connect
 from e2e.harness import Connection, Pipe, text_of
@@ -129,7 +129,7 @@ class TestWithoutAModel:
         flat = json.loads(text_of(server.call("search_code", query="login", format="json", **BOTH)))
         assert flat["synthesis"]["key_insights"]
         assert flat["expanded_by"] == "index"
-        toon = toons.loads(text_of(server.call("search_code", query="login", format="toon", **BOTH)))
+        toon = toon_format.loads(text_of(server.call("search_code", query="login", format="toon", **BOTH)))
         assert toon["follow_ups"]
         human = text_of(server.call("search_code", query="login", format="human", **BOTH))
         assert "Ask next: " in human

@@ -81,7 +81,7 @@ def test_stray_output_never_reaches_the_client(
     server: Connection, tmp_path: Path, home: Path, shop: Path
 ) -> None:
     """A library that prints, an extension that writes and a child that echoes and reads."""
-    (tmp_path / "toons.py").write_text(NOISE)
+    (tmp_path / "toon_format.py").write_text(NOISE)
     with Pipe(home, shop, PYTHONPATH=str(tmp_path)) as pipe:
         pipe.initialize()
         asked = {"query": "login", "format": "toon"}
@@ -112,7 +112,7 @@ def test_an_unexpected_error_tells_no_internals(
     connect: Connect, server: Connection, shop: Path, home: Path, tmp_path: Path
 ) -> None:
     """A broken package must not break the server, nor show its trace to the client."""
-    (tmp_path / "toons.py").write_text("def dumps(value):\n    raise RuntimeError('the disk melted')\n")
+    (tmp_path / "toon_format.py").write_text("def dumps(value):\n    raise RuntimeError('the disk melted')\n")
     with connect(shop, env={"PYTHONPATH": str(tmp_path)}) as broken:
         result = broken.call("search_code", query="login", format="toon")
         assert result.is_error

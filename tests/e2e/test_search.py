@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-import toons
+import toon_format
 
 from e2e.conftest import Connect
 from e2e.harness import Connection, text_of
@@ -182,7 +182,7 @@ class TestFormats:
         assert set(answer["results"][0]) >= FLAT_FIELDS
 
     def test_toon_reads_back(self, server: Connection) -> None:
-        answer = toons.loads(text_of(server.call("search_code", query="login", format="toon")))
+        answer = toon_format.loads(text_of(server.call("search_code", query="login", format="toon")))
         assert answer["results"][0]["path"] == "src/auth/login.py"
 
     def test_human_is_a_listing(self, server: Connection) -> None:

@@ -161,7 +161,7 @@ class TestWeight:
 
     def test_the_engine_needs_no_protocol_nor_parsers(self) -> None:
         loaded = loaded_after("import findspot.engine")
-        assert not loaded & {"mcp", "click", "rich", "tree_sitter", "pydantic", "toons"}
+        assert not loaded & {"mcp", "click", "rich", "tree_sitter", "pydantic", "toon_format"}
 
     def test_help_is_light(self) -> None:
         statement = "from findspot.serve.cli.app import run\nrun(['--help'])"
@@ -169,7 +169,7 @@ class TestWeight:
 
     def test_a_server_starts_without_the_engine(self) -> None:
         loaded = loaded_after("import findspot.serve.mcp.stdio")
-        assert not loaded & {"numpy", "tantivy", "tree_sitter", "lancedb", "toons"}
+        assert not loaded & {"numpy", "tantivy", "tree_sitter", "lancedb", "toon_format"}
 
     @pytest.mark.parametrize("name", ["findspot.core.model", "findspot.rank.signals", "findspot.text.tokens"])
     def test_the_inner_layers_need_nothing(self, name: str) -> None:

@@ -137,9 +137,9 @@ def as_text(results: Results, hits: Sequence[Hit], corpus: Corpus, form: str | N
     if form == "json":
         return json.dumps(flat(results, hits, corpus), ensure_ascii=False)
     if form == "toon":
-        import toons
+        import toon_format
 
-        return str(toons.dumps(flat(results, hits, corpus)))
+        return str(toon_format.dumps(flat(results, hits, corpus)))
     if form == "human":
         return _listing(results, [f"{compact_line(hit)}\n{_indented(hit.text)}\n" for hit in hits])
     if form == "compact":

@@ -7,7 +7,7 @@ from textwrap import indent
 from typing import Any
 
 import pytest
-import toons
+import toon_format
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -129,7 +129,7 @@ class TestShapes:
     def test_toon_is_the_same_as_json(self, corpus: Corpus) -> None:
         answer = results(HIT, PLAIN, warning="Beware: of, things")
         as_json = json.loads(fitted_text(answer, corpus, "json", 10**6))
-        assert toons.loads(fitted_text(answer, corpus, "toon", 10**6)) == as_json
+        assert toon_format.loads(fitted_text(answer, corpus, "toon", 10**6)) == as_json
 
     def test_human_is_a_listing(self) -> None:
         assert fitted_text(results(HIT, PLAIN, warning="Beware."), Corpus.CODE, "human", 10**6) == (
@@ -162,7 +162,7 @@ class TestShapes:
     def test_explanations_are_in_every_format_for_programs(self, form: str | None) -> None:
         explained = Hit("a.py", Span(1, 1), "x", 0.5, "block", "python", why={"keyword": 0.25})
         text = fitted_text(results(explained), Corpus.CODE, form, 10**6)
-        answer: dict[str, Any] = toons.loads(text) if form == "toon" else json.loads(text)
+        answer: dict[str, Any] = toon_format.loads(text) if form == "toon" else json.loads(text)
         assert answer["results"][0]["why"] == {"keyword": 0.25}
 
 
@@ -191,7 +191,7 @@ calm = settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow], d
 def test_toon_reads_back_whatever_the_text(found: list[Hit], query: str) -> None:
     answer = results(*found, query=query)
     as_json = json.loads(fitted_text(answer, Corpus.CODE, "json", 10**6))
-    assert toons.loads(fitted_text(answer, Corpus.CODE, "toon", 10**6)) == as_json
+    assert toon_format.loads(fitted_text(answer, Corpus.CODE, "toon", 10**6)) == as_json
 
 
 class TestFit:
