@@ -180,7 +180,7 @@ def test_the_browser_is_started_without_the_token_of_the_page(
             for path in (file, file.parent, home):
                 assert not stat.S_IMODE(path.stat().st_mode) & 0o077, path
         finally:
-            page.send_signal(signal.SIGINT)
+            page.send_signal(signal.SIGTERM)
             page.communicate(timeout=PATIENCE_S)
     assert not file.exists()
     for path in home.rglob("*"):

@@ -62,7 +62,7 @@ _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 @contextlib.contextmanager
-def ending_children() -> Iterator[None]:
+def unwinding_on_sigterm() -> Iterator[None]:
     """Let SIGTERM unwind the work, as Ctrl-C does: programs that it started are ended with it."""
 
     def end(number: int, _frame: FrameType | None) -> None:

@@ -20,7 +20,7 @@ from findspot.core.paths import project_root
 from findspot.core.progress import CancelToken
 from findspot.serve import usage
 from findspot.serve.cli import output
-from findspot.serve.cli.interaction import stoppable
+from findspot.serve.cli.interaction import stoppable, unwinding_on_sigterm
 from findspot.serve.cli.options import Reply, common
 from findspot.serve.cli.terminal import open_in_browser
 
@@ -111,7 +111,7 @@ def ui(path: str | None, port: int | None, no_open: bool) -> None:
     settings = load_settings()
     keep_log(settings.home / "logs", settings.log.level)
     start = project_root(path or Path.cwd())
-    with contextlib.ExitStack() as files:
+    with unwinding_on_sigterm(), contextlib.ExitStack() as files:
 
         def opened(address: str) -> None:
             output.line(f"Findspot is at {address}")

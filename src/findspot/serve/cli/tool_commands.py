@@ -14,7 +14,7 @@ from findspot.catalogue.tool_record import DEFAULT_MODE, DEFAULT_TOP_K, MAX_TOP_
 from findspot.core.errors import InvalidArgumentError
 from findspot.serve.cli import output
 from findspot.serve.cli.failure import ConfirmationRequiredError
-from findspot.serve.cli.interaction import can_ask, confirm, ending_children
+from findspot.serve.cli.interaction import can_ask, confirm, unwinding_on_sigterm
 from findspot.serve.cli.options import Reply, common, project_option, yes_option
 from findspot.serve.cli.project_choice import open_engine
 
@@ -88,7 +88,7 @@ def index(
     from findspot.catalogue.catalogue_build import BuildOptions
     from findspot.catalogue.server_sources import START_TIMEOUT_S
 
-    with open_engine() as engine, ending_children():
+    with open_engine() as engine, unwinding_on_sigterm():
         catalogue = engine.catalogue(project or ".")
         files = _sources(catalogue, sources, user)
         options = BuildOptions(
