@@ -26,12 +26,12 @@ try: $(READY)  ## Install, index this repository, and ask it a question
 	$(BIN)/findspot search "how is a crashed writer's lock recovered" --limit 1
 
 test: $(STAMP)  ## Run every test that needs only Python (and git)
-	$(BIN)/python -m pytest -m "not programs" -n auto --dist loadfile
+	$(BIN)/python -m pytest -m "not programs" -n auto
 
 test-all: $(STAMP)  ## Run all tests, installing the programs some of them need
 	@command -v npm >/dev/null || (apt-get update -qq && apt-get install -y -qq npm)
 	@command -v chromium >/dev/null || (apt-get update -qq && apt-get install -y -qq chromium)
-	$(BIN)/python -m pytest -n auto --dist loadfile --durations=20
+	$(BIN)/python -m pytest -n auto --durations=20
 
 check: $(STAMP)  ## Lint, types, the layers of the architecture, and the limits of `make house`
 	$(BIN)/ruff check .

@@ -154,7 +154,7 @@ async def input_elicitation(call: Call, _arguments: Arguments) -> Answer:
 
 @tool("test_input_required_result_list_roots")
 async def input_roots(call: Call, _arguments: Arguments) -> Answer:
-    listed = await call.client._listed_roots()
+    listed = await call.client.roots._list()
     return said(", ".join(str(root.uri) for root in listed.roots) if listed else "no roots")
 
 

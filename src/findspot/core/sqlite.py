@@ -18,6 +18,7 @@ import errno
 import os
 import sqlite3
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Literal
@@ -201,13 +202,22 @@ def connect_in_memory() -> Connection:
 
 
 def _open(path: Path, mode: str, wait_s: float) -> Connection:
-    return sqlite3.connect(
-        f"{path.absolute().as_uri()}?mode={mode}",
-        uri=True,
-        isolation_level=None,
-        check_same_thread=False,
-        timeout=wait_s,
-    )
+    file = str(path.absolute())
+    _users.add(file)
+    try:
+        db = sqlite3.connect(
+            f"{path.absolute().as_uri()}?mode={mode}",
+            uri=True,
+            isolation_level=None,
+            check_same_thread=False,
+            timeout=wait_s,
+            factory=_Connection,
+        )
+    except BaseException:
+        _users.remove(file)
+        raise
+    db.file = file
+    return db
 
 
 def _make_private(path: Path) -> None:
@@ -256,34 +266,73 @@ def transaction(db: Connection) -> Iterator[Connection]:
     db.execute("COMMIT")
 
 
-_descriptors: dict[tuple[int, int], int] = {}
-"""Of database files that were read without SQLite, by device and inode."""
-_descriptors_guard = threading.Lock()
+class _Users:
+    """Who uses each database file in this process, and the descriptors that read it without SQLite.
+
+    On POSIX systems a process that closes any descriptor of a file loses all its locks on that file, SQLite's
+    included. Another process would then take itself for the last user of the database, and remove the
+    write-ahead log that this one goes on writing to. So descriptors are closed with the last connection.
+    """
+
+    def __init__(self) -> None:
+        self._guard = threading.Lock()
+        self._counts: Counter[str] = Counter()
+        self._descriptors: dict[str, dict[tuple[int, int], int]] = {}
+
+    def add(self, file: str) -> None:
+        with self._guard:
+            self._counts[file] += 1
+
+    def remove(self, file: str) -> None:
+        with self._guard:
+            self._counts[file] -= 1
+            if not self._counts[file]:
+                del self._counts[file]
+                for descriptor in self._descriptors.pop(file, {}).values():
+                    os.close(descriptor)
+
+    def descriptor(self, file: str) -> int:
+        """Return a descriptor of the file that is now at a path."""
+        with self._guard:
+            descriptors = self._descriptors.setdefault(file, {})
+            there = Path(file).stat()
+            known = descriptors.get((there.st_dev, there.st_ino))
+            if known is not None:
+                return known
+            descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
+            opened = os.fstat(descriptor)
+            descriptors[opened.st_dev, opened.st_ino] = descriptor
+            return descriptor
+
+
+_users = _Users()
+
+
+class _Connection(sqlite3.Connection):
+    """A connection that counts as a user of its file until it is closed."""
+
+    file = ""
+
+    def close(self) -> None:
+        super().close()
+        file, self.file = self.file, ""
+        if file:
+            _users.remove(file)
 
 
 @contextlib.contextmanager
 def open_beside(path: Path) -> Iterator[int]:
-    """Provide a descriptor that reads the file of a database which SQLite has open too.
-
-    On POSIX systems a process that closes any descriptor of a file loses all its locks on that file, SQLite's
-    included. Another process would then take itself for the last user of the database, and remove the
-    write-ahead log that this one goes on writing to. So descriptors stay open as long as the file exists.
-    """
+    """Provide a descriptor that reads the file of a database which SQLite may have open too."""
     if os.name != "posix":
-        with path.open("rb", buffering=0) as file:
-            yield file.fileno()
+        with path.open("rb", buffering=0) as opened:
+            yield opened.fileno()
         return
-    with _descriptors_guard:
-        for identity, descriptor in list(_descriptors.items()):
-            if not os.fstat(descriptor).st_nlink:  # deleted: no lock on it means anything
-                os.close(_descriptors.pop(identity))
-        there = path.stat()
-        descriptor = _descriptors.get((there.st_dev, there.st_ino), -1)
-        if descriptor < 0:
-            descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-            opened = os.fstat(descriptor)
-            _descriptors.setdefault((opened.st_dev, opened.st_ino), descriptor)
-    yield descriptor
+    file = str(path.absolute())
+    _users.add(file)
+    try:
+        yield _users.descriptor(file)
+    finally:
+        _users.remove(file)
 
 
 def shrink_log(db: Connection) -> bool:
