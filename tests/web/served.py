@@ -186,7 +186,7 @@ def serving(home: Home, cwd: Path, *options: str) -> Iterator[Served]:
         try:
             yield served
         finally:
-            assert served.stop() in (0, -signal.SIGTERM, -signal.SIGKILL)
+            assert served.stop() in (0, 128 + signal.SIGTERM, -signal.SIGKILL)
 
 
 def until(found: Callable[[], Any]) -> Any:
