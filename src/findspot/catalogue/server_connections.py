@@ -50,7 +50,7 @@ _HTTP_TIMEOUT_S, _STREAM_TIMEOUT_S = 30.0, 300.0
 """The SDK's own limits: a server may hold a stream of answers open for long."""
 
 NESTED_VARIABLE = "FINDSPOT_STARTED_BY_FINDSPOT"
-"""Set for the servers that are started, so that one that is Findspot itself starts none in turn."""
+"""Set in the environment of servers that we start. A Findspot that finds it set starts no servers itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,7 @@ async def _follow(
 
     try:
         with (
-            open(os.devnull, "w", encoding="utf-8") as devnull,  # noqa: PTH123
+            Path(os.devnull).open("w", encoding="utf-8") as devnull,
             anyio.fail_after(START_TIMEOUT_S) as limit,
         ):
             async with _connected(spec, devnull, on_message) as client:

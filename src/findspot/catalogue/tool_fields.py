@@ -15,7 +15,7 @@ from findspot.embed.embedder import Embedder, EmbedMode, Vectors
 from findspot.text.tokens import STOP_WORDS, parts, stem
 
 MAX_TEXT_CHARS = 20_000
-"""Characters read per field of a tool, so that one tool cannot drown the others."""
+"""Characters read per field of a tool: one long description must not outweigh all other tools."""
 
 _MAX_DEPTH = 6
 """Schemas may refer to themselves; parameters nested deeper say little about a tool."""

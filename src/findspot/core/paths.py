@@ -89,8 +89,8 @@ _OTHERS = 0o077
 def own_paths(home: Path, base: Path) -> frozenset[str]:
     """Return what lies below a folder and is Findspot's: never indexed, or each run would change the next.
 
-    Paths are relative to `base`; an empty one stands for `base` itself. Of a home that is `base` itself only
-    our own folders count.
+    Paths are relative to `base`; the empty path is `base`. Where `base` is the home, only the folders that
+    Findspot makes there count.
     """
     real, below = Path(os.path.realpath(home)), Path(os.path.realpath(base))
     if real == below:
@@ -114,9 +114,9 @@ def restrict_home(home: Path) -> None:
         return
     ours = [entry for entry in listed if entry.name in OWN_FOLDERS or entry.name.startswith(_OWN_FILES)]
     for entry in ours:
-        _restrict(entry.path)
+        _restrict(Path(entry.path))
     if ours and len(ours) == sum(entry.name != GITIGNORE for entry in listed):
-        _restrict(os.fspath(home))
+        _restrict(home)
 
 
 def restrict_tree(folder: Path) -> None:
@@ -129,12 +129,12 @@ def restrict_tree(folder: Path) -> None:
         return
     for above, folders, files in os.walk(folder):
         for name in (*folders, *files):
-            _restrict(os.path.join(above, name))  # noqa: PTH118
+            _restrict(Path(above, name))
 
 
-def _restrict(path: str) -> None:
+def _restrict(path: Path) -> None:
     with contextlib.suppress(OSError):
-        info = os.lstat(path)
+        info = path.lstat()
         is_ours = info.st_uid == os.geteuid() and not stat.S_ISLNK(info.st_mode)
         if is_ours and info.st_mode & _OTHERS and not info.st_mode & stat.S_ISVTX:
-            os.chmod(path, stat.S_IMODE(info.st_mode) & ~_OTHERS)  # noqa: PTH101
+            path.chmod(stat.S_IMODE(info.st_mode) & ~_OTHERS)

@@ -50,7 +50,7 @@ _REMOTE_FUSE = ("fuse.sshfs", "fuse.rclone", "fuse.s3fs", "fuse.gcsfuse", "fuse.
 def remote_kind(path: Path, table: str = "/proc/self/mounts") -> str | None:
     """Return the kind of file system a path is on, where that is a remote one; known on Linux only."""
     try:
-        with open(table, encoding="utf-8", errors="replace") as mounts:  # noqa: PTH123
+        with Path(table).open(encoding="utf-8", errors="replace") as mounts:
             rows = [line.split(" ") for line in mounts]
     except OSError:
         return None

@@ -158,7 +158,7 @@ def from_text(written: str, parse: Parse) -> Any:
 
 
 def _readings(written: str) -> Iterator[Any]:
-    """Yield what a text may stand for: JSON, a switch, a list with commas, or itself."""
+    """Yield the values that a text may mean: JSON, a switch, a list with commas, or the text itself."""
     with contextlib.suppress(ValueError, RecursionError):
         yield json.loads(written)
     if written.lower() in _WORDS:

@@ -99,7 +99,7 @@ def _text_of(file: _OuterFile, root: Path) -> str | None:
     try:
         if file.in_tree:
             data = read_below(file.path.parent, file.path.name, MAX_IGNORE_BYTES)
-        elif os.path.exists(file.path):  # noqa: PTH110 - never raises
+        elif stat_of(file.path) is not None:
             data = read_named(file.path, MAX_IGNORE_BYTES)
         else:
             return None
@@ -142,7 +142,7 @@ def _entries_of(file: Path, includes: int) -> Iterator[tuple[str, str]]:
     for key, value in _git_entries(stamp) if stamp else ():
         yield key, value
         if key == "include.path" and includes:
-            yield from _entries_of(file.parent / os.path.expanduser(value), includes - 1)  # noqa: PTH111
+            yield from _entries_of(file.parent / os.path.expanduser(value), includes - 1)  # noqa: PTH111 - never raises
 
 
 def stamp_of(path: Path) -> Stamp | None:

@@ -134,7 +134,7 @@ def _limit_time(seconds: float) -> None:
 
 
 def embedder_of(setup: Setup) -> Embedder:
-    """Return the model that a worker opens, or what stands for one that embeds in the indexing process."""
+    """Return the model of a worker: an empty one where the indexing process embeds."""
     if setup.revision is not None:
         return LaterEmbedder(setup.provider, setup.revision)
     return open_embedder(setup.provider)

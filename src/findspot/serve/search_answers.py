@@ -73,13 +73,19 @@ def structured(
     return answer | ({"warning": results.warning} if results.warning else {})
 
 
-def _docs_result(hit: Hit) -> dict[str, Any]:
+def _passage(hit: Hit) -> dict[str, Any]:
     return {
         "path": hit.path,
         "text": hit.text,
         "score": hit.score,
         "startLine": hit.span.start,
         "endLine": hit.span.end,
+    }
+
+
+def _docs_result(hit: Hit) -> dict[str, Any]:
+    return {
+        **_passage(hit),
         "relevancePercent": hit.relevance_percent,
         **_known(breadcrumb=hit.breadcrumb, why=hit.why),
     }
@@ -87,11 +93,7 @@ def _docs_result(hit: Hit) -> dict[str, Any]:
 
 def _code_result(hit: Hit) -> dict[str, Any]:
     return {
-        "path": hit.path,
-        "text": hit.text,
-        "score": hit.score,
-        "startLine": hit.span.start,
-        "endLine": hit.span.end,
+        **_passage(hit),
         "kind": hit.kind,
         "symbols": list(hit.symbols),
         **_known(signature=hit.signature, breadcrumb=hit.breadcrumb, docComment=hit.doc_comment),

@@ -20,7 +20,7 @@ from findspot.store.store_protocol import Store
 _MOVING = "moving.sqlite"
 
 PROJECT = "{project}"
-"""In a `storeUri`: the name of the project's folder, so that one setting serves several projects."""
+"""Replaced in a `storeUri` by the name of the project's folder: one setting then serves several projects."""
 
 
 def open_store(folder: Path, project_path: str, settings: StoreSettings) -> Store:
