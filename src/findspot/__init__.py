@@ -81,6 +81,7 @@ __all__ = [
     "Span",
     "StoreRefusedError",
     "StoreUnavailableError",
+    "Strength",
     "Supervisor",
     "SymlinkError",
     "Synthesis",
@@ -145,6 +146,7 @@ if TYPE_CHECKING:
         SkipReason,
         SlowerModelStatus,
         Span,
+        Strength,
         Synthesis,
     )
     from findspot.core.progress import (
@@ -211,7 +213,7 @@ _EXPORTS = {
     ),
     "findspot.core.model": (
         "Assistance CodeReference Corpus Expansion Hit IncludeTests IndexReport IndexState IndexStatus Mode "
-        "Progress Query Results Skip SkipReason SlowerModelStatus Span Synthesis "
+        "Progress Query Results Skip SkipReason SlowerModelStatus Span Strength Synthesis "
     ),
     "findspot.core.progress": "CancelToken ProgressSink",
     "findspot.core.settings": "Settings",

@@ -23,8 +23,8 @@ Everything that `findspot` exports. This page is written from the docstrings
 _SECTIONS = {
     "Projects": ("Engine", "Project", "Settings", "CancelToken", "ProgressSink", "Progress"),
     "Searching": (
-        *("Query", "Corpus", "Mode", "IncludeTests", "Results", "Hit", "Span", "IndexReader"),
-        *("Assistance", "Expansion", "Synthesis", "CodeReference"),
+        *("Query", "Corpus", "Mode", "IncludeTests", "Results", "Hit", "Strength", "Span"),
+        *("IndexReader", "Assistance", "Expansion", "Synthesis", "CodeReference"),
     ),
     "The index": (
         *("IndexReport", "IndexStatus", "IndexState", "SlowerModelStatus", "Skip", "SkipReason"),

@@ -260,6 +260,31 @@ class Query:
     """Words that mean alike: looked for too, and counting less than the text's own."""
 
 
+class Strength(StrEnum):
+    """How far to trust a hit, in a word; its score has the number."""
+
+    STRONG = "strong"
+    LIKELY = "likely"
+    WEAK = "weak"
+
+    @classmethod
+    def of(cls, score: float) -> Strength:
+        """Return the word for a calibrated score, wherever it is shown."""
+        if score >= STRONG_FROM:
+            return cls.STRONG
+        return cls.LIKELY if score >= LIKELY_FROM else cls.WEAK
+
+
+STRONG_FROM = 0.7
+LIKELY_FROM = 0.3
+"""The score is the probability that a hit is right; `docs/ranking.md` has what each word was worth."""
+
+FITS_FROM = 0.15
+"""Nothing fits where even the best hit scores less."""
+
+NOTHING_FITS = "Nothing in the index fits this well; the nearest results follow."
+
+
 @dataclass(frozen=True, slots=True)
 class Hit:
     """One answer: a chunk (or merged neighbours) with its calibrated score."""
@@ -281,6 +306,11 @@ class Hit:
     """Where the best passage begins in that line, if it is long."""
 
     @property
+    def strength(self) -> Strength:
+        """The score in a word."""
+        return Strength.of(self.score)
+
+    @property
     def relevance_percent(self) -> int:
         """The score as people read it."""
         return round(100 * self.score)
@@ -298,6 +328,8 @@ class Results:
     warning: str | None = None
     expansion: Expansion | None = None
     synthesis: Synthesis | None = None
+    nothing_fits: bool = False
+    """Whether even the best hit of all pages is probably wrong; an answer says so first."""
 
 
 class IndexState(StrEnum):

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from findspot.core.model import Hit, Query, Span
-from findspot.rank.signals import Candidate, Evidence, calibrated, coverage
+from findspot.core.model import FITS_FROM, Hit, Query, Span
+from findspot.rank.calibration import Evidence, calibrated
+from findspot.rank.signals import Candidate, coverage
 from findspot.store.records import StoredChunk, StoredFile
 from findspot.store.snapshot import Snapshot
 from findspot.text.snippet import PASSAGE_CHARS, best_column, best_line
@@ -103,8 +104,8 @@ def to_hits(
     cosines: Mapping[int, float] | None,
     weights: Mapping[str, float],
     query: Query,
-) -> list[Hit]:
-    """Return the page of hits that a query wants, with calibrated scores, best first."""
+) -> tuple[list[Hit], bool]:
+    """Return the page of hits that a query wants, with their scores, and whether even the best is poor."""
     page = found[query.offset : query.offset + query.limit]
     needed = {number for passage in (*found[:_SURE_OF], *page) for number in passage.numbers}
     stored = snapshot.chunks.by_number(sorted(needed))
@@ -124,7 +125,7 @@ def to_hits(
         if query.explain:
             hit = replace(hit, why=passage.leader.why() | evidence(passage).why())
         hits.append(hit)
-    return hits
+    return hits, bool(found) and sure < FITS_FROM
 
 
 def _hit(chunks: Sequence[StoredChunk], leader: int, score: float, weights: Mapping[str, float]) -> Hit:

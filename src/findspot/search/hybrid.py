@@ -43,7 +43,7 @@ def search(
     signals.spread_files(pool)
     shown = passages(pool.ranked(), snapshot.files.by_id)
     cosines = candidates.semantic if question.vector.any() else None
-    hits = to_hits(snapshot, shown, cosines, question.term_weights, query)
+    hits, nothing_fits = to_hits(snapshot, shown, cosines, question.term_weights, query)
     return Results(
         query=query.text,
         mode=query.mode,
@@ -51,6 +51,7 @@ def search(
         total=len(shown),
         elapsed_ms=(time.perf_counter() - started) * 1000,
         warning=question.warning if files.files else nothing_to_search(snapshot, query),
+        nothing_fits=nothing_fits,
     )
 
 

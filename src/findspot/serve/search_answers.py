@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from findspot.core.model import CodeReference, Corpus, Hit, Results, Synthesis
+from findspot.core.model import NOTHING_FITS, CodeReference, Corpus, Hit, Results, Synthesis
 from findspot.search.token_budget import Fitted, fit, token_count
 from findspot.text.snippet import best_column, best_line, shorten
 from findspot.text.tokens import tokens
@@ -169,7 +169,8 @@ def _indented(text: str) -> str:
 def _listing(results: Results, blocks: Sequence[str]) -> str:
     if not results.hits:
         blocks = ["No results."]
-    return "\n".join(filter(None, (*assistance_lines(results), *blocks, results.warning))).rstrip("\n")
+    first = NOTHING_FITS if results.nothing_fits else None
+    return "\n".join(filter(None, (first, *assistance_lines(results), *blocks, results.warning))).rstrip("\n")
 
 
 def fitted_text(results: Results, corpus: Corpus, form: str | None, max_tokens: int) -> str:

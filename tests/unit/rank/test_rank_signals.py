@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from findspot.rank import signals
 from findspot.rank.roles import Role
-from findspot.rank.signals import Candidate, Evidence, Pool, calibrated, coverage
+from findspot.rank.signals import Candidate, Pool, coverage
 
 scores = st.dictionaries(st.integers(0, 30), st.floats(-5, 50), max_size=20)
 
@@ -165,33 +165,8 @@ class TestFiles:
         }
 
 
-class TestCalibration:
-    share = st.floats(0, 1)
-
-    @given(share, st.floats(-1, 1), share)
-    def test_the_score_is_a_probability(self, covered: float, cosine: float, definition: float) -> None:
-        assert 0 < Evidence(covered, cosine, definition).sure < 1
-
-    @given(share, share, share, st.floats(0.001, 0.5))
-    def test_more_evidence_never_lowers_it(
-        self, covered: float, cosine: float, definition: float, more: float
-    ) -> None:
-        base = Evidence(covered, cosine, definition).sure
-        assert Evidence(covered + more, cosine, definition).sure > base
-        assert Evidence(covered, cosine + more, definition).sure > base
-        assert Evidence(covered, cosine, definition + more).sure > base
-
-    @given(share, st.lists(share, min_size=2, max_size=5))
-    def test_it_falls_with_the_ranking(self, sure: float, relative: list[float]) -> None:
-        falling = [calibrated(sure, value) for value in sorted(relative, reverse=True)]
-        assert falling == sorted(falling, reverse=True)
-        assert all(0 <= score <= 1 for score in falling)
-
-    def test_no_evidence_scores_low_and_all_of_it_high(self) -> None:
-        assert Evidence(0.0, 0.1, 0.0).sure < 0.3
-        assert Evidence(1.0, 0.7, 1.0).sure > 0.9
-
-    def test_coverage_is_by_weight(self) -> None:
+class TestCoverage:
+    def test_it_is_by_weight(self) -> None:
         weights = {"rare": 3.0, "common": 1.0}
         assert coverage(weights, {"rare"}) == 0.75
         assert coverage(weights, {"common", "other"}) == 0.25
