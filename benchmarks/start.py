@@ -32,7 +32,7 @@ async def main():
 
 anyio.run(main)
 """
-OURS = (sys.executable, "-m", "findspot", "serve")
+OURS = (sys.executable, "-P", "-m", "findspot", "serve")
 _HELLO = {
     "protocolVersion": "2025-11-25",
     "capabilities": {},
