@@ -25,13 +25,18 @@ try: $(READY)  ## Install, index this repository, and ask it a question
 	$(BIN)/findspot index .
 	$(BIN)/findspot search "how is a crashed writer's lock recovered" --limit 1
 
+# An installed package has its bytecode; without it, every process that a test starts compiles the source again.
+# Three processes keep two cores busy, because tests also wait for servers and pipes.
+test test-all: export PYTHONDONTWRITEBYTECODE :=
+TESTS := $(BIN)/python -m pytest -n $(or $(JOBS),$(shell $(PYTHON) -c 'import os; print(3 * (os.cpu_count() or 2) // 2)'))
+
 test: $(STAMP)  ## Run every test that needs only Python (and git)
-	$(BIN)/python -m pytest -m "not programs" -n auto
+	$(TESTS) -m "not programs"
 
 test-all: $(STAMP)  ## Run all tests, installing the programs some of them need
 	@command -v npm >/dev/null || (apt-get update -qq && apt-get install -y -qq npm)
 	@command -v chromium >/dev/null || (apt-get update -qq && apt-get install -y -qq chromium)
-	$(BIN)/python -m pytest -n auto --durations=20
+	$(TESTS) --durations=20
 
 check: $(STAMP)  ## Lint, types, the layers of the architecture, and the limits of `make house`
 	$(BIN)/ruff check .
