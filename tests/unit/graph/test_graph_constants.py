@@ -1,0 +1,149 @@
+"""How sure the graph is of each kind of edge, and how far it follows code: one small project per constant."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from findspot.core.facts import Relation
+from findspot.graph import Graph
+from graphs import graph_of
+
+RUNNER = "class Runner:\n    def go_far(self): ...\n"
+
+
+def calls(graph: Graph, name: str, floor: float = 0.0) -> dict[str, float]:
+    """Return what the definition of a name calls, with the confidence."""
+    (node,) = graph.find(name)
+    return {edge.target.qualified: edge.confidence for edge in graph.callees(node, floor)}
+
+
+CONFIDENCES = {
+    "a name of the same file": (
+        {"a.py": "def far(): ...\ndef start():\n    far()\n"},
+        {"far": 1.0},
+    ),
+    "an imported name": (
+        {"a.py": "def far(): ...\n", "b.py": "from a import far\ndef start():\n    far()\n"},
+        {"far": 0.95},
+    ),
+    "a member of self": (
+        {"a.py": f"{RUNNER}    def start(self):\n        self.go_far()\n"},
+        {"Runner.go_far": 0.95},
+    ),
+    "a member of a declared type": (
+        {"a.py": f"{RUNNER}def start(runner: Runner):\n    runner.go_far()\n"},
+        {"Runner.go_far": 0.95},
+    ),
+    "what a function returns without saying so": (
+        {"a.py": f"{RUNNER}def make():\n    return Runner()\ndef start():\n    make().go_far()\n"},
+        {"make": 1.0, "Runner.go_far": 0.85},
+    ),
+    "what a function says that it returns": (
+        {"a.py": f"{RUNNER}def make() -> Runner: ...\ndef start():\n    make().go_far()\n"},
+        {"make": 1.0, "Runner.go_far": 0.95},
+    ),
+    "a name that the files of a folder share": (
+        {"p/a.go": "package p\nfunc far() {}\n", "p/b.go": "package p\nfunc start() { far() }\n"},
+        {"far": 0.9},
+    ),
+    "the only method of a name": (
+        {"a.py": RUNNER, "b.py": "def start(x):\n    x.go_far()\n"},
+        {"Runner.go_far": 0.6},
+    ),
+    "one of two functions": (
+        {"a.py": "if 1:\n    def far(): ...\nelse:\n    def far(): ...\ndef start():\n    far()\n"},
+        {"far": 0.8},
+    ),
+}
+
+
+@pytest.mark.parametrize("label", CONFIDENCES)
+def test_how_sure_a_call_is(label: str, tmp_path: Path) -> None:
+    files, expected = CONFIDENCES[label]
+    with graph_of(files, tmp_path) as graph:
+        assert calls(graph, "start") == expected
+
+
+def test_how_sure_an_interface_of_go_is(tmp_path: Path) -> None:
+    text = "package p\ntype Goer interface { GoFar() }\ntype Car struct{}\nfunc (c Car) GoFar() {}\n"
+    with graph_of({"a.go": text}, tmp_path) as graph:
+        (goer,) = graph.find("Goer")
+        assert [(e.source.name, e.confidence) for e in graph.implementers(goer)] == [("Car", 0.8)]
+
+
+def test_a_call_that_may_reach_an_override_is_in_doubt(tmp_path: Path) -> None:
+    text = f"{RUNNER}class Fast(Runner):\n    def go_far(self): ...\ndef start(r: Runner):\n    r.go_far()\n"
+    with graph_of({"a.py": text}, tmp_path) as graph:
+        (fast,) = graph.find("Fast.go_far")
+        assert graph.callers(fast) == []
+        assert [(e.source.name, e.confidence) for e in graph.callers(fast, floor=0.4)] == [("start", 0.4)]
+        assert graph.callers(fast, floor=0.41) == []
+
+
+def test_four_returns_are_looked_at(tmp_path: Path) -> None:
+    kinds = [f"class K{n}:\n    def act_{n}(self): ...\n" for n in range(6)]
+    returns = "".join(f"    if x == {n}: return K{n}()\n" for n in range(6))
+    uses = "".join(f"    made.act_{n}()\n" for n in range(6))
+    text = "".join(kinds) + f"def make(x):\n{returns}def start():\n    made = make(1)\n{uses}"
+    with graph_of({"a.py": text}, tmp_path) as graph:
+        by_type = {name for name, confidence in calls(graph, "start").items() if confidence == 0.85}
+        assert by_type == {f"K{n}.act_{n}" for n in range(4)}
+
+
+def chain(hops: int) -> dict[str, str]:
+    """Return a constant that nothing says the value of, imported by way of so many files."""
+    files = {"m0.py": "from outside import make\nHANDLE = make()\n"}
+    for n in range(1, hops):
+        files[f"m{n}.py"] = f"from m{n - 1} import HANDLE\n"
+    files["last.py"] = f"from m{hops - 1} import HANDLE\ndef start():\n    HANDLE()\n"
+    return files
+
+
+@pytest.mark.parametrize(("hops", "found"), [(1, {"HANDLE"}), (6, {"HANDLE"}), (7, set())])
+def test_a_constant_is_followed_through_six_files(hops: int, found: set[str], tmp_path: Path) -> None:
+    with graph_of(chain(hops), tmp_path) as graph:
+        assert set(calls(graph, "start")) == found
+
+
+@pytest.mark.parametrize(("renamings", "found"), [(1, ["start"]), (2, ["start"]), (3, [])])
+def test_a_function_is_known_by_two_further_names(renamings: int, found: list[str], tmp_path: Path) -> None:
+    files = {"m0.py": "def name_0(): ...\n"}
+    for n in range(1, renamings):
+        files[f"m{n}.py"] = f"from m{n - 1} import name_{n - 1} as name_{n}\n"
+    last = f"from m{renamings - 1} import name_{renamings - 1} as name_{renamings}\n"
+    files["last.py"] = f"{last}def start():\n    name_{renamings}()\n"
+    with graph_of(files, tmp_path) as graph:
+        (node,) = graph.find("name_0")
+        assert [edge.source.name for edge in graph.callers(node)] == found
+
+
+@pytest.mark.parametrize("count", [40, 41])
+def test_a_name_that_forty_methods_have_says_nothing(count: int, tmp_path: Path) -> None:
+    """One base and its overrides count as one method, as long as they are not too many."""
+    below = "".join(f"class Fast{n}(Runner):\n    def go_far(self): ...\n" for n in range(count - 1))
+    with graph_of({"a.py": RUNNER + below, "b.py": "def start(x):\n    x.go_far()\n"}, tmp_path) as graph:
+        assert set(calls(graph, "start")) == ({"Runner.go_far"} if count == 40 else set())
+        (start,) = graph.find("start")
+        assert [len(u.candidates) for u in graph.unresolved(start)] == ([] if count == 40 else [40])
+
+
+@pytest.mark.parametrize(("levels", "found"), [(60, True), (61, False)])
+def test_sixty_ancestors_are_followed(levels: int, found: bool, tmp_path: Path) -> None:
+    text = "class C0:\n    def go_far(self): ...\n"
+    text += "".join(f"class C{n}(C{n - 1}): ...\n" for n in range(1, levels + 1))
+    text += f"class Other:\n    def go_far(self): ...\ndef start(c: C{levels}):\n    c.go_far()\n"
+    with graph_of({"a.py": text}, tmp_path) as graph:
+        assert ("C0.go_far" in calls(graph, "start")) is found
+        (last,) = graph.find(f"C{levels}")
+        assert len(graph.supertypes(last, transitive=True)) == 60 + (levels == 61)
+
+
+def test_only_calls_of_the_floor_and_above_are_shown(tmp_path: Path) -> None:
+    files = {"a.py": RUNNER, "b.py": "def start(x):\n    x.go_far()\n"}
+    with graph_of(files, tmp_path) as graph:
+        assert calls(graph, "start", floor=0.6) == {"Runner.go_far": 0.6}
+        assert calls(graph, "start", floor=0.61) == {}
+        (start,), (far,) = graph.find("start"), graph.find("go_far")
+        assert graph.callees(start) == graph.callers(far) == graph.references_to(far, (Relation.CALL,))
