@@ -46,7 +46,7 @@ def _section(tool: Tool) -> str:
     fields = ", ".join(f"`{name}`" for name in tool.output_schema["properties"] if name not in ALWAYS)
     status = tool.output_schema["properties"]["status"].get("enum")
     parts += [f"Returns {fields}" + (f"; `status` is one of {_choices(status)}." if status else "."), ""]
-    if tool.enhancement:
+    if tool.enhanced_description:
         parts += [f"With `enhancedToolDescriptions`: {tool.described(enhanced=True)}", ""]
     return "\n".join(parts)
 
@@ -55,7 +55,7 @@ def _arguments(tool: Tool) -> str:
     properties = tool.input_schema["properties"]
     if not properties:
         return "Takes no arguments."
-    required = tool.input_schema["required"]
+    required = tool.input_schema.get("required", ())
     rows = [
         f"| `{name}`{' (required)' if name in required else ''} | {_type(schema)} | {_meaning(schema)} |"
         for name, schema in properties.items()
@@ -78,7 +78,7 @@ def _choices(values: list[str]) -> str:
 
 
 def _meaning(schema: dict[str, Any]) -> str:
-    said = f"{schema['description'].rstrip('.')}."
+    said = f"{schema.get('$comment', schema.get('description')).rstrip('.')}."
     default = schema.get("default")
     if default in (None, False, ".") or "Default" in said:
         return said

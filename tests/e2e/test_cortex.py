@@ -69,7 +69,8 @@ def eventually(condition: Any) -> None:
 def test_the_tool_as_it_is_listed(server: Connection) -> None:
     (tool,) = server.tools.values()
     assert tool.name == "cortex_search"
-    assert tool.description == "Search for relevant context in the project codebase and documentation"
+    standard = "Search for relevant context in the project codebase and documentation"
+    assert tool.description.startswith(standard)
     assert tool.annotations is not None
     assert (tool.annotations.read_only_hint, tool.annotations.destructive_hint) == (True, False)
     assert tool.input_schema["required"] == ["query"]

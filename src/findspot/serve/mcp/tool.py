@@ -37,18 +37,21 @@ ALWAYS: dict[str, Schema] = {
 PROJECT: Schema = {
     "type": "string",
     "minLength": 1,
-    "description": "Project root path or index id. Default: the current project",
+    "description": "Path or id",
+    "$comment": "Root path or index id of a project. Default: the current project",
 }
 PATH: Schema = {
     "type": "string",
     "minLength": 1,
     "default": ".",
-    "description": "Folder of the indexed codebase, or one inside it. Default: the current project",
+    "description": "Project, or folder in it",
+    "$comment": "Folder of the indexed codebase, or one inside it. Default: the current project",
 }
 CONFIRM: Schema = {
     "type": "boolean",
     "default": False,
-    "description": "Set to true only after the user agreed to the question of a first call",
+    "description": "If the user agreed",
+    "$comment": "Set to true only after the user agreed to the question of a first call",
 }
 
 MADE_BY: Schema = {"type": "string", "description": "A language model's name, or 'index' for none"}
@@ -64,13 +67,31 @@ DESTRUCTIVE = IDEMPOTENT | {"destructiveHint": True, "idempotentHint": False}
 
 
 def takes(properties: dict[str, Schema], required: tuple[str, ...] = ()) -> Schema:
-    """Return an input schema: nothing but these arguments."""
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(required),
-        "additionalProperties": False,
+    """Return an input schema.
+
+    A model reads the `description` of an argument; the documentation prefers its `$comment`, which is not
+    sent. An argument whose name says enough has a `$comment` alone.
+    """
+    schema: Schema = {"type": "object", "properties": properties}
+    return schema | {"required": list(required)} if required else schema
+
+
+def undescribed(schema: Schema) -> Schema:
+    """Return an argument whose description another tool already sends."""
+    meaning = schema.get("$comment", schema.get("description"))
+    return {key: value for key, value in schema.items() if key != "description"} | {"$comment": meaning}
+
+
+def sent_schema(schema: Schema) -> Schema:
+    """Return an input schema as clients get it: short, since a model reads it in every conversation.
+
+    It lacks comments and what this server checks by itself with a better message.
+    """
+    properties = {
+        name: {key: value for key, value in part.items() if key not in ("$comment", "minLength")}
+        for name, part in schema["properties"].items()
     }
+    return schema | {"properties": properties}
 
 
 def gives(properties: dict[str, Schema]) -> Schema:
@@ -331,8 +352,12 @@ class Tool:
     annotations: dict[str, bool]
     icon: str
     handler: Handler
-    enhancement: str = ""
-    """Follows the description where `enhancedToolDescriptions` is set."""
+    enhanced_description: str = ""
+    """Replaces the description if `enhancedToolDescriptions` is set."""
+    always_loaded: bool = False
+    """Whether clients that load tools on demand should load this one at the start."""
+    search_hint: str = ""
+    """What clients that load tools on demand match requests with."""
     toolset: str = "project"
     clamped: frozenset[str] = frozenset({"limit", "top_k"})
     """Arguments whose values above the maximum are lowered to it, with a warning."""
@@ -343,7 +368,7 @@ class Tool:
     task_support: TaskSupport = TaskSupport.FORBIDDEN
 
     def described(self, *, enhanced: bool) -> str:
-        return self.description + self.enhancement if enhanced else self.description
+        return self.enhanced_description if enhanced and self.enhanced_description else self.description
 
     def read(self, given: dict[str, Any]) -> Arguments:
         """Return the arguments of a call, checked against the schema."""

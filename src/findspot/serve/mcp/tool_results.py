@@ -11,7 +11,7 @@ from pydantic_core import to_json
 from findspot.core.errors import FindspotError, IndexNotFoundError
 from findspot.core.setting_keys import TOOLSETS
 from findspot.search.token_budget import token_count
-from findspot.serve.mcp.tool import Answer, Carried, Link, Media, Registry, TaskSupport, Tool
+from findspot.serve.mcp.tool import Answer, Carried, Link, Media, Registry, TaskSupport, Tool, sent_schema
 from findspot.serve.shapes import error_object
 
 _FOR_BOTH = {"audience": ["user", "assistant"], "priority": 1.0}
@@ -34,6 +34,8 @@ _FIXED_BY_INDEXING = frozenset({"INDEX_NOT_FOUND", "MODEL_MISMATCH", "INDEX_CORR
 
 _READ_ONLY_HINT = "This server is read-only: run `findspot index` in the project, on the server's machine."
 
+_SEEN_BY_MODELS = {"name", "description", "input_schema"}
+
 INTERNAL_ERROR = "INTERNAL_ERROR"
 
 UNEXPECTED = "Something unexpected went wrong. The server's log has the details."
@@ -45,12 +47,20 @@ def wire_tool(tool: Tool, *, enhanced: bool) -> types.Tool:
         name=tool.name,
         title=tool.title,
         description=tool.described(enhanced=enhanced),
-        input_schema=tool.input_schema,
+        input_schema=sent_schema(tool.input_schema),
         output_schema=tool.output_schema,
         annotations=types.ToolAnnotations.model_validate(tool.annotations),
         icons=[types.Icon(src=tool.icon, mime_type="image/svg+xml", sizes=["any"])],
         execution=types.ToolExecution(task_support=tool.task_support.value) if runs_long else None,
+        _meta=_loading(tool) or None,
     )
+
+
+def _loading(tool: Tool) -> dict[str, Any]:
+    """Return when a client that defers tools loads this one, in the keys of Claude Code."""
+    if tool.always_loaded:
+        return {"anthropic/alwaysLoad": True}
+    return {"anthropic/searchHint": tool.search_hint} if tool.search_hint else {}
 
 
 def wire_result(answer: Answer, version: str) -> dict[str, Any]:
@@ -168,9 +178,9 @@ def broken(error: Exception) -> Answer:
 
 
 def tool_tokens(tool: Tool, *, enhanced: bool = False) -> int:
-    """Return the tokens of a tool as a model sees it: without icons and output schema."""
-    shown = wire_tool(tool, enhanced=enhanced).model_copy(update={"icons": None, "output_schema": None})
-    return token_count(shown.model_dump_json(by_alias=True, exclude_none=True))
+    """Return the tokens of a tool as a model sees it: its name, description and input schema."""
+    sent = wire_tool(tool, enhanced=enhanced)
+    return token_count(sent.model_dump_json(by_alias=True, include=_SEEN_BY_MODELS))
 
 
 def costs_page(registry: Registry) -> str:

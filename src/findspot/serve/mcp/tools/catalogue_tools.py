@@ -88,19 +88,20 @@ def _failed(error: FindspotError) -> Answer:
 SEARCH_TOOLS = Tool(
     name="search_tools",
     title="Search MCP tools",
-    description="Find a tool of the indexed MCP servers by what it does",
+    description="Find a tool of another MCP server that does something, instead of listing them all.",
+    search_hint="find tools of other MCP servers",
     input_schema=takes(
         {
             "query": {
                 "type": "string",
                 "minLength": 1,
-                "description": "What the tool should do, or a pattern in mode 'regex'",
+                "$comment": "What the tool should do, or a pattern in mode 'regex'",
             },
             "mode": {
                 "type": "string",
                 "enum": [str(mode) for mode in SearchMode],
                 "default": str(DEFAULT_MODE),
-                "description": "regex: patterns over names and texts; bm25: keywords; embedding: meaning; "
+                "$comment": "regex: patterns over names and texts; bm25: keywords; embedding: meaning; "
                 "hybrid: keywords and meaning",
             },
             "top_k": {
@@ -108,16 +109,17 @@ SEARCH_TOOLS = Tool(
                 "minimum": 1,
                 "maximum": MAX_TOP_K,
                 "default": DEFAULT_TOP_K,
-                "description": "Number of tools to return (1-50)",
+                "$comment": "Number of tools",
             },
             "threshold": {
                 "type": "number",
                 "minimum": 0,
                 "maximum": 1,
                 "default": 0,
-                "description": "Exclude tools with a lower score (0-1)",
+                "description": "Lowest score",
+                "$comment": "Leave out tools with a lower score",
             },
-            "server": {"type": "string", "minLength": 1, "description": "Only tools of this server"},
+            "server": {"type": "string", "minLength": 1, "$comment": "Only tools of this server"},
         },
         required=("query",),
     ),
@@ -148,13 +150,15 @@ SEARCH_TOOLS = Tool(
 GET_TOOL = Tool(
     name="get_tool",
     title="Show an MCP tool",
-    description="Show one tool of the indexed MCP servers in full, with its input schema",
+    description="Show the input schema and annotations of a result of search_tools.",
+    search_hint="schema of a tool of another MCP server",
     input_schema=takes(
         {
             "name": {
                 "type": "string",
                 "minLength": 1,
-                "description": "The tool's name as search_tools gives it: server__tool",
+                "description": "server__tool",
+                "$comment": "The tool's name as search_tools gives it: server__tool",
             }
         },
         required=("name",),

@@ -29,6 +29,7 @@ from findspot.serve.mcp.tool import (
     gives,
     objects,
     takes,
+    undescribed,
 )
 from findspot.serve.mcp.tool_call import Call
 from findspot.serve.project_files import find_files
@@ -44,62 +45,78 @@ _LINKS = 5
 
 _ARGUMENTS: dict[str, Schema] = {
     "path": PATH,
-    "limit": {"type": "integer", "minimum": 1, "maximum": 100, "description": "Number of results (1-100)"},
+    "limit": {"type": "integer", "minimum": 1, "maximum": 100, "$comment": "Number of results. Default: 10"},
     "top_k": {
         "type": "integer",
         "minimum": 1,
         "maximum": 50,
-        "description": "Number of results to return (1-50), if limit is not given. Default: 10",
+        "$comment": "Number of results, if limit is not given",
     },
     "semantic_weight": {
         "type": "number",
         "minimum": 0,
         "maximum": 1,
-        "description": "Weight for semantic search (0.0-1.0): 0 is keyword, 1 is semantic. "
-        "Default: chosen by the query",
+        "description": "0 keyword, 1 semantic; default: by query",
+        "$comment": "Weight of semantic search: 0 is keyword, 1 is semantic. Default: chosen by the query",
     },
-    "extensions": {"type": "string", "description": "Filter by file extensions (comma-separated)"},
-    "path_filter": {"type": "string", "minLength": 1, "description": "Filter by path pattern (glob syntax)"},
-    "exclude": {"type": "string", "minLength": 1, "description": "Exclude paths that match (glob syntax)"},
+    "extensions": {
+        "type": "string",
+        "description": "Such as 'py,ts'",
+        "$comment": "Only files with these extensions, separated by commas",
+    },
+    "path_filter": {
+        "type": "string",
+        "minLength": 1,
+        "description": "Glob",
+        "$comment": "Only paths that match this glob",
+    },
+    "exclude": {
+        "type": "string",
+        "minLength": 1,
+        "description": "Glob",
+        "$comment": "Leave out paths that match this glob",
+    },
     "changed_since": {
         "type": "string",
         "minLength": 1,
-        "description": "Only files that differ from this git revision, uncommitted changes included",
+        "description": "Git revision",
+        "$comment": "Only files that differ from this git revision, uncommitted changes included",
     },
     "mode": {
         "type": "string",
         "enum": [str(mode) for mode in Mode],
         "default": str(Mode.HYBRID),
-        "description": "How the query is matched",
+        "$comment": "How the query is matched",
     },
     "format": {
         "type": "string",
         "enum": ["toon", "json", "human"],
-        "description": "Output format of the text",
+        "$comment": "Format of the text",
     },
-    "expand_query": {"type": "boolean", "default": False, "description": "Use LLM to expand query"},
-    "synthesize": {"type": "boolean", "default": False, "description": "Generate LLM summary"},
+    "expand_query": {"type": "boolean", "default": False, "$comment": "Use LLM to expand query"},
+    "synthesize": {"type": "boolean", "default": False, "$comment": "Generate LLM summary"},
     "similar_to": {
         "type": "string",
         "minLength": 1,
-        "description": "Find code like this passage instead of a query: 'path:start-end'",
+        "description": "'path:start-end', instead of a query",
+        "$comment": "Find passages like this one instead of a query: 'path:start-end'",
     },
-    "offset": {"type": "integer", "minimum": 0, "default": 0, "description": "Results to skip"},
+    "offset": {"type": "integer", "minimum": 0, "default": 0, "$comment": "Results to skip"},
     "max_tokens": {
         "type": "integer",
         "minimum": MIN_TOKENS,
-        "description": "Maximum tokens of the answer (characters / 4). Default: 8000",
+        "$comment": "Maximum tokens of the answer (characters / 4). Default: 8000",
     },
-    "explain": {"type": "boolean", "default": False, "description": "Explain each result's score"},
+    "explain": {"type": "boolean", "default": False, "$comment": "Explain each result's score"},
 }
 
 _CODE_ARGUMENTS: dict[str, Schema] = {
-    "languages": {"type": "array", "items": TEXT, "description": "Filter by languages, such as 'python'"},
+    "languages": {"type": "array", "items": TEXT, "$comment": "Only these languages, such as 'python'"},
     "include_tests": {
         "type": "string",
         "enum": [str(choice) for choice in IncludeTests],
         "default": str(IncludeTests.AUTO),
-        "description": "Tests: ranked below other code (auto), like other code (yes), left out (no)",
+        "$comment": "Tests: ranked below other code (auto), like other code (yes), left out (no)",
     },
 }
 
@@ -240,17 +257,22 @@ async def _search_by_path(call: Call, arguments: Arguments) -> Answer:
 SEARCH_CODE = Tool(
     name="search_code",
     title="Search code",
-    description="Search your codebase for relevant code",
-    enhancement=(
-        " using natural language. **TIP:** Prefer this over reading full files when looking for specific "
-        "functions, patterns, or implementations."
+    description=(
+        "Search your codebase for relevant code instead of grep or reading files: "
+        "find code by what it does or by name."
     ),
+    enhanced_description=(
+        "Search your codebase for relevant code using natural language. **TIP:** Prefer this over reading "
+        "full files when looking for specific functions, patterns, or implementations."
+    ),
+    always_loaded=True,
     input_schema=takes(
         {
             "query": {
                 "type": "string",
                 "minLength": 1,
-                "description": "The question or code concept to search for; required without similar_to",
+                "description": "Question, concept or identifier",
+                "$comment": "The question, concept or name to search for; required without similar_to",
             },
             **_ARGUMENTS,
             **_CODE_ARGUMENTS,
@@ -266,20 +288,24 @@ SEARCH_CODE = Tool(
 SEARCH_DOCS = Tool(
     name="search_docs",
     title="Search documentation",
-    description="Search documentation files (.md, .txt)",
-    enhancement=(
-        ". **TIP:** For follow-up questions about a doc already in context, use this tool instead of "
-        "re-reading the entire file - more precise results, less context usage."
+    description=(
+        "Search documentation files (.md, .txt) for a topic instead of reading them. "
+        "Arguments as in search_code."
     ),
+    enhanced_description=(
+        "Search documentation files (.md, .txt). **TIP:** For follow-up questions about a doc already in "
+        "context, use this tool instead of re-reading the entire file - more precise results, less context "
+        "usage."
+    ),
+    search_hint="search documentation, README, guides, manual",
     input_schema=takes(
         {
             "query": {
                 "type": "string",
                 "minLength": 1,
-                "description": "The question or topic to search for in documentation; required without "
-                "similar_to",
+                "$comment": "The question or topic to search for; required without similar_to",
             },
-            **_ARGUMENTS,
+            **{name: undescribed(schema) for name, schema in _ARGUMENTS.items()},
         }
     ),
     output_schema=_output(_HIT),
@@ -292,22 +318,24 @@ SEARCH_DOCS = Tool(
 SEARCH_BY_PATH = Tool(
     name="search_by_path",
     title="Find files by path",
-    description="Find indexed files whose path matches a glob pattern",
+    description="Find files by name or path with a glob, instead of find or ls; indexed files only.",
+    search_hint="find files by name, glob, path pattern",
     input_schema=takes(
         {
             "pattern": {
                 "type": "string",
                 "minLength": 1,
-                "description": "Glob pattern to match (e.g., '**/auth*.ts', 'src/**/*.md')",
+                "description": "Such as '**/auth*.ts'",
+                "$comment": "Glob pattern to match, such as '**/auth*.ts' or 'src/**/*.md'",
             },
             "limit": {
                 "type": "integer",
                 "minimum": 1,
                 "maximum": 100,
                 "default": 20,
-                "description": "Maximum results to return",
+                "$comment": "Maximum number of results",
             },
-            "offset": {"type": "integer", "minimum": 0, "default": 0, "description": "Results to skip"},
+            "offset": {"type": "integer", "minimum": 0, "default": 0, "$comment": "Results to skip"},
             "project": PROJECT,
         },
         required=("pattern",),

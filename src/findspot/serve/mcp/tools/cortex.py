@@ -36,6 +36,7 @@ from findspot.serve.mcp.tool import (
     Tool,
     gives,
     objects,
+    sent_schema,
     takes,
 )
 from findspot.serve.mcp.tool_call import Call, Library
@@ -57,24 +58,26 @@ _ARGUMENTS: dict[str, Schema] = {
     "query": {
         "type": "string",
         "minLength": 1,
-        "description": "Natural language search query",
+        "$comment": "What to search for, in plain words",
     },
     "limit": {
         "type": "integer",
         "minimum": 1,
         "maximum": MAX_LIMIT,
         "default": 15,
-        "description": "Maximum number of results (1-100)",
+        "$comment": "Maximum number of results",
     },
     "tags": {
         "type": "array",
         "items": TEXT,
-        "description": "Only chunks that have all of these tags, such as 'code', 'go', 'architecture'",
+        "description": "All of them, such as 'go'",
+        "$comment": "Only chunks that have all of these tags, such as 'code', 'go', 'architecture'",
     },
     "chunk_types": {
         "type": "array",
         "items": {"type": "string", "enum": [str(kind) for kind in ChunkType]},
-        "description": "Only chunks of one of these types: 'documentation' (guides, design documents), "
+        "description": "Any of them; symbols are outlines of files, data are constants",
+        "$comment": "Only chunks of one of these types: 'documentation' (guides, design documents), "
         "'symbols' (overviews of files), 'definitions' (functions and types), 'data' (constants, "
         "configuration). Leave empty to search all types",
     },
@@ -83,18 +86,18 @@ _ARGUMENTS: dict[str, Schema] = {
         "minimum": -1,
         "maximum": 1,
         "default": 0.0,
-        "description": "Only chunks at least this similar",
+        "$comment": "Only chunks at least this similar",
     },
     "include_stats": {
         "type": "boolean",
         "default": False,
-        "description": "Include what was searched and how long it took",
+        "$comment": "Include what was searched and how long it took",
     },
     "max_tokens": {
         "type": "integer",
         "minimum": MIN_TOKENS,
         "default": MAX_CONTEXT_TOKENS,
-        "description": "Maximum tokens of the answer; texts are shortened to their best passage, then the "
+        "$comment": "Maximum tokens of the answer; texts are shortened to their best passage, then the "
         "last results are left out, and the answer says so",
     },
 }
@@ -203,7 +206,10 @@ class _CortexTool(Tool):
 CORTEX_SEARCH = _CortexTool(
     name="cortex_search",
     title="Search the project's context",
-    description="Search for relevant context in the project codebase and documentation",
+    description=(
+        "Search for relevant context in the project codebase and documentation, filtered by kind and tag."
+    ),
+    search_hint="search chunks of code and documentation by type and tag",
     input_schema=takes(_ARGUMENTS, required=("query",)),
     output_schema=gives(
         {
@@ -235,8 +241,10 @@ def require_chunks(library: Library) -> None:
 def add_cortex_search_tool(server: MCPServer[Any], searcher: ContextSearcher) -> None:
     """Add `cortex_search` to a server of your own, answered by a searcher of your own."""
 
+    sent = sent_schema(CORTEX_SEARCH.input_schema)
+
     def argument(name: str) -> Any:
-        return Annotated[Any, WithJsonSchema(_ARGUMENTS[name])]
+        return Annotated[Any, WithJsonSchema(sent["properties"][name])]
 
     async def cortex_search(**given: Any) -> types.CallToolResult:
         try:

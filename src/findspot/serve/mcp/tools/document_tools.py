@@ -31,7 +31,7 @@ MAX_RESULTS = 1_000
 _INDEX_NAME: Schema = {
     "type": "string",
     "default": "default",
-    "description": "Target index instance",
+    "$comment": "Name of the index",
 }
 _FREE_OBJECT: Schema = {"type": "object", "additionalProperties": True}
 
@@ -79,15 +79,14 @@ class _AddDocumentTool(Tool):
 SEARCH_INDEX = Tool(
     name="search_index",
     title="Search a named index",
-    description=(
-        "Search the documents of a named full-text index. Returns ranked results with relevance scores and "
-        "highlights"
-    ),
+    description=("Search the documents stored in a named full-text index; returns scores and highlights."),
+    search_hint="full-text search in stored documents and notes",
     input_schema=takes(
         {
             "query": {
                 "type": "string",
-                "description": "Search query: plain terms, +term (must include), -term (must exclude), "
+                "description": 'Words, +must, -not, "phrase"',
+                "$comment": "Search query: plain terms, +term (must include), -term (must exclude), "
                 '"phrase" (exact match)',
             },
             "k": {
@@ -95,7 +94,7 @@ SEARCH_INDEX = Tool(
                 "minimum": 1,
                 "maximum": MAX_RESULTS,
                 "default": 10,
-                "description": "Maximum results to return",
+                "$comment": "Maximum number of results",
             },
             "index_name": _INDEX_NAME,
         },
@@ -124,12 +123,13 @@ SEARCH_INDEX = Tool(
 SEARCH_ADD_DOCUMENT = _AddDocumentTool(
     name="search_add_document",
     title="Add a document",
-    description="Add a document to a named full-text index, or replace the one of the same id",
+    description="Store a document or note in a named full-text index, or replace it.",
+    search_hint="store a document or note for full-text search",
     input_schema=takes(
         {
-            "doc_id": {"type": "string", "description": "Unique document identifier"},
-            "content": {"type": "string", "description": "Text content to index"},
-            "metadata": _FREE_OBJECT | {"description": "Arbitrary key-value metadata, returned unchanged"},
+            "doc_id": {"type": "string", "$comment": "Identifier of the document"},
+            "content": {"type": "string", "$comment": "Text to index"},
+            "metadata": {"type": "object", "$comment": "Any values; search_index returns them unchanged"},
             "index_name": _INDEX_NAME,
         },
         required=("doc_id", "content"),
@@ -145,35 +145,28 @@ SEARCH_ADD_DOCUMENT = _AddDocumentTool(
 SEARCH_CREATE_INDEX = Tool(
     name="search_create_index",
     title="Create a named index",
-    description="Create a named full-text index, in memory or on disk",
+    description="Create a named full-text index for documents, in memory or on disk.",
+    search_hint="create a full-text index for documents",
     input_schema=takes(
         {
             "index_name": {
                 "type": "string",
-                "description": "Name for the new index: letters, digits, hyphens, underscores",
+                "description": "Letters, digits, - and _",
+                "$comment": "Name of the new index: letters, digits, hyphens, underscores",
             },
             "backend": {
                 "type": "string",
                 "default": "memory",
-                "description": "Index backend type: 'memory', or 'disk', which survives a restart",
+                "description": "Or 'disk', which survives a restart",
+                "$comment": "Where the index is: 'memory', or 'disk', which survives a restart",
             },
             "tokenizer_config": {
                 "type": "object",
                 "properties": {
-                    "lowercase": {
-                        "type": "boolean",
-                        "default": True,
-                        "description": "Convert tokens to lowercase",
-                    },
-                    "min_length": {
-                        "type": "integer",
-                        "minimum": 1,
-                        "default": 2,
-                        "description": "Minimum token character length",
-                    },
+                    "lowercase": {"type": "boolean", "default": True},
+                    "min_length": {"type": "integer", "minimum": 1, "default": 2},
                 },
-                "additionalProperties": False,
-                "description": "Tokenizer settings",
+                "$comment": "Whether words are lower-cased, and the shortest that counts",
             },
         },
         required=("index_name",),

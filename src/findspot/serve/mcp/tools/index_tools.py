@@ -98,9 +98,10 @@ CREATE_INDEX = Tool(
     name="create_index",
     title="Create index",
     description=(
-        "Create the search index of the current project, or bring it up to date. "
-        "Asks the user first where the client allows it."
+        "Create the search index of the current project, or update it. "
+        "Asks the user first where the client can."
     ),
+    search_hint="create or update the search index of this project",
     input_schema=takes({"project": PROJECT, "confirm": CONFIRM}),
     output_schema=gives({"status": RAN, "projectPath": TEXT, **RUN_COUNTS, **QUESTION}),
     annotations=IDEMPOTENT,
@@ -112,20 +113,21 @@ INDEX_CODEBASE = Tool(
     name="index_codebase",
     title="Index a codebase",
     description=(
-        "Index a codebase for search. Only files that changed are read again, unless force is set. "
-        "A folder outside the client's own is indexed only if the user agrees."
+        "Index a folder or repository for search, or update its index. "
+        "A folder outside the client's own needs the user's consent."
     ),
+    search_hint="index a folder or repository for code search",
     input_schema=takes(
         {
             "path": {
                 "type": "string",
                 "minLength": 1,
-                "description": "Absolute path to the directory to index",
+                "description": "Absolute path of the folder",
             },
             "force": {
                 "type": "boolean",
                 "default": False,
-                "description": "Force re-indexing even if files haven't changed",
+                "description": "Read unchanged files again",
             },
             "confirm": CONFIRM,
         },
@@ -173,7 +175,8 @@ async def _delete_index(call: Call, arguments: Arguments) -> Answer:
 REINDEX_PROJECT = Tool(
     name="reindex_project",
     title="Rebuild the index",
-    description="Rebuild the entire index of the current project from scratch. Asks the user first.",
+    description="Rebuild the project's index from scratch, for instance if damaged. Asks the user first.",
+    search_hint="rebuild a damaged or outdated search index",
     input_schema=takes({"project": PROJECT, "confirm": CONFIRM}),
     output_schema=gives({"status": RAN, "projectPath": TEXT, **RUN_COUNTS, **QUESTION}),
     annotations=DESTRUCTIVE,
@@ -185,13 +188,15 @@ REINDEX_PROJECT = Tool(
 REINDEX_FILE = Tool(
     name="reindex_file",
     title="Re-index a file",
-    description="Re-index a single file, for instance one that was just changed.",
+    description="Update the index of a single file that was just changed.",
+    search_hint="update the search index after editing one file",
     input_schema=takes(
         {
             "path": {
                 "type": "string",
                 "minLength": 1,
-                "description": "Relative path to the file (e.g., 'src/auth/login.ts')",
+                "description": "Such as 'src/auth/login.ts'",
+                "$comment": "Relative path of the file, such as 'src/auth/login.ts'",
             },
             "project": PROJECT,
         },
@@ -208,10 +213,8 @@ REINDEX_FILE = Tool(
 DELETE_INDEX = Tool(
     name="delete_index",
     title="Delete the index",
-    description=(
-        "Delete the index of the current project; the project's own files are not touched. "
-        "Asks the user first."
-    ),
+    description=("Delete the project's index; its files stay. Asks the user first."),
+    search_hint="remove the search index of this project",
     input_schema=takes({"project": PROJECT, "confirm": CONFIRM}),
     output_schema=gives(
         {
@@ -241,7 +244,8 @@ async def _list_projects(call: Call, _arguments: Arguments) -> Answer:
 GET_INDEX_STATUS = Tool(
     name="get_index_status",
     title="Index status",
-    description="Show the state of the project's index: what it holds, what was skipped, what is pending.",
+    description="Show whether the project is indexed and up to date: files, skipped files, pending changes.",
+    search_hint="is this project indexed, index size, skipped files",
     input_schema=takes({"project": PROJECT}),
     output_schema=gives(
         {
@@ -276,7 +280,8 @@ GET_INDEX_STATUS = Tool(
 LIST_PROJECTS = Tool(
     name="list_projects",
     title="List indexed projects",
-    description="List every indexed project with its figures.",
+    description="List all indexed projects with their size.",
+    search_hint="which projects are indexed on this machine",
     input_schema=takes({}),
     output_schema=gives(
         {

@@ -34,6 +34,10 @@ if TYPE_CHECKING:
 
 MIN_TOKENS = 200
 _FOCUSES = ["architecture", "dependencies", "patterns", "flow"]
+_DESCRIPTION = (
+    "Find who calls a function or method, where it is used, all implementations, what imports a module or "
+    "how A reaches B, instead of grep: multi-hop search over the reference graph."
+)
 
 
 async def _code_research(call: Call, arguments: Arguments) -> Answer:
@@ -76,31 +80,29 @@ def _each_hop(client: Client) -> ProgressSink:
 
 CODE_RESEARCH = Tool(
     name="code_research",
-    title="Research code",
-    description=(
-        "Deep analysis with multi-hop search over the reference graph: callers and call chains, all "
-        "implementations, dependencies between modules, the path from one symbol to another"
+    title="Trace callers and relations",
+    description=_DESCRIPTION,
+    enhanced_description=(
+        f"{_DESCRIPTION} **TIP:** Ask `what calls NAME()`, `all implementations of NAME`, "
+        "`how does A reach B`, `what imports PATH`, or a question in plain words."
     ),
-    enhancement=(
-        ". **TIP:** Ask `what calls NAME()`, `all implementations of NAME`, `how does A reach B`, "
-        "`what imports PATH`, or a question in plain words."
-    ),
+    always_loaded=True,
     input_schema=takes(
         {
-            "query": {"type": "string", "minLength": 1, "description": "Research question about codebase"},
+            "query": {"type": "string", "minLength": 1, "description": "Such as 'what calls NAME'"},
             "path": PATH,
             "depth": {
                 "type": "integer",
                 "minimum": 1,
                 "maximum": 5,
                 "default": 2,
-                "description": "How many hops to follow",
+                "$comment": "How many hops to follow",
             },
-            "focus": {"type": "string", "enum": _FOCUSES, "description": "Optional focus area"},
+            "focus": {"type": "string", "enum": _FOCUSES, "$comment": "Optional focus area"},
             "max_tokens": {
                 "type": "integer",
                 "minimum": MIN_TOKENS,
-                "description": "Maximum tokens of the answer (characters / 4). Default: 8000",
+                "$comment": "Maximum tokens of the answer (characters / 4). Default: 8000",
             },
         },
         required=("query",),
