@@ -138,12 +138,14 @@ def test_files_without_an_index(findspot: Program, make_project: Make) -> None:
     assert done.json["developerMessage"].startswith("INDEX_NOT_FOUND: No index at ")
 
 
-def test_files_offers_to_index_where_somebody_can_be_asked(findspot: Program, make_project: Make) -> None:
-    root = make_project()
-    declined = findspot.on_terminal("files", "*.py", cwd=root, answers={"index it now? [y/N]": "n\n"})
-    assert (declined.code, declined.out) == (1, "")
-    agreed = findspot.on_terminal("files", "*.py", cwd=root, answers={"index it now? [y/N]": "y\n"})
-    assert (agreed.code, agreed.out) == (0, "src/greet.py\n")
+def test_files_offers_to_index_on_a_terminal(findspot: Program, make_project: Make) -> None:
+    root, question = make_project(), "index it now? [y/N]"
+    declined = findspot.on_terminal("files", "*.py", cwd=root, answers={question: "n\n"}, whole=True)
+    assert declined.code == 1
+    assert declined.err.rstrip().endswith("Cancelled; nothing was changed.")
+    agreed = findspot.on_terminal("files", "*.py", cwd=root, answers={question: "y\n"}, whole=True)
+    assert agreed.code == 0
+    assert agreed.err.splitlines()[-1].endswith("src/greet.py")
 
 
 def test_projects(shared: Program, findspot: Program) -> None:

@@ -6,6 +6,7 @@ import io
 import json
 import os
 import pty
+import re
 import shutil
 import sys
 from collections.abc import Callable
@@ -83,18 +84,26 @@ def on_terminal(shop: Program, *arguments: str) -> str:
 
 
 class TestListing:
-    def test_results_are_grouped_by_file_with_line_numbers(self, shop: Program) -> None:
+    def test_results_are_numbered_in_the_order_of_their_rank(self, shop: Program, ask: Ask) -> None:
         done = shop("search", "how", "are", "passwords", "hashed", "-n", "3")
         assert done.code == 0
-        lines = done.out.split("\n")
-        assert lines[0] == "service/auth/passwords.py"
-        assert lines[1].startswith("  1-")
-        assert "%" in lines[1]
+        headings = [line for line in done.out.split("\n") if line and not line.startswith(" ")]
+        ranked = ask("search", "how are passwords hashed", "-n", "3", "--json").json["results"]
+        for rank, (heading, hit) in enumerate(zip(headings, ranked, strict=True), 1):
+            number, location, word, *what = heading.split("  ")
+            assert (number, location) == (str(rank), f"{hit['path']}:{hit['startLine']}-{hit['endLine']}")
+            assert word in ("strong", "likely", "weak")
+            assert what
         source = (FILES / "service/auth/passwords.py").read_text().split("\n")
-        numbered = [line.strip().split("  ", 1) for line in lines[2:8]]
-        for number, *text in numbered:
+        for line in done.out.split("\n")[1:7]:
+            number, *text = line.strip().split("  ", 1)
             assert source[int(number) - 1].strip() == "".join(text).strip()
         assert "3 results in " in done.err
+
+    def test_numbers_go_on_after_an_offset(self, ask: Ask) -> None:
+        lines = ask("search", "order", "--offset", "8", "-n", "3").out.splitlines()
+        numbers = [line.split("  ")[0].strip() for line in lines if re.match(r" ?\d+  \S+:\d+-\d+  ", line)]
+        assert numbers == ["9", "10", "11"]
 
     def test_a_pipe_gets_no_escapes(self, shop: Program) -> None:
         done = shop("search", "order")
@@ -240,7 +249,7 @@ class TestDocs:
     def test_docs_find_sections(self, ask: Ask) -> None:
         done = ask("docs", "connection", "pool")
         assert done.code == 0
-        assert done.out.startswith("docs/configuration.md\n")
+        assert done.out.startswith("1  docs/configuration.md:")
         assert "Configuration > Database > Connection pool" in done.out
 
     def test_docs_as_json(self, ask: Ask) -> None:

@@ -86,7 +86,8 @@ def terminal_settings(environ: Mapping[str, str] = os.environ) -> TerminalSettin
     pager = environ.get("FINDSPOT_PAGER", environ.get("PAGER", "less"))
     editor = environ.get("VISUAL") or environ.get("EDITOR") or ""
     screen = bool(environ.get("DISPLAY") or environ.get("WAYLAND_DISPLAY"))
-    return TerminalSettings(not plain, pager, editor, screen)
+    kitty = environ.get("TERM") == "xterm-kitty" or bool(environ.get("KITTY_WINDOW_ID"))
+    return TerminalSettings(not plain, pager, editor, screen, line_links=kitty)
 
 
 def git_configuration(environ: Mapping[str, str] = os.environ) -> tuple[tuple[Path, ...], Path]:

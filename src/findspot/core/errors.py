@@ -33,6 +33,7 @@ do next. Errors of libraries are translated in the module that owns the library.
 
 from __future__ import annotations
 
+import re
 from typing import ClassVar
 
 
@@ -46,6 +47,11 @@ class FindspotError(Exception):
         self.developer_message = f"{self.code}: {detail or user_message}"
         self.hint = hint
         super().__init__(user_message)
+
+    @property
+    def statement(self) -> str:
+        """The message without the question at its end, for where nobody can answer it."""
+        return re.sub(r"(?<=[.!]) [^.!?]*\?$", "", self.user_message)
 
     def with_hint(self) -> str:
         """Return the message and the hint as sentences of one text."""

@@ -61,6 +61,8 @@ class TerminalSettings:
     editor: str
     screen: bool
     """Whether a graphical screen is named, as Linux does it."""
+    line_links: bool
+    """Whether the terminal reads a line number at the end of a file's address."""
 
 
 @dataclass(frozen=True, slots=True)

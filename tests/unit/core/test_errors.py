@@ -92,3 +92,9 @@ def test_the_texts_of_the_specification_are_kept(code: str, text: str) -> None:
 
 def test_a_long_pattern_is_shortened() -> None:
     assert len(errors.InvalidPatternError("x" * 5_000, "long").user_message) < 300
+
+
+def test_a_statement_asks_nothing() -> None:
+    assert errors.IndexNotFoundError("/p", "/i").statement == "This project hasn't been indexed yet."
+    assert errors.FileLimitError(60_000, 50_000).statement.endswith("Indexing may take several minutes.")
+    assert errors.InvalidArgumentError("What? Use --x.").statement == "What? Use --x."

@@ -61,7 +61,7 @@ def report(error: FindspotError, reply: Reply) -> None:
         from findspot.serve.shapes import error_object  # only now: the program must start fast
 
         output.emit(error_object(error))
-    _print_error(error.user_message, error.hint, error.developer_message if reply.verbose else "")
+    _print_error(error.statement, error.hint, error.developer_message if reply.verbose else "")
 
 
 def report_usage(error: click.ClickException, reply: Reply) -> int:

@@ -16,7 +16,7 @@ from findspot.core.model import IndexReport, IndexStatus
 from findspot.core.progress import CancelToken
 from findspot.serve import shapes
 from findspot.serve.cli import output
-from findspot.serve.cli.interaction import can_ask, confirm, progress_when_needed, shown_progress, stoppable
+from findspot.serve.cli.interaction import can_offer, confirm, progress_when_needed, shown_progress, stoppable
 from findspot.serve.cli.options import Command, Reply, common, path_or_project, yes_option
 from findspot.serve.cli.project_choice import folder_inside, folder_note, open_project
 from findspot.serve.shapes import report_object
@@ -149,7 +149,7 @@ def _warn_of_overlaps(project: Project, given: str | None) -> dict[str, str]:
 
 def offer_index(project: Project, reply: Reply) -> None:
     """Offer to index a project that has no index, if there is somebody to ask."""
-    if project.store.exists or not can_ask():
+    if project.store.exists or not can_offer():
         return
     missing = IndexNotFoundError(str(project.root), str(project.store.folder))
     confirm(missing.user_message, False, reply, about=str(project.root))

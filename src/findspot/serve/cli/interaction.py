@@ -27,6 +27,11 @@ def can_ask() -> bool:
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
+def can_offer() -> bool:
+    """Return whether to offer what was not asked for: only to somebody whose answer goes to the terminal."""
+    return can_ask() and sys.stdout.isatty()
+
+
 def prompt(question: str) -> str:
     """Ask a question and return one line; the end of input cancels."""
     click.echo(output.clean(question) + " ", nl=False, err=True)

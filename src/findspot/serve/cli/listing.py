@@ -1,18 +1,18 @@
-"""Search results for people: grouped by file, with line numbers, in colour, the matched words marked."""
+"""Search results for people: numbered by rank, with line numbers, in colour, the matched words marked."""
 
 from __future__ import annotations
 
 import re
 import shutil
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
-from itertools import groupby
 from typing import Any
 
 import click
 
 from findspot.core.model import Hit, Results
+from findspot.core.roots import Roots
 from findspot.serve.cli import output
 from findspot.serve.search_answers import assistance_lines
 from findspot.text.snippet import shorten
@@ -32,36 +32,53 @@ _STYLES: tuple[tuple[str, dict[str, Any]], ...] = (
 )
 """Kinds of token, as pygments names them, that have a colour; few, so that the matches stand out."""
 _MATCH = {"fg": "yellow", "bold": True}
+_STRENGTHS = (("strong", 0.7), ("likely", 0.3))
+"""Words for scores, with the lowest score of each."""
+_STRENGTH_STYLES: dict[str, dict[str, Any]] = {
+    "strong": {"fg": "green"},
+    "likely": {"fg": "yellow"},
+    "weak": {"dim": True},
+}
 
 
-def show_results(results: Results, *, full: bool = False) -> None:
-    """Print the results, or what to try if there are none."""
-    if results.warning:
-        output.warn(results.warning)
+def strength(score: float) -> str:
+    """Return a score as a word: `strong`, `likely` or `weak`."""
+    return next((word for word, lowest in _STRENGTHS if score >= lowest), "weak")
+
+
+def show_results(results: Results, roots: Roots, *, first: int = 1, full: bool = False) -> None:
+    """Print the hits in the order of their rank, which begins with `first`."""
     for line in assistance_lines(results):
         output.line(line)
-    if not results.hits:
-        output.note("No results. Try other words, or fewer filters.")
-        return
     marked = query_words(results.query)
-    for path, hits in _by_file(results.hits):
-        output.line(path, bold=True, fg="cyan")
-        for hit in hits:
-            _show_hit(hit, marked, full)
+    width = len(str(first + len(results.hits) - 1))
+    for rank, hit in enumerate(results.hits, first):
+        _show_heading(hit, f"{rank:>{width}}", roots)
+        _show_hit(hit, marked, full)
         output.line()
-    output.note(f"{output.count(len(results.hits), 'result')} in {results.elapsed_ms:.0f} ms", dim=True)
 
 
-def _by_file(hits: Sequence[Hit]) -> Iterable[tuple[str, list[Hit]]]:
-    """Return files in the order of their best hit; a file's hits in the order of its lines."""
-    first = {hit.path: position for position, hit in reversed(list(enumerate(hits)))}
-    ordered = sorted(hits, key=lambda hit: (first[hit.path], hit.span.start))
-    return ((path, list(group)) for path, group in groupby(ordered, key=lambda hit: hit.path))
+def show_notes(results: Results) -> None:
+    """Print what a reader should know about the results, to standard error: after them, never between."""
+    if results.warning:
+        output.warn(results.warning)
+    if results.hits:
+        output.note(f"{output.count(len(results.hits), 'result')} in {results.elapsed_ms:.0f} ms", dim=True)
+    else:
+        output.note("No results. Try other words, or fewer filters.")
+
+
+def _show_heading(hit: Hit, rank: str, roots: Roots) -> None:
+    what = hit.breadcrumb or ", ".join(hit.symbols[:3]) or hit.kind
+    word = strength(hit.score)
+    location = output.paint(output.clean(hit.path), sys.stdout, bold=True, fg="cyan")
+    location += output.paint(f":{hit.span.start}-{hit.span.end}", sys.stdout, dim=True)
+    linked = output.link(location, roots / hit.path, hit.focus or hit.span.start)
+    styled = output.paint(word, sys.stdout, **_STRENGTH_STYLES[word])
+    click.echo(f"{rank}  {linked}  {styled}  {output.clean(what)}", color=True)
 
 
 def _show_hit(hit: Hit, marked: re.Pattern[str] | None, full: bool) -> None:
-    what = hit.breadcrumb or ", ".join(hit.symbols[:3]) or hit.kind
-    output.line(f"  {hit.span.start}-{hit.span.end}  {hit.relevance_percent}%  {what}", dim=True)
     lines = hit.text.split("\n")
     start, end = (0, len(lines)) if full else _window(hit, len(lines))
     width = len(str(hit.span.start + end))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from findspot.core.errors import ProjectNotDetectedError
 from findspot.serve.cli import output
-from findspot.serve.cli.interaction import can_ask, prompt
+from findspot.serve.cli.interaction import can_ask, can_offer, prompt
 
 if TYPE_CHECKING:
     from findspot.core.settings import Settings
@@ -39,13 +39,16 @@ def open_project(
 
     `exact` is for commands that change an index: they take a named folder for what it is,
     where the others find the project around it. With `to_index` it is the same, but for a folder that
-    the index of the project around it covers. Without `ask`, nothing detected is an error.
+    the index of the project around it covers. Without `ask`, nothing detected is an error,
+    and so it is for a question whose answer goes into a pipe.
     """
     with _engine(flags) as engine:
         if to_index and given is not None:
             project = _to_index(engine, given)
         else:
-            project = _find(engine, given, exact=exact or to_index, may_ask=ask and can_ask())
+            changes = exact or to_index
+            may_ask = ask and (can_ask() if changes else can_offer())
+            project = _find(engine, given, exact=changes, may_ask=may_ask)
         _show_warnings(project.settings)
         yield project
 

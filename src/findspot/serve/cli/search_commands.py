@@ -7,7 +7,6 @@ import re
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,13 +15,14 @@ from findspot.core.model import Assistance, Corpus, IncludeTests, Mode, Query
 from findspot.serve import usage
 from findspot.serve.cli import output
 from findspot.serve.cli.index_commands import open_index
-from findspot.serve.cli.listing import show_results
+from findspot.serve.cli.listing import show_notes, show_results
 from findspot.serve.cli.options import Command, Reply, common, project_option, update_option
 from findspot.serve.cli.terminal import open_in_editor, paged
 from findspot.serve.search_answers import FORMATS, MIN_TOKENS, fitted_text, fitted_values
 
 if TYPE_CHECKING:
     from findspot.core.model import Results
+    from findspot.core.roots import Roots
 
 DEFAULT_LIMIT = 10
 UNLIMITED = 10**9
@@ -69,11 +69,11 @@ def _shared_options(command: Command) -> Command:
             click.option(
                 "--open",
                 "result_number",
-                type=click.IntRange(1),
+                type=click.IntRange(0),
                 is_flag=False,
-                flag_value=1,
+                flag_value=0,
                 metavar="[N]",
-                help="Open the first result, or the Nth, in your editor at its line.",
+                help="Open the first result, or the one with the number N, in your editor at its line.",
             ),
             click.option("--pager/--no-pager", default=True, help="Show long answers by the page, or not."),
         ]
@@ -131,21 +131,28 @@ def _answer(reply: Reply, corpus: Corpus, text: str, given: str | None, options:
         results = index.project.search(query, wanted)
         results = replace(results, warning=index.warning(results.warning))
         form = form or index.project.settings.serve.default_format
-        root = index.project.root
+        root, roots = index.project.root, index.project.roots
     usage.note("command line", root, results, sum(len(hit.text) for hit in results.hits))
-    with paged(wanted=pager and not result_number):
-        _show(results, corpus, "structured" if reply.json else form, full=full, max_tokens=max_tokens)
-    if result_number:
-        _open(root, results, result_number)
+    listed = not reply.json and form in (None, "human") and max_tokens is None
+    with paged(wanted=pager and result_number is None and bool(results.hits)):
+        if listed:
+            show_results(results, roots, first=query.offset + 1, full=full)
+        else:
+            _show(results, corpus, "structured" if reply.json else form, max_tokens or UNLIMITED)
+    if listed:
+        show_notes(results)
+    if result_number is not None:
+        _open(results, roots, result_number, first=query.offset + 1)
 
 
-def _open(root: Path, results: Results, result_number: int) -> None:
-    if result_number > len(results.hits):
-        raise click.UsageError(
-            f"There is no result {result_number}: {output.count(len(results.hits), 'result')}."
-        )
-    hit = results.hits[result_number - 1]
-    open_in_editor(root / hit.path, hit.focus or hit.span.start)
+def _open(results: Results, roots: Roots, result_number: int, *, first: int) -> None:
+    """Open the result with a number of the listing, whose first one has the number `first`; 0 is that one."""
+    number, last = result_number or first, first + len(results.hits) - 1
+    if not first <= number <= last:
+        numbers = f"the results are {first} to {last}" if results.hits else "nothing was found"
+        raise click.UsageError(f"There is no result {number}: {numbers}.")
+    hit = results.hits[number - first]
+    open_in_editor(roots / hit.path, hit.focus or hit.span.start)
 
 
 def _query_values(options: dict[str, Any]) -> dict[str, Any]:
@@ -162,13 +169,11 @@ def _listed(joined: str | None) -> tuple[str, ...]:
     return tuple(filter(None, (part.strip("*.") for part in re.split(r"[,\s]+", joined or ""))))
 
 
-def _show(results: Results, corpus: Corpus, form: str | None, *, full: bool, max_tokens: int | None) -> None:
+def _show(results: Results, corpus: Corpus, form: str | None, max_tokens: int) -> None:
     if form == "structured":
-        output.emit(fitted_values(results, corpus, max_tokens or UNLIMITED))
-    elif form in (None, "human") and max_tokens is None:
-        show_results(results, full=full)
+        output.emit(fitted_values(results, corpus, max_tokens))
     else:
-        _print(fitted_text(results, corpus, form or "human", max_tokens or UNLIMITED), form)
+        _print(fitted_text(results, corpus, form or "human", max_tokens), form)
 
 
 def _print(text: str, form: str | None) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -18,6 +19,8 @@ from findspot.core.programs import find_program, resolved
 
 _LESS = "FRX"
 """Quit if it fits on one screen, keep colours, leave the text on the screen."""
+_LESS_WITH_LINKS = 581
+_VERSION_S = 2.0
 _COLON = frozenset({"subl", "sublime_text", "zed", "hx", "helix", "atom", "mate", "micro"})
 """Editors that take `path:line`."""
 _GOTO = frozenset({"code", "code-insiders", "codium", "cursor", "windsurf"})
@@ -41,6 +44,8 @@ ReadKeys = Callable[[float | None], list[str]]
 class _Terminal(io.TextIOWrapper):
     """A pipe to a pager, which counts as the terminal that the pager writes to."""
 
+    shows_links = True
+
     def isatty(self) -> bool:
         return True
 
@@ -55,7 +60,9 @@ def paged(*, wanted: bool = True) -> Iterator[None]:
     environment = {"LESS": _LESS, "LESSCHARSET": "utf-8", **os.environ}
     process = subprocess.Popen(command, stdin=subprocess.PIPE, env=environment)
     assert process.stdin is not None
-    before, sys.stdout = sys.stdout, _Terminal(process.stdin, encoding="utf-8", errors="backslashreplace")
+    pipe = _Terminal(process.stdin, encoding="utf-8", errors="backslashreplace")
+    pipe.shows_links = _passes_links(command[0])
+    before, sys.stdout = sys.stdout, pipe
     try:
         with contextlib.suppress(BrokenPipeError):  # the reader has seen enough
             yield
@@ -75,6 +82,19 @@ def _pager() -> list[str]:
         return []
     program = find_program(command[0])
     return [program, *command[1:]] if program else []
+
+
+def _passes_links(pager: str) -> bool:
+    """Return whether a pager passes hyperlinks on to the terminal: `less` does so from version 581 on."""
+    if PurePath(pager).stem != "less":
+        return False
+    with contextlib.suppress(OSError, subprocess.SubprocessError):
+        said = subprocess.run(
+            [pager, "--version"], capture_output=True, timeout=_VERSION_S, check=True
+        ).stdout
+        version = re.match(rb"less (\d+)", said)
+        return version is not None and int(version[1]) >= _LESS_WITH_LINKS
+    return False
 
 
 def editor_command(path: Path, line: int) -> list[str]:
