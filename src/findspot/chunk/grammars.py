@@ -129,7 +129,7 @@ def query_steps(root: Node) -> int:
 @cache
 def grammar_for(language: str) -> Grammar | None:
     """Return the grammar of a language, or None where none is installed."""
-    loaded = _wheel(language) or _from_pack(language)
+    loaded = _wheel(language)
     if loaded is None:
         return None
     from tree_sitter import Parser
@@ -142,41 +142,34 @@ def grammar_for(language: str) -> Grammar | None:
 
 
 def _query(language: str, loaded: Language, source: str) -> Query | None:
-    """Return the compiled query of a language; None where it has none, or another pack names its nodes
-    differently.
+    """Return the compiled query of a language; None if it has none, or if another release of an extra
+    grammar names its nodes differently.
     """
     from tree_sitter import Query, QueryError
 
     try:
         return Query(loaded, source) if source else None
     except QueryError:
-        if row(language).grammar is not None:  # our own pinned wheel: a mistake to be seen
-            raise
-        return None
+        if row(language).extra:
+            return None
+        raise  # our own pinned wheel: a mistake to be seen
 
 
 def _wheel(language: str) -> Language | None:
-    """Return the language of a single grammar wheel."""
+    """Return the language of a grammar wheel; None if there is none, or the extra is not installed."""
     entry = row(language)
     if entry.grammar is None:
         return None
     from tree_sitter import Language
 
-    load: Callable[[], Any] = getattr(importlib.import_module(entry.grammar), entry.entry)
-    return Language(load())
-
-
-def _from_pack(language: str) -> Language | None:
-    """Return the language of the optional pack of grammars."""
-    name = row(language).pack
-    if name is None:
-        return None
     try:
-        pack = importlib.import_module("tree_sitter_language_pack")
-        found: Language = pack.get_language(name)
-    except (ImportError, LookupError):
-        return None
-    return found
+        module = importlib.import_module(entry.grammar)
+    except ImportError:
+        if entry.extra:
+            return None
+        raise
+    load: Callable[[], Any] = getattr(module, entry.entry)
+    return Language(load())
 
 
 def _query_source(place: str) -> str:

@@ -20,8 +20,8 @@ class Language:
     grammar: str | None = None
     entry: str = "language"
     """The function of `grammar` that returns the language."""
-    pack: str | None = None
-    """The name in `tree-sitter-language-pack`, used when that extra is installed."""
+    extra: bool = False
+    """The grammar's wheel belongs to the extra `languages`; without it, text is split plainly."""
     data: bool = False
     """Configuration and data rather than code."""
     docs: bool = False
@@ -38,12 +38,15 @@ def _code(
     return Language(name, _words(extensions), _words(files), _words(run), f"tree_sitter_{grammar}", entry)
 
 
-def _tail(name: str, extensions: str, *, files: str = "", run: str = "", packed: bool = True) -> Language:
-    return Language(name, _words(extensions), _words(files), _words(run), pack=name if packed else None)
+def _tail(
+    name: str, extensions: str, *, files: str = "", run: str = "", grammar: str | None = None
+) -> Language:
+    module = f"tree_sitter_{grammar}" if grammar else None
+    return Language(name, _words(extensions), _words(files), _words(run), module, extra=bool(grammar))
 
 
-def _data(name: str, extensions: str, *, files: str = "", pack: str | None = None) -> Language:
-    return Language(name, _words(extensions), _words(files), pack=pack, data=True)
+def _data(name: str, extensions: str, *, files: str = "") -> Language:
+    return Language(name, _words(extensions), _words(files), data=True)
 
 
 def _docs(name: str, extensions: str, *, files: str = "") -> Language:
@@ -86,8 +89,8 @@ LANGUAGES: tuple[Language, ...] = (
         run="sh bash dash zsh ksh ash",
     ),
     _code("zig", "zig zon", "zig"),
-    # The long tail: no wheel of their own; read by the language pack where that extra is there.
-    _tail("sql", "sql ddl dml psql pgsql"),
+    # The long tail: split as plain text, unless a grammar of the extra `languages` is installed.
+    _tail("sql", "sql ddl dml psql pgsql", grammar="sql"),
     _tail("html", "html htm xhtml jinja jinja2 j2 hbs mustache ejs twig"),
     _tail("css", "css"),
     _tail("scss", "scss sass less"),
@@ -95,16 +98,22 @@ LANGUAGES: tuple[Language, ...] = (
     _tail("svelte", "svelte"),
     _tail("astro", "astro"),
     _tail("dart", "dart", run="dart"),
-    _tail("terraform", "tf tfvars hcl"),
+    _tail("terraform", "tf tfvars hcl", grammar="hcl"),
     _tail("proto", "proto"),
     _tail("graphql", "graphql gql graphqls"),
     _tail("thrift", "thrift"),
     _tail("r", "r", run="Rscript"),
     _tail("julia", "jl", run="julia"),
     _tail("perl", "pl pm t", run="perl"),
-    _tail("powershell", "ps1 psm1 psd1", run="pwsh"),
-    _tail("batch", "bat cmd", packed=False),
-    _tail("make", "mk mak make", files="Makefile makefile GNUmakefile Justfile justfile", run="make"),
+    _tail("powershell", "ps1 psm1 psd1", run="pwsh", grammar="powershell"),
+    _tail("batch", "bat cmd"),
+    _tail(
+        "make",
+        "mk mak make",
+        files="Makefile makefile GNUmakefile Justfile justfile",
+        run="make",
+        grammar="make",
+    ),
     _tail("cmake", "cmake", files="CMakeLists.txt"),
     _tail("dockerfile", "dockerfile containerfile", files="Dockerfile Containerfile"),
     _tail("groovy", "groovy gradle gvy", files="Jenkinsfile", run="groovy"),
@@ -136,21 +145,20 @@ LANGUAGES: tuple[Language, ...] = (
     _tail("asm", "asm s"),
     _tail("cuda", "ptx"),
     _tail("starlark", "bzl star bazel", files="BUILD WORKSPACE MODULE.bazel Tiltfile"),
-    _tail("awk", "awk", run="awk gawk mawk", packed=False),
+    _tail("awk", "awk", run="awk gawk mawk"),
     _tail("d", "d di"),
     _tail("nim", "nim nims"),
     _tail("haxe", "hx"),
     _tail("prisma", "prisma"),
     _tail("bicep", "bicep"),
-    _tail("po", "po pot", packed=False),
-    _data("yaml", "yaml yml", files=".clang-format .clang-tidy", pack="yaml"),
+    _tail("po", "po pot"),
+    _data("yaml", "yaml yml", files=".clang-format .clang-tidy"),
     _data(
         "json",
         "json jsonc json5 jsonl ndjson geojson webmanifest map har",
         files=".babelrc .eslintrc .prettierrc .jshintrc",
-        pack="json",
     ),
-    _data("toml", "toml", files="Pipfile", pack="toml"),
+    _data("toml", "toml", files="Pipfile"),
     _data("properties", "properties"),
     _data(
         "ini",
