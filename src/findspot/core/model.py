@@ -304,6 +304,19 @@ class Hit:
     """The line that matches best; what a shortened text keeps."""
     focus_column: int = 0
     """Where the best passage begins in that line, if it is long."""
+    definition: Span | None = None
+    """The lines of the definition that it is named after, where the text holds them."""
+    overview: str | None = None
+    """What a file's header is shown as: its description and what the file defines."""
+    constants: tuple[CodeReference, ...] = ()
+    """Constants that its lines use, where they are defined."""
+    callers: tuple[CodeReference, ...] = ()
+    """Some of the places that call what it defines."""
+
+    @property
+    def symbol(self) -> str | None:
+        """The qualified name of what it shows: of a definition, or the heading of a section."""
+        return self.breadcrumb.replace(" > ", ".") if self.breadcrumb else None
 
     @property
     def strength(self) -> Strength:

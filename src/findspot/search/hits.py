@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from findspot.core.model import FITS_FROM, Hit, Query, Span
+from findspot.core.model import FITS_FROM, Hit, Span, Symbol
 from findspot.rank.calibration import Evidence, calibrated
 from findspot.rank.signals import Candidate, coverage
+from findspot.search.definitions import Described, describe
+from findspot.search.questions import Question
 from findspot.store.records import StoredChunk, StoredFile
 from findspot.store.snapshot import Snapshot
 from findspot.text.snippet import PASSAGE_CHARS, best_column, best_line
@@ -102,13 +104,14 @@ def to_hits(
     snapshot: Snapshot,
     found: Sequence[Passage],
     cosines: Mapping[int, float] | None,
-    weights: Mapping[str, float],
-    query: Query,
+    question: Question,
 ) -> tuple[list[Hit], bool]:
     """Return the page of hits that a query wants, with their scores, and whether even the best is poor."""
+    query, weights = question.query, question.term_weights
     page = found[query.offset : query.offset + query.limit]
     needed = {number for passage in (*found[:_SURE_OF], *page) for number in passage.numbers}
     stored = snapshot.chunks.by_number(sorted(needed))
+    symbols = snapshot.symbols.of_chunks([number for passage in page for number in passage.numbers])
 
     def evidence(passage: Passage) -> Evidence:
         chunks = [stored[number] for number in passage.numbers]
@@ -121,29 +124,50 @@ def to_hits(
     hits = []
     for passage in page:
         score = calibrated(sure, passage.leader.score / best if best else 0.0)
-        hit = _hit([stored[number] for number in passage.numbers], passage.leader.number, score, weights)
+        chunks = [stored[number] for number in passage.numbers]
+        defined = [symbol for number in passage.numbers for symbol in symbols.get(number, ())]
+        hit = _hit(chunks, stored[passage.leader.number], score, defined, question)
         if query.explain:
             hit = replace(hit, why=passage.leader.why() | evidence(passage).why())
         hits.append(hit)
     return hits, bool(found) and sure < FITS_FROM
 
 
-def _hit(chunks: Sequence[StoredChunk], leader: int, score: float, weights: Mapping[str, float]) -> Hit:
-    main = next(chunk for chunk in chunks if chunk.number == leader)
-    text = joined(chunks)
-    focus = main.start_line + best_line(main.text, weights)
+def _hit(
+    chunks: Sequence[StoredChunk],
+    leader: StoredChunk,
+    score: float,
+    symbols: Sequence[Symbol],
+    question: Question,
+) -> Hit:
+    text, weights = joined(chunks), question.term_weights
+    names = (question.text, *question.reading.names)  # `merge!` is a name that no word pattern finds whole
+    about = describe(chunks, leader, text, symbols, names=names, weights=weights)
+    focus = _focus(leader, about, text, chunks[0].start_line, weights)
     line = text.split("\n")[focus - chunks[0].start_line]
+    named: Described | StoredChunk = about or leader
     return Hit(
-        path=main.path,
+        path=leader.path,
         span=Span(chunks[0].start_line, chunks[-1].end_line),
         text=text,
         score=score,
-        kind=main.kind,
-        language=main.language,
+        kind=named.kind,
+        language=leader.language,
         symbols=tuple(dict.fromkeys(name for chunk in chunks for name in chunk.symbols)),
-        signature=main.signature,
-        breadcrumb=main.breadcrumb,
-        doc_comment=main.doc_comment,
+        signature=named.signature,
+        breadcrumb=named.breadcrumb,
+        doc_comment=named.doc_comment,
         focus=focus,
         focus_column=best_column(line, weights) if len(line) > PASSAGE_CHARS else 0,
+        definition=about.span if about else None,
     )
+
+
+def _focus(
+    leader: StoredChunk, about: Described | None, text: str, first: int, weights: Mapping[str, float]
+) -> int:
+    """Return the line that holds most of the query's words, of the definition where there is one."""
+    if about is None:
+        return leader.start_line + best_line(leader.text, weights)
+    lines = text.split("\n")[about.span.start - first : about.span.end - first + 1]
+    return about.span.start + best_line("\n".join(lines), weights)

@@ -43,7 +43,7 @@ def search(
     signals.spread_files(pool)
     shown = passages(pool.ranked(), snapshot.files.by_id)
     cosines = candidates.semantic if question.vector.any() else None
-    hits, nothing_fits = to_hits(snapshot, shown, cosines, question.term_weights, query)
+    hits, nothing_fits = to_hits(snapshot, shown, cosines, question)
     return Results(
         query=query.text,
         mode=query.mode,

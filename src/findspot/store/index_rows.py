@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -24,10 +23,9 @@ from findspot.store.records import (
     StoredFile,
     chunk_number,
     chunk_range,
+    last_name,
 )
 from findspot.text.chunk_text import keyword_text
-
-_QUALIFIER = re.compile(r"^.*(?:\.|::|\\|#)(?=[^.:\\#])")
 
 _BELOW = "(path = ?1 OR (path >= ?1 || '/' AND path < ?1 || '0'))"
 """A path and everything below it, by the index of paths; `0` is the character after the slash."""
@@ -272,6 +270,14 @@ class SymbolRows:
         )
         return [Definition(*row) for row in found]
 
+    def of_chunks(self, numbers: Sequence[int]) -> dict[int, list[Symbol]]:
+        """Return what each of these chunks defines, in the order of their lines."""
+        found: dict[int, list[Symbol]] = defaultdict(list)
+        statement = "SELECT chunk_id, display, kind, line FROM symbols WHERE chunk_id IN"
+        for number, *symbol in _rows_in(self._db, statement, numbers):
+            found[number].append(Symbol(*symbol))
+        return found
+
     def chunks_defining(self, kinds: Sequence[str]) -> set[int]:
         """Return the numbers of the chunks that define something of one of these kinds."""
         found = _rows_in(self._db, "SELECT DISTINCT chunk_id FROM symbols WHERE kind IN", kinds)
@@ -342,11 +348,6 @@ def delete_file(db: Connection, file_id: int) -> None:
     db.execute("DELETE FROM symbols WHERE chunk_id BETWEEN ? AND ?", chunk_range(file_id))
     db.execute("DELETE FROM chunks WHERE id BETWEEN ? AND ?", chunk_range(file_id))
     db.execute("DELETE FROM files WHERE id = ?", (file_id,))
-
-
-def last_name(name: str) -> str:
-    """Return what people call `Phoenix.Router` or `ns::Type`: its last part."""
-    return _QUALIFIER.sub("", name) or name
 
 
 def number_chunks(file_id: int, record: FileRecord) -> list[tuple[int, ChunkRecord]]:

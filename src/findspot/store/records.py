@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -16,6 +17,8 @@ So a chunk's file is known from its number alone, in SQLite, in the keyword inde
 vector segments, and one set of live file numbers says everywhere what is current.
 """
 
+_QUALIFIER = re.compile(r"^.*(?:\.|::|\\|#)(?=[^.:\\#])")
+
 OUTLINE_ORDINAL = (1 << ORDINAL_BITS) - 1
 """The ordinal of a file's outline, so that a scan for lines can tell it by its number."""
 
@@ -29,6 +32,11 @@ def chunk_range(file_id: int) -> tuple[int, int]:
     """Return the lowest and highest number that a chunk of this file revision can have."""
     first = file_id << ORDINAL_BITS
     return first, first | OUTLINE_ORDINAL
+
+
+def last_name(name: str) -> str:
+    """Return what people call `Phoenix.Router` or `ns::Type`: its last part."""
+    return _QUALIFIER.sub("", name) or name
 
 
 class DerivedDamagedError(IndexCorruptError):

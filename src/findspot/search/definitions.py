@@ -1,0 +1,216 @@
+"""The definition that a passage is shown for: the one whose name or words the query holds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+
+from findspot.core.model import Span, Symbol
+from findspot.rank.signals import coverage
+from findspot.store.records import StoredChunk, last_name
+from findspot.text.tokens import tokens
+
+SIGNATURE_LINES = 8
+"""A longer list of parameters is cut: it is there to recognise a definition by."""
+
+SIGNATURE_CHARS = 300
+DOC_CHARS = 300
+
+NAME_WORTH = 1.0
+"""A query's words in a name count as much again: a name says what the lines below it are about."""
+
+_LEAD = re.compile(r"\s*(#|//|/\*|\*|--|@|\[|%|;|\"\"\"|'''|<!--|template\b)")
+"""How a line begins that belongs to the definition below it: a comment, a decorator, an attribute."""
+
+_COMMENT_MARKS = re.compile(r"^\s*(?:/\*+|\*+/|\*|///?!?|#[:!]?|--+|%+|;+|<!--)\s?|\s*\*+/\s*$")
+_DOC_STRING = re.compile(r"""^\s*[rbuRBU]{0,2}(\"\"\"|''')""")
+_OPEN, _CLOSED = re.compile(r"[(\[]"), re.compile(r"[)\]]")
+_BODY = re.compile(r"\s*(?:\{|:|=>|\bdo|\bthen|=)\s*$")
+_SEPARATOR = " > "
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """A definition as an answer describes it."""
+
+    span: Span
+    """Its lines in the passage, with the comments above it."""
+    line: int
+    """The line of its name."""
+    kind: str
+    breadcrumb: str | None
+    signature: str | None
+    doc_comment: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Extent:
+    """A name with the lines of the passage that define it, as indexes."""
+
+    symbol: Symbol
+    first: int
+    line: int
+    last: int
+    indent: int
+
+    def encloses(self, other: _Extent) -> bool:
+        return self is not other and self.first <= other.first and other.last <= self.last
+
+
+def describe(
+    chunks: Sequence[StoredChunk],
+    leader: StoredChunk,
+    text: str,
+    symbols: Sequence[Symbol],
+    *,
+    names: Sequence[str],
+    weights: Mapping[str, float],
+) -> Described | None:
+    """Return the definition of a passage that the query asks for; None where the passage defines nothing.
+
+    `symbols` are what the chunks define. A definition whose name the query holds comes first, then the one
+    that holds most of the query's words. Without either, it is the one that the best chunk is named after.
+    """
+    lines = text.split("\n")
+    extents = _extents(lines, chunks[0].start_line, symbols)
+    if not extents:
+        return None
+    chosen = _named(extents, names, lines, weights) or _worth_most(extents, lines, weights, leader)
+    if chosen is None:
+        return None
+    offset = chunks[0].start_line
+    span = Span(chosen.first + offset, chosen.last + offset)
+    home = next((c for c in chunks if c.start_line <= chosen.line + offset <= c.end_line), leader)
+    kind, line = chosen.symbol.kind, chosen.line + offset
+    if _own_name(home) == last_name(chosen.symbol.name) and home.kind == kind:
+        return Described(span, line, kind, home.breadcrumb, home.signature, home.doc_comment)
+    breadcrumb = _breadcrumb(chosen, extents, home)
+    return Described(span, line, kind, breadcrumb, _signature(lines, chosen), _doc(lines, chosen))
+
+
+def _extents(lines: Sequence[str], offset: int, symbols: Sequence[Symbol]) -> list[_Extent]:
+    """Return the lines of each symbol: up to the next one that is indented as little."""
+    placed = [(symbol.line - offset, symbol) for symbol in symbols]
+    placed = sorted((p for p in placed if 0 <= p[0] < len(lines)), key=lambda p: p[0])
+    firsts = [_lead(lines, line) for line, _ in placed]
+    indents = [_indent(lines[line]) for line, _ in placed]
+    extents = []
+    for at, (line, symbol) in enumerate(placed):
+        after = (
+            first
+            for first, indent, (next_line, _) in zip(firsts, indents, placed, strict=True)
+            if next_line > line and indent <= indents[at]
+        )
+        last = next(after, len(lines)) - 1
+        while last > line and not lines[last].strip():
+            last -= 1
+        extents.append(_Extent(symbol, firsts[at], line, max(last, line), indents[at]))
+    return extents
+
+
+def _lead(lines: Sequence[str], line: int) -> int:
+    """Return where the comments and decorators directly above a line begin."""
+    above = takewhile(lambda at: _LEAD.match(lines[at]), range(line - 1, -1, -1))
+    return min(above, default=line)
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def _named(
+    extents: Sequence[_Extent], names: Sequence[str], lines: Sequence[str], weights: Mapping[str, float]
+) -> _Extent | None:
+    """Return the definition of a name in the query: of the same spelling before another case."""
+    spelled = [last_name(name) for name in names]
+    lowered = {name.lower() for name in spelled}
+
+    def likeness(extent: _Extent) -> tuple[int, float]:
+        name = last_name(extent.symbol.name)
+        place = spelled.index(name) if name in spelled else len(spelled)
+        return -place, _worth(extent, extents, lines, weights)
+
+    found = [extent for extent in extents if last_name(extent.symbol.name).lower() in lowered]
+    return max(found, key=likeness, default=None)
+
+
+def _worth_most(
+    extents: Sequence[_Extent], lines: Sequence[str], weights: Mapping[str, float], leader: StoredChunk
+) -> _Extent | None:
+    """Return the definition with most of the query's words; the leader's own one decides between equals."""
+    own = _own_name(leader)
+    return max(
+        extents,
+        key=lambda extent: (
+            round(_worth(extent, extents, lines, weights), 3),
+            last_name(extent.symbol.name) == own,
+        ),
+    )
+
+
+def _worth(
+    extent: _Extent, extents: Sequence[_Extent], lines: Sequence[str], weights: Mapping[str, float]
+) -> float:
+    """Return how much of the query a definition holds; those inside it count for themselves."""
+    inside = [other for other in extents if extent.encloses(other)]
+    taken = {at for other in inside for at in range(other.first, other.last + 1)}
+    own = [lines[at] for at in range(extent.first, extent.last + 1) if at not in taken]
+    held = coverage(weights, set(tokens("\n".join(own))))
+    return held + NAME_WORTH * coverage(weights, set(tokens(extent.symbol.name)))
+
+
+def _own_name(chunk: StoredChunk) -> str | None:
+    """Return the name of the definition that a chunk is stored under."""
+    return last_name(chunk.breadcrumb.rpartition(_SEPARATOR)[2]) if chunk.breadcrumb else None
+
+
+def _breadcrumb(chosen: _Extent, extents: Sequence[_Extent], home: StoredChunk) -> str:
+    """Return the names of the definitions around one, and its own."""
+    around = [extent.symbol.name for extent in extents if extent.encloses(chosen)]
+    above = (home.breadcrumb or "").split(_SEPARATOR)
+    if home.symbols:
+        above = list(takewhile(lambda name: name not in home.symbols, above))
+    outer = [name for name in above if name and name not in around] if chosen.indent else []
+    return _SEPARATOR.join((*outer, *around, chosen.symbol.name))
+
+
+def _signature(lines: Sequence[str], chosen: _Extent) -> str:
+    """Return the lines of a definition up to its body, as one."""
+    taken: list[str] = []
+    depth = 0
+    for line in lines[chosen.line : min(chosen.line + SIGNATURE_LINES, chosen.last + 1)]:
+        taken.append(line.strip())
+        depth += len(_OPEN.findall(line)) - len(_CLOSED.findall(line))
+        if depth <= 0:
+            break
+    return _BODY.sub("", " ".join(taken))[:SIGNATURE_CHARS]
+
+
+def _doc(lines: Sequence[str], chosen: _Extent) -> str | None:
+    """Return the comment above a definition, or the string that its body begins with."""
+    above = [_COMMENT_MARKS.sub("", line).strip() for line in lines[chosen.first : chosen.line]]
+    text = " ".join(line for line in above if line and not line.startswith(("@", "[")))
+    if not text:
+        body = lines[chosen.line + 1 : chosen.last + 1]
+        start = next((at for at, line in enumerate(body[:SIGNATURE_LINES]) if _DOC_STRING.match(line)), None)
+        if start is not None:
+            text = _doc_string(body[start:])
+    return text[:DOC_CHARS] or None
+
+
+def _doc_string(lines: Sequence[str]) -> str:
+    """Return the first paragraph of a string between triple quotes."""
+    opening = _DOC_STRING.match(lines[0])
+    quotes = opening[1] if opening else '"""'
+    rest = [_DOC_STRING.sub("", lines[0]), *lines[1:]]
+    taken: list[str] = []
+    for line in rest:
+        before, closed, _ = line.partition(quotes)
+        if not before.strip() and taken:
+            break
+        taken.append(before.strip())
+        if closed:
+            break
+    return " ".join(filter(None, taken))
