@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
@@ -29,6 +29,9 @@ _DOC_STRING = re.compile(r"""^\s*[rbuRBU]{0,2}(\"\"\"|''')""")
 _OPEN, _CLOSED = re.compile(r"[(\[]"), re.compile(r"[)\]]")
 _BODY = re.compile(r"\s*(?:\{|:|=>|\bdo|\bthen|=)\s*$")
 _SEPARATOR = " > "
+
+_LICENCE = re.compile(r"copyright|licen[cs]e|spdx|warrant", re.IGNORECASE)
+_OUTLINE_COUNTS = ("Package:", "Imports:")
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,13 +144,12 @@ def _worth_most(
 ) -> _Extent | None:
     """Return the definition with most of the query's words; the leader's own one decides between equals."""
     own = _own_name(leader)
-    return max(
-        extents,
-        key=lambda extent: (
-            round(_worth(extent, extents, lines, weights), 3),
-            last_name(extent.symbol.name) == own,
-        ),
-    )
+    worth = {
+        extent: (round(_worth(extent, extents, lines, weights), 3), last_name(extent.symbol.name) == own)
+        for extent in extents
+    }
+    best = max(extents, key=worth.__getitem__)
+    return best if any(worth[best]) else None
 
 
 def _worth(
@@ -214,3 +216,35 @@ def _doc_string(lines: Sequence[str]) -> str:
         if closed:
             break
     return " ".join(filter(None, taken))
+
+
+def header_overview(header: str, outline: str) -> str:
+    """Return what to show of a file's header: its description, without licence and imports, and the outline.
+
+    `outline` is the text that the index keeps of what the file defines.
+    """
+    described = "\n".join(
+        block for block in _comment_blocks(header.split("\n")) if not _LICENCE.search(block)
+    )
+    listed = [line for line in outline.split("\n") if line.strip() and not line.startswith(_OUTLINE_COUNTS)]
+    return "\n".join(filter(None, (described, *listed)))
+
+
+def _comment_blocks(lines: Sequence[str]) -> Iterator[str]:
+    """Yield the comments and the string between triple quotes at the beginning of a file, block by block."""
+    block: list[str] = []
+    quotes = ""
+    for line in lines:
+        opening = None if quotes else _DOC_STRING.match(line)
+        if quotes or opening or _LEAD.match(line):
+            block.append(line.rstrip())
+            rest = line if quotes else line[opening.end() :] if opening else ""
+            quotes = quotes or (opening[1] if opening else "")
+            if not quotes or quotes not in rest:
+                continue
+            quotes = ""
+        if block:
+            yield "\n".join(block)
+            block = []
+    if block:
+        yield "\n".join(block)

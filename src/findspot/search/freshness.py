@@ -152,10 +152,16 @@ def _moved(hit: Hit, at: int, lines: list[str], size: int) -> Hit:
     piece = hit.text.rpartition("\n")[2]
     if len(text) == size and _is_long(text[-1]) and piece in text[-1]:
         text[-1] = piece
-    by = at + 1 - hit.span.start
+    by, last = at + 1 - hit.span.start, at + len(text)
+
+    def moved(line: int) -> int:
+        return min(line + by, last)
+
+    about = hit.definition
     return replace(
         hit,
-        span=Span(at + 1, at + len(text)),
+        span=Span(at + 1, last),
         text="\n".join(text),
-        focus=min(hit.focus + by, at + len(text)) if hit.focus else hit.focus,
+        focus=moved(hit.focus) if hit.focus else hit.focus,
+        definition=Span(moved(about.start), moved(about.end)) if about else None,
     )

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from findspot.core.model import FITS_FROM, Hit, Span, Symbol
 from findspot.rank.calibration import Evidence, calibrated
 from findspot.rank.signals import Candidate, coverage
-from findspot.search.definitions import Described, describe
+from findspot.search.definitions import Described, describe, header_overview
 from findspot.search.questions import Question
-from findspot.store.records import StoredChunk, StoredFile
+from findspot.store.records import OUTLINE_ORDINAL, StoredChunk, StoredFile, chunk_number
 from findspot.store.snapshot import Snapshot
 from findspot.text.snippet import PASSAGE_CHARS, best_column, best_line
 from findspot.text.tokens import tokens
@@ -21,8 +21,15 @@ MAX_MERGED_CHUNKS = 3
 MERGE_WITHIN = 20
 """A neighbour must rank about as well, or every passage would grow by what merely stands beside it."""
 
+BRIDGE_WITHIN = 10
+"""Of the first passages: further down, two of one file near each other mean little."""
+
 _SURE_OF = 3
 """The best evidence among this many first hits speaks for the answer as a whole."""
+
+
+_HEADER = "import"
+"""The kind of a chunk that ends with the imports of a file."""
 
 
 @dataclass(slots=True)
@@ -43,8 +50,10 @@ class Passage:
         return range(self.first, self.last + 1)
 
 
-def passages(ranked: Sequence[Candidate], files: Mapping[int, StoredFile]) -> list[Passage]:
-    """Return a ranking as passages, copies of the same file left out.
+def passages(
+    ranked: Sequence[Candidate], files: Mapping[int, StoredFile], never: Collection[int] = ()
+) -> list[Passage]:
+    """Return a ranking as passages, copies of the same file and the chunks of `never` left out.
 
     It looks at nothing but the ranking, so that asking for more results never changes the first.
     """
@@ -64,7 +73,37 @@ def passages(ranked: Sequence[Candidate], files: Mapping[int, StoredFile]) -> li
         found[passage.rank] = passage
         for member in passage.numbers:
             part_of[member] = passage.rank
-    return [found[rank] for rank in sorted(found)]
+    return _bridged([found[rank] for rank in sorted(found)], never)
+
+
+def _bridged(ranked: list[Passage], never: Collection[int]) -> list[Passage]:
+    """Join the first passages of a file that a single chunk lies between: it answers with them."""
+    by_end = {passage.last: passage for passage in ranked[:BRIDGE_WITHIN]}
+    left_out: set[int] = set()
+    for passage in ranked[:BRIDGE_WITHIN]:
+        before = by_end.get(passage.first - 2)
+        if before is None or before.rank in left_out or passage.rank in left_out:
+            continue
+        if passage.first - 1 in never:
+            continue
+        if before.size + 1 + passage.size <= MAX_MERGED_CHUNKS and _same_file(before, passage):
+            joined_up = _merged(before, passage)
+            left_out.update((before.rank, passage.rank))
+            ranked = [
+                joined_up if other.rank == joined_up.rank else other
+                for other in ranked
+                if other.rank == joined_up.rank
+                or (other.rank not in left_out and not _within(other, joined_up))
+            ]
+    return ranked
+
+
+def _same_file(one: Passage, other: Passage) -> bool:
+    return one.leader.file_id == other.leader.file_id
+
+
+def _within(one: Passage, other: Passage) -> bool:
+    return other.first <= one.first and one.last <= other.last
 
 
 def _neighbours(passage: Passage, found: Mapping[int, Passage], part_of: Mapping[int, int]) -> list[Passage]:
@@ -73,7 +112,7 @@ def _neighbours(passage: Passage, found: Mapping[int, Passage], part_of: Mapping
     return [
         found[rank]
         for rank in dict.fromkeys(ranks)
-        if passage.rank - rank <= MERGE_WITHIN and found[rank].leader.file_id == passage.leader.file_id
+        if passage.rank - rank <= MERGE_WITHIN and _same_file(found[rank], passage)
     ]
 
 
@@ -110,7 +149,8 @@ def to_hits(
     query, weights = question.query, question.term_weights
     page = found[query.offset : query.offset + query.limit]
     needed = {number for passage in (*found[:_SURE_OF], *page) for number in passage.numbers}
-    stored = snapshot.chunks.by_number(sorted(needed))
+    outlines = {_outline_number(passage) for passage in page if passage.first == _first_number(passage)}
+    stored = snapshot.chunks.by_number(sorted(needed | outlines))
     symbols = snapshot.symbols.of_chunks([number for passage in page for number in passage.numbers])
 
     def evidence(passage: Passage) -> Evidence:
@@ -127,10 +167,21 @@ def to_hits(
         chunks = [stored[number] for number in passage.numbers]
         defined = [symbol for number in passage.numbers for symbol in symbols.get(number, ())]
         hit = _hit(chunks, stored[passage.leader.number], score, defined, question)
+        outline = stored.get(_outline_number(passage))
+        if hit.kind == _HEADER and outline:
+            hit = replace(hit, overview=header_overview(chunks[0].text, outline.text))
         if query.explain:
             hit = replace(hit, why=passage.leader.why() | evidence(passage).why())
         hits.append(hit)
     return hits, bool(found) and sure < FITS_FROM
+
+
+def _first_number(passage: Passage) -> int:
+    return chunk_number(passage.leader.file_id, 0)
+
+
+def _outline_number(passage: Passage) -> int:
+    return chunk_number(passage.leader.file_id, OUTLINE_ORDINAL)
 
 
 def _hit(

@@ -41,7 +41,7 @@ def search(
         boost_headings(snapshot, pool, question)
         boost_paths(pool, question, signals.DOCS_PATH_MATCH)
     signals.spread_files(pool)
-    shown = passages(pool.ranked(), snapshot.files.by_id)
+    shown = passages(pool.ranked(), snapshot.files.by_id, question.except_chunks)
     cosines = candidates.semantic if question.vector.any() else None
     hits, nothing_fits = to_hits(snapshot, shown, cosines, question)
     return Results(

@@ -1,0 +1,125 @@
+"""Which definition of a passage an answer is named after, and how it is described."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+
+from findspot.core.model import Span, Symbol
+from findspot.search.definitions import Described, describe, header_overview
+from findspot.store.records import StoredChunk
+
+ERRORS = dedent(
+    '''\
+    class RemoteProtocolError(ProtocolError):
+        """
+        The protocol was violated by the server.
+
+        For example, returning malformed HTTP.
+        """
+
+
+    # Raised by the client alone.
+    class TooManyRedirects(RequestError):
+        """Too many redirects."""
+
+        limit = 20
+
+
+    def raise_for(
+        response: Response,
+        limit: int = 20,
+    ) -> None:
+        raise TooManyRedirects
+    '''
+).rstrip()
+
+SYMBOLS = (
+    Symbol("RemoteProtocolError", "class", 101),
+    Symbol("TooManyRedirects", "class", 110),
+    Symbol("limit", "field", 113),
+    Symbol("raise_for", "function", 116),
+)
+
+
+def chunk(text: str, breadcrumb: str | None, *, start: int = 101, kind: str = "class") -> StoredChunk:
+    return StoredChunk(
+        number=1,
+        path="errors.py",
+        language="python",
+        start_line=start,
+        end_line=start + text.count("\n"),
+        chunk_type="definitions",
+        kind=kind,
+        text=text,
+        symbols=tuple(symbol.name for symbol in SYMBOLS),
+        signature="class RemoteProtocolError(ProtocolError)",
+        breadcrumb=breadcrumb,
+        doc_comment="The protocol was violated by the server.",
+        tags=(),
+    )
+
+
+def described(*names: str, words: str = "", text: str = ERRORS) -> Described | None:
+    stored = chunk(text, "RemoteProtocolError")
+    weights = dict.fromkeys(words.split(), 1.0)
+    return describe([stored], stored, text, SYMBOLS, names=names, weights=weights)
+
+
+def test_the_name_that_is_asked_for_names_the_answer() -> None:
+    assert described("TooManyRedirects") == Described(
+        span=Span(109, 113),
+        line=110,
+        kind="class",
+        breadcrumb="TooManyRedirects",
+        signature="class TooManyRedirects(RequestError)",
+        doc_comment="Raised by the client alone.",
+    )
+
+
+def test_another_case_counts_where_no_spelling_is_the_same() -> None:
+    found = described("toomanyredirects")
+    assert found is not None
+    assert found.breadcrumb == "TooManyRedirects"
+
+
+def test_a_name_is_known_by_those_around_it() -> None:
+    found = described("limit")
+    assert found is not None
+    assert (found.breadcrumb, found.kind, found.span) == ("TooManyRedirects > limit", "field", Span(113, 113))
+
+
+def test_a_long_signature_is_one_line() -> None:
+    found = described("raise_for")
+    assert found is not None
+    assert found.signature == "def raise_for( response: Response, limit: int = 20, ) -> None"
+
+
+def test_what_the_chunk_is_stored_under_is_described_as_stored() -> None:
+    found = described("RemoteProtocolError")
+    assert found is not None
+    assert found.doc_comment == "The protocol was violated by the server."
+    assert found.span == Span(101, 106)
+
+
+def test_without_a_name_the_words_decide() -> None:
+    found = described(words="malformed http")
+    assert found is not None
+    assert found.breadcrumb == "RemoteProtocolError"
+    found = described(words="redirect many")
+    assert found is not None
+    assert found.breadcrumb == "TooManyRedirects"
+
+
+def test_without_either_it_is_the_chunk_s_own() -> None:
+    found = described(words="nothing here")
+    assert found is not None
+    assert found.breadcrumb == "RemoteProtocolError"
+
+
+def test_a_header_is_shown_by_its_description_and_what_the_file_defines() -> None:
+    licence = "# Copyright (c) 2020\n# MIT licence\n\n"
+    header = f'{licence}"""Locks that go with\ntheir process."""\n\nimport os\nimport sys\n'
+    outline = "Imports: 2 packages\n\nTypes:\n  - Lock (class) (lines 12-40)"
+    assert header_overview(header, outline) == (
+        '"""Locks that go with\ntheir process."""\nTypes:\n  - Lock (class) (lines 12-40)'
+    )
