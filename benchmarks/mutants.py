@@ -102,14 +102,17 @@ def mutants(path: Path) -> Iterator[Mutant]:
         yield Mutant(path, first + 1, statement, constant, before, after, b"\n".join(lines).decode())
 
 
-def _constants(tree: ast.Module) -> dict[int, str]:
-    """Return the name that each line outside of functions and classes helps to set."""
-    return {
-        line: ast.unparse(statement.targets[0] if isinstance(statement, ast.Assign) else statement.target)
-        for statement in tree.body
-        if isinstance(statement, ast.Assign | ast.AnnAssign)
-        for line in range(statement.lineno, (statement.end_lineno or 0) + 1)
-    }
+def _constants(tree: ast.Module | ast.ClassDef) -> dict[int, str]:
+    """Return the name that each line outside of functions helps to set."""
+    found: dict[int, str] = {}
+    for statement in tree.body:
+        if isinstance(statement, ast.ClassDef):
+            found |= _constants(statement)
+        elif isinstance(statement, ast.Assign | ast.AnnAssign):
+            target = statement.targets[0] if isinstance(statement, ast.Assign) else statement.target
+            lines = range(statement.lineno, (statement.end_lineno or 0) + 1)
+            found |= dict.fromkeys(lines, ast.unparse(target))
+    return found
 
 
 def changed(node: ast.AST) -> ast.AST | None:
@@ -258,7 +261,7 @@ class Package:
     def tests_of(self, mutant: Mutant) -> list[str]:
         """Return the tests that execute a mutant's statement, or lines that use what it sets.
 
-        Those that execute anything of its module, where neither is known.
+        If an import executes it and nothing says who uses it, all tests of its module, or of the package.
         """
         lines = {(str(mutant.path), line) for line in mutant.statement}
         if mutant.constant:
@@ -266,7 +269,8 @@ class Package:
         tests = [test for test, executed in self._tests.items() if not lines.isdisjoint(executed)]
         if tests or mutant.statement:
             return tests
-        return [test for test, executed in self._tests.items() if str(mutant.path) in dict(executed)]
+        of_module = [test for test, executed in self._tests.items() if str(mutant.path) in dict(executed)]
+        return of_module or list(self._tests)
 
     def _uses(self, name: str) -> set[tuple[str, int]]:
         word = re.compile(rf"\b{re.escape(name)}\b")

@@ -1,0 +1,215 @@
+"""The limits of named indexes: memory, numbers and sizes, each on both of its sides."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from findspot.core.errors import InvalidArgumentError
+from findspot.documents import Document, NamedIndexes, Tokenizer
+from findspot.documents.document_query import parse
+from findspot.documents.postings import DOCUMENT_BYTES, Growing
+
+LIMIT = 64_000_000
+
+
+def words(first: int, count: int) -> str:
+    return " ".join(f"w{number:07}" for number in range(first, first + count))
+
+
+def held(indexes: NamedIndexes, name: str = "default") -> int:
+    return indexes.info(name).storage_bytes
+
+
+class TestMemory:
+    def test_a_word_a_place_and_a_document_count_what_they_take(self, tmp_path: Path) -> None:
+        """About 160 bytes for a new word, 16 for each place of one, 300 for a document, and its text."""
+        indexes = NamedIndexes(tmp_path, LIMIT)
+        indexes.add([Document.checked("first", words(0, 20_000))])
+        before = held(indexes)
+        indexes.add([Document.checked("same", words(0, 20_000))])
+        places = held(indexes) - before - 180_000
+        assert places == pytest.approx(20_000 * 16, rel=0.25)
+        before = held(indexes)
+        indexes.add([Document.checked("new", words(20_000, 20_000))])
+        assert held(indexes) - before - 180_000 - places == pytest.approx(20_000 * 160, rel=0.05)
+        small = NamedIndexes(tmp_path, LIMIT)
+        before = held(small)
+        small.add([Document.checked(str(number), "tea") for number in range(500)])
+        assert held(small) - before == pytest.approx(500 * 420, rel=0.1)
+
+    def test_a_limit_admits_as_much_as_it_says_and_no_more(self, tmp_path: Path) -> None:
+        indexes = NamedIndexes(tmp_path, 4_000_000)
+        documents = (Document.checked(str(number), words(number * 100, 100)) for number in range(10_000))
+        with pytest.raises(InvalidArgumentError, match="Memory limit reached"):
+            indexes.add(documents)
+        assert 3_900_000 < held(indexes) <= 4_000_000
+
+    def test_all_indexes_in_memory_share_the_limit(self, tmp_path: Path) -> None:
+        indexes = NamedIndexes(tmp_path, 1_000_000)
+        indexes.create("other")
+        indexes.add([Document.checked("a", words(0, 3_000))], "other")
+        with pytest.raises(InvalidArgumentError, match="Memory limit reached"):
+            indexes.add([Document.checked("a", words(0, 3_000))])
+        indexes.drop("other")
+        indexes.add([Document.checked("a", words(0, 3_000))])
+
+    def test_removed_documents_give_their_memory_back(self, tmp_path: Path) -> None:
+        """More than half of 300,000 places, and more than 100,000, are dropped from the log."""
+        indexes = NamedIndexes(tmp_path, LIMIT)
+        indexes.add([Document.checked(str(number), "tea " * 9_999) for number in range(30)])
+        full = held(indexes)
+        for number in range(14):
+            indexes.remove(str(number))
+        text = 14 * 40_000
+        assert held(indexes) == pytest.approx(full - text, rel=0.01)
+        for number in range(14, 16):
+            indexes.remove(str(number))
+        assert held(indexes) < (full - text) * 0.6
+        answer = indexes.search("tea", 30)
+        assert [found.doc_id for found in answer.results] == [str(number) for number in range(16, 30)]
+        assert indexes.remove("16")
+        assert not indexes.remove("0")
+        assert indexes.search("tea").total_matches == 13
+
+    def test_a_few_removed_documents_stay_in_the_log(self, tmp_path: Path) -> None:
+        indexes = NamedIndexes(tmp_path, LIMIT)
+        indexes.add([Document.checked(str(number), "tea " * 9_999) for number in range(11)])
+        for number in range(10):
+            indexes.remove(str(number))
+        before = held(indexes)
+        indexes.remove("10")
+        assert held(indexes) < before / 2
+        assert DOCUMENT_BYTES < held(indexes) < 100_000
+
+    def test_replacing_a_document_does_not_grow_the_index_for_ever(self, tmp_path: Path) -> None:
+        indexes = NamedIndexes(tmp_path, LIMIT)
+        for number in range(30):
+            indexes.add([Document.checked("a", f"tea{number} " * 9_999)])
+        assert held(indexes) < 4_000_000
+
+    def test_arrays_grow_by_a_quarter(self) -> None:
+        array = Growing()
+        empty = array.memory_bytes
+        array.extend(np.arange(1024, dtype=np.uint32))
+        assert array.memory_bytes == empty == 4 * 1024
+        array.extend(np.arange(1, dtype=np.uint32))
+        assert array.memory_bytes == 4 * 1280
+        array.extend(np.arange(10_000, dtype=np.uint32))
+        assert array.memory_bytes == 4 * 11_025
+        assert array.values[:3].tolist() == [0, 1, 2]
+        assert array.values[1023:1026].tolist() == [1023, 0, 0]
+
+
+def test_a_thousand_indexes_in_memory(tmp_path: Path) -> None:
+    indexes = NamedIndexes(tmp_path, LIMIT)
+    for number in range(999):
+        info = indexes.create(f"index-{number}")
+    assert (info.name, info.backend, info.documents) == ("index-998", "memory", 0)
+    with pytest.raises(InvalidArgumentError, match="There are 1,000 indexes in memory already"):
+        indexes.create("one-more")
+    assert indexes.create("one-more", "disk").backend == "disk"
+    indexes.drop("index-7")
+    indexes.create("again")
+
+
+def test_what_is_at_a_limit_is_allowed() -> None:
+    document = Document.checked("a" * 1_024, "x" * 10_000_000, {"k": "v" * (1_000_000 - len('{"k": ""}'))})
+    assert len(document.metadata_json) == 1_000_000
+    assert Document.checked("a", "x").metadata == {}
+    for metadata in ([1], "text", 3):
+        with pytest.raises(InvalidArgumentError, match="metadata must be an object"):
+            Document.checked("a", "x", metadata)
+    with pytest.raises(InvalidArgumentError, match="metadata must hold JSON values only"):
+        Document.checked("a", "x", {"when": object()})
+    assert Document.checked("a\ud800", "tea \udfff").content == "tea ?"
+
+
+@pytest.mark.parametrize("length", [1, 2, 100, "1", "100"])
+def test_tokens_of_one_to_a_hundred_characters(length: object) -> None:
+    assert Tokenizer.from_config({"min_length": length}).min_length == int(str(length))
+
+
+@pytest.mark.parametrize("length", [0, 101, "0", "101", "²", "", None, 2.0, -1])
+def test_other_lengths_of_tokens_are_refused(length: object) -> None:
+    with pytest.raises(InvalidArgumentError, match="a whole number from 1 to 100"):
+        Tokenizer.from_config({"min_length": length})
+
+
+def test_a_token_of_one_character_scores_where_the_index_says_so(indexes: NamedIndexes) -> None:
+    indexes.create("letters", tokenizer_config={"min_length": 1})
+    (added,) = indexes.add([Document.checked("a", "R and C")], "letters")
+    assert added.token_count == 3
+    assert indexes.search("r", index_name="letters").total_matches == 1
+
+
+def test_ten_thousand_characters_of_a_query_are_read() -> None:
+    query = "tea " * 2_499 + "last never"
+    assert parse(query, Tokenizer()).terms == ("tea",) * 2_499 + ("last",)
+
+
+class TestManyDocuments:
+    @pytest.fixture
+    def folder(self, tmp_path: Path) -> Path:
+        indexes = NamedIndexes(tmp_path, LIMIT)
+        indexes.create("shelf", "disk")
+        indexes.add([Document.checked(f"d{n:04}", f"plan {n} trip", {"n": n}) for n in range(1_900)], "shelf")
+        indexes.close()
+        return tmp_path
+
+    def test_more_answers_than_one_statement_of_sqlite_can_name(self, folder: Path) -> None:
+        indexes = NamedIndexes(folder, LIMIT)
+        answer = indexes.search("trip", 5_000, "shelf")
+        assert [found.metadata["n"] for found in answer.results] == list(range(1_900))
+        assert answer.results[901].highlights == ("plan 901 trip",)
+        assert indexes.search('"plan 3 trip"', 5, "shelf").results[0].doc_id == "d0003"
+
+    def test_all_documents_of_format_1_are_encoded_again(self, folder: Path) -> None:
+        with contextlib.closing(sqlite3.connect(folder / "docs-shelf.sqlite")) as db, db:
+            db.execute("UPDATE documents SET encoded = x'00000000'")
+            db.execute("PRAGMA user_version = 1")
+        indexes = NamedIndexes(folder, LIMIT)
+        assert indexes.search("trip", 1, "shelf").total_matches == 1_900
+        assert indexes.search('"plan 7 trip"', index_name="shelf").results[0].doc_id == "d0007"
+        with contextlib.closing(sqlite3.connect(folder / "docs-shelf.sqlite")) as db:
+            assert db.execute("PRAGMA user_version").fetchone() == (2,)
+            (terms,) = db.execute("SELECT COUNT(*) FROM terms").fetchone()
+            assert terms == 2 + 1_900
+
+    def test_the_size_on_disk_is_that_of_the_file(self, folder: Path) -> None:
+        indexes = NamedIndexes(folder, LIMIT)
+        info = indexes.info("shelf")
+        assert (info.name, info.backend, info.documents) == ("shelf", "disk", 1_900)
+        assert info.storage_bytes == sum(path.stat().st_size for path in folder.glob("docs-shelf.sqlite*")
+                                         if not path.name.endswith("-shm"))  # fmt: skip
+
+
+def test_a_log_that_is_sorted_and_then_grows_finds_every_place(tmp_path: Path) -> None:
+    """More than 200,000 places are sorted; later ones, and later words, are found as well."""
+    indexes = NamedIndexes(tmp_path, LIMIT)
+    indexes.add([Document.checked(f"a{number}", "green tea " * 9_000) for number in range(12)])
+    assert indexes.search("tea").total_matches == 12
+    indexes.add([Document.checked("b", "black tea"), Document.checked("c", "tea black")])
+    assert indexes.search("tea").total_matches == 14
+    assert [found.doc_id for found in indexes.search("black").results] == ["b", "c"]
+    assert [found.doc_id for found in indexes.search('"tea black"').results] == ["c"]
+    assert [found.doc_id for found in indexes.search('"black tea"').results] == ["b"]
+
+
+def test_a_phrase_at_the_very_end_of_everything(tmp_path: Path) -> None:
+    indexes = NamedIndexes(tmp_path, LIMIT)
+    indexes.add([Document.checked("a", "tea"), Document.checked("b", "green tea")])
+    assert [found.doc_id for found in indexes.search('"green tea"').results] == ["b"]
+    assert [found.doc_id for found in indexes.search('"tea green"').results] == []
+    assert indexes.search('"a green tea"').total_matches == 0
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 4, 5, 6])
+def test_the_best_are_the_same_however_many_are_asked_for(k: int, indexes: NamedIndexes) -> None:
+    indexes.add([Document.checked(doc_id, "tea " * count) for doc_id, count in zip("edcba", (3, 1, 2, 2, 1),
+                                                                                   strict=True)])  # fmt: skip
+    assert "".join(found.doc_id for found in indexes.search("tea", k).results) == "ebcad"[:k]
