@@ -42,12 +42,13 @@ ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src"
 
 TESTS = {
-    "rank": ("tests/unit/rank", "tests/unit/search", "tests/golden/ranking"),
-    "search": ("tests/unit/search", "tests/golden/ranking", "tests/property/test_search.py"),
+    "rank": ("tests/unit/rank", "tests/unit/search", "tests/golden/ranking", "tests/golden/signals"),
+    "search": ("tests/unit/search", "tests/unit/serve/test_search_answers.py", "tests/golden/ranking",
+               "tests/golden/signals", "tests/property/test_search.py"),
     "graph": ("tests/unit/graph", "tests/unit/research", "tests/golden/graph"),
     "documents": ("tests/unit/documents",),
     "catalogue": ("tests/unit/catalogue", "tests/golden/catalogue"),
-}
+}  # fmt: skip
 """The tests that may notice a mutant of each package."""
 
 WORKERS = 2

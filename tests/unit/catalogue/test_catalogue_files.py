@@ -15,7 +15,7 @@ import pytest
 
 from findspot.catalogue.catalogue import Catalogue
 from findspot.catalogue.server_sources import MissingVariableError, ServerSpec, existing, read_sources
-from findspot.catalogue.tool_fields import MAX_TEXT_CHARS, fields, searchable_text, token_counts
+from findspot.catalogue.tool_fields import fields, searchable_text, token_counts
 from findspot.catalogue.tool_record import CatalogueCorruptError, SearchMode, SearchOptions, ToolDefinition
 from findspot.core.errors import InvalidArgumentError, PathNotFoundError
 from findspot.embed.provider_registry import open_embedder
@@ -126,10 +126,33 @@ def test_the_text_of_a_tool_is_everything_that_is_said_of_it() -> None:
 
 
 @pytest.mark.parametrize(
-    "schema", [{"type": "object"}, {"properties": 3}, {"properties": {"a": 7, "b": None}}]
+    ("schema", "text"),
+    [
+        ({"type": "object"}, "x"),
+        ({"properties": 3}, "x"),
+        ({"properties": {"a": 7, "b": None}}, "x a b"),
+        ({"properties": {"a": {"description": 3, "enum": "no list"}}}, "x a"),
+        ({"properties": {"a": {"enum": ["red", 2, 0.5, None, ["no"]]}}}, "x a red 2 0.5"),
+        ({"properties": {"a": {"items": {"properties": {"b": {"description": "deep"}}}}}}, "x a b deep"),
+        ({"a": {"type": "string"}, "b": {"type": "integer"}}, "x a b"),
+        ({"a": {"type": "string"}, "b": "not a parameter"}, "x"),
+    ],
 )
-def test_odd_schemas_are_read(schema: dict[str, Any]) -> None:
-    assert searchable_text(fields(ToolDefinition("x", "", input_schema=schema))).startswith("x")
+def test_odd_schemas_are_read(schema: dict[str, Any], text: str) -> None:
+    assert searchable_text(fields(ToolDefinition("x", "", input_schema=schema))) == text
+
+
+def nested(depth: int) -> dict[str, Any]:
+    """Return a schema with one parameter per level."""
+    schema: dict[str, Any] = {"properties": {f"p{depth}": {"type": "string"}}}
+    for level in reversed(range(depth)):
+        schema = {"properties": {f"p{level}": schema}}
+    return schema
+
+
+def test_parameters_are_read_to_the_seventh_level() -> None:
+    read = fields(ToolDefinition("x", "", input_schema=nested(12))).parameters
+    assert read.split() == [f"p{level}" for level in range(7)]
 
 
 def test_a_schema_that_goes_on_for_ever_is_read_to_a_depth() -> None:
@@ -139,9 +162,12 @@ def test_a_schema_that_goes_on_for_ever_is_read_to_a_depth() -> None:
 
 
 def test_a_long_text_is_read_to_a_limit() -> None:
-    assert (
-        len(searchable_text(fields(ToolDefinition("x", "", description="word " * 10**6)))) <= MAX_TEXT_CHARS
-    )
+    long = "word " * 10**6
+    tool = ToolDefinition("n" * 10**6, "", long, long, {"properties": {"p" * 10**6: {"description": long}}})
+    read = fields(tool)
+    assert [len(field) for field in read] == [20_000] * 5
+    assert len(searchable_text(read)) == 20_000
+    assert searchable_text(fields(ToolDefinition("x", "", long))).endswith(" word wor")
 
 
 @pytest.mark.parametrize(

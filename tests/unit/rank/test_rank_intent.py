@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from findspot.rank.intent import MAX_PLACES, REPORT_WORDS, SEMANTIC_WEIGHT, Intent, read_query
+from findspot.rank.intent import SEMANTIC_WEIGHT, Intent, read_query
 
 TRACE_PYTHON = 'Traceback (most recent call last):\n  File "app.py", line 3, in main\nValueError: no'
 TRACE_JAVA = "it fails\n    at shop.OrderRepository.orders(OrderRepository.java:17)"
@@ -55,8 +55,12 @@ TRACE_NATIVE = "#1  0x00007f2 in main ()"
         ("KeyError: 'customer'", Intent.ERROR),
         ('Exception in thread "main"', Intent.ERROR),
         ("error handling in the parser", Intent.QUESTION),
-        ("the word " * (REPORT_WORDS // 2 + 1), Intent.REPORT),
-        ("the word " * (REPORT_WORDS // 2), Intent.QUESTION),
+        ("the word " * 30 + "more", Intent.REPORT),
+        ("the word " * 30, Intent.QUESTION),
+        ("session store\nclosed", Intent.QUESTION),
+        ("main.map", Intent.SYMBOL),
+        ("a.c", Intent.PATH),
+        ("lib/x.map", Intent.PATH),
     ],
 )
 def test_intent(text: str, intent: Intent) -> None:
@@ -102,7 +106,8 @@ def test_a_question_about_a_name_has_no_places() -> None:
 
 def test_places_are_bounded() -> None:
     text = TRACE_PYTHON + "\n".join(f'File "module_{n}.py", line {n}' for n in range(500))
-    assert len(read_query(text).places) == MAX_PLACES
+    assert read_query(text).places[-1] == ("module_48.py", 48)
+    assert len(read_query(text).places) == 50
 
 
 def test_the_title_of_a_long_text_is_its_first_line() -> None:
@@ -110,6 +115,15 @@ def test_the_title_of_a_long_text_is_its_first_line() -> None:
     assert reading.title == "Sessions end too early"
     assert reading.is_long
     assert not read_query("short question here").is_long
+    assert read_query("short question here").title == ""
+
+
+def test_a_title_is_cut_where_nobody_would_read_on() -> None:
+    assert read_query("word " * 100).title == ("word " * 40)[:200]
+
+
+def test_a_place_without_a_line_has_none() -> None:
+    assert ("lib/app.py", None) in read_query(f"{TRACE_PYTHON}\nsee ./lib/app.py and so on").places
 
 
 def test_every_intent_has_a_weight() -> None:

@@ -77,6 +77,23 @@ class TestDefinitions:
         assert 0 < signals.definition_worth("field", "load", ["load"]) < 1
         assert signals.definition_worth("class", "reload", ["load"]) < 1
 
+    @pytest.mark.parametrize(
+        ("kind", "worth"),
+        [
+            ("class", 1.0),
+            ("constant", 0.7),
+            ("constructor", 0.7),
+            ("property", 0.5),
+            ("extension", 0.5),
+            ("test", 0.5),
+            ("field", 0.4),
+            ("impl", 0.4),
+        ],
+    )
+    def test_what_a_name_usually_means_counts_most(self, kind: str, worth: float) -> None:
+        assert signals.definition_worth(kind, "Load", ["Load"]) == worth
+        assert signals.definition_worth(kind, "load", ["Load"]) == pytest.approx(0.6 * worth)
+
     @pytest.mark.parametrize("kind", [*signals.KIND_WORTH, "class", "anything"])
     def test_worth_is_a_share(self, kind: str) -> None:
         assert (
@@ -96,6 +113,14 @@ class TestPaths:
         assert signals.path_share(["pricing", "rules"], ["pricing"], ["orders"]) < whole
         assert signals.path_share(["orders"], ["pricing"], ["orders"]) == 0.5
         assert signals.path_share(["nothing"], ["pricing"], ["orders"]) == 0.0
+        assert signals.path_share(["pricing", "rules"], ["pricing"], ["orders"]) == 0.75
+        assert signals.path_share(["pricing"], ["pricing", "rules"], []) == 0.75
+        assert signals.path_share(["orders", "pricing"], ["pricing", "rules"], ["orders"]) == 0.75
+
+    def test_the_share_of_a_heading(self) -> None:
+        assert signals.heading_share(["pool"], ["connection", "pool"]) == 1.0
+        assert signals.heading_share(["pool", "size"], ["connection", "pool"]) == 0.5
+        assert signals.heading_share(["checks"], ["checker"]) == pytest.approx(5 / 7)
 
     def test_nothing_shares_nothing(self) -> None:
         assert signals.path_share([], ["a"], ["b"]) == 0.0
@@ -111,19 +136,28 @@ class TestPaths:
         assert 0 <= signals.heading_share(query, name) <= 1
 
     @pytest.mark.parametrize(
-        ("word", "other"), [("checks", "checker"), ("validates", "validator"), ("pass", "passwords")]
+        ("word", "other", "likeness"),
+        [
+            ("checks", "checker", 5 / 7),
+            ("validates", "validator", 7 / 9),
+            ("pass", "passwords", 4 / 9),
+            ("abc", "abcdefgh", 3 / 8),
+            ("tested", "tester", 5 / 6),
+            ("cards", "cardo", 4 / 5),
+            ("content", "contact", 0),
+            ("ab", "abc", 0),
+            ("cart", "card", 0),
+            ("stores", "storage", 0),
+            ("same", "same", 1),
+        ],
     )
-    def test_words_of_one_family_are_alike(self, word: str, other: str) -> None:
-        assert 0 < signals._likeness(word, other) < 1
-
-    @pytest.mark.parametrize(("word", "other"), [("content", "contact"), ("ab", "abc"), ("cart", "card")])
-    def test_other_words_are_not(self, word: str, other: str) -> None:
-        assert signals._likeness(word, other) == 0
+    def test_words_of_one_family_are_alike(self, word: str, other: str, likeness: float) -> None:
+        assert signals.heading_share([word], [other]) == pytest.approx(likeness)
+        assert signals.heading_share([other], [word]) == pytest.approx(likeness)
 
     @given(words, words)
     def test_likeness_is_symmetric(self, word: str, other: str) -> None:
-        assert signals._likeness(word, other) == signals._likeness(other, word)
-        assert signals._likeness(word, word) == 1
+        assert signals.heading_share([word], [other]) == signals.heading_share([other], [word])
 
 
 class TestFiles:
@@ -133,17 +167,22 @@ class TestFiles:
         lifted = {n: c.coherence for n, c in candidates.by_number.items() if c.coherence}
         assert lifted == {1: pytest.approx(signals.COHERENCE * 0.6)}
 
+    def test_coherence_counts_the_three_next_chunks(self) -> None:
+        candidates = pool(*(one(number, fused=0.3) for number in range(9)))
+        signals.add_coherence(candidates)
+        assert [c.coherence for c in candidates.by_number.values()] == pytest.approx([0.06] + [0.0] * 8)
+
     def test_coherence_has_a_limit(self) -> None:
         candidates = pool(*(one(number, fused=1.0) for number in range(50)))
         signals.add_coherence(candidates)
-        assert max(c.coherence for c in candidates.by_number.values()) == signals.COHERENCE
+        assert max(c.coherence for c in candidates.by_number.values()) == signals.COHERENCE == 0.1
 
     def test_further_chunks_of_a_file_count_less(self) -> None:
         candidates = pool(
             one(1, fused=0.5), one(2, fused=0.9), one(3, fused=0.7), one(9, 2, "b.py", fused=0.6)
         )
         signals.spread_files(candidates)
-        decay = signals.SAME_FILE_DECAY
+        decay = 0.8
         assert [candidates.by_number[n].repeat for n in (2, 3, 1, 9)] == [1, decay, decay**2, 1]
         assert [c.number for c in candidates.ranked()] == [2, 9, 3, 1]
 
@@ -154,7 +193,19 @@ class TestFiles:
     def test_the_role_scales_everything_else(self) -> None:
         assert one(1, fused=0.5, defines=0.5, role=0.5).score == 0.5
         assert set(signals.ROLE_FACTOR) == set(Role)
-        assert signals.ROLE_FACTOR[Role.SOURCE] == 1.0 == max(signals.ROLE_FACTOR.values())
+        assert {str(role): factor for role, factor in signals.ROLE_FACTOR.items()} == {
+            "source": 1.0,
+            "declaration": 0.7,
+            "test": 0.5,
+            "example": 0.5,
+            "data": 0.4,
+        }
+
+    def test_every_signal_raises_the_score_by_itself(self) -> None:
+        names = ("fused", "defines", "stem", "path_match", "mention", "coherence")
+        assert [one(1, **{name: 0.25}).score for name in names] == [0.25] * 6
+        assert one(1, **dict.fromkeys(names, 0.25), role=0.5, repeat=0.5).score == 0.375
+        assert one(1).score == 0
 
     def test_why_names_only_what_had_a_say(self) -> None:
         assert one(1, keyword=0.25, fused=0.1, role=0.5).why() == {
@@ -163,6 +214,7 @@ class TestFiles:
             "roleFactor": 0.5,
             "sameFileFactor": 1.0,
         }
+        assert one(1, semantic=0.123456).why()["semantic"] == 0.1235
 
 
 class TestCoverage:

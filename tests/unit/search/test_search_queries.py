@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
+import re
 from collections.abc import Callable, Mapping
 
 import pytest
@@ -51,10 +51,36 @@ def test_odd_queries_are_answered(kind: str, mode: Mode, corpus: Corpus) -> None
     assert all(0 <= hit.score <= 1 for hit in results.hits)
 
 
-@pytest.mark.parametrize("kind", ODD)
-def test_odd_patterns_are_answered_or_refused(kind: str) -> None:
-    with contextlib.suppress(InvalidPatternError):
-        assert shop().search(Query(ODD[kind], mode=Mode.REGEX)).mode is Mode.REGEX
+NO_PATTERNS = {
+    "100 kB": "",
+    "control characters": "",
+    "only punctuation": "Wrong at character 1: repetition operator missing expression.",
+    "unbalanced quotes": "Wrong at character 25: unclosed group.",
+    "a whole file": "Wrong: repetition quantifier expects a valid decimal.",
+    "injection": "Wrong at character 28: repetition quantifier expects a valid decimal.",
+    "lone surrogate": "",
+    "a very long word": "",
+    "newlines": 'Wrong: the literal "\\n" is not allowed in a regex.',
+    "glob": "Wrong at character 1: repetition operator missing expression.",
+}
+"""Odd queries that are no patterns, with what a user is told to put right."""
+
+
+@pytest.mark.parametrize("kind", NO_PATTERNS)
+def test_odd_patterns_are_refused(kind: str) -> None:
+    with pytest.raises(InvalidPatternError) as refused:
+        paths(ODD[kind], mode=Mode.REGEX)
+    assert refused.value.hint == NO_PATTERNS[kind]
+    assert refused.value.code == "INVALID_PATTERN"
+
+
+@pytest.mark.parametrize("kind", ODD.keys() - NO_PATTERNS.keys())
+def test_other_odd_patterns_find_the_lines_that_match(kind: str) -> None:
+    code = [path for path in shop().files()[0] if not path.endswith(".md")]
+    texts = {path: (FILES / path).read_text() for path in code}
+    matching = {path for path, text in texts.items() if re.search(ODD[kind], text)}
+    assert set(paths(ODD[kind], mode=Mode.REGEX, limit=1_000)) == matching
+    assert (kind in ("one letter", "null-like")) == bool(matching)
 
 
 @pytest.mark.parametrize("text", ["", "   ", "\n\t ", "\x00\x01", "\u202e\u200b\ufeff"])
