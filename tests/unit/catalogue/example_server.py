@@ -1,16 +1,19 @@
-"""A small MCP server with the SDK, good or bad as its first argument says.
+"""A small MCP server, good or bad as its first argument says.
 
 notes            three tools, over two pages
-http             the same over streamable HTTP; writes its port to the file that is the second argument
+http             the same with the SDK over HTTP; writes its port to the file that is the second argument
 changing FIFO    gains a tool, and says so, whenever a line comes through the FIFO
 large            a tool with a description of ten megabytes
 secret           a tool whose description tells the variable TOKEN and the second argument
 silent           never answers
 dying            dies when it is asked for its tools
+
+On a pipe it needs nothing but Python, so that it starts thirty times faster than a server with the SDK.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import socket
 import sys
@@ -18,20 +21,17 @@ import threading
 from pathlib import Path
 from typing import Any
 
-import anyio
-import mcp_types as types
-from mcp.server.lowlevel.server import NotificationOptions, Server
-from mcp.server.stdio import stdio_server
+METHOD_NOT_FOUND = -32601
 
 
-def tool(name: str, description: str, **properties: Any) -> types.Tool:
-    return types.Tool(
-        name=name,
-        title=name.replace("_", " ").title(),
-        description=description,
-        input_schema={"type": "object", "properties": properties},
-        annotations=types.ToolAnnotations(read_only_hint=True),
-    )
+def tool(name: str, description: str, **properties: Any) -> dict[str, Any]:
+    return {
+        "name": name,
+        "title": name.replace("_", " ").title(),
+        "description": description,
+        "inputSchema": {"type": "object", "properties": properties},
+        "annotations": {"readOnlyHint": True},
+    }
 
 
 NOTES = [
@@ -45,60 +45,87 @@ class Example:
     def __init__(self, kind: str, arguments: list[str]) -> None:
         self.kind = kind
         self.arguments = arguments
-        self.added: list[types.Tool] = []
+        self.added: list[dict[str, Any]] = []
         self.listening = False
 
-    async def list_tools(self, context: Any, params: Any) -> types.ListToolsResult:
+    def serve(self) -> None:
+        for line in sys.stdin:
+            message = json.loads(line)
+            if "id" in message:
+                send(id=message["id"], **self.answer(message["method"], message.get("params") or {}))
+
+    def answer(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        if method == "initialize":
+            return {
+                "result": {
+                    "protocolVersion": params["protocolVersion"],
+                    "capabilities": {"tools": {"listChanged": True}},
+                    "serverInfo": {"name": "example", "version": "1"},
+                }
+            }
+        if method == "tools/list":
+            return {"result": self.list_tools(params.get("cursor"))}
+        return {"error": {"code": METHOD_NOT_FOUND, "message": "Method not found"}}
+
+    def list_tools(self, cursor: str | None) -> dict[str, Any]:
         if self.kind == "dying":
             sys.stderr.write("out of cheese\n")
             sys.stderr.flush()
             os._exit(3)
         if self.kind == "large":
-            return types.ListToolsResult(tools=[tool("vast", "boundless " * 1_048_576), *NOTES[:1]])
+            return {"tools": [tool("vast", "boundless " * 1_048_576), *NOTES[:1]]}
         if self.kind == "secret":
-            words = f"{os.environ.get('TOKEN')} {' '.join(self.arguments)}"
-            return types.ListToolsResult(tools=[tool("tell", words)])
+            return {"tools": [tool("tell", f"{os.environ.get('TOKEN')} {' '.join(self.arguments)}")]}
         if self.kind == "changing":
-            self.listen(context.session)
-            return types.ListToolsResult(tools=[*NOTES[:1], *self.added])
-        if params is None or params.cursor is None:
-            return types.ListToolsResult(tools=NOTES[:2], next_cursor="2")
-        return types.ListToolsResult(tools=NOTES[2:])
+            self.listen()
+            return {"tools": [*NOTES[:1], *self.added]}
+        if cursor is None:
+            return {"tools": NOTES[:2], "nextCursor": "2"}
+        return {"tools": NOTES[2:]}
 
-    def listen(self, session: Any) -> None:
+    def listen(self) -> None:
         if not self.listening:
             self.listening = True
-            portal = anyio.lowlevel.current_token()
-            threading.Thread(target=self.hear, args=(session, portal), daemon=True).start()
+            threading.Thread(target=self.hear, daemon=True).start()
 
-    def hear(self, session: Any, token: Any) -> None:
+    def hear(self) -> None:
         with Path(self.arguments[0]).open() as names:
             for line in names:
                 self.added.append(tool(line.strip(), f"A tool called {line.strip()}."))
-                anyio.from_thread.run(session.send_tool_list_changed, token=token)
+                send(method="notifications/tools/list_changed")
 
 
-async def main(kind: str, arguments: list[str]) -> None:
-    example = Example(kind, arguments)
-    server: Server[Any] = Server("example", version="1", on_list_tools=example.list_tools)
-    if kind == "http":
-        await serve_http(server, Path(arguments[0]))
-        return
-    changes = server.create_initialization_options(NotificationOptions(tools_changed=True))
-    async with stdio_server() as (incoming, outgoing):
-        await server.run(incoming, outgoing, changes)
+def send(**message: Any) -> None:
+    sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+    sys.stdout.flush()
 
 
-async def serve_http(server: Server[Any], port_file: Path) -> None:
+async def serve_http(example: Example, port_file: Path) -> None:
+    import mcp_types as types
     import uvicorn
+    from mcp.server.lowlevel.server import Server
 
+    async def list_tools(_: Any, params: Any) -> types.ListToolsResult:
+        return types.ListToolsResult.model_validate(example.list_tools(params and params.cursor))
+
+    server: Server[Any] = Server("example", version="1", on_list_tools=list_tools)
     listener = socket.create_server(("127.0.0.1", 0))
     port_file.write_text(str(listener.getsockname()[1]))
     config = uvicorn.Config(server.streamable_http_app(), log_level="warning")
     await uvicorn.Server(config).serve(sockets=[listener])
 
 
-if __name__ == "__main__":
-    if sys.argv[1] == "silent":
+def main(kind: str, arguments: list[str]) -> None:
+    example = Example(kind, arguments)
+    if kind == "silent":
         sys.stdin.read()
-    anyio.run(main, sys.argv[1], sys.argv[2:])
+    elif kind == "http":
+        import anyio
+
+        anyio.run(serve_http, example, Path(arguments[0]))
+    else:
+        example.serve()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2:])
