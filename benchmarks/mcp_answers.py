@@ -6,9 +6,9 @@ resources end every view. Tokens are counted by the project's own rule, four cha
 (`findspot.search.token_budget.token_count`).
 
 A passage *names* its file once its path has been read, and its lines once its range has been, too. It *shows*
-the lines whose source is in the view; a passage with fewer than three lines of source, where its range has
-more, only names them. So a one-line entry (`path:start-end  symbol`) or a signature alone names a place and
-shows nothing.
+lines whose source is in the view, if at least three of them follow each other (or all, where its range has
+fewer). So a one-line entry (`path:start-end  symbol`), a signature alone or scattered lines that match name a
+place and show nothing.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
@@ -30,7 +30,7 @@ from findspot.search.token_budget import token_count
 
 VIEWS = ("structured", "text", "both")
 LEAST_LINES = 3
-"""Lines of source, at least, that show a passage longer than that."""
+"""Lines in a row, at least, that show a passage longer than that; blank ones count for nothing."""
 
 _COMPACT, _PLAIN = (",", ":"), (", ", ": ")
 _ENTRY = re.compile(
@@ -65,9 +65,10 @@ class Passage:
                     self.lines[number + 1] = ends_at
                     position = number + 1
                     break
-        needed = min(LEAST_LINES, sum(bool(line) for line in source[self.start - 1 : self.end]))
-        if needed and len(self.lines) >= needed:
-            self.shown_at = sorted(self.lines.values())[needed - 1]
+        needed = min(LEAST_LINES, sum(map(bool, source[self.start - 1 : self.end])))
+        number = end_of_run(self.lines, source, needed)
+        if number is not None:
+            self.shown_at = self.lines[number]
 
     def seen_at(self, target: Place, prefix: str = "") -> int | None:
         """Return where a wanted passage has been shown; a wanted file is shown by any of its passages."""
@@ -85,6 +86,17 @@ class Passage:
         if target.start is None or target.end is None:
             return self.path_at
         return self.named_at if self.start <= target.end and target.start <= self.end else None
+
+
+def end_of_run(numbers: Iterable[int], source: list[str], length: int = LEAST_LINES) -> int | None:
+    """Return the last of the first lines that follow each other, blank ones passed over."""
+    run, previous = 0, 0
+    for number in sorted(numbers):
+        run = run + 1 if not any(source[previous : number - 1]) else 1
+        if run == length:
+            return number
+        previous = number
+    return None
 
 
 def _index(source: list[str], line: str, first: int, end: int) -> int | None:
@@ -164,7 +176,7 @@ class Project:
                 position += len(_dumps(line)) - 2
                 shown.append((line, max(position, path_at)))
                 position += 2
-            passage.match(shown, self.source(passage.path))
+            passage.match(shown, source_lines(self.folder / passage.path))
             yield passage
 
     def _listed(self, text: str, offset: int) -> Iterator[Passage]:
@@ -177,7 +189,7 @@ class Project:
             entry = _ENTRY.match(line)
             if entry and (self.folder / entry["path"]).is_file():
                 if passage:
-                    passage.match(shown, self.source(passage.path))
+                    passage.match(shown, source_lines(self.folder / passage.path))
                     yield passage
                 start = int(entry["start"])
                 end, label = int(entry["end"] or start), line[entry.end() :].strip()
@@ -186,16 +198,13 @@ class Project:
             elif passage:
                 shown.append((line, position - 1))
         if passage:
-            passage.match(shown, self.source(passage.path))
+            passage.match(shown, source_lines(self.folder / passage.path))
             yield passage
-
-    def source(self, path: str) -> list[str]:
-        """Return the stripped lines of a file."""
-        return _source(self.folder / path)
 
 
 @cache
-def _source(path: Path) -> list[str]:
+def source_lines(path: Path) -> list[str]:
+    """Return the stripped lines of a file; of none, nothing."""
     if not path.is_file():
         return []
     return [line.strip() for line in path.read_text("utf-8", "replace").split("\n")]
