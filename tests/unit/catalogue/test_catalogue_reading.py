@@ -1,0 +1,379 @@
+"""Sources and index files in every shape, and which servers a build asks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from findspot.catalogue.catalogue import Catalogue
+from findspot.catalogue.catalogue_build import BuildOptions, Built, PreviousRun, build, with_tools
+from findspot.catalogue.indexfile import IndexFile, ServerState, parse_index, read_bytes, write_index
+from findspot.catalogue.orchestrator import MAX_QUERY_CHARS
+from findspot.catalogue.server_sources import ServerSpec, Sources, client_files, read_sources
+from findspot.catalogue.tool_fields import keyword_counts, query_terms
+from findspot.catalogue.tool_record import (
+    CatalogueCorruptError,
+    SearchMode,
+    SearchOptions,
+    ToolDefinition,
+    UnknownToolError,
+)
+from findspot.core.errors import InvalidArgumentError
+
+from .conftest import TOOLS, Write, index
+
+Open = Callable[[], Catalogue]
+
+
+def read_one(write: Write, entry: Any) -> ServerSpec:
+    (spec,) = read_sources([write("mcp.json", {"mcpServers": {"a": entry}})]).servers
+    return spec
+
+
+class TestSources:
+    def test_a_program_with_everything(self, write: Write, root: Path) -> None:
+        entry = {"command": "run", "args": [1, "-x"], "env": {"K": 2}, "cwd": "sub", "disabled": False}
+        assert read_one(write, entry) == ServerSpec(
+            "a", "run", ("1", "-x"), {"K": "2"}, "sub", source=root / "mcp.json"
+        )
+
+    @pytest.mark.parametrize("key", ["url", "httpUrl"])
+    def test_an_address_comes_before_a_command(self, write: Write, key: str, root: Path) -> None:
+        entry = {"command": "run", key: "https://x/mcp", "headers": {"A": 1}, "args": None, "env": None}
+        expected = ServerSpec("a", url="https://x/mcp", headers={"A": "1"}, source=root / "mcp.json")
+        assert read_one(write, entry) == expected
+
+    @pytest.mark.parametrize("entry", ["text", None, {}, {"command": ""}, {"args": ["x"]}])
+    def test_an_entry_without_either_is_noted(self, write: Write, entry: Any) -> None:
+        read = read_sources([write("mcp.json", {"servers": {"a": entry}})])
+        assert read.servers == ()
+        assert [note.rpartition("mcp.json")[2] for note in read.notes] == [
+            ": server 'a' has neither a command nor a url"
+        ]
+
+    @pytest.mark.parametrize("value", [{"mcpServers": []}, {"mcpServers": None}, {"mcpServers": {}}])
+    def test_a_configuration_may_name_no_server(self, write: Write, value: Any) -> None:
+        assert read_sources([write("mcp.json", value)]).names == set()
+
+    @pytest.mark.parametrize(
+        "value", [{"servers": []}, {}, 3, {"tools": {}, "mcpServers": {}}, {"result": {}}]
+    )
+    def test_anything_else_is_refused(self, write: Write, value: Any) -> None:
+        with pytest.raises(
+            InvalidArgumentError, match="neither a client's configuration nor a list"
+        ) as error:
+            read_sources([write("mcp.json", value)])
+        assert "mcpServers" in error.value.hint
+
+    def test_the_first_file_wins_and_files_remember_their_servers(self, write: Write) -> None:
+        one = write("one.json", {"mcpServers": {"a": {"command": "first"}, "b": {"command": "x"}}})
+        two = write("two.json", {"mcpServers": {"a": {"command": "second"}, "c": {"command": "x"}}})
+        tools = write("b.json", [{"name": "t"}])
+        read = read_sources([one, two, tools])
+        assert [(spec.name, spec.command) for spec in read.servers] == [
+            ("a", "first"), ("b", "x"), ("c", "x"),
+        ]  # fmt: skip
+        assert read.lists == ()
+        assert read.files == {one: ("a", "b"), two: ("a", "c"), tools: ("b",)}
+        assert read.without(["b", "c*"]).names == {"a"}
+        assert read.without(["B"]).names == {"a", "b", "c"}
+
+    def test_a_file_has_a_limit(self, write: Write) -> None:
+        path = write("tools.json", "[]" + " " * 98)
+        assert read_sources([path], 100).names == set()
+        with pytest.raises(InvalidArgumentError, match=r"is larger than 0 MB\.$"):
+            read_sources([path], 99)
+
+    def test_a_fingerprint_is_of_what_is_started(self, root: Path) -> None:
+        spec = ServerSpec("a", command="run.py", args=("x",), source=root / "mcp.json")
+        assert spec.changes_unseen
+        seen = {spec.fingerprint, replace(spec, args=("y",)).fingerprint, replace(spec, cwd="s").fingerprint}
+        (root / "run.py").write_text("one")
+        seen.add(spec.fingerprint)
+        assert not spec.changes_unseen
+        (root / "run.py").write_text("other")
+        seen |= {spec.fingerprint, replace(spec, env={"K": "1"}).fingerprint}
+        assert len(seen) == 6
+        assert {len(each) for each in seen} == {32}
+        assert ServerSpec("a", url="https://x", source=root / "mcp.json").changes_unseen
+
+    def test_configurations_of_a_project(self, root: Path, tmp_path: Path) -> None:
+        assert client_files(None) == client_files(root) == []
+        (root / ".cursor").mkdir()
+        (root / ".cursor" / "mcp.json").write_text("{}")
+        (root / ".mcp.json").symlink_to(tmp_path / "elsewhere.json")
+        (tmp_path / "elsewhere.json").write_text("{}")
+        assert client_files(root) == [root / ".cursor" / "mcp.json"]
+
+    @pytest.mark.parametrize(
+        ("tool", "name", "server", "schema"),
+        [
+            ({"name": "t"}, "list__t", "list", {}),
+            ({"name": " t \n u "}, "list__t u", "list", {}),
+            ({"name": "s__t", "server": "s"}, "s__t", "s", {}),
+            ({"name": "t", "serverName": "s", "server": "r"}, "s__t", "s", {}),
+            ({"tool": {"name": "t", "parameters": {"a": 1}}}, "list__t", "list", {"a": 1}),
+            ({"name": "t", "input_schema": {"b": 1}, "parameters": {"a": 1}}, "list__t", "list", {"b": 1}),
+            ({"name": "t", "inputSchema": [], "title": "", "description": 3}, "list__t", "list", {}),
+        ],
+    )
+    def test_a_listed_tool(self, write: Write, tool: Any, name: str, server: str, schema: Any) -> None:
+        (listed,) = read_sources([write("list.json", [tool])]).lists
+        assert listed.tools == (ToolDefinition(name, server, input_schema=schema),)
+
+
+class TestIndexFile:
+    @pytest.fixture
+    def path(self, root: Path) -> Path:
+        return root / ".please" / "mcp" / "index.json"
+
+    def test_a_file_is_read_as_it_was_written(self, catalogue: Catalogue, path: Path, tmp_path: Path) -> None:
+        data = path.read_bytes()
+        read = parse_index(path, data)
+        assert read.has_embeddings
+        other = tmp_path / "other" / ".please" / "mcp" / "index.json"
+        (tmp_path / "other").mkdir()
+        assert write_index(other, read) == data == read_bytes(other)
+        assert write_index(other, IndexFile()) == read_bytes(other)
+        assert parse_index(other, read_bytes(other) or b"") == replace(IndexFile(), updated_at="")
+
+    def test_no_file_is_none(self, path: Path) -> None:
+        assert read_bytes(path) is None
+
+    def test_a_link_is_refused(self, path: Path, tmp_path: Path) -> None:
+        path.parent.mkdir(parents=True)
+        (tmp_path / "elsewhere.json").write_text('{"tools": []}')
+        path.symlink_to(tmp_path / "elsewhere.json")
+        with pytest.raises(CatalogueCorruptError, match="cannot be read"):
+            read_bytes(path)
+
+    def test_odd_values_are_read_as_far_as_they_go(self, path: Path) -> None:
+        servers = {"a": {"tools": "3"}, "b": 3, "c": {"fingerprint": "f", "tools": 2, "updatedAt": "now"}}
+        tool = {"name": "t", "title": "", "description": 7, "outputSchema": [], "annotations": 3}
+        value = {
+            "version": "1.9", "createdAt": "then", "servers": servers,
+            "tools": [
+                {"tool": tool, "tokens": ["x"], "counts": []},
+                {"tool": {"name": "u"}, "searchableText": "big tea", "tokens": ["tea"], "counts": [2]},
+            ],
+        }  # fmt: skip
+        read = parse_index(path, json.dumps(value).encode())
+        assert read.servers == {"a": ServerState("", 0, ""), "c": ServerState("f", 2, "now")}
+        assert (read.created_at, read.updated_at, read.provider, read.dtype) == ("then", "then", None, "fp16")
+        first, second = read.tools
+        assert first.tool == ToolDefinition("t", "")
+        assert (first.searchable_text, first.tokens, first.counts) == ("t", ("t",), (1,))
+        assert (second.searchable_text, second.tokens, second.counts) == ("big tea", ("tea",), (2,))
+        assert not read.has_embeddings
+        assert not replace(read, provider="local:static").has_embeddings
+
+    @pytest.mark.parametrize("servers", [[], 3, None])
+    def test_servers_that_cannot_be_read_are_asked_again(self, path: Path, servers: Any) -> None:
+        assert parse_index(path, json.dumps({"tools": [], "servers": servers}).encode()).servers == {}
+
+    @pytest.mark.parametrize(
+        ("tool", "message"),
+        [
+            ({"name": "t"}, r"tools\[0\] is not an object with a 'tool'"),
+            (3, r"tools\[0\] is not an object with a 'tool'"),
+            ({"tool": {"name": " "}}, r"tools\[0\] has no name"),
+            ({"tool": {"name": "t"}, "embedding": 3}, r"the embedding of tools\[0\] has not 2 numbers"),
+            ({"tool": {"name": "t"}, "embedding": [1]}, r"the embedding of tools\[0\] has not 2 numbers"),
+        ],
+    )
+    def test_a_tool_that_cannot_be_read_is_named(self, path: Path, tool: Any, message: str) -> None:
+        with pytest.raises(CatalogueCorruptError, match=message):
+            parse_index(path, json.dumps({"tools": [tool], "embeddingDimensions": 2}).encode())
+
+
+MISSING = ServerSpec("a", command="no-such-program-anywhere", source=Path("/p/mcp.json"))
+
+
+class TestWhoIsAsked:
+    """A server that is asked fails here, since there is no such program."""
+
+    def built(
+        self, state: ServerState | None, spec: ServerSpec = MISSING, options: BuildOptions | None = None,
+        **previous_run: Any,
+    ) -> Built:  # fmt: skip
+        tools = index_of([ToolDefinition("a__x", "a"), ToolDefinition("a__y", "a")])
+        old = replace(tools, servers={"a": state} if state else {})
+        previous = PreviousRun(**({"agreed": lambda _spec: True} | previous_run))
+        return build(Sources((spec,)), old, None, options or BuildOptions(), previous_run=previous)
+
+    def outcome(self, *arguments: Any, **options: Any) -> tuple[str, int]:
+        (server,) = self.built(*arguments, **options).servers
+        return str(server.outcome), server.tools
+
+    def state(self, fingerprint: str = MISSING.fingerprint, tools: int = 2, **age: float) -> ServerState:
+        moment = datetime.now(UTC) - timedelta(**age)
+        return ServerState(fingerprint, tools, moment.strftime("%Y-%m-%dT%H:%M:%SZ"))
+
+    def test_a_new_or_changed_server(self) -> None:
+        assert self.outcome(None) == ("failed", 2)
+        assert self.outcome(self.state("other")) == ("failed", 2)
+        assert self.outcome(self.state(), changed=lambda _spec: True) == ("failed", 2)
+        assert self.outcome(self.state(), options=BuildOptions(force=True)) == ("failed", 2)
+
+    def test_a_server_that_may_change_unseen_is_asked_every_day(self, tmp_path: Path) -> None:
+        assert self.outcome(self.state(hours=23)) == ("unchanged", 2)
+        assert self.outcome(self.state(hours=25)) == ("failed", 2)
+        assert self.outcome(ServerState(MISSING.fingerprint, 2, "some day")) == ("failed", 2)
+        program = tmp_path / "program"
+        program.write_text("no program")
+        here = replace(MISSING, command=str(program))
+        assert self.outcome(self.state(here.fingerprint, hours=25), here) == ("unchanged", 2)
+
+    def test_a_pattern_that_no_longer_leaves_out_tools(self) -> None:
+        left_out, complete = self.state(tools=3), self.state(tools=2)
+        assert self.outcome(left_out, exclude=("*__z",)) == ("failed", 2)
+        assert self.outcome(left_out, options=BuildOptions(exclude=("*__z",)), exclude=("*__z",)) == (
+            "unchanged",
+            2,
+        )
+        assert self.outcome(complete, exclude=("*__z",)) == ("unchanged", 2)
+
+    def test_nobody_agreed(self) -> None:
+        assert self.outcome(self.state("other"), agreed=lambda _spec: False) == ("not_agreed", 2)
+
+    def test_a_server_that_failed_is_asked_again(self) -> None:
+        failed = self.built(self.state("other"))
+        assert failed.index.servers["a"].fingerprint == ""
+        assert "no-such-program-anywhere" in str(failed.servers[0].error)
+        same = self.built(self.state())
+        assert same.index.servers["a"].fingerprint == MISSING.fingerprint
+        assert same.servers[0].error is None
+
+    def test_servers_that_are_gone_or_cannot_be_read(self) -> None:
+        old = replace(index_of([ToolDefinition("b__x", "b"), ToolDefinition("c__x", "c")]), created_at="then")
+        previous = PreviousRun(agreed=lambda _spec: True, unread=frozenset({"b", "d"}))
+        built = build(Sources(), old, None, BuildOptions(), previous_run=previous)
+        assert [(s.name, str(s.outcome), s.tools) for s in built.servers] == [
+            ("b", "unchanged", 1),
+            ("c", "removed", 0),
+        ]
+        assert [tool.tool.name for tool in built.index.tools] == ["b__x"]
+        assert (built.index.created_at, built.embedded) == ("then", 0)
+        assert built.index.updated_at.endswith("Z")
+
+
+def index_of(tools: list[ToolDefinition]) -> IndexFile:
+    entries = [{"tool": {"name": tool.name}, "serverName": tool.server_name} for tool in tools]
+    return parse_index(Path("index.json"), json.dumps({"tools": entries}).encode())
+
+
+class TestReplacingTools:
+    old = replace(
+        index_of([ToolDefinition("a__x", "a"), ToolDefinition("b__x", "b"), ToolDefinition("c__x", "c")]),
+        servers={name: ServerState(f"print-{name}", 1, "then") for name in ("a", "b", "c", "empty")},
+    )
+
+    def names(self, server: str, *names: str, exclude: tuple[str, ...] = ()) -> list[str] | None:
+        new = with_tools(self.old, server, [ToolDefinition(name, server) for name in names], None, exclude)
+        if new is None:
+            return None
+        assert new.servers[server].fingerprint == f"print-{server}"
+        assert new.servers[server].tools == sum(tool.server_name == server for tool in new.tools)
+        assert new.updated_at != "then"
+        return [tool.tool.name for tool in new.tools]
+
+    def test_they_stand_where_the_others_stood(self) -> None:
+        assert self.names("b", "b__y", "b__z") == ["a__x", "b__y", "b__z", "c__x"]
+        assert self.names("a", "a__y") == ["a__y", "b__x", "c__x"]
+        assert self.names("b") == ["a__x", "c__x"]
+        assert self.names("empty", "empty__x") == ["a__x", "b__x", "c__x", "empty__x"]
+
+    def test_nothing_changes(self) -> None:
+        assert self.names("b", "b__x") is None
+        assert self.names("b", "b__x", "b__secret", exclude=("*__secret",)) is None
+        assert self.names("unknown", "unknown__x") is None
+
+
+class TestWords:
+    def test_words_are_counted_by_their_stems(self) -> None:
+        assert keyword_counts(["read", "reads", "tea"], [2, 1, 4], "read-only teas") == {
+            "read": 4, "tea": 5, "only": 1,
+        }  # fmt: skip
+        assert keyword_counts([], [], "") == {}
+
+    def test_a_query_is_read_to_a_limit(self) -> None:
+        assert query_terms("tea " + "x " * 9_998 + "last") == ["tea", "x"]
+        assert query_terms("the teas of a tea") == ["tea", "tea"]
+
+
+def test_descriptions_are_cut_one_beyond_the_limit(open_catalogue: Open, write: Write) -> None:
+    opened = open_catalogue()
+    texts = {"fits": "a" * 20_000, "long": "b" * 20_001, "shown": "c" * 2_000, "cut": "d" * 2_001}
+    tools = [{"name": name, "description": text, "server": ""} for name, text in texts.items()]
+    built = index(opened, write("t.json", tools), provider=None)
+    assert built.notes == ("long: its description of 20,001 characters was cut to 20,000",)
+    assert opened.get("fits").description == texts["fits"]
+    assert opened.get("long").description == "b" * 19_999 + "…"
+    found = {name: opened.search(name).tools[0].description for name in ("shown", "cut")}
+    assert found == {"shown": texts["shown"], "cut": "d" * 1_999 + "…"}
+
+
+def test_the_limits_of_a_query(catalogue: Catalogue) -> None:
+    blank = " " * (MAX_QUERY_CHARS - 4)
+    assert catalogue.search(f"{blank}read").tools
+    with pytest.raises(InvalidArgumentError, match="Query cannot be empty"):
+        catalogue.search(f"{blank}    read")
+    assert MAX_QUERY_CHARS == 20_000
+
+
+def test_a_score_at_the_threshold_counts(catalogue: Catalogue) -> None:
+    every = catalogue.search("send a file to a city").tools
+    assert len(every) > 1
+    at = catalogue.search("send a file to a city", SearchOptions(threshold=1.0))
+    assert (at.total, [tool.name for tool in at.tools]) == (1, [every[0].name])
+    none = catalogue.search("send a file to a city", SearchOptions(threshold=1.01))
+    assert (none.total, none.tools) == (0, ())
+
+
+def test_equal_scores_come_in_the_order_of_names(open_catalogue: Open, write: Write) -> None:
+    opened = open_catalogue()
+    index(opened, write("t.json", [{"name": name, "server": ""} for name in ("c tea", "a tea", "b tea")]))
+    for mode in (SearchMode.BM25, SearchMode.REGEX):
+        assert [tool.name for tool in opened.search("tea", SearchOptions(mode)).tools] == [
+            "a tea", "b tea", "c tea",
+        ]  # fmt: skip
+
+
+def test_a_name_that_several_servers_have_is_not_chosen(open_catalogue: Open, write: Write) -> None:
+    opened = open_catalogue()
+    tools = [{"name": "read", "server": f"s{number}"} for number in range(7)]
+    index(opened, write("t.json", tools), provider=None)
+    with pytest.raises(UnknownToolError) as error:
+        opened.get("read")
+    assert error.value.hint == "Did you mean: s0__read, s1__read, s2__read, s3__read, s4__read?"
+    with pytest.raises(UnknownToolError) as error:
+        opened.get("nothing like it")
+    assert error.value.hint == "Find its name with search_tools."
+
+
+def test_files_that_name_nothing_change_nothing(catalogue: Catalogue, write: Write) -> None:
+    with pytest.raises(InvalidArgumentError, match=r"empty\.json names no server and no tool") as error:
+        index(catalogue, write("empty.json", []))
+    assert "delete its index.json" in error.value.hint
+    with pytest.raises(InvalidArgumentError, match=r"tools\.json names no server and no tool"):
+        index(catalogue, exclude=("*",))
+    assert len(catalogue.tools()) == len(TOOLS)
+
+
+def test_a_file_that_is_gone_keeps_its_tools_until_it_is_replaced(catalogue: Catalogue, write: Write) -> None:
+    other = write("other.json", [{"name": "zebra"}])
+    index(catalogue, other)
+    assert set(catalogue.tools().servers) == {"filesystem", "mail", "weather", "other"}
+    other.unlink()
+    built = index(catalogue, write("tools.json", TOOLS))
+    assert built.notes[0].endswith("Its tools are as they were; --replace leaves them out.")
+    assert catalogue.get("zebra").server_name == "other"
+    index(catalogue, write("tools.json", TOOLS), replace_sources=True)
+    assert "other" not in catalogue.tools().servers
+    assert catalogue.indexer.remembered() == (write("tools.json", TOOLS),)

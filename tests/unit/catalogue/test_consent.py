@@ -1,0 +1,215 @@
+"""What the user agreed to, how indexes were built, and the notice about servers that were left out."""
+
+from __future__ import annotations
+
+import json
+import stat
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from findspot.catalogue.catalogue import Catalogue
+from findspot.catalogue.consent import (
+    Agreements,
+    BuildRecord,
+    Notice,
+    build_records_file,
+    read_build_record,
+    write_build_record,
+)
+from findspot.catalogue.server_sources import ServerSpec
+
+from .conftest import TOOLS, Write, index
+
+SPEC = ServerSpec("notes", command="run", args=("-x",), env={"KEY": "1"}, source=Path("/p/.mcp.json"))
+
+
+@pytest.fixture
+def agreements(tmp_path: Path) -> Agreements:
+    return Agreements(tmp_path)
+
+
+class TestAgreements:
+    def test_nothing_is_agreed_to_at_first(self, agreements: Agreements) -> None:
+        assert not agreements.holds(SPEC)
+        assert agreements.lacking([SPEC]) == [SPEC]
+        assert not agreements.is_known(SPEC)
+        assert agreements.digest(SPEC) == ""
+
+    def test_an_agreement_lasts(self, agreements: Agreements, tmp_path: Path) -> None:
+        other = replace(SPEC, name="other")
+        agreements.add([SPEC])
+        again = Agreements(tmp_path)
+        assert again.holds(SPEC)
+        assert again.is_known(SPEC)
+        assert again.lacking([other, SPEC]) == [other]
+        again.add([other])
+        assert agreements.lacking([SPEC, other]) == []
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            {"command": "run2"},
+            {"args": ("-y",)},
+            {"env": {"KEY": "2"}},
+            {"cwd": "sub"},
+            {"url": "https://x"},
+            {"headers": {"A": "b"}},
+            {"source": Path("/q/.mcp.json")},
+            {"name": "mail"},
+        ],
+    )
+    def test_it_ends_with_any_change(self, agreements: Agreements, change: dict[str, Any]) -> None:
+        agreements.add([SPEC])
+        changed = replace(SPEC, **change)
+        assert not agreements.holds(changed)
+        assert agreements.is_known(changed) == (not change.keys() & {"source", "name"})
+        assert agreements.holds(SPEC)
+
+    def test_the_file_holds_no_values_and_belongs_to_the_user(self, agreements: Agreements) -> None:
+        agreements.add([replace(SPEC, env={"KEY": "hunter2"})])
+        text = agreements.path.read_text("utf-8")
+        assert "hunter2" not in text
+        stored = json.loads(text)
+        assert len(bytes.fromhex(stored["key"])) == 32
+        assert stored["servers"].keys() == {"/p/.mcp.json"}
+        assert stat.S_IMODE(agreements.path.parent.stat().st_mode) == 0o700
+        agreements.add([replace(SPEC, name="other")])
+        assert json.loads(agreements.path.read_text("utf-8"))["key"] == stored["key"]
+
+    @pytest.mark.parametrize(
+        "content",
+        ["", "{", "[]", "{}", '{"key": 3, "servers": {}}', '{"key": "ab", "servers": {"/p/.mcp.json": 3}}',
+         '{"key": "ab", "servers": []}', '{"key": "ab", "servers": {"/p/.mcp.json": {"notes": 3}}}'],
+    )  # fmt: skip
+    def test_a_damaged_file_agrees_to_nothing(self, agreements: Agreements, content: str) -> None:
+        agreements.path.parent.mkdir()
+        agreements.path.write_text(content, "utf-8")
+        assert not agreements.holds(SPEC)
+        agreements.add([SPEC])
+        assert agreements.holds(SPEC)
+
+    def test_a_digest_is_of_the_values_that_a_server_gets(
+        self, agreements: Agreements, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        spec = replace(SPEC, env={"KEY": "${TEA}"})
+        agreements.add([spec])
+        monkeypatch.delenv("TEA", raising=False)
+        unset = agreements.digest(spec)
+        monkeypatch.setenv("TEA", "green")
+        green = agreements.digest(spec)
+        assert len(green) == 64
+        assert green == agreements.digest(spec) != unset
+        monkeypatch.setenv("TEA", "black")
+        assert agreements.digest(spec) != green
+
+
+class TestBuildRecords:
+    record = BuildRecord({Path("/p/a.json"): ("x", "y")}, ("z*",), True, "local:static", {"x": "12"})
+
+    def test_a_record_is_read_as_it_was_written(self, tmp_path: Path) -> None:
+        one, two = tmp_path / "one.json", tmp_path / "two.json"
+        assert read_build_record(tmp_path, one) == BuildRecord()
+        write_build_record(tmp_path, one, self.record)
+        write_build_record(tmp_path, two, BuildRecord())
+        assert read_build_record(tmp_path, one) == self.record
+        assert read_build_record(tmp_path, two) == BuildRecord()
+
+    def test_a_record_of_version_0_1_follows_nothing(self, tmp_path: Path) -> None:
+        file = build_records_file(tmp_path)
+        file.parent.mkdir()
+        file.write_text(json.dumps({"/i": {"sources": ["/p/a.json"], "exclude": ["z"], "following": True}}))
+        assert read_build_record(tmp_path, Path("/i")) == BuildRecord({Path("/p/a.json"): ()}, ("z",))
+
+    @pytest.mark.parametrize("content", ["", "[]", '{"/i": 3}', '{"/i": {}}', '{"/i": {"files": []}}'])
+    def test_a_damaged_record_is_none(self, tmp_path: Path, content: str) -> None:
+        file = build_records_file(tmp_path)
+        file.parent.mkdir()
+        file.write_text(content)
+        assert read_build_record(tmp_path, Path("/i")) == BuildRecord()
+        write_build_record(tmp_path, Path("/i"), self.record)
+        assert read_build_record(tmp_path, Path("/i")) == self.record
+
+    @pytest.mark.parametrize("value", ["yes", 1, None])
+    def test_only_true_follows(self, tmp_path: Path, value: object) -> None:
+        write_build_record(tmp_path, Path("/i"), replace(self.record, follow=value))  # type: ignore[arg-type]
+        assert read_build_record(tmp_path, Path("/i")).follow is False
+
+
+class TestNotice:
+    """The warning of a search that names servers nobody agreed to."""
+
+    @pytest.fixture
+    def config(self, tmp_path: Path) -> Callable[[dict[str, Any]], None]:
+        path = tmp_path / "mcp.json"
+
+        def write(servers: dict[str, Any], exclude: tuple[str, ...] = ()) -> None:
+            path.write_text(json.dumps({"mcpServers": servers}))
+            write_build_record(tmp_path, tmp_path / "index.json", BuildRecord({path: ()}, exclude))
+
+        return write
+
+    @pytest.fixture
+    def notice(self, tmp_path: Path) -> Notice:
+        return Notice(tmp_path, [tmp_path / "index.json"])
+
+    def named(self, notice: Notice) -> str:
+        text = notice.text()
+        assert text is not None
+        start = "Servers were not started, since the user has not agreed to them as they are now: "
+        end = ". `findspot tools index` shows what they run and asks."
+        assert text.startswith(start)
+        assert text.endswith(end)
+        return text.removeprefix(start).removesuffix(end)
+
+    def test_it_follows_the_files(self, notice: Notice, config: Any, tmp_path: Path) -> None:
+        assert notice.text() is None
+        config({"a": {"command": "run"}, "b": {"command": "run"}})
+        assert self.named(notice) == "a (new), b (new)"
+        spec = ServerSpec("a", command="run", source=tmp_path / "mcp.json")
+        Agreements(tmp_path).add([spec])
+        assert self.named(notice) == "b (new)"
+        config({"a": {"command": "run2"}, "b": {"command": "run"}})
+        assert self.named(notice) == "a (changed), b (new)"
+        config({"a": {"command": "run2"}, "b": {"command": "run"}}, exclude=("b",))
+        assert self.named(notice) == "a (changed)"
+        config({"a": {"command": "run"}})
+        assert notice.text() is None
+
+    def test_many_and_long_names_are_cut(self, notice: Notice, config: Any) -> None:
+        config({f"s{number:02}": {"command": "run"} for number in range(10)})
+        assert self.named(notice).endswith("s09 (new)")
+        config({f"s{number:02}": {"command": "run"} for number in range(12)})
+        assert self.named(notice).endswith("s09 (new) and 2 more")
+        config({"a\nb " + "x" * 100: {"command": "run"}})
+        assert self.named(notice) == f"a b {'x' * 56} (new)"
+
+    def test_a_missing_broken_or_large_file_starts_nothing(
+        self, notice: Notice, config: Any, tmp_path: Path
+    ) -> None:
+        config({"a": {"command": "run"}})
+        path = tmp_path / "mcp.json"
+        text = path.read_text()
+        path.write_text("{")
+        assert notice.text() is None
+        path.write_text(text + " " * (1024 * 1024 - len(text)))
+        assert self.named(notice) == "a (new)"
+        path.write_text(text + " " * (1024 * 1024 + 1 - len(text)))
+        assert notice.text() is None
+        path.unlink()
+        assert notice.text() is None
+
+
+def test_a_search_warns_of_a_server_nobody_agreed_to(
+    open_catalogue: Callable[[], Catalogue], write: Write
+) -> None:
+    opened = open_catalogue()
+    config = write("mcp.json", {"mcpServers": {"a": {"command": "no-such-program-anywhere"}}})
+    built = index(opened, write("tools.json", TOOLS), config, agree=lambda _specs: ())
+    assert {server.name: str(server.outcome) for server in built.servers}["a"] == "not_agreed"
+    found = opened.search("read")
+    assert found.tools
+    assert "a (new)" in str(found.warning)
