@@ -64,15 +64,20 @@ def _place(pattern: str, pointed: re.Match[str] | None) -> int | None:
         return None
     wrapped = len(_GROUP) if pointed["pattern"].startswith(_GROUP) else 0
     place = len(pointed["blank"]) - wrapped + 1
-    return place if place > 0 else _open_group(pattern)
+    return place if 0 < place <= len(pattern) else _unpaired(pattern)
 
 
-def _open_group(pattern: str) -> int | None:
-    """Return the last parenthesis that is never closed; ripgrep points at its own group instead."""
+def _unpaired(pattern: str) -> int | None:
+    """Return the parenthesis that nothing opens, or the last that is never closed.
+
+    ripgrep points at its own group instead.
+    """
     opened: list[int] = []
     for found in _SIGNIFICANT.finditer(pattern):
         if found[0] == "(":
             opened.append(found.start() + 1)
-        elif found[0] == ")" and opened:
+        elif found[0] == ")":
+            if not opened:
+                return found.start() + 1
             opened.pop()
     return opened[-1] if opened else None
