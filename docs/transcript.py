@@ -52,7 +52,8 @@ def recorded(page: str) -> str:
 
 def comparable(text: str) -> str:
     """A transcript without what differs between two runs: numbers, and how much there is of what."""
-    text = re.sub(r"^( {2}(?:holds|languages|skipped|index) +).*$", r"\1…", text, flags=re.MULTILINE)
+    text = re.sub(r"^( {2}(?:holds|languages|skipped|index|ask) +).*$", r"\1…", text, flags=re.MULTILINE)
+    text = re.sub(r"^( +)findspot .*$", r"\1…", text, flags=re.MULTILINE)
     text = re.sub(r"^\S+(?=: .* indexed in )", "…", text, flags=re.MULTILINE)
     text = re.sub(r"\d[\d.,]*(?: (?:s|ms|min)\b)?", "0", text)
     return "\n".join(line.rstrip() for line in text.strip().split("\n"))

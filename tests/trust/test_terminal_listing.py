@@ -1,8 +1,9 @@
-"""On a terminal the best answer comes first, has a number, and nothing else gets into the pager."""
+"""On a terminal the best answer comes first and has a number; a first index says what to ask it."""
 
 from __future__ import annotations
 
 import re
+import shlex
 import stat
 import sys
 from pathlib import Path
@@ -93,3 +94,24 @@ def test_without_an_index_a_terminal_is_asked_and_a_pipe_is_told(findspot: Progr
     assert asked.code == 0
     assert "greet.py" in asked.err
     assert "1 result in " in asked.err
+
+
+def test_a_first_index_suggests_questions_that_it_answers(findspot: Program, make: MakeFolder) -> None:
+    """first-impression A3: two commands made from the project's own names; both give a good answer."""
+    about = '"""Send the monthly invoice to a customer by mail."""'
+    sender = f"def send_invoice(customer):\n    {about}\n    return customer\n"
+    users = {
+        f"{name}.py": f"from sender import send_invoice\n\n\ndef {name}(who):\n    return send_invoice(who)\n"
+        for name in ("billing", "renewal", "refunds")
+    }
+    root = make({"pyproject.toml": "", "sender.py": sender, **users})
+    first = findspot("index", root)  # from elsewhere: the commands name the project
+    commands = re.findall(r"^(?:  ask)? +findspot (.+)$", first.out, re.MULTILINE)
+    search, callers = map(shlex.split, commands)
+    assert search[:2] == ["search", "how to send the monthly invoice to a customer by mail"]
+    assert callers[:2] == ["callers", "send_invoice"]
+    best = findspot(*search).out.splitlines()[0]
+    assert re.match(r"1  sender\.py:\d+-\d+  (strong|likely)  send_invoice", best)
+    assert all(f"{name}  " in findspot(*callers).out for name in ("billing", "renewal", "refunds"))
+    again = findspot("index", root)
+    assert "findspot search" not in again.out

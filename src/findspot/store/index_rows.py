@@ -300,6 +300,15 @@ class FactRows:
         select = "SELECT file_id, defined, used FROM names WHERE name = ? ORDER BY file_id"
         return self._db.execute(select, (name,)).fetchall()
 
+    def widely_used(self, limit: int) -> list[tuple[str, int]]:
+        """Return names that are defined once, and in how many files they are used: several, most first."""
+        found = self._db.execute(
+            "SELECT name, SUM(used > 0) AS files FROM names GROUP BY name "
+            "HAVING SUM(defined) = 1 AND files > 1 ORDER BY files DESC, name LIMIT ?",
+            (limit,),
+        )
+        return found.fetchall()
+
     def spellings(self, name: str) -> list[str]:
         """Return the defined names that differ from this one only by case."""
         found = self._db.execute(

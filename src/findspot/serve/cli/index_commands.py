@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Callable, Iterator
+import shlex
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from findspot.core.errors import FileLimitError, IndexBusyError, IndexNotFoundError
+from findspot.core.errors import FileLimitError, FindspotError, IndexBusyError, IndexNotFoundError
 from findspot.core.model import IndexReport, IndexStatus
 from findspot.core.progress import CancelToken
 from findspot.serve import shapes
@@ -129,7 +130,7 @@ def _index(
     if reply.json:
         output.emit(report_object(report, forced=force) | warned | (extra or {}))
     else:
-        summarise(report, project.status(check_disk=False))
+        summarise(report, project.status(check_disk=False), _questions(project) if report.created else ())
     _read_again(project, reply)
 
 
@@ -238,7 +239,19 @@ def _read_again(project: Project, reply: Reply) -> None:
         output.note(f"{model} has read all of it ({output.count(count, 'chunk')} now).")
 
 
-def summarise(report: IndexReport, status: IndexStatus) -> None:
+def _questions(project: Project) -> list[str]:
+    """Return commands that ask a new index something worth asking; fewer than two if it is small."""
+    from findspot.research.suggested_questions import suggest_callers, suggest_search
+
+    elsewhere = "" if Path.cwd() == project.root else f" --project {shlex.quote(str(project.root))}"
+    with contextlib.suppress(FindspotError), project.reader() as reader:
+        words, name = suggest_search(reader), suggest_callers(reader)
+        asked = (f'search "{words}"' if words else "", f"callers {name}" if name else "")
+        return [f"findspot {command}{elsewhere}" for command in asked if command]
+    return []
+
+
+def summarise(report: IndexReport, status: IndexStatus, questions: Sequence[str] = ()) -> None:
     """Print the result of a run: what changed, what the index holds, what it leaves out, what to do next."""
     output.line(_headline(report), bold=True)
     holds = (
@@ -253,6 +266,7 @@ def summarise(report: IndexReport, status: IndexStatus) -> None:
             ("skipped", output.ranking(status.skipped)),
             ("index", f"{status.index_path} ({shapes.size(status.storage_bytes)})"),
             ("next", _next(status)),
+            *(("ask" if not position else "", question) for position, question in enumerate(questions)),
         ]
     )
     for text in report.notes:
