@@ -56,6 +56,11 @@ args = [
 [mcp_servers.docs.env]
 KEY = "value"
 """
+COPILOT = b"""{
+  "mcpServers": {
+    "web": {"type": "http", "url": "https://example.com/mcp", "tools": ["*"]}
+  }
+}"""
 GEMINI = b'{"theme":"Default","selectedAuthType":"oauth-personal"}'
 ZED = b"""// Zed settings
 //
@@ -75,10 +80,18 @@ FILES = {
     "cursor": (".cursor/mcp.json", CURSOR),
     "windsurf": (".codeium/windsurf/mcp_config.json", WINDSURF),
     "vscode": (".config/Code/User/mcp.json", VSCODE),
+    "copilot": (".copilot/mcp-config.json", COPILOT),
     "codex": (".codex/config.toml", CODEX),
     "gemini": (".gemini/settings.json", GEMINI),
     "zed": (".config/zed/settings.json", ZED),
 }
+
+
+LOADED_AT_START = {
+    "claude-code": {"alwaysLoad": True},
+    "copilot": {"tools": ["*"], "deferTools": "never"},
+}
+OTHER_TOOLSETS = "tokens per conversation? [y/N]"
 
 
 class Desk:
@@ -88,7 +101,7 @@ class Desk:
         self.program, self.home = program, home
         home.mkdir()
         self.env = {"HOME": str(home), "PATH": "/usr/bin:/bin", "XDG_CONFIG_HOME": "", "CODEX_HOME": ""}
-        self.env |= {"CLAUDE_CONFIG_DIR": ""}
+        self.env |= {"CLAUDE_CONFIG_DIR": "", "COPILOT_HOME": ""}
 
     def __call__(self, *arguments: str | Path, **others: object) -> Outcome:
         return self.program("setup", *arguments, env=self.env, **others)
@@ -120,6 +133,11 @@ def servers(name: str, data: bytes) -> dict[str, object]:
     return found
 
 
+def toolsets_in(desk: Desk, name: str) -> str:
+    arguments = servers(name, desk.path(name).read_bytes())["findspot"]["args"]
+    return str(arguments[arguments.index("--toolsets") + 1])
+
+
 def test_every_client_is_set_up_and_restored_byte_for_byte(desk: Desk) -> None:
     desk.fill()
     before = desk.contents()
@@ -128,17 +146,19 @@ def test_every_client_is_set_up_and_restored_byte_for_byte(desk: Desk) -> None:
     assert {step["client"]: step["action"] for step in done.json["steps"]} == dict.fromkeys(FILES, "change")
     for name in FILES:
         entry = servers(name, desk.path(name).read_bytes())["findspot"]
-        assert entry["args"][-1] == "serve"
+        assert entry["args"][-3:] == ["serve", "--toolsets", "project"]
         assert Path(entry["command"]).is_absolute()
         assert os.access(entry["command"], os.X_OK)
-        assert (entry.get("type") == "stdio") == (name in ("claude-code", "vscode"))
+        assert (entry.get("type") == "stdio") == (name in ("claude-code", "vscode", "copilot"))
+        own = {key: value for key, value in entry.items() if key not in ("type", "command", "args")}
+        assert own == LOADED_AT_START.get(name, {})
     after = desk.contents()
     again = desk("--yes", "--json")
     assert {step["action"] for step in again.json["steps"]} == {"unchanged"}
     assert desk.contents() == after
     undone = desk("--undo", "--yes")
     assert undone.code == 0, undone.err
-    assert "8 files put back." in undone.out
+    assert f"{len(FILES)} files put back." in undone.out
     assert desk.contents() == before
 
 
@@ -181,12 +201,40 @@ def test_it_asks_first(desk: Desk) -> None:
     assert refused.code == 2
     assert "Pass --yes" in refused.err
     run = desk.program.on_terminal
-    declined = run("setup", "--no-index", answers={"Write 1 file? [y/N]": "n\n"}, env=desk.env)
+    answers = {OTHER_TOOLSETS: "n\n", "Write 1 file? [y/N]": "n\n"}
+    declined = run("setup", "--no-index", answers=answers, env=desk.env)
     assert declined.code == 1
     assert desk.contents() == before
-    agreed = run("setup", "--no-index", answers={"Write 1 file? [y/N]": "y\n"}, env=desk.env)
+    answers = {OTHER_TOOLSETS: "y\n", "Write 1 file? [y/N]": "y\n"}
+    agreed = run("setup", "--no-index", answers=answers, env=desk.env)
     assert agreed.code == 0
-    assert "findspot" in servers("cursor", desk.path("cursor").read_bytes())
+    assert toolsets_in(desk, "cursor") == "all"
+
+
+def test_toolsets_are_chosen_once(desk: Desk) -> None:
+    desk.fill("cursor", "claude-code")
+    assert desk("--yes", "--no-index", "--client", "cursor", "--toolsets", "project,documents").code == 0
+    done = desk("--yes", "--no-index")
+    assert "`findspot setup --toolsets all` adds the others" in done.err
+    assert (toolsets_in(desk, "cursor"), toolsets_in(desk, "claude-code")) == ("project,documents", "project")
+    claude = desk.path("claude-code")
+    claude.write_bytes(claude.read_bytes().replace(b'"alwaysLoad": true', b'"alwaysLoad": false'))
+    before = desk.contents()
+    again = desk.program.on_terminal("setup", "--no-index", answers={}, env=desk.env)
+    assert again.code == 0, again.err
+    assert desk.contents() == before, "neither a question nor a change"
+    assert desk("--yes", "--no-index", "--toolsets", "all").code == 0
+    assert (toolsets_in(desk, "cursor"), toolsets_in(desk, "claude-code")) == ("all", "all")
+    wrong = desk("--yes", "--toolsets", "everything")
+    assert wrong.code == 2
+    assert "Known: project, cortex, documents, catalogue, all." in wrong.err
+
+
+def test_toolsets_of_the_users_settings_are_left_to_them(desk: Desk) -> None:
+    assert desk.program("config", "set", "--global", "toolsets", "documents", env=desk.env).code == 0
+    desk.fill("cursor")
+    assert desk("--yes", "--no-index").code == 0
+    assert servers("cursor", desk.path("cursor").read_bytes())["findspot"]["args"][-1] == "serve"
 
 
 def test_a_file_that_changes_while_the_user_thinks_is_left_alone(desk: Desk) -> None:
@@ -328,6 +376,7 @@ def test_on_a_terminal_it_offers_the_rest(desk: Desk, make_project: Callable[...
     root = make_project()
     desk.fill("cursor")
     answers = {
+        OTHER_TOOLSETS: "n\n",
         "Write 1 file? [y/N]": "y\n",
         "Tell assistants in AGENTS.md when to search? [y/N]": "y\n",
         f"Index {root} now? [y/N]": "y\n",

@@ -61,7 +61,7 @@ def test_undo_takes_out_our_entry_and_nothing_else(findspot: Program, user: dict
     assert "findspot" in codex.read_text()
     codex.write_text(codex.read_text() + PROFILE)
     remarked = vscode.read_text().replace('"servers": {', '"servers": { // mine', 1)
-    vscode.write_text(remarked.replace('"serve"\n', '"serve" // inside\n'))
+    vscode.write_text(remarked.replace('"project"\n', '"project" // inside\n'))
     zed.write_text(zed.read_text().replace("// quiet", "// loud"))
     undone = findspot("setup", "--undo", "--yes", env=environment)
     assert undone.code == 0, undone.err

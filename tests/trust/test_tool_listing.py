@@ -20,7 +20,8 @@ ALWAYS_LOADED = {"search_code", "code_research"}
 
 def test_what_listing_the_tools_costs_and_which_are_always_loaded(make: MakeFolder, home: Path) -> None:
     """Field notes: clients defer tools, and each listed tool costs tokens in every conversation."""
-    with Pipe(home, make({"pay.py": "def pay():\n    pass\n"})) as pipe:
+    folder = make({"pay.py": "def pay():\n    pass\n"})
+    with Pipe(home, folder) as pipe:
         pipe.initialize()
         listed = pipe.result("tools/list", {})["tools"]
     costs = {}
@@ -38,3 +39,7 @@ def test_what_listing_the_tools_costs_and_which_are_always_loaded(make: MakeFold
     assert sum(costs.values()) < MAX_TOKENS
     project = {tool.name for tool in all_tools() if tool.toolset == "project"}
     assert sum(cost for name, cost in costs.items() if name in project) < MAX_PROJECT_TOKENS
+    with Pipe(home, folder, "--toolsets", "project") as pipe:
+        assert "search_tools" not in pipe.initialize()["instructions"]
+        assert {tool["name"] for tool in pipe.result("tools/list", {})["tools"]} == project
+        assert pipe.error("tools/call", {"name": "search_index", "arguments": {"query": "pay"}}) == -32602

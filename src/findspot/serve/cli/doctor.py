@@ -288,7 +288,7 @@ def _client(client: Client, path: Path, wanted: list[str]) -> Check:
     command = [str(entry.get("command", "")), *map(str, entry.get("args") or [])]
     if Path(command[0]).is_absolute() and not Path(command[0]).exists():
         return error("assistants", f"{title}: {command[0]} is gone", remedy)
-    if command != wanted:
+    if command[: len(wanted)] != wanted:  # options such as --toolsets follow
         return ok("assistants", f"{title}: starts `{' '.join(command)}`")
     return ok("assistants", f"{title}: set up")
 

@@ -14,6 +14,8 @@ from findspot.serve.cli import output
 
 Command = Callable[..., Any]
 
+ALL_TOOLSETS = "all"
+
 
 @dataclass(slots=True)
 class Reply:
@@ -72,6 +74,23 @@ def update_option(command: Command) -> Command:
 
 def yes_option(command: Command) -> Command:
     return click.option("-y", "--yes", is_flag=True, help="Go ahead without asking.")(command)
+
+
+def toolsets_option(explanation: str) -> Callable[[Command], Command]:
+    """Let an option name toolsets; the command receives `toolsets`, empty if it is not given."""
+    return click.option("--toolsets", metavar="NAMES", callback=_toolsets, help=explanation)
+
+
+def _toolsets(_ctx: click.Context, _parameter: click.Parameter, value: str | None) -> tuple[str, ...]:
+    from findspot.core.setting_keys import BY_NAME, TOOLSETS, InvalidValueError
+
+    if value is None or value == ALL_TOOLSETS:
+        return TOOLSETS if value else ()
+    try:
+        return tuple(BY_NAME["toolsets"].from_text(value))
+    except InvalidValueError:
+        known = ", ".join((*TOOLSETS, ALL_TOOLSETS))
+        raise click.BadParameter(f"'{value}' is not a list of toolsets. Known: {known}.") from None
 
 
 def _json(ctx: click.Context, _parameter: click.Parameter, value: bool) -> None:

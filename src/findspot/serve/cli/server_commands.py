@@ -21,7 +21,7 @@ from findspot.core.progress import CancelToken
 from findspot.serve import usage
 from findspot.serve.cli import output
 from findspot.serve.cli.interaction import stoppable, unwinding_on_sigterm
-from findspot.serve.cli.options import Reply, common
+from findspot.serve.cli.options import Reply, common, toolsets_option
 from findspot.serve.cli.terminal import open_in_browser
 
 _PAGE = """\
@@ -55,6 +55,7 @@ _LOOK_S = 0.3
     "--tokens", metavar="FILE", help="File of tokens, each with the projects it is for. See docs/scaling.md."
 )
 @click.option("--read-only", is_flag=True, help="Offer no tools that change anything.")
+@toolsets_option("Toolsets to offer, such as `project,documents`, or `all`. Default: the setting.")
 @click.option("--print-tools", is_flag=True, help="Print what each toolset costs in tokens, and end.")
 def serve(
     *,
@@ -64,6 +65,7 @@ def serve(
     no_token: bool,
     tokens: str | None,
     read_only: bool,
+    toolsets: tuple[str, ...],
     print_tools: bool,
 ) -> None:
     """Serve the tools over MCP on standard input and output.
@@ -81,16 +83,20 @@ def serve(
         from findspot.serve.mcp.tools import all_tools
 
         click.echo(costs_page(all_tools()), nl=False)
-    elif http is not None:
+        return
+    from findspot.serve.mcp.access import Terms
+
+    terms = Terms(read_only, toolsets=toolsets)
+    if http is not None:
         from findspot.serve.mcp.http_server import DEFAULT_ADDRESS, TokenChoice
         from findspot.serve.mcp.http_server import run as run_http
 
         choice = TokenChoice(token, token_file, tokens, without=no_token)
-        run_http(http or DEFAULT_ADDRESS, choice, read_only=read_only)
+        run_http(http or DEFAULT_ADDRESS, choice, terms)
     else:
         from findspot.serve.mcp.stdio import run
 
-        run(read_only=read_only)
+        run(terms)
 
 
 @click.command()

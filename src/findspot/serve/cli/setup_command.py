@@ -8,19 +8,28 @@ from typing import Any
 
 import click
 
-from findspot.core.config import home_folder
+from findspot.core.config import home_folder, load_settings
 from findspot.core.errors import InvalidArgumentError, ProjectNotDetectedError
+from findspot.core.setting_keys import PROJECT_TOOLSET, TOOLSETS
 from findspot.serve.cli import output
 from findspot.serve.cli.clients import config_files
 from findspot.serve.cli.clients.config_files import Change, ConfigUnreadableError, Journal
 from findspot.serve.cli.clients.known_clients import BY_NAME, CLIENTS, Client, Machine, Python, serve_command
 from findspot.serve.cli.interaction import can_ask, confirm, prompt
-from findspot.serve.cli.options import Reply, common, path_or_project, yes_option
+from findspot.serve.cli.options import (
+    ALL_TOOLSETS,
+    Reply,
+    common,
+    path_or_project,
+    toolsets_option,
+    yes_option,
+)
 from findspot.serve.cli.project_choice import open_project
 
 _INSTRUCTIONS_TITLE = "Instructions for assistants"
 _TAB = 4
 _MOST_CHARS = 300
+_TOOLSETS_OPTION = "--toolsets"
 _DIFF_COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 
 
@@ -34,6 +43,7 @@ class Step:
     change: Change
     problem: ConfigUnreadableError | None = None
     then: str = ""
+    toolsets: str = ""
 
     @property
     def state(self) -> str:
@@ -49,6 +59,7 @@ class Step:
 @click.command()
 @path_or_project
 @click.option("--client", "names", multiple=True, type=click.Choice(list(BY_NAME)), help="Only this one.")
+@toolsets_option("Toolsets to offer, such as `project,documents`, or `all`. Default: project; asks.")
 @click.option("--dry-run", is_flag=True, help="Show what would be written, and write nothing.")
 @click.option("--undo", is_flag=True, help="Undo what set-up wrote; files become what they were.")
 @click.option("--print", "show", is_flag=True, help="Print what to copy into each configuration by hand.")
@@ -66,6 +77,7 @@ def setup(
     *,
     project: str | None,
     names: tuple[str, ...],
+    toolsets: tuple[str, ...],
     dry_run: bool,
     undo: bool,
     show: bool,
@@ -75,19 +87,26 @@ def setup(
 ) -> None:
     """Connect the assistants on this machine to Findspot.
 
-    Finds Claude Code, Claude Desktop, Cursor, Windsurf, VS Code, Codex, Gemini CLI and Zed, shows
-    what it would write into the configuration of each, asks, and writes it. Nothing else in those
-    files is touched, and each is kept as it was for --undo.
+    Finds Claude Code, Claude Desktop, Cursor, Windsurf, VS Code, Copilot CLI, Codex, Gemini CLI and
+    Zed, shows what it would write into the configuration of each, asks, and writes it. Nothing else
+    in those files is touched, and each is kept as it was for --undo.
     """
     machine, journal = Machine(), Journal(home_folder())
     if show:
-        _print(names, machine, reply)
+        _print(names, toolsets, machine, reply)
     elif undo:
         _undo(names, journal, reply, dry_run=dry_run, yes=yes)
     else:
         quiet = reply.json or dry_run or (yes and index_now is False)
         root = None if quiet and not instruct else _project_root(project)
-        steps = _steps(names, machine)
+        targets = _targets(names, machine)
+        default = _default_toolsets()
+        if default and not (toolsets or yes or dry_run or reply.json):
+            default = _offer_toolsets(targets, default)
+        steps = [
+            _step(client, path, _spelled(toolsets) or _toolsets_in(client, path) or default)
+            for client, path in targets
+        ]
         if instruct:
             steps += _instructions(root, required=True)
         failed = _carry_out(steps, journal, reply, dry_run=dry_run, yes=yes)
@@ -99,23 +118,61 @@ def setup(
             raise click.exceptions.Exit(1)
 
 
-def _steps(names: tuple[str, ...], machine: Machine) -> list[Step]:
-    """Return one step per configuration file of the clients that are installed, or that were named."""
-    command = serve_command(Python())
+def _targets(names: tuple[str, ...], machine: Machine) -> list[tuple[Client, Path]]:
+    """Return the configuration files of the clients that are installed, or that were named."""
     chosen = [BY_NAME[name] for name in names] or list(CLIENTS)
-    steps = []
-    for client in chosen:
-        found = client.found(machine) or (client.places(machine)[:1] if names else [])
-        steps += [_step(client, path, command) for path in found]
-    return steps
+    return [
+        (client, path)
+        for client in chosen
+        for path in client.found(machine) or (client.places(machine)[:1] if names else [])
+    ]
 
 
-def _step(client: Client, path: Path, command: list[str]) -> Step:
+def _step(client: Client, path: Path, toolsets: str) -> Step:
     try:
-        change = config_files.with_server(client, path, command)
+        change = config_files.with_server(client, path, _command(toolsets))
     except ConfigUnreadableError as problem:
         return Step(client.name, client.title, path, Change(path, None, None), problem)
-    return Step(client.name, client.title, path, change, then=client.then)
+    return Step(client.name, client.title, path, change, then=client.then, toolsets=toolsets)
+
+
+def _command(toolsets: str) -> list[str]:
+    return serve_command(Python()) + ([_TOOLSETS_OPTION, toolsets] if toolsets else [])
+
+
+def _spelled(toolsets: tuple[str, ...]) -> str:
+    return ALL_TOOLSETS if toolsets == TOOLSETS else ",".join(toolsets)
+
+
+def _toolsets_in(client: Client, path: Path) -> str:
+    """Return the toolsets that a client's entry names: setting up again keeps them."""
+    try:
+        entry = config_files.server_in(client, path) or {}
+    except ConfigUnreadableError:
+        return ""
+    arguments = [str(argument) for argument in entry.get("args") or ()]
+    named = arguments[arguments.index(_TOOLSETS_OPTION) + 1 :] if _TOOLSETS_OPTION in arguments else []
+    is_known = bool(named) and set(named[0].split(",")) <= {*TOOLSETS, ALL_TOOLSETS}
+    return named[0] if is_known else ""
+
+
+def _default_toolsets() -> str:
+    """Return what to write into a new entry: nothing if the user's own settings name toolsets."""
+    return "" if "toolsets" in load_settings().sources else PROJECT_TOOLSET
+
+
+def _offer_toolsets(targets: list[tuple[Client, Path]], default: str) -> str:
+    """Ask which toolsets new entries offer, if there is somebody to ask and a new entry."""
+    if not can_ask() or all(_toolsets_in(client, path) for client, path in targets):
+        return default
+    from findspot.serve.mcp.tool_results import tool_tokens
+    from findspot.serve.mcp.tools import all_tools
+
+    others = [name for name in TOOLSETS if name != PROJECT_TOOLSET]
+    cost = sum(tool_tokens(tool) for tool in all_tools().offered(others))
+    listed = f"{', '.join(others[:-1])} and {others[-1]}"
+    question = f"Offer the toolsets {listed} too, for {cost:,} tokens per conversation? [y/N]"
+    return ALL_TOOLSETS if prompt(question).lower() in ("y", "yes") else default
 
 
 def _instructions(root: Path | None, *, required: bool = False) -> list[Step]:
@@ -173,6 +230,10 @@ def _show_diff(change: Change) -> None:
 def _tell_next(steps: list[Step], journal: Journal) -> None:
     for step in steps:
         output.line(f"{step.title}: done. {step.then}".rstrip(), fg="green")
+    if any(step.toolsets == PROJECT_TOOLSET for step in steps):
+        output.note(
+            "Only the project's tools are offered; `findspot setup --toolsets all` adds the others.", dim=True
+        )
     if journal.backups.is_dir():
         output.note(
             f"Files as they were: {journal.backups} (`findspot setup --undo` puts them back)", dim=True
@@ -210,8 +271,8 @@ def _undo(names: tuple[str, ...], journal: Journal, reply: Reply, *, dry_run: bo
         output.line(f"{output.count(len(steps), 'file')} put back.")
 
 
-def _print(names: tuple[str, ...], machine: Machine, reply: Reply) -> None:
-    command = serve_command(Python())
+def _print(names: tuple[str, ...], toolsets: tuple[str, ...], machine: Machine, reply: Reply) -> None:
+    command = _command(_spelled(toolsets) or _default_toolsets())
     chosen = [BY_NAME[name] for name in names] or [c for c in CLIENTS if c.found(machine)] or list(CLIENTS)
     rows = [
         (client, (client.found(machine) or client.places(machine))[0], config_files.snippet(client, command))

@@ -45,6 +45,8 @@ class Terms:
     read_only: bool = False
     guarded: bool = False
     """Whether a request must have come with a token."""
+    toolsets: tuple[str, ...] = ()
+    """The toolsets to offer; those of the settings if empty."""
 
 
 OPEN = Terms()

@@ -10,7 +10,7 @@ from __future__ import annotations
 import secrets
 import socket
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from anyio import to_thread
@@ -23,7 +23,7 @@ from findspot.core.files import read_named
 from findspot.core.log import keep_log
 from findspot.core.settings import HttpSettings
 from findspot.serve.listening import cannot_listen, listen, serve
-from findspot.serve.mcp.access import Grants, Terms, granted_all
+from findspot.serve.mcp.access import OPEN, Grants, Terms, granted_all
 from findspot.serve.mcp.http_gate import Bodies, Gate, Limits
 from findspot.serve.mcp.metrics import Meter, index_figures
 from findspot.serve.mcp.resources import Offers
@@ -57,7 +57,7 @@ class TokenChoice:
     without: bool = False
 
 
-def run(address: str, choice: TokenChoice, *, read_only: bool = False) -> None:
+def run(address: str, choice: TokenChoice, terms: Terms) -> None:
     """Serve until a signal comes; the address goes to standard error once it is bound."""
     keep_log(home_folder() / "logs", settings_here().log.level)
     settings = settings_here().http
@@ -75,7 +75,7 @@ def run(address: str, choice: TokenChoice, *, read_only: bool = False) -> None:
     try:
         with _listening(host, port) as listener:
             hosts = (host, *settings.allowed_hosts)
-            app = make_app(all_tools(), library, hosts, grants, limits=limits, read_only=read_only)
+            app = make_app(all_tools(), library, hosts, grants, limits=limits, terms=terms)
             shown = host if ":" not in host else f"[{host}]"
             sys.stderr.write(f"Findspot serves at http://{shown}:{listener.getsockname()[1]}{PATH}\n")
             if is_new:
@@ -94,7 +94,7 @@ def make_app(
     offers: Offers = OFFERS,
     *,
     limits: Limits | None = None,
-    read_only: bool = False,
+    terms: Terms = OPEN,
 ) -> ASGIApp:
     """Return the whole server as an ASGI application."""
     names = dict.fromkeys((*_LOOPBACK_NAMES, *hosts))
@@ -107,7 +107,7 @@ def make_app(
             for entry in (f"{scheme}://{name}", f"{scheme}://{name}:*")
         ],
     )
-    meter, terms = Meter(), Terms(read_only, guarded=grants is not None)
+    meter, terms = Meter(), replace(terms, guarded=grants is not None)
     server = make_server(registry, library, offers, meter, terms)
     served = server.streamable_http_app(
         streamable_http_path=PATH,

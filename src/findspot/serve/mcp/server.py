@@ -20,6 +20,7 @@ from findspot.core.config import home_folder, load_settings
 from findspot.core.errors import FindspotError, ProjectNotDetectedError
 from findspot.core.log import get_logger
 from findspot.core.paths import index_folder
+from findspot.core.setting_keys import PROJECT_TOOLSET
 from findspot.core.settings import Settings
 from findspot.discover.checkouts import find_root, folders_around
 from findspot.serve.mcp.access import OPEN, Terms, grant_of
@@ -38,7 +39,6 @@ from findspot.serve.mcp.tool_results import UNEXPECTED, wire_tool
 _log = get_logger("mcp")
 
 NAME = "findspot"
-PROJECT_TOOLSET = "project"
 _GREETINGS = ("initialize", "server/discover")
 """Methods whose results carry instructions."""
 
@@ -100,7 +100,7 @@ class _ToolHandlers:
         self._calls = calls
         self._meter = meter
         self._terms = terms
-        self._toolsets = settings_here().serve.toolsets
+        self._toolsets = terms.toolsets or settings_here().serve.toolsets
         """Those that were listed last: their tools can be called."""
 
     async def list(
@@ -108,8 +108,8 @@ class _ToolHandlers:
     ) -> types.ListToolsResult:
         check_cursor(params)
         serve = settings_here().serve
-        self._toolsets = serve.toolsets
-        tools = self._offered(context, serve.toolsets)
+        self._toolsets = self._terms.toolsets or serve.toolsets
+        tools = self._offered(context, self._toolsets)
         enhanced = serve.enhanced_tool_descriptions
         return types.ListToolsResult(tools=[wire_tool(tool, enhanced=enhanced) for tool in tools])
 
@@ -136,7 +136,8 @@ class _ToolHandlers:
 
     def offered_names(self, context: Context) -> frozenset[str]:
         """Return the names of the tools that a client is offered."""
-        return frozenset(tool.name for tool in self._offered(context, settings_here().serve.toolsets))
+        toolsets = self._terms.toolsets or settings_here().serve.toolsets
+        return frozenset(tool.name for tool in self._offered(context, toolsets))
 
     def _offered(self, context: Context, toolsets: Sequence[str]) -> Sequence[Tool]:
         tools = self._registry.offered(toolsets)

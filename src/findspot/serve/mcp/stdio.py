@@ -260,18 +260,18 @@ def _key(identity: RequestId) -> str:
     return str(identity)
 
 
-def run(*, read_only: bool = False) -> None:
-    """Serve until the input ends or a signal comes; `read_only` offers no tools that change anything."""
+def run(terms: Terms) -> None:
+    """Serve until the input ends or a signal comes."""
     keep_log(home_folder() / "logs", settings_here().log.level)
     lines, writer = Lines(_take_stdin()), Writer(_take_stdout())
     _end_on_signal(lines)
     library = Library()
     try:
-        if settings_here().serve.toolsets == ("cortex",):
+        if (terms.toolsets or settings_here().serve.toolsets) == ("cortex",):
             require_chunks(library)
         else:
             _watch_soon(library)
-        anyio.run(_serve, lines, writer, library, Terms(read_only))
+        anyio.run(_serve, lines, writer, library, terms)
     finally:
         writer.close()
         library.close()

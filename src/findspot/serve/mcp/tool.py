@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import quote
 
 from findspot.core.errors import FindspotError, InvalidArgumentError
+from findspot.core.setting_keys import PROJECT_TOOLSET
 
 if TYPE_CHECKING:
     from findspot.serve.mcp.tool_call import Call
@@ -358,7 +359,7 @@ class Tool:
     """Whether clients that load tools on demand should load this one at the start."""
     search_hint: str = ""
     """What clients that load tools on demand match requests with."""
-    toolset: str = "project"
+    toolset: str = PROJECT_TOOLSET
     clamped: frozenset[str] = frozenset({"limit", "top_k"})
     """Arguments whose values above the maximum are lowered to it, with a warning."""
     instead: dict[str, str] = field(default_factory=dict)

@@ -32,6 +32,7 @@ PLACES = {
         "cursor": ".cursor/mcp.json",
         "windsurf": ".codeium/windsurf/mcp_config.json",
         "vscode": ".config/Code/User/mcp.json",
+        "copilot": ".copilot/mcp-config.json",
         "codex": ".codex/config.toml",
         "gemini": ".gemini/settings.json",
         "zed": ".config/zed/settings.json",

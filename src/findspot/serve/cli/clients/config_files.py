@@ -7,7 +7,7 @@ import contextlib
 import difflib
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -278,7 +278,9 @@ def with_server(client: Client, path: Path, command: list[str]) -> Change:
     try:
         written = decode(before or b"")
         keys = (*client.keys, SERVER)
-        text = _PUT[client.format](written.text, keys, client.entry(command), written.newline)
+        there = _at(_values(client, written.text), keys)
+        entry = new_entry(client, command, there if isinstance(there, dict) else {})
+        text = _PUT[client.format](written.text, keys, entry, written.newline)
     except MalformedError as error:
         raise ConfigUnreadableError(path, error) from None
     return Change(path, before, written.with_text(text).data)
@@ -349,6 +351,12 @@ def _at(values: Any, keys: tuple[str, ...]) -> Any:
     return values
 
 
+def new_entry(client: Client, command: list[str], there: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values to set in an entry: the command, and defaults that it lacks."""
+    missing = {key: value for key, value in client.defaults.items() if key not in there}
+    return client.entry(command) | missing
+
+
 def snippet(client: Client, command: list[str]) -> str:
     """Return what to copy into an empty configuration."""
-    return _PUT[client.format]("", (*client.keys, SERVER), client.entry(command), "\n")
+    return _PUT[client.format]("", (*client.keys, SERVER), new_entry(client, command, {}), "\n")

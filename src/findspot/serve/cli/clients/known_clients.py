@@ -58,6 +58,8 @@ class Client:
     format: str = "json"
     typed: bool = False
     """Whether an entry names its transport, standard input and output."""
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+    """Further values of a new entry, such as when tools are loaded; what a user has changed stays."""
     program: str = ""
     """Its command, which shows that it is installed before it has run."""
     then: str = "Restart it."
@@ -107,8 +109,8 @@ def _zed(machine: Machine) -> list[Path]:
 
 
 CLIENTS = (
-    Client("claude-code", "Claude Code", _claude_code, typed=True, program="claude",
-           then="Start a new session; /mcp lists it."),
+    Client("claude-code", "Claude Code", _claude_code, typed=True, defaults={"alwaysLoad": True},
+           program="claude", then="Start a new session; /mcp lists it."),
     Client("claude-desktop", "Claude Desktop", _claude_desktop),
     Client("cursor", "Cursor", lambda m: [m.home / ".cursor" / "mcp.json"],
            then="Switch it on under Settings, MCP."),
@@ -116,6 +118,9 @@ CLIENTS = (
            then="Press the refresh button of its MCP servers."),
     Client("vscode", "VS Code", _vscode, keys=("servers",), typed=True,
            then="Run `MCP: List Servers` and start it."),
+    Client("copilot", "Copilot CLI", lambda m: [m.folder("COPILOT_HOME", ".copilot") / "mcp-config.json"],
+           typed=True, defaults={"tools": ["*"], "deferTools": "never"}, program="copilot",
+           then="Start a new session; /mcp lists it."),
     Client("codex", "Codex", lambda m: [m.folder("CODEX_HOME", ".codex") / "config.toml"],
            keys=("mcp_servers",), format="toml", program="codex", then="Start a new session; /mcp lists it."),
     Client("gemini", "Gemini CLI", lambda m: [m.home / ".gemini" / "settings.json"], program="gemini",
