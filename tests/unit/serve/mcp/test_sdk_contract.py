@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +49,18 @@ def test_private_attributes_are_used_in_one_module_and_named_here() -> None:
     assert [path.name for path in SOURCE.rglob("*.py") if _imported(path)] == []
     mcp = [path for path in modules if path.is_relative_to(SOURCE / "serve" / "mcp")]
     assert {path.name: _used(path) for path in mcp if _used(path)} == {}
+
+
+def test_a_server_starts_without_the_parts_of_the_sdk_that_it_does_not_use() -> None:
+    script = (
+        "import sys, findspot.serve.mcp.stdio\n"
+        "assert not {'mcp.client', 'mcp.server.mcpserver'} & set(sys.modules)\n"
+        "import mcp\n"
+        "from mcp.server import MCPServer\n"
+        "assert mcp.Client.__module__ == 'mcp.client.client'\n"
+        "assert not hasattr(mcp, 'no_such_name')\n"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)
 
 
 def test_a_connection_remembers_notifies_and_ends() -> None:
