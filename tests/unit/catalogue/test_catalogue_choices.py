@@ -1,0 +1,181 @@
+"""Choices of a catalogue: which model reads, which file wins, and how far a request is read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from findspot.catalogue.catalogue import Catalogue
+from findspot.catalogue.consent import read_build_record, write_build_record
+from findspot.catalogue.tool_record import SearchMode, SearchOptions
+from findspot.catalogue.tool_request import SYNONYMS, correct_spelling, read_request
+from findspot.core.errors import FindspotError, InvalidArgumentError
+from findspot.embed.embedder import Embedder
+from findspot.embed.provider_registry import open_embedder
+from findspot.embed.static_model import StaticEmbedder
+from findspot.text.bm25 import Bm25
+
+from .conftest import TOOLS, Write, index
+
+Open = Callable[[], Catalogue]
+MEANING = SearchOptions(SearchMode.EMBEDDING)
+
+
+class TestModels:
+    """An index file may come from somebody else: it never chooses a service for the user."""
+
+    @pytest.fixture
+    def foreign(self, catalogue: Catalogue) -> Catalogue:
+        """A catalogue whose file names a provider that nobody here chose."""
+        path = catalogue.project_index
+        assert path is not None
+        path.write_text(path.read_text().replace('"local:static"', '"http:elsewhere"'))
+        return catalogue
+
+    def open(self, root: Path, home: Path, provider: str) -> tuple[Catalogue, list[str]]:
+        opened: list[str] = []
+
+        def embedder(name: str) -> Embedder:
+            opened.append(name)
+            return open_embedder("local:static")
+
+        return Catalogue(root, home, embedder, lambda: provider), opened
+
+    def test_a_provider_of_the_file_alone_is_refused(
+        self, foreign: Catalogue, root: Path, tmp_path: Path
+    ) -> None:
+        theirs, opened = self.open(root, tmp_path / "findspot", "local:static")
+        with pytest.raises(FindspotError) as error:
+            theirs.search("read", MEANING)
+        assert "findspot tools index" in error.value.hint
+        assert opened == []
+        assert theirs.search("read").tools
+
+    def test_the_provider_of_the_settings_is_used(
+        self, foreign: Catalogue, root: Path, tmp_path: Path
+    ) -> None:
+        mine, opened = self.open(root, tmp_path / "findspot", "http:elsewhere")
+        assert mine.search("read a file", MEANING).tools
+        assert set(opened) == {"http:elsewhere"}
+
+    def test_so_is_the_one_that_the_index_was_built_with(
+        self, foreign: Catalogue, root: Path, tmp_path: Path
+    ) -> None:
+        home, path = tmp_path / "findspot", foreign.project_index
+        assert path is not None
+        record = read_build_record(home, path)
+        write_build_record(home, path, type(record)(record.files, (), False, "http:elsewhere", {}))
+        mine, opened = self.open(root, home, "local:static")
+        assert mine.search("read a file", MEANING).tools
+        assert set(opened) == {"http:elsewhere"}
+
+    def test_words_need_no_model(self, catalogue: Catalogue, root: Path, tmp_path: Path) -> None:
+        opened, asked = self.open(root, tmp_path / "findspot", "local:static")
+        assert opened.search("read").tools
+        assert opened.search("read", SearchOptions(SearchMode.REGEX)).tools
+        assert asked == []
+        opened.warm()
+        opened.search("read a file", MEANING)
+        assert set(asked) == {"local:static"}
+
+
+def test_the_index_of_a_user_alone(tmp_path: Path, root: Path, write: Write) -> None:
+    own = Catalogue(None, tmp_path / "findspot", open_embedder)
+    assert (own.project_index, own.paths) == (None, [own.user_index])
+    index(own, write("tools.json", TOOLS), user_wide=True)
+    assert own.search("read").tools
+    at_home = Catalogue(Path.home(), tmp_path / "findspot", open_embedder)
+    assert at_home.paths == [own.user_index]
+
+
+def test_at_most_twenty_known_servers_are_named(open_catalogue: Open, write: Write) -> None:
+    opened = open_catalogue()
+    tools = [{"name": "x", "server": f"s{number:02}"} for number in range(21)]
+    index(opened, write("t.json", tools), provider=None)
+    with pytest.raises(InvalidArgumentError) as error:
+        opened.search("x", SearchOptions(server="gone"))
+    assert error.value.hint == f"Known servers: {', '.join(f's{number:02}' for number in range(20))}."
+
+
+def test_patterns_over_other_scripts(open_catalogue: Open, write: Write) -> None:
+    opened = open_catalogue()
+    tools = [{"name": "größe", "server": ""}, {"name": "size", "description": "ÜBER", "server": ""}]
+    index(opened, write("t.json", tools), provider=None)
+
+    def found(pattern: str) -> list[str]:
+        return [tool.name for tool in opened.search(pattern, SearchOptions(SearchMode.REGEX)).tools]
+
+    assert found("über") == ["size"]
+    assert found("GRÖSSE|GRÖẞE") == ["größe"]
+    assert found(r"gr\w+e") == ["größe"]
+    assert found(r"\p{Lu}BER") == ["size"]
+
+
+class TestRequests:
+    @pytest.mark.parametrize(
+        ("query", "sentences"),
+        [
+            ("one two three", ()),
+            ("one two. three four five", ("three four five",)),
+            ("find a plumber then book a visit", ("find a plumber", "book a visit")),
+            ("find a plumber, also book a visit", ("find a plumber", "book a visit")),
+            ("find a plumber; and book a visit!", ("find a plumber;", "and book a visit!")),
+            ("yes please", ()),
+        ],
+    )
+    def test_sentences_of_three_words_and_more(self, query: str, sentences: tuple[str, ...]) -> None:
+        assert read_request(query).sentences == sentences
+
+    def test_sixteen_sentences_are_read(self) -> None:
+        request = read_request(" ".join(f"do thing {number}." for number in range(40)))
+        assert request.sentences == tuple(f"do thing {number}." for number in range(16))
+
+    @pytest.mark.parametrize(
+        ("path", "words"),
+        [
+            ("notes.md", "markdown file path"),
+            ("./deck.PPTX", "powerpoint presentation file path"),
+            ("~/song.flac", "audio file path"),
+            ("/srv/data", "file path"),
+            ("a/b.zip", "a/b.zip"),
+            ("query.sql", "sql file path"),
+        ],
+    )
+    def test_kinds_of_files(self, path: str, words: str) -> None:
+        assert read_request(path).text == words
+
+    def test_verbs_for_the_same_act(self) -> None:
+        (stem_of_write,) = [verb for verb in SYNONYMS if verb.startswith("writ")]
+        assert set(SYNONYMS[stem_of_write]) == {"add", "insert", "append"}
+        assert all(verb not in others for verb, others in SYNONYMS.items())
+
+    keywords = Bm25.build([{"calculat": 1.0}, {"calculat": 1.0, "calendar": 1.0}, {"presentat": 1.0}])
+
+    @pytest.mark.parametrize(
+        ("word", "read"),
+        [
+            ("calculate", "calculate"),
+            ("caclulate", "calculate"),
+            ("calculaet", "calculate"),
+            ("calculatte", "calculate"),
+            ("calcuxlate", "calculate"),
+            ("calcuate", "calculate"),
+            ("xalculate", "xalculate"),
+            ("caclluate", "caclluate"),
+            ("calendr", "calendr"),
+            ("calendra", "calendar"),
+            ("Caclulate", "Caclulate"),
+        ],
+    )
+    def test_one_slip_in_a_long_word(self, word: str, read: str) -> None:
+        assert (
+            correct_spelling(f"to {word} it", StaticEmbedder.open().knows, self.keywords) == f"to {read} it"
+        )
+
+    def test_a_text_in_another_language_is_left_alone(self) -> None:
+        slips = ("caclulate", "calculaet", "calculatte", "calcuxlate", "calcuate", "calculte", "calclate")
+        query = " ".join([*slips, "zzqxjkvbw", "calcualte"])
+        read = correct_spelling(query, StaticEmbedder.open().knows, self.keywords).split()
+        assert read == ["calculate"] * 7 + ["zzqxjkvbw", "calcualte"]
