@@ -79,21 +79,20 @@ def passages(
 def _bridged(ranked: list[Passage], never: Collection[int]) -> list[Passage]:
     """Join the first passages of a file that a single chunk lies between: it answers with them."""
     by_end = {passage.last: passage for passage in ranked[:BRIDGE_WITHIN]}
-    left_out: set[int] = set()
+    bridged: set[int] = set()
     for passage in ranked[:BRIDGE_WITHIN]:
         before = by_end.get(passage.first - 2)
-        if before is None or before.rank in left_out or passage.rank in left_out:
+        if before is None or before.rank in bridged or passage.rank in bridged:
             continue
         if passage.first - 1 in never:
             continue
         if before.size + 1 + passage.size <= MAX_MERGED_CHUNKS and _same_file(before, passage):
             joined_up = _merged(before, passage)
-            left_out.update((before.rank, passage.rank))
+            bridged.update((before.rank, passage.rank))
             ranked = [
                 joined_up if other.rank == joined_up.rank else other
                 for other in ranked
-                if other.rank == joined_up.rank
-                or (other.rank not in left_out and not _within(other, joined_up))
+                if other.rank == joined_up.rank or not _within(other, joined_up)
             ]
     return ranked
 

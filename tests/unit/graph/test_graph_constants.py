@@ -147,3 +147,48 @@ def test_only_calls_of_the_floor_and_above_are_shown(tmp_path: Path) -> None:
         assert calls(graph, "start", floor=0.61) == {}
         (start,), (far,) = graph.find("start"), graph.find("go_far")
         assert graph.callees(start) == graph.callers(far) == graph.references_to(far, (Relation.CALL,))
+
+
+METHOD = "class Helper:\n    def settle_up(self): ...\n"
+CALL = "def start(x):\n    x.settle_up()\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "found"),
+    [
+        ({"a.py": METHOD, "b.py": CALL}, {"Helper.settle_up"}),
+        ({"tests/test_a.py": METHOD, "b.py": CALL}, set()),
+        ({"tests/test_a.py": METHOD, "tests/test_b.py": CALL}, {"Helper.settle_up"}),
+        ({"a.py": METHOD, "tests/test_a.py": METHOD, "b.py": CALL}, {"Helper.settle_up"}),
+        ({"a.py": METHOD, "tests/test_a.py": METHOD, "tests/test_b.py": CALL}, set()),
+        ({"a.py": METHOD, "b.go": "package b\nfunc start(x X) { x.settle_up() }\n"}, set()),
+        ({"a.py": METHOD.replace("settle_up", "append"), "b.py": CALL.replace("settle_up", "append")}, set()),
+        ({"a.py": METHOD.replace("settle_up", "__enter__"), "b.py": CALL.replace("settle_up", "__enter__")},
+         set()),
+        ({"a.py": "def settle_up(): ...\n", "b.py": CALL}, set()),
+        ({"a.py": "class Helper:\n    settle_up = 1\n", "b.py": CALL}, set()),
+    ],
+)  # fmt: skip
+def test_a_method_of_an_unknown_receiver(files: dict[str, str], found: set[str], tmp_path: Path) -> None:
+    """Code does not call what only tests define, nor what values of every library have."""
+    with graph_of(files, tmp_path) as graph:
+        assert set(calls(graph, "start")) == found
+
+
+@pytest.mark.parametrize(("levels", "followed"), [(20, True), (26, False)])
+def test_what_functions_return_is_followed_through_others(
+    levels: int, followed: bool, tmp_path: Path
+) -> None:
+    makers = "".join(f"def make_{n}():\n    return make_{n + 1}()\n" for n in range(levels))
+    text = f"{RUNNER}{makers}def make_{levels}():\n    return Runner()\ndef start():\n    make_0().go_far()\n"
+    other = "class Other:\n    def go_far(self): ...\n"
+    with graph_of({"a.py": text + other}, tmp_path) as graph:
+        assert calls(graph, "start").get("Runner.go_far") == (0.85 if followed else None)
+
+
+def test_types_and_functions_are_found_before_values(tmp_path: Path) -> None:
+    files = {"a.py": "thing = 1\n", "b.py": "def thing(): ...\n", "c.py": "class thing: ...\n"}
+    swift = {"a.swift": "extension Shape { func draw() {} }\n", "b.swift": "class Shape {}\n"}
+    with graph_of(files | swift, tmp_path) as graph:
+        assert [node.kind for node in graph.find("thing")] == ["function", "class", "constant"]
+        assert [node.kind for node in graph.find("Shape")] == ["class", "extension"]

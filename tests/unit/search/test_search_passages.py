@@ -75,6 +75,10 @@ def test_a_chunk_between_two_of_the_first_answers_with_them() -> None:
     assert found((1, 3), *others, (1, 5))[0] == [(1, 3)]
 
 
+def test_one_bridge_leaves_another_in_place() -> None:
+    assert found((1, 3), (2, 3), (1, 5), (2, 5)) == [[(1, 3), (1, 4), (1, 5)], [(2, 3), (2, 4), (2, 5)]]
+
+
 def test_the_chunk_that_is_asked_with_joins_nothing() -> None:
     shown = passages(ranking((1, 3), (1, 5)), files(), {chunk_number(1, 4)})
     assert [list(passage.numbers) for passage in shown] == [[chunk_number(1, 3)], [chunk_number(1, 5)]]

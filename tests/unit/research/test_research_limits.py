@@ -1,0 +1,116 @@
+"""How far research goes: one project with more of everything than an answer shows."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+import pytest
+
+from contents import write_files
+from findspot import Engine, Project
+from findspot.research.findings import Aim, Findings, Focus, Inquiry
+
+
+def functions(*bodies: tuple[str, str]) -> str:
+    return "\n\n\n".join(f"def {name}():\n    {body}" for name, body in bodies) + "\n"
+
+
+def files() -> dict[str, str]:
+    callers = [(f"caller_{n:02}", "return hub()") for n in range(45)]
+    way = [(f"way_{n}", f"return way_{n + 1}()") for n in range(12)]
+    unknown = "\n    ".join(f"x.unheard_of_{n:02}()" for n in range(25))
+    found = {
+        "hub/hub.py": functions(("hub", "return 1"), *callers),
+        "way/way.py": functions(*way, ("way_12", "return 1")),
+        "doubt/doubt.py": f"def doubtful(x):\n    {unknown}\n",
+        "entry/shared.py": "def tool():\n    return 1\n",
+        "routes/routes.py": "def route(f):\n    return f\n\n\ndef twice(f):\n    return f\n",
+        "shapes/base.py": "class Shape:\n    pass\n\n\nclass Lonely:\n    pass\n",
+    }
+    for n in range(25):
+        found[f"many/m{n:02}.py"] = functions(("repeated", "return 1"), (f"uses_{n}", "return repeated()"))
+    for n in range(14):
+        main = "from entry.shared import tool\n\n\ndef main():\n    return tool()\n"
+        found[f"entry/e{n:02}.py"] = main
+    decorated = [f"@route\ndef page_{n:02}():\n    return {n}\n" for n in range(14)]
+    pairs = [f"@twice\ndef pair_{n}():\n    return {n}\n" for n in range(2)]
+    head = "from routes.routes import route, twice\n\n\n"
+    found["routes/pages.py"] = head + "\n\n".join([*decorated, *pairs])
+    shapes = [f"class {name}(Shape):\n    pass\n" for name in ("Circle", "Square")]
+    alone = "class Single(Lonely):\n    pass\n"
+    found["shapes/shapes.py"] = "from shapes.base import Lonely, Shape\n\n\n" + "\n\n".join([*shapes, alone])
+    kinds = [f"class {name}{kind}:\n    pass\n" for kind in
+             ("Store", "Reader", "Writer", "Client", "Filter", "Parser", "Cache", "Queue", "Token", "Event")
+             for name in ("User", "Order", "Mail")]  # fmt: skip
+    found["kinds/kinds.py"] = "\n\n".join(
+        [*kinds, "class OneThing:\n    pass\n\n\nclass TwoThing:\n    pass\n"]
+    )
+    return found
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
+    folder = tmp_path_factory.mktemp("research")
+    write_files(folder / "project", files())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FINDSPOT_HOME", str(folder / "home"))
+        with contextlib.closing(Engine()) as engine:
+            opened = engine.project(folder / "project")
+            opened.update()
+            yield opened
+
+
+def ask(project: Project, name: str, aim: Aim, depth: int = 1) -> Findings:
+    return project.research(Inquiry(name, depth, aim=aim))
+
+
+def test_forty_citations_and_thirty_ways(project: Project) -> None:
+    found = ask(project, "hub", Aim.CALLERS)
+    assert len(found.nodes) == 46
+    assert (len(found.citations), len(found.chains)) == (40, 30)
+
+
+@pytest.mark.parametrize(("depth", "end", "steps"), [(1, "way_3", 3), (1, "way_4", None), (2, "way_6", 6),
+                                                     (2, "way_7", None), (3, "way_9", 9)])  # fmt: skip
+def test_three_steps_per_level_of_depth(project: Project, depth: int, end: str, steps: int | None) -> None:
+    found = project.research(f"path from way_0 to {end}", depth)
+    assert [len(way) - 1 for way in found.chains] == ([] if steps is None else [steps])
+
+
+def test_a_walk_is_as_deep_as_asked(project: Project) -> None:
+    for depth in (1, 2, 4):
+        found = ask(project, "way_0", Aim.CALLEES, depth)
+        assert {node.name: node.hop for node in found.nodes} == {f"way_{n}": n for n in range(depth + 1)}
+
+
+def test_twenty_unresolved_calls_are_listed(project: Project) -> None:
+    found = ask(project, "doubtful", Aim.CALLEES)
+    assert len(found.unresolved) == 20
+    assert found.unresolved[0] == "unheard_of_00 (doubt/doubt.py:2): unknown"
+
+
+def test_twenty_definitions_of_a_name_are_followed(project: Project) -> None:
+    found = ask(project, "repeated", Aim.CALLERS)
+    assert sum(node.hop == 0 for node in found.nodes) == 20
+    assert sum(node.hop == 1 for node in found.nodes) == 20
+
+
+def test_twelve_entry_points(project: Project) -> None:
+    found = project.research(Inquiry("how is it built", focus=Focus.ARCHITECTURE, under="entry"))
+    mains = [node.path for node in found.nodes if node.name == "main"]
+    assert mains == [f"entry/e{n:02}.py" for n in range(12)]
+
+
+def test_what_is_a_pattern(project: Project) -> None:
+    """Three of a kind, or two with a base; eight patterns, of which the named come first."""
+    found = project.research("which routes are there", focus=Focus.PATTERNS)
+    first, second = found.related_topics[:2]
+    assert (first, second) == ("decorated with route", "built on Shape")
+    assert len(found.related_topics) == 8
+    assert not [
+        what for what in found.related_topics if "twice" in what or "Lonely" in what or "Thing" in what
+    ]
+    pages = [node.name for node in found.nodes if node.name.startswith("page_")]
+    assert pages == [f"page_{n:02}" for n in range(12)]
+    assert found.summary.startswith("8 patterns: 14 decorated with route")
