@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from findspot.core.model import Hit, Results
+from findspot.core.model import NOTHING_FITS, Hit, Results, Strength
 from findspot.core.roots import Roots
 from findspot.serve.cli import output
 from findspot.serve.search_answers import assistance_lines
@@ -32,29 +32,28 @@ _STYLES: tuple[tuple[str, dict[str, Any]], ...] = (
 )
 """Kinds of token, as pygments names them, that have a colour; few, so that the matches stand out."""
 _MATCH = {"fg": "yellow", "bold": True}
-_STRENGTHS = (("strong", 0.7), ("likely", 0.3))
-"""Words for scores, with the lowest score of each."""
-_STRENGTH_STYLES: dict[str, dict[str, Any]] = {
-    "strong": {"fg": "green"},
-    "likely": {"fg": "yellow"},
-    "weak": {"dim": True},
+_STRENGTH_STYLES: dict[Strength, dict[str, Any]] = {
+    Strength.STRONG: {"fg": "green"},
+    Strength.LIKELY: {"fg": "yellow"},
+    Strength.WEAK: {"dim": True},
 }
-
-
-def strength(score: float) -> str:
-    """Return a score as a word: `strong`, `likely` or `weak`."""
-    return next((word for word, lowest in _STRENGTHS if score >= lowest), "weak")
 
 
 def show_results(results: Results, roots: Roots, *, first: int = 1, full: bool = False) -> None:
     """Print the hits in the order of their rank, which begins with `first`."""
+    if results.nothing_fits and results.hits:
+        output.line(NOTHING_FITS, fg="yellow")
     for line in assistance_lines(results):
         output.line(line)
     marked = query_words(results.query)
     width = len(str(first + len(results.hits) - 1))
     for rank, hit in enumerate(results.hits, first):
         _show_heading(hit, f"{rank:>{width}}", roots)
-        _show_hit(hit, marked, full)
+        if hit.overview and not full:
+            _show_overview(hit.overview)
+        else:
+            _show_lines(hit, marked, full)
+        _show_context(hit)
         output.line()
 
 
@@ -70,15 +69,38 @@ def show_notes(results: Results) -> None:
 
 def _show_heading(hit: Hit, rank: str, roots: Roots) -> None:
     what = hit.breadcrumb or ", ".join(hit.symbols[:3]) or hit.kind
-    word = strength(hit.score)
     location = output.paint(output.clean(hit.path), sys.stdout, bold=True, fg="cyan")
     location += output.paint(f":{hit.span.start}-{hit.span.end}", sys.stdout, dim=True)
     linked = output.link(location, roots / hit.path, hit.focus or hit.span.start)
-    styled = output.paint(word, sys.stdout, **_STRENGTH_STYLES[word])
-    click.echo(f"{rank}  {linked}  {styled}  {output.clean(what)}", color=True)
+    strength = output.paint(hit.strength, sys.stdout, **_STRENGTH_STYLES[hit.strength])
+    click.echo(f"{rank}  {linked}  {strength}  {output.clean(what)}", color=True)
 
 
-def _show_hit(hit: Hit, marked: re.Pattern[str] | None, full: bool) -> None:
+def _show_overview(overview: str) -> None:
+    """Print what a file describes and defines, in place of its first lines, which are imports."""
+    lines, room = overview.split("\n"), _room(2)
+    for line in lines[:SHOWN_LINES]:
+        output.line(f"  {_shortened(line, room)}")
+    _show_rest(len(lines) - SHOWN_LINES, "  ")
+
+
+def _show_rest(count: int, indent: str) -> None:
+    if count > 0:
+        output.line(f"{indent}… {output.count(count, 'more line')}", dim=True)
+
+
+def _show_context(hit: Hit) -> None:
+    """Print the constants that a hit uses, what calls it, and why it was found, as far as it says so."""
+    for label, references in (("constant", hit.constants), ("called by", hit.callers)):
+        for reference in references:
+            location = output.paint(output.clean(f"{reference.path}:{reference.line}"), sys.stdout, dim=True)
+            text = _shortened(output.clean(reference.text.strip()), _room(len(label) + 6))
+            click.echo(f"  {output.paint(label, sys.stdout, dim=True)}  {text}  {location}", color=True)
+    if hit.why:
+        output.line("  why: " + ", ".join(f"{name} {value:g}" for name, value in hit.why.items()), dim=True)
+
+
+def _show_lines(hit: Hit, marked: re.Pattern[str] | None, full: bool) -> None:
     lines = hit.text.split("\n")
     start, end = (0, len(lines)) if full else _window(hit, len(lines))
     width = len(str(hit.span.start + end))
@@ -88,17 +110,17 @@ def _show_hit(hit: Hit, marked: re.Pattern[str] | None, full: bool) -> None:
     for position, shown in enumerate(source_lines(lines[start:end], hit.language, marked, room), start):
         number = output.paint(f"{hit.span.start + position:>{width}}", sys.stdout, dim=True)
         click.echo(f"  {number}  {shown}", color=True)
-    if end - start < len(lines):
-        output.line(f"  {'':>{width}}  … {output.count(len(lines) - (end - start), 'more line')}", dim=True)
-    if hit.why:
-        output.line("  why: " + ", ".join(f"{name} {value:g}" for name, value in hit.why.items()), dim=True)
+    _show_rest(len(lines) - (end - start), f"  {'':>{width}}  ")
 
 
 def _window(hit: Hit, count: int) -> tuple[int, int]:
-    """Return lines to show: the beginning while it holds the best line, else those around it."""
+    """Return lines to show: from the definition or the first one on if the best is near, else around it."""
     focus = (hit.focus or hit.span.start) - hit.span.start
-    start = 0 if focus < SHOWN_LINES else max(0, min(focus - SHOWN_LINES // 2, count - SHOWN_LINES))
-    return start, min(count, start + SHOWN_LINES)
+    about = hit.definition.start - hit.span.start if hit.definition else 0
+    top = next((start for start in (about, 0) if 0 <= focus - start < SHOWN_LINES), None)
+    if top is None:
+        top = max(0, min(focus - SHOWN_LINES // 2, count - SHOWN_LINES))
+    return top, min(count, top + SHOWN_LINES)
 
 
 def with_passage(hit: Hit, lines: Sequence[str], room: int) -> list[str]:

@@ -13,7 +13,7 @@ import click
 from findspot.core.errors import FindspotError
 from findspot.core.model import Hit, Query, Results
 from findspot.serve.cli import output
-from findspot.serve.cli.listing import query_words, source_lines, strength, with_passage
+from findspot.serve.cli.listing import query_words, source_lines, with_passage
 from findspot.serve.cli.terminal import ReadKeys, open_in_editor, reading_keys
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ class Picker:
     def _row(self, position: int, columns: int) -> str:
         hit = self.hits[position]
         what = hit.breadcrumb or ", ".join(hit.symbols[:2]) or hit.kind
-        line = output.clean(f"{strength(hit.score)}  {hit.path}:{hit.focus or hit.span.start}  {what}")
+        line = output.clean(f"{hit.strength:<6}  {hit.path}:{hit.focus or hit.span.start}  {what}")
         mark, style = ("▸ ", {"bold": True, "fg": "cyan"}) if position == self.chosen else ("  ", {})
         return mark + output.paint(line[: max(1, columns - 2)], sys.stdout, **style)
 
