@@ -18,7 +18,7 @@ from typing import Any
 
 from findspot import Engine
 from findspot.catalogue.catalogue_build import BuildOptions
-from findspot.catalogue.tool_record import SearchMode, SearchOptions
+from findspot.catalogue.tool_record import SearchMode, ToolSearchOptions
 
 _SPOKEN = {
     "verbs": "read write list create delete update search fetch convert send merge split export watch",
@@ -40,9 +40,9 @@ ROUNDS = 25
 COLD = """
 import time; started = time.perf_counter()
 from findspot import Engine
-from findspot.catalogue.tool_record import SearchMode, SearchOptions
+from findspot.catalogue.tool_record import SearchMode, ToolSearchOptions
 engine = Engine()
-found = engine.catalogue({folder!r}).search("file", SearchOptions(mode=SearchMode({mode!r})))
+found = engine.catalogue({folder!r}).search("file", ToolSearchOptions(mode=SearchMode({mode!r})))
 assert found.tools
 print(time.perf_counter() - started)
 """
@@ -100,7 +100,7 @@ def run(count: int, folder: Path) -> None:
         asked = PATTERNS if mode is SearchMode.REGEX else QUERIES
 
         def search(number: int, asked: Any = asked, mode: SearchMode = mode) -> None:
-            catalogue.search(asked[number % len(asked)], SearchOptions(mode=mode))
+            catalogue.search(asked[number % len(asked)], ToolSearchOptions(mode=mode))
 
         least, middle, slow = times_ms(search)
         cold = [_cold(folder, mode) for _ in range(3)]

@@ -21,7 +21,7 @@ from findspot import Engine
 from findspot.catalogue.catalogue import Catalogue
 from findspot.catalogue.catalogue_build import BuildOptions
 from findspot.catalogue.search_modes import FIT_LIKENESS
-from findspot.catalogue.tool_record import SearchMode, SearchOptions
+from findspot.catalogue.tool_record import SearchMode, ToolSearchOptions
 
 CATALOGUES = {
     "tools_livemcp_step": "tools_livemcp",
@@ -71,7 +71,7 @@ def make(sets: Path, name: str, folder: Path, engine: Engine) -> tuple[Catalogue
 
 
 def answers(catalogue: Catalogue, queries: Iterable[str], mode: SearchMode) -> list[list[str]]:
-    options = SearchOptions(mode=mode, top_k=TOP)
+    options = ToolSearchOptions(mode=mode, top_k=TOP)
     return [[tool.name for tool in catalogue.search(query, options).tools] for query in queries]
 
 

@@ -55,7 +55,7 @@ def comparable(text: str) -> str:
     text = re.sub(r"^( {2}(?:holds|languages|skipped|index|ask) +).*$", r"\1…", text, flags=re.MULTILINE)
     text = re.sub(r"^( +)findspot .*$", r"\1…", text, flags=re.MULTILINE)
     text = re.sub(r"^\S+(?=: .* indexed in )", "…", text, flags=re.MULTILINE)
-    text = re.sub(r"\d[\d.,]*(?: (?:s|ms|min)\b)?", "0", text)
+    text = re.sub(r"(?:\d+m )?\d[\d.,]*(?: (?:s|ms|min)\b)?", "0", text)
     return "\n".join(line.rstrip() for line in text.strip().split("\n"))
 
 

@@ -10,10 +10,13 @@ from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
 __all__ = [
+    "AddedDocument",
     "Aim",
     "Assistance",
     "CancelToken",
     "CancelledError",
+    "Catalogue",
+    "CatalogueNotFoundError",
     "Citation",
     "CodeReference",
     "Completion",
@@ -24,6 +27,8 @@ __all__ = [
     "DocsIndexNotFoundError",
     "Document",
     "Edge",
+    "EmbedMode",
+    "Embedder",
     "Engine",
     "Expansion",
     "FileLimitError",
@@ -31,6 +36,7 @@ __all__ = [
     "Findings",
     "FindspotError",
     "Focus",
+    "FoundDocument",
     "FoundEdge",
     "FoundNode",
     "Graph",
@@ -72,6 +78,7 @@ __all__ = [
     "Results",
     "Sample",
     "SearchAnswer",
+    "SearchMode",
     "SearchOptions",
     "SearchResult",
     "Settings",
@@ -86,6 +93,10 @@ __all__ = [
     "SymlinkError",
     "Synthesis",
     "SystemLimitError",
+    "ToolDefinition",
+    "ToolReference",
+    "ToolResults",
+    "ToolSearchOptions",
     "Unresolved",
     "WatcherStatus",
     "__version__",
@@ -93,6 +104,17 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from findspot.catalogue.catalogue import (
+        Catalogue,
+    )
+    from findspot.catalogue.tool_record import (
+        CatalogueNotFoundError,
+        SearchMode,
+        ToolDefinition,
+        ToolReference,
+        ToolResults,
+        ToolSearchOptions,
+    )
     from findspot.chunkfiles import (
         ContextChunk,
         ContextSearcher,
@@ -157,10 +179,16 @@ if TYPE_CHECKING:
         Settings,
     )
     from findspot.documents import (
+        AddedDocument,
         Document,
+        FoundDocument,
         IndexInfo,
         NamedIndexes,
         SearchAnswer,
+    )
+    from findspot.embed.embedder import (
+        Embedder,
+        EmbedMode,
     )
     from findspot.engine import (
         Engine,
@@ -202,6 +230,10 @@ if TYPE_CHECKING:
     )
 
 _EXPORTS = {
+    "findspot.catalogue.catalogue": "Catalogue",
+    "findspot.catalogue.tool_record": (
+        "CatalogueNotFoundError SearchMode ToolDefinition ToolReference ToolResults ToolSearchOptions "
+    ),
     "findspot.chunkfiles": "ContextChunk ContextSearcher ProjectChunks SearchOptions SearchResult",
     "findspot.core.errors": (
         "CancelledError DiskFullError DocsIndexNotFoundError FileLimitError FileNotIndexedError "
@@ -217,7 +249,8 @@ _EXPORTS = {
     ),
     "findspot.core.progress": "CancelToken ProgressSink",
     "findspot.core.settings": "Settings",
-    "findspot.documents": "Document IndexInfo NamedIndexes SearchAnswer",
+    "findspot.documents": ("AddedDocument Document FoundDocument IndexInfo NamedIndexes SearchAnswer "),
+    "findspot.embed.embedder": "EmbedMode Embedder",
     "findspot.engine": "Engine",
     "findspot.graph": "Edge Graph Node Outline Relation Unresolved",
     "findspot.llm": "Completion Prompt Sample",
@@ -225,7 +258,7 @@ _EXPORTS = {
     "findspot.research.findings": "Aim Citation Findings Focus FoundEdge FoundNode Inquiry",
     "findspot.search.reader": "IndexReader",
     "findspot.serve.mcp.tools.cortex": "add_cortex_search_tool",
-    "findspot.sync.supervisor": "WatcherStatus Supervisor",
+    "findspot.sync.supervisor": "Supervisor WatcherStatus",
 }
 _MODULE_OF = {name: module for module, names in _EXPORTS.items() for name in names.split()}
 

@@ -34,10 +34,15 @@ _SECTIONS = {
     "The graph": ("Graph", "Node", "Edge", "Relation", "Outline", "Unresolved"),
     "Language models": ("Sample", "Prompt", "Completion"),
     "Documents and chunk files": (
-        *("NamedIndexes", "Document", "IndexInfo", "SearchAnswer"),
+        *("NamedIndexes", "Document", "AddedDocument", "IndexInfo"),
+        *("SearchAnswer", "FoundDocument"),
         *("ProjectChunks", "ContextSearcher", "ContextChunk", "SearchOptions", "SearchResult"),
         "add_cortex_search_tool",
     ),
+    "Tool catalogues": (
+        *("Catalogue", "ToolSearchOptions", "SearchMode", "ToolResults", "ToolReference", "ToolDefinition"),
+    ),
+    "Models": ("Embedder", "EmbedMode"),
 }
 
 

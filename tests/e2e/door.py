@@ -75,7 +75,7 @@ def opened(home: Path, cwd: Path, *options: str, files: int | None = None, **set
             yield Door(process)
         finally:
             process.send_signal(signal.SIGTERM)
-            assert process.wait(PATIENCE_S) in (0, -signal.SIGTERM)
+            assert process.wait(PATIENCE_S) in (0, 128 + signal.SIGTERM)
 
 
 @contextmanager

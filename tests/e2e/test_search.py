@@ -171,7 +171,7 @@ class TestModes:
         (fresh / "src/auth/session.py").write_text(FILES["src/auth/session.py"] + "\n# now longer\n")
         assert paths(server.values("search_code", **asked)) == ["src/auth/session.py"]
         code, text = server.refusal("search_code", **(asked | {"changed_since": "nowhere"}))
-        assert text == "'nowhere' is no revision of this repository."
+        assert text == "'nowhere' is not a revision of this repository."
 
 
 class TestFormats:

@@ -16,9 +16,9 @@ from findspot.catalogue.indexfile import INDEX_PATH
 from findspot.catalogue.search_modes import standard_orchestrator
 from findspot.catalogue.tool_record import (
     SEPARATOR,
-    SearchOptions,
     ToolDefinition,
     ToolResults,
+    ToolSearchOptions,
     UnknownToolError,
 )
 from findspot.catalogue.toolset import State, ToolSet, open_toolset, state_of
@@ -76,9 +76,9 @@ class Catalogue:
                 self._tools, self._state = open_toolset(self._home, self.paths), state
             return self._tools
 
-    def search(self, query: str, options: SearchOptions | None = None) -> ToolResults:
+    def search(self, query: str, options: ToolSearchOptions | None = None) -> ToolResults:
         """Return the best tools for a query, with a warning about servers that were not started."""
-        chosen = options or SearchOptions()
+        chosen = options or ToolSearchOptions()
         results = self._with_tools(lambda tools: self.orchestrator.search(query, tools, chosen))
         warnings = " ".join(filter(None, (results.warning, self.notice.text())))
         return replace(results, warning=warnings or None)
@@ -103,6 +103,7 @@ class Catalogue:
                 self._follower.start()
 
     def close(self) -> None:
+        """Stop following servers, and release the models."""
         if self._follower is not None:
             self._follower.stop()
         self.orchestrator.close()

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from findspot.catalogue.indexfile import DECIMALS, DEFAULT_DTYPE, IndexFile, ServerState, now
+from findspot.catalogue.indexfile import DECIMALS, DEFAULT_DTYPE, IndexFile, ServerState
 from findspot.catalogue.server_sources import START_TIMEOUT_S, ServerSpec, Sources, matches
 from findspot.catalogue.tool_fields import embed_tools, fields, fingerprint, searchable_text, token_counts
 from findspot.catalogue.tool_record import IndexedTool, ToolDefinition
 from findspot.core.errors import InvalidArgumentError
+from findspot.core.utc_time import age, utc_now
 from findspot.embed.embedder import Embedder
 
 if TYPE_CHECKING:
@@ -112,8 +113,8 @@ def build(
         revision=embedder.revision if embedder else "",
         dimensions=embedder.dimensions if embedder else 0,
         dtype=dtype,
-        created_at=old.created_at or now(),
-        updated_at=now(),
+        created_at=old.created_at or utc_now(),
+        updated_at=utc_now(),
         servers=gathered.states,
     )
     return Built(index, tuple(gathered.reports), embedded, tuple(notes))
@@ -140,7 +141,7 @@ class _Gathered:
     def take(self, name: str, key: str, tools: Sequence[ToolDefinition], outcome: Outcome) -> None:
         """Add the tools that a server just listed."""
         shown = [tool for tool in tools if not matches(tool.name, self._exclude)]
-        self.states[name] = ServerState(key, len(tools), now())
+        self.states[name] = ServerState(key, len(tools), utc_now())
         self._add(name, shown, outcome)
 
     def keep(self, name: str, outcome: Outcome, error: str | None = None) -> None:
@@ -208,13 +209,13 @@ def _must_ask(
     left_out = state.tools > len(gathered.before.get(spec.name, []))
     if left_out and set(previous_run.exclude) - set(options.exclude):
         return True
-    return spec.changes_unseen and _is_older(state.updated_at, MAX_AGE)
+    return spec.changes_unseen and _is_outdated(state.updated_at)
 
 
-def _is_older(moment: str, age: timedelta) -> bool:
+def _is_outdated(moment: str) -> bool:
     try:
-        return datetime.now(UTC) - datetime.fromisoformat(moment) > age
-    except (ValueError, TypeError):
+        return age(moment) > MAX_AGE
+    except ValueError:
         return True
 
 
@@ -278,5 +279,5 @@ def with_tools(
     position = next((n for n, tool in enumerate(old.tools) if tool.server_name == server), len(old.tools))
     others = [tool for tool in old.tools if tool.server_name != server]
     merged = (*others[:position], *own, *others[position:])
-    state = ServerState(old.servers[server].fingerprint, len(own), now())
-    return replace(old, tools=merged, updated_at=now(), servers={**old.servers, server: state})
+    state = ServerState(old.servers[server].fingerprint, len(own), utc_now())
+    return replace(old, tools=merged, updated_at=utc_now(), servers={**old.servers, server: state})

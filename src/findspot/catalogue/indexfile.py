@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -65,10 +64,6 @@ class IndexFile:
     @property
     def has_embeddings(self) -> bool:
         return self.provider is not None and any(tool.embedding is not None for tool in self.tools)
-
-
-def now() -> str:
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def write_index(path: Path, index: IndexFile) -> bytes:

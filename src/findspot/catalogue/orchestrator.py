@@ -3,7 +3,7 @@
 To add a mode, write a class with the four members of `SearchStrategy` and register it:
 
 >>> orchestrator.register_strategy(MyStrategy())
->>> orchestrator.search("read a file", tools, SearchOptions(mode="mine"))
+>>> orchestrator.search("read a file", tools, ToolSearchOptions(mode="mine"))
 
 A strategy ranks rows of the tool set; the orchestrator applies the threshold and `top_k`, so that
 every mode treats them alike. docs/catalogues.md walks through an example.
@@ -18,7 +18,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from findspot.catalogue.tool_record import SearchMode, SearchOptions, ToolReference, ToolResults
+from findspot.catalogue.tool_record import SearchMode, ToolReference, ToolResults, ToolSearchOptions
 from findspot.catalogue.toolset import ToolSet
 from findspot.core.errors import InvalidArgumentError
 
@@ -48,7 +48,7 @@ class SearchStrategy(Protocol):
     def initialize(self) -> None:
         """Get ready; called once, before the first search."""
 
-    def search(self, query: str, tools: ToolSet, options: SearchOptions) -> Ranked:
+    def search(self, query: str, tools: ToolSet, options: ToolSearchOptions) -> Ranked:
         """Return every tool that matches, best first; nothing where none fits."""
 
     def dispose(self) -> None:
@@ -83,7 +83,7 @@ class SearchOrchestrator:
             self._ready.discard(strategy.mode)
             self._strategies[strategy.mode] = strategy
 
-    def search(self, query: str, tools: ToolSet, options: SearchOptions) -> ToolResults:
+    def search(self, query: str, tools: ToolSet, options: ToolSearchOptions) -> ToolResults:
         """Return the best tools of the mode that the options name."""
         started = time.perf_counter()
         query = query[:MAX_QUERY_CHARS]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from findspot.catalogue.orchestrator import Ranked, Scores, SearchOrchestrator, ranked
 from findspot.catalogue.tool_fields import query_terms
-from findspot.catalogue.tool_record import NoEmbeddingsError, SearchMode, SearchOptions
+from findspot.catalogue.tool_record import NoEmbeddingsError, SearchMode, ToolSearchOptions
 from findspot.catalogue.tool_request import SYNONYM_SHARE, SYNONYMS, Request, correct_spelling, read_request
 from findspot.catalogue.toolset import ToolSet
 from findspot.core.errors import InvalidArgumentError, ModelMismatchError
@@ -32,7 +32,7 @@ class Bm25Strategy:
     def initialize(self) -> None:
         """Do nothing: the words were counted when the tools were indexed."""
 
-    def search(self, query: str, tools: ToolSet, options: SearchOptions) -> Ranked:
+    def search(self, query: str, tools: ToolSet, options: ToolSearchOptions) -> Ranked:
         scores = np.where(tools.allowed(options.server), tools.keywords.scores(query_terms(query)), 0)
         best = scores.max(initial=0)
         return ranked(scores / best if best > 0 else scores, tools)
@@ -66,7 +66,7 @@ class RegexStrategy:
         """Find the program, so that a broken installation is noticed here."""
         ripgrep_binary()
 
-    def search(self, query: str, tools: ToolSet, options: SearchOptions) -> Ranked:
+    def search(self, query: str, tools: ToolSet, options: ToolSearchOptions) -> Ranked:
         check_pattern(query)
         allowed = tools.allowed(options.server)
         rank = np.zeros(len(tools), dtype=np.int8)  # 0 no match, 1 in the text, 2 in the name
@@ -176,7 +176,7 @@ class EmbeddingStrategy:
     def initialize(self) -> None:
         """Do nothing: the tools name the model that is needed."""
 
-    def search(self, query: str, tools: ToolSet, options: SearchOptions) -> Ranked:
+    def search(self, query: str, tools: ToolSet, options: ToolSearchOptions) -> Ranked:
         allowed = tools.allowed(options.server)
         request = self.read(query, tools, self.mode)
         likeness = self.likeness(request, tools)
@@ -242,7 +242,7 @@ class HybridStrategy:
     def initialize(self) -> None:
         """Do nothing: the modes that this one combines prepare themselves."""
 
-    def search(self, query: str, tools: ToolSet, options: SearchOptions) -> Ranked:
+    def search(self, query: str, tools: ToolSet, options: ToolSearchOptions) -> Ranked:
         allowed = tools.allowed(options.server)
         request = self._embedding.read(query, tools, self.mode)
         likeness = self._embedding.likeness(request, tools)

@@ -64,7 +64,7 @@ class IndexedTool:
 
 
 @dataclass(frozen=True, slots=True)
-class SearchOptions:
+class ToolSearchOptions:
     """The mode and the limits of a search."""
 
     mode: SearchMode = DEFAULT_MODE

@@ -8,7 +8,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from findspot.core.denied import is_secret_path
 from findspot.core.files import translated_os_errors
 from findspot.core.folder import Folder
 from findspot.core.model import ChunkType
+from findspot.core.utc_time import utc_now, utc_time
 from findspot.store.records import ORDINAL_BITS, OUTLINE_ORDINAL, StoredChunk
 from findspot.store.snapshot import Snapshot
 
@@ -79,7 +79,7 @@ def _chunks(snapshot: Snapshot, skip_under: str | None) -> Iterator[StoredChunk]
 
 def _head(snapshot: Snapshot) -> Callable[[ChunkType], dict[str, Any]]:
     model = snapshot.meta().get("model", "")
-    generated = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    generated = utc_now()
     dimensions = int(model.rpartition("/")[2] or 0)
     return lambda kind: {
         "model": model,
@@ -159,7 +159,7 @@ class Describer:
 
     def describe(self, chunk: StoredChunk) -> ContextChunk:
         file = self._files[chunk.number >> ORDINAL_BITS]
-        written = datetime.fromtimestamp(file.mtime_ns // 1_000_000_000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        written = utc_time(file.mtime_ns)
         return ContextChunk(
             id=self._id(chunk),
             chunk_type=chunk.chunk_type,

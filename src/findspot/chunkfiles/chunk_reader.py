@@ -81,7 +81,7 @@ class ChunkFile:
             raise MalformedError("it has no _metadata")
         dimensions = found.get("dimensions", self._length)
         if not isinstance(dimensions, int) or isinstance(dimensions, bool) or dimensions < 0:
-            raise MalformedError("_metadata.dimensions is no number")
+            raise MalformedError("_metadata.dimensions is not a number")
         if self._length and dimensions != self._length:
             raise MalformedError(f"_metadata says {dimensions} dimensions, its chunks have {self._length}")
         return FileHead(str(found.get("model", "")), dimensions, str(found.get("chunk_type", "")))
@@ -118,7 +118,7 @@ class ChunkFile:
         except (ValueError, TypeError, OverflowError):
             vector = np.empty((0, 0), np.float32)
         if vector.ndim != 1 or not vector.size or not np.isfinite(vector).all():
-            raise MalformedError(f"chunk {position}: its embedding is no list of numbers")
+            raise MalformedError(f"chunk {position}: its embedding is not a list of numbers")
         if self._length and vector.size != self._length:
             raise MalformedError(
                 f"chunk {position}: {vector.size} dimensions where others have {self._length}"

@@ -8,7 +8,6 @@ import threading
 from array import array
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -29,6 +28,7 @@ from findspot.core.errors import IndexNotFoundError, ModelMismatchError
 from findspot.core.roots import Roots
 from findspot.core.setting_keys import CHUNK_SERVICE, COMMITTED_FILES, CORTEX_FILE
 from findspot.core.settings import Settings
+from findspot.core.utc_time import utc_time
 from findspot.discover.secrets import masked
 from findspot.embed.chunk_vectors import quantise
 from findspot.embed.embedder import Embedder, EmbedMode, model_name
@@ -92,7 +92,7 @@ def _is_same(roots: Roots, path: str, chunk: ContextChunk) -> bool | None:
         return True
     except OSError:
         return None
-    written = datetime.fromtimestamp(info.st_mtime_ns // 1_000_000_000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    written = utc_time(info.st_mtime_ns)
     return stat.S_ISREG(info.st_mode) and written == chunk.updated_at
 
 

@@ -1,4 +1,4 @@
-"""Configuration: the only reader of the environment, and the order of all sources.
+"""Configuration: the order of its sources, and the only reader of settings in the environment.
 
 From lowest to highest: defaults, the global `config.json`, the project's `.findspot.json` and
 `.cortex/config.yml`, the index's own `config.json`, the environment (`FINDSPOT_MAX_FILE_SIZE=2MB`), flags.

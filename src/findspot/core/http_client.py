@@ -41,9 +41,9 @@ class Address:
             parts = urlsplit(text if "://" in text else f"http://{text}")
             self._port = parts.port
         except ValueError as error:
-            raise ProviderError(f"'{text}' is no address of a service") from error
+            raise ProviderError(f"'{text}' is not the address of a service") from error
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ProviderError(f"'{text}' is no address of a service")
+            raise ProviderError(f"'{text}' is not the address of a service")
         self._secure = parts.scheme == "https"
         self.host = parts.hostname
         self.path = parts.path.rstrip("/")

@@ -25,7 +25,7 @@ from findspot.core.sqlite import MAX_PARAMETERS, Connection, remove_database, tr
 from findspot.documents.document_answer import SearchAnswer, answer
 from findspot.documents.document_query import Tokenizer, parse
 from findspot.documents.document_record import (
-    Added,
+    AddedDocument,
     DamagedIndexError,
     Document,
     IndexExistsError,
@@ -78,7 +78,7 @@ class _State:
         self.last_document = 0
         self.last_removal = 0
 
-    def add(self, document: Document, tokenizer: Tokenizer) -> Added:
+    def add(self, document: Document, tokenizer: Tokenizer) -> AddedDocument:
         """Write a document, and add its words to the postings."""
         words = tokenizer.words(document.content)
         encoded, fresh = self.postings.vocabulary.encode(words)
@@ -89,7 +89,7 @@ class _State:
         )
         self.last_document = int(cursor.lastrowid or 0)
         replaced = self.postings.add(document.doc_id, encoded)
-        return Added(document.doc_id, tokenizer.count(words), replaced)
+        return AddedDocument(document.doc_id, tokenizer.count(words), replaced)
 
     def catch_up(self) -> None:
         """Read what was committed since the last call; needs a transaction, for one consistent state."""
@@ -151,7 +151,7 @@ class DiskIndex:
         files = [Path(f"{self._path}{end}") for end in ("", "-wal")]
         return IndexInfo(self.name, self.backend, count, sum(f.stat().st_size for f in files if f.exists()))
 
-    def add(self, documents: Iterable[Document]) -> list[Added]:
+    def add(self, documents: Iterable[Document]) -> list[AddedDocument]:
         """Add documents, or replace those with the same id; on an error, none is added."""
         with self._writing() as state:
             return [state.add(document, self.tokenizer) for document in documents]
@@ -263,7 +263,7 @@ def name_in(path: Path) -> str | None:
         with translated(path), contextlib.closing(sqlite.connect_reader(path)) as db:
             return str(db.execute("SELECT value FROM meta WHERE key = 'name'").fetchone()[0])
     except FindspotError as error:
-        _log.warning("%s is no index of documents: %s", path.name, error.developer_message)
+        _log.warning("%s is not an index of documents: %s", path.name, error.developer_message)
         return None
 
 

@@ -17,7 +17,7 @@ CUT = "..."
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundDocument:
     """One ranked document."""
 
     doc_id: str
@@ -30,7 +30,7 @@ class Found:
 class SearchAnswer:
     """The best documents, and the number of all matches."""
 
-    results: tuple[Found, ...]
+    results: tuple[FoundDocument, ...]
     total_matches: int
     query: ParsedQuery
 
@@ -47,7 +47,7 @@ def answer(
     for doc_id, score in ranked:
         content, metadata = stored[doc_id]
         shown = highlights(content, query.shown, tokenizer)
-        results.append(Found(doc_id, score, shown, json.loads(metadata)))
+        results.append(FoundDocument(doc_id, score, shown, json.loads(metadata)))
     return SearchAnswer(tuple(results), total, query)
 
 

@@ -107,7 +107,7 @@ class Document:
 
 
 @dataclass(frozen=True, slots=True)
-class Added:
+class AddedDocument:
     """The result of adding a document."""
 
     doc_id: str
@@ -116,6 +116,7 @@ class Added:
 
     @property
     def status(self) -> str:
+        """`re-indexed` for a document that replaced one, else `indexed`."""
         return "re-indexed" if self.replaced else "indexed"
 
 

@@ -15,7 +15,7 @@ from findspot.documents.disk_index import DiskIndex, name_in
 from findspot.documents.document_answer import SearchAnswer, answer
 from findspot.documents.document_query import Tokenizer, parse
 from findspot.documents.document_record import (
-    Added,
+    AddedDocument,
     Document,
     IndexExistsError,
     IndexInfo,
@@ -50,7 +50,7 @@ class MemoryIndex:
         with self._lock:
             return IndexInfo(self.name, self.backend, len(self._postings), self.memory_bytes)
 
-    def add(self, documents: Iterable[Document]) -> list[Added]:
+    def add(self, documents: Iterable[Document]) -> list[AddedDocument]:
         """Add documents, or replace those with the same id."""
         return [self._add(document) for document in documents]
 
@@ -67,7 +67,7 @@ class MemoryIndex:
             stored = {doc_id: self._stored[doc_id] for doc_id, _ in ranked}
         return answer(ranked, total, stored, parsed, self.tokenizer)
 
-    def _add(self, document: Document) -> Added:
+    def _add(self, document: Document) -> AddedDocument:
         words = self.tokenizer.words(document.content)
         entry = (document.content, document.metadata_json)
         size = _size(entry)
@@ -79,7 +79,7 @@ class MemoryIndex:
             replaced = self._postings.add(document.doc_id, encoded)
             self._stored[document.doc_id] = entry
             self._stored_bytes += size
-        return Added(document.doc_id, self.tokenizer.count(words), replaced)
+        return AddedDocument(document.doc_id, self.tokenizer.count(words), replaced)
 
     def _forget(self, doc_id: str) -> None:
         if doc_id in self._stored:
@@ -131,7 +131,7 @@ class NamedIndexes:
             self._memory[name] = self._in_memory(name, tokenizer)
             return self._memory[name].info()
 
-    def add(self, documents: Iterable[Document], index_name: str = DEFAULT_INDEX) -> list[Added]:
+    def add(self, documents: Iterable[Document], index_name: str = DEFAULT_INDEX) -> list[AddedDocument]:
         """Add or replace documents."""
         return self._find(index_name).add(documents)
 

@@ -153,7 +153,7 @@ def open_embedder(provider: str, settings: EmbedSettings | None = None) -> Embed
     settings = settings_of(provider, settings)
     if settings.dtype is not None and settings.dtype not in row.dtypes:
         known = f"Choose one of: {', '.join(row.dtypes)}." if row.dtypes else "Leave `embedding.dtype` unset."
-        raise InvalidArgumentError(f"'{settings.dtype}' is no dtype of {provider}.", hint=known)
+        raise InvalidArgumentError(f"'{settings.dtype}' is not a dtype of {provider}.", hint=known)
     return row.open(settings)
 
 

@@ -239,7 +239,7 @@ class TransformerEmbedder:
         dtype = dtype or DTYPES[0]
         if dtype not in DTYPES:
             raise InvalidArgumentError(
-                f"'{dtype}' is no dtype of {model.id}.", hint=f"Choose one of: {', '.join(DTYPES)}."
+                f"'{dtype}' is not a dtype of {model.id}.", hint=f"Choose one of: {', '.join(DTYPES)}."
             )
         if not runtime_there():
             raise ModelUnavailableError("onnxruntime, onnx and tokenizers are not installed", hint=_INSTALL)

@@ -192,7 +192,7 @@ def _redirected(address: Address, location: str) -> tuple[Address, str]:
         return address, location
     found = re.match(r"^(https?://[^/]+)(/.*)$", location)
     if found is None:
-        raise ModelUnavailableError(f"the hub points to '{location[:80]}', which is no address")
+        raise ModelUnavailableError(f"the hub points to '{location[:80]}', which is not an address")
     return Address(found[1]), found[2]
 
 

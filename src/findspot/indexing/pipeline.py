@@ -8,7 +8,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from pathlib import Path
 
 from findspot.core.errors import (
@@ -28,6 +27,7 @@ from findspot.core.platforms import memory_given_back
 from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
 from findspot.core.roots import Roots
 from findspot.core.settings import Settings
+from findspot.core.utc_time import utc_now
 from findspot.discover.admission import left_out_notes, policy_of
 from findspot.discover.secrets import table_revision
 from findspot.discover.walk import Discovery, look, walk
@@ -170,7 +170,7 @@ def apply_one(run: Run, file: SourceFile) -> int:
         _prepare(run, writer)
         delta = Delta(changed=[(file, None)])
         _index_changed(run, writer, delta, force=True)
-        writer.set_meta(updated_at=_now())
+        writer.set_meta(updated_at=utc_now())
         writer.commit()
     return run.chunks
 
@@ -217,7 +217,7 @@ def _apply_found(run: Run, writer: Writer, found: Discovery, places: tuple[str, 
     _index_changed(run, writer, delta, force=False)
     written = any(known is None or known.stamp != file.stamp for file, known in delta.changed)
     if gone or left_out or written or run.indexed or run.skips:
-        writer.set_meta(updated_at=_now(), last_error="")
+        writer.set_meta(updated_at=utc_now(), last_error="")
         writer.commit()
         _log_run(run.root, run.indexed, run.unchanged, len(gone), [*found.skips, *run.skips])
 
@@ -316,7 +316,7 @@ def _prepare(run: Run, writer: Writer) -> bool:
 def _change_model(run: Run, writer: Writer) -> None:
     """Embed what is stored with another model: one commit, so that the two never meet."""
     run.chunks = renew_vectors(writer, _embedder(run), run.progress, run.cancel)
-    writer.set_meta(model=run.model, updated_at=_now(), last_error="")
+    writer.set_meta(model=run.model, updated_at=utc_now(), last_error="")
     writer.commit()
     _log.info("%d chunks embedded again with %s", run.chunks, run.model)
 
@@ -335,7 +335,7 @@ def _begin(run: Run, writer: Writer, found: Discovery, delta: Delta) -> None:
     for gone in (*delta.removed, *delta.forgotten):
         writer.remove(gone)
     writer.skips.replace_walk(found.skips)
-    now = _now()
+    now = utc_now()
     writer.set_meta(
         project_path=str(run.root),
         model=run.model,
@@ -449,7 +449,7 @@ def _store(run: Run, writer: Writer, outcome: Outcome) -> None:
 
 def _finish(run: Run, writer: Writer, found: Discovery, delta: Delta, *, full: bool) -> None:
     run.progress(Progress(len(found.files), len(found.files), "finishing"))
-    now = _now()
+    now = utc_now()
     changed = bool(run.indexed or delta.removed or full)
     writer.set_meta(asked="", build=COMPLETE, pipeline=_pipeline(run.settings), notes="\n".join(found.notes))
     writer.set_meta(done=str(len(found.files)), checked_at=now, scanned_ns=str(run.started_ns))
@@ -492,7 +492,3 @@ def _log_run(project: Path, indexed: int, unchanged: int, removed: int, skips: S
         if paths:
             more = f" and {len(paths) - _MAX_LOGGED_PATHS} more" if len(paths) > _MAX_LOGGED_PATHS else ""
             _log.info("%s: %s: %s%s", project, reason, ", ".join(paths[:_MAX_LOGGED_PATHS]), more)
-
-
-def _now() -> str:
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

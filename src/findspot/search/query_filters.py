@@ -118,7 +118,7 @@ def _differing(root: Path, revision: str) -> frozenset[str]:
     commit = run_git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
     if commit is None:
         raise InvalidArgumentError(
-            f"'{revision}' is no revision of this repository.",
+            f"'{revision}' is not a revision of this repository.",
             hint="Name a branch, a tag or a commit, such as 'main' or 'HEAD~3'.",
         )
     changed = differing(root, commit.strip())

@@ -11,7 +11,7 @@ from findspot.core.model import IndexReport, IndexStatus, Skip
 if TYPE_CHECKING:
     from findspot.catalogue.catalogue_build import Built
     from findspot.catalogue.tool_record import ToolDefinition, ToolResults
-    from findspot.documents import Added, IndexInfo, SearchAnswer
+    from findspot.documents import AddedDocument, IndexInfo, SearchAnswer
 
 
 def size(number_of_bytes: int) -> str:
@@ -182,7 +182,7 @@ def found_documents_object(answer: SearchAnswer) -> dict[str, Any]:
     }
 
 
-def added_document_object(added: Added) -> dict[str, Any]:
+def added_document_object(added: AddedDocument) -> dict[str, Any]:
     """Return the answer of `search_add_document`."""
     return {"status": added.status, "doc_id": added.doc_id, "token_count": added.token_count}
 

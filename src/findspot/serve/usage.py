@@ -9,7 +9,6 @@ import contextlib
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 
 from findspot.core import sqlite
@@ -18,6 +17,7 @@ from findspot.core.errors import FindspotError
 from findspot.core.files import make_private_dir, stat_of
 from findspot.core.model import Results
 from findspot.core.sqlite import Connection, translated
+from findspot.core.utc_time import utc_day
 
 FILE_NAME = "usage.sqlite"
 _WAIT_S = 0.5
@@ -80,7 +80,7 @@ def note(surface: str, root: Path, results: Results, shown_chars: int) -> None:
     """Count one search; counting never fails an answer."""
     files = (stat_of(f"{root}/{path}") for path in {hit.path for hit in results.hits})
     whole = sum(file.st_size for file in files if file)
-    day = datetime.now(UTC).strftime("%Y-%m-%d")
+    day = utc_day()
     row = (day, surface, bool(results.hits), shown_chars // CHARS_PER_TOKEN, whole // CHARS_PER_TOKEN)
     with contextlib.suppress(FindspotError, sqlite.Error, OSError):
         _notebook.add(row)

@@ -13,7 +13,7 @@ import pytest
 
 from findspot.catalogue.catalogue import Catalogue
 from findspot.catalogue.catalogue_build import BuildOptions
-from findspot.catalogue.tool_record import SearchMode, SearchOptions
+from findspot.catalogue.tool_record import SearchMode, ToolSearchOptions
 from findspot.embed.provider_registry import open_embedder
 
 HERE = Path(__file__).parent
@@ -60,7 +60,7 @@ def catalogue(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Catalogue]:
 
 def shown(catalogue: Catalogue, query: str, mode: SearchMode) -> str:
     """Return one search as text: how many tools match, and the best ones with their scores."""
-    results = catalogue.search(query, SearchOptions(mode=mode, top_k=SHOWN))
+    results = catalogue.search(query, ToolSearchOptions(mode=mode, top_k=SHOWN))
     rows = [f"  {tool.score:.2f}  {tool.name}\n" for tool in results.tools]
     return f"{query}\n  of {results.total}\n{''.join(rows)}"
 

@@ -16,7 +16,12 @@ import pytest
 from findspot.catalogue.catalogue import Catalogue
 from findspot.catalogue.server_sources import MissingVariableError, ServerSpec, existing, read_sources
 from findspot.catalogue.tool_fields import fields, searchable_text, token_counts
-from findspot.catalogue.tool_record import CatalogueCorruptError, SearchMode, SearchOptions, ToolDefinition
+from findspot.catalogue.tool_record import (
+    CatalogueCorruptError,
+    SearchMode,
+    ToolDefinition,
+    ToolSearchOptions,
+)
 from findspot.core.errors import InvalidArgumentError, PathNotFoundError
 from findspot.embed.provider_registry import open_embedder
 
@@ -106,7 +111,7 @@ def test_dtype_is_the_precision_of_the_vectors(
     numbers = stored(opened)["tools"][0]["embedding"]
     assert all(number == round(number, decimals) for number in numbers)
     assert any(number != round(number, decimals - 1) for number in numbers)
-    assert opened.search("read a file", SearchOptions(SearchMode.EMBEDDING)).tools
+    assert opened.search("read a file", ToolSearchOptions(SearchMode.EMBEDDING)).tools
 
 
 def test_an_unknown_dtype_is_refused(open_catalogue: Open, write: Write) -> None:
@@ -319,7 +324,7 @@ def test_vectors_of_two_models_never_meet(catalogue: Catalogue, write: Write) ->
     index(catalogue, write("own.json", [{"name": "zip_file", "description": "Zip a file"}]), user_wide=True)
     revision = open_embedder("local:static").revision
     catalogue.user_index.write_text(catalogue.user_index.read_text().replace(revision, "another"))
-    results = catalogue.search("zip a file", SearchOptions(SearchMode.HYBRID))
+    results = catalogue.search("zip a file", ToolSearchOptions(SearchMode.HYBRID))
     assert (
         results.warning
         == f"{catalogue.user_index} was made with another model; its tools are found by words only."
@@ -355,7 +360,7 @@ def test_what_is_kept_ready_may_be_lost(catalogue: Catalogue, open_catalogue: Op
     (folder / "starts.npy").write_bytes(b"damaged")
     assert open_catalogue().search("read").tools, "a damaged set is made again"
     shutil.rmtree(kept)
-    assert catalogue.search("read", SearchOptions(SearchMode.REGEX)).tools, "so is one that is gone"
+    assert catalogue.search("read", ToolSearchOptions(SearchMode.REGEX)).tools, "so is one that is gone"
     assert catalogue.get("read_file")
 
 

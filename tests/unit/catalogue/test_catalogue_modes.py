@@ -14,7 +14,7 @@ from findspot.catalogue.tool_record import (
     CatalogueNotFoundError,
     NoEmbeddingsError,
     SearchMode,
-    SearchOptions,
+    ToolSearchOptions,
     UnknownToolError,
 )
 from findspot.catalogue.toolset import ToolSet
@@ -30,11 +30,11 @@ MEANING = (SearchMode.EMBEDDING, SearchMode.HYBRID)
 def found(
     catalogue: Catalogue, query: str, mode: SearchMode = SearchMode.BM25, **options: object
 ) -> list[str]:
-    return [tool.name for tool in catalogue.search(query, SearchOptions(mode=mode, **options)).tools]  # type: ignore[arg-type]
+    return [tool.name for tool in catalogue.search(query, ToolSearchOptions(mode=mode, **options)).tools]  # type: ignore[arg-type]
 
 
 def test_the_defaults_are_those_of_the_specification() -> None:
-    options = SearchOptions()
+    options = ToolSearchOptions()
     assert (options.mode, options.top_k, options.threshold, options.server) == ("bm25", 10, 0.0, None)
     assert [str(mode) for mode in SearchMode] == ["regex", "bm25", "embedding", "hybrid"]
 
@@ -67,7 +67,7 @@ def test_a_keyword_score_is_a_share_of_the_best(catalogue: Catalogue) -> None:
 
 def test_meaning_is_scored_by_the_cosine(catalogue: Catalogue) -> None:
     query = "what will the weather be"
-    best = catalogue.search(query, SearchOptions(SearchMode.EMBEDDING)).tools[0]
+    best = catalogue.search(query, ToolSearchOptions(SearchMode.EMBEDDING)).tools[0]
     tools = catalogue.tools()
     vector = open_embedder("local:static").embed([query], EmbedMode.QUERY)[0]
     assert tools.vectors is not None
@@ -78,7 +78,7 @@ def test_meaning_is_scored_by_the_cosine(catalogue: Catalogue) -> None:
 
 
 def test_hybrid_is_a_share_of_the_best(catalogue: Catalogue) -> None:
-    best = catalogue.search("read a file from disk", SearchOptions(SearchMode.HYBRID)).tools[0]
+    best = catalogue.search("read a file from disk", ToolSearchOptions(SearchMode.HYBRID)).tools[0]
     assert (best.name, best.score, best.match_type) == ("filesystem__read_file", 1.0, "hybrid")
 
 
@@ -94,7 +94,7 @@ def test_hybrid_is_a_share_of_the_best(catalogue: Catalogue) -> None:
     ],
 )
 def test_patterns(catalogue: Catalogue, pattern: str, names: list[str]) -> None:
-    results = catalogue.search(pattern, SearchOptions(SearchMode.REGEX))
+    results = catalogue.search(pattern, ToolSearchOptions(SearchMode.REGEX))
     assert [tool.name for tool in results.tools] == names
     assert all(tool.score == 1.0 and tool.match_type == "regex" for tool in results.tools)
 
@@ -135,21 +135,21 @@ def test_a_catastrophic_pattern_does_not_hang(open_catalogue: Callable[[], Catal
 )
 def test_an_invalid_pattern_says_where(catalogue: Catalogue, pattern: str, where: str) -> None:
     with pytest.raises(InvalidPatternError) as error:
-        catalogue.search(pattern, SearchOptions(SearchMode.REGEX))
+        catalogue.search(pattern, ToolSearchOptions(SearchMode.REGEX))
     assert error.value.user_message.startswith(f"The search pattern '{pattern}' is invalid.")
     assert where in error.value.user_message
 
 
 def test_a_pattern_that_is_too_long_is_refused(catalogue: Catalogue) -> None:
     with pytest.raises(InvalidPatternError):
-        catalogue.search("x" * 2_001, SearchOptions(SearchMode.REGEX))
+        catalogue.search("x" * 2_001, ToolSearchOptions(SearchMode.REGEX))
 
 
 @pytest.mark.parametrize("mode", list(SearchMode))
 @pytest.mark.parametrize("query", ["", "  \n"])
 def test_an_empty_query_is_refused(catalogue: Catalogue, mode: SearchMode, query: str) -> None:
     with pytest.raises(InvalidArgumentError, match=r"^Query cannot be empty$"):
-        catalogue.search(query, SearchOptions(mode))
+        catalogue.search(query, ToolSearchOptions(mode))
 
 
 @pytest.mark.parametrize("mode", MEANING)
@@ -166,19 +166,19 @@ def test_every_word_of_a_query_is_a_fit(catalogue: Catalogue) -> None:
 @pytest.mark.parametrize("mode", list(SearchMode))
 def test_limits_and_filters_act_in_every_mode(catalogue: Catalogue, mode: SearchMode) -> None:
     query = "a|e" if mode is SearchMode.REGEX else "send file weather city message contents"
-    everything = catalogue.search(query, SearchOptions(mode))
+    everything = catalogue.search(query, ToolSearchOptions(mode))
     assert everything.total_indexed == 3
-    first = catalogue.search(query, SearchOptions(mode, top_k=1))
+    first = catalogue.search(query, ToolSearchOptions(mode, top_k=1))
     assert [tool.name for tool in first.tools] == [everything.tools[0].name]
     assert first.total == everything.total, "the total counts before top_k"
-    above = catalogue.search(query, SearchOptions(mode, threshold=1.0))
+    above = catalogue.search(query, ToolSearchOptions(mode, threshold=1.0))
     assert all(tool.score == 1.0 for tool in above.tools)
     assert found(catalogue, query, mode, server="weather") == ["weather__get_forecast"]
 
 
 def test_an_unknown_server_is_refused_with_the_known_ones(catalogue: Catalogue) -> None:
     with pytest.raises(InvalidArgumentError, match="no server 'elsewhere'") as error:
-        catalogue.search("x", SearchOptions(server="elsewhere"))
+        catalogue.search("x", ToolSearchOptions(server="elsewhere"))
     assert error.value.hint == "Known servers: filesystem, mail, weather."
 
 
@@ -187,8 +187,8 @@ def test_the_same_query_gives_the_same_answer(
     catalogue: Catalogue, open_catalogue: Callable[[], Catalogue], mode: SearchMode
 ) -> None:
     query = "file" if mode is SearchMode.REGEX else "send file city"
-    again = open_catalogue().search(query, SearchOptions(mode)).tools
-    assert catalogue.search(query, SearchOptions(mode)).tools == again
+    again = open_catalogue().search(query, ToolSearchOptions(mode)).tools
+    assert catalogue.search(query, ToolSearchOptions(mode)).tools == again
 
 
 def test_a_long_query_is_read_to_a_limit(catalogue: Catalogue) -> None:
@@ -202,7 +202,7 @@ def test_meaning_needs_embeddings(
     opened = open_catalogue()
     index(opened, write("tools.json", TOOLS), provider=None)
     with pytest.raises(NoEmbeddingsError, match=f"without embeddings, which mode '{mode}' needs"):
-        opened.search("read", SearchOptions(mode))
+        opened.search("read", ToolSearchOptions(mode))
     assert found(opened, "read") == ["filesystem__read_file"]
 
 
@@ -213,7 +213,7 @@ def test_vectors_of_another_model_are_not_compared(catalogue: Catalogue) -> None
     revision = open_embedder("local:static").revision
     path.write_text(text.replace(revision, "another"))
     with pytest.raises(ModelMismatchError) as error:
-        catalogue.search("read", SearchOptions(SearchMode.EMBEDDING))
+        catalogue.search("read", ToolSearchOptions(SearchMode.EMBEDDING))
     assert "findspot tools index" in error.value.hint
     assert found(catalogue, "read") == ["filesystem__read_file"]
 
@@ -247,7 +247,7 @@ class Shortest:
     def initialize(self) -> None:
         self.calls.append("initialize")
 
-    def search(self, query: str, tools: ToolSet, options: SearchOptions) -> Ranked:
+    def search(self, query: str, tools: ToolSet, options: ToolSearchOptions) -> Ranked:
         self.calls.append("search")
         rows = np.array(sorted(range(len(tools)), key=lambda row: len(tools.names[row])), dtype=np.int64)
         return Ranked(rows, np.linspace(1, 0, len(rows), dtype=np.float32))
@@ -259,11 +259,11 @@ class Shortest:
 def test_a_mode_can_be_added(catalogue: Catalogue) -> None:
     mine = Shortest()
     catalogue.orchestrator.register_strategy(mine)
-    options = SearchOptions(mode="shortest", threshold=0.5)  # type: ignore[arg-type]
+    options = ToolSearchOptions(mode="shortest", threshold=0.5)  # type: ignore[arg-type]
     names = [tool.name for tool in catalogue.search("x", options).tools]
     assert names == ["mail__send_email", "filesystem__read_file"]
     catalogue.search("x", options)
     catalogue.orchestrator.register_strategy(Shortest())
     assert mine.calls == ["initialize", "search", "search", "dispose"]
     with pytest.raises(InvalidArgumentError, match="no search mode 'other'"):
-        catalogue.search("x", SearchOptions(mode="other"))  # type: ignore[arg-type]
+        catalogue.search("x", ToolSearchOptions(mode="other"))  # type: ignore[arg-type]

@@ -20,7 +20,7 @@ from findspot.catalogue.catalogue_build import Built, Outcome
 from findspot.catalogue.consent import read_build_record
 from findspot.catalogue.server_connections import NESTED_VARIABLE, Follower, agreed_to_follow
 from findspot.catalogue.server_sources import ServerSpec
-from findspot.catalogue.tool_record import SearchMode, SearchOptions
+from findspot.catalogue.tool_record import SearchMode, ToolSearchOptions
 
 from .conftest import PATIENCE_S, TOOLS, Write, entry, index
 
@@ -51,7 +51,7 @@ def test_servers_over_pipes_and_http_are_asked(open_catalogue: Open, write: Writ
     assert (tool.title, tool.description) == ("Write Note", "Save a note.")
     assert tool.input_schema["properties"]["color"]["enum"] == ["crimson", "teal"]
     assert tool.annotations == {"readOnlyHint": True}
-    assert opened.search("crimson", SearchOptions(server="web")).tools[0].name == "web__write_note"
+    assert opened.search("crimson", ToolSearchOptions(server="web")).tools[0].name == "web__write_note"
 
 
 def test_bad_servers_do_not_spoil_the_rest(open_catalogue: Open, write: Write) -> None:
@@ -89,7 +89,7 @@ def test_a_vast_description_in_a_file_is_cut(open_catalogue: Open, write: Write)
     built = index(opened, write("t.json", [{"name": "vast", "description": "x" * 10_485_760}, {"name": "y"}]))
     assert "10,485,760" in built.notes[0]
     for mode in SearchMode:
-        opened.search("vast", SearchOptions(mode))
+        opened.search("vast", ToolSearchOptions(mode))
 
 
 def test_variables_reach_the_server_and_no_file(
@@ -204,7 +204,7 @@ def test_a_server_that_says_so_is_asked_again(changing: tuple[Catalogue, Path], 
     finally:
         follower.stop()
     assert "c__juggle" in names(opened)
-    found = opened.search("juggle", SearchOptions(SearchMode.HYBRID)).tools[0]
+    found = opened.search("juggle", ToolSearchOptions(SearchMode.HYBRID)).tools[0]
     assert found.name == "c__juggle"
     assert opened.project_index is not None
     assert json.loads(opened.project_index.read_text())["servers"]["c"]["tools"] == 2
@@ -264,5 +264,5 @@ def test_tools_that_are_the_same_leave_the_file_alone(catalogue: Catalogue) -> N
 def test_the_model_is_warmed_in_the_background(catalogue: Catalogue) -> None:
     catalogue.warm()
     catalogue.warm()
-    assert catalogue.search("weather", SearchOptions(SearchMode.EMBEDDING)).tools
+    assert catalogue.search("weather", ToolSearchOptions(SearchMode.EMBEDDING)).tools
     assert Outcome.INDEXED == "indexed"

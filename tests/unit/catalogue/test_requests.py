@@ -8,7 +8,7 @@ import pytest
 
 from findspot.catalogue.catalogue import Catalogue
 from findspot.catalogue.orchestrator import MAX_QUERY_CHARS
-from findspot.catalogue.tool_record import SearchMode, SearchOptions
+from findspot.catalogue.tool_record import SearchMode, ToolSearchOptions
 from findspot.catalogue.tool_request import MAX_SENTENCES, correct_spelling, read_request
 from findspot.embed.static_model import StaticEmbedder
 from findspot.text.bm25 import Bm25
@@ -77,5 +77,5 @@ def test_hybrid_takes_another_verb_for_the_same_act(
     ]
     opened = open_catalogue()
     index(opened, write("t.json", tools))
-    best = {mode: opened.search("write a note", SearchOptions(mode)).tools[0].name for mode in MODES}
+    best = {mode: opened.search("write a note", ToolSearchOptions(mode)).tools[0].name for mode in MODES}
     assert best == {SearchMode.BM25: "t__copy_note", SearchMode.HYBRID: "t__add_note"}

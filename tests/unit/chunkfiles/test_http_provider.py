@@ -83,5 +83,5 @@ def test_wrong_answers_are_told(service: EmbeddingService, answer: Any, reason: 
 
 @pytest.mark.parametrize("endpoint", ["ftp://x", "http://", "file:///etc/passwd"])
 def test_addresses_that_are_none(endpoint: str) -> None:
-    with pytest.raises(ProviderError, match="is no address"):
+    with pytest.raises(ProviderError, match="is not the address"):
         HttpEmbedder(endpoint)

@@ -109,7 +109,7 @@ def test_a_service_that_does_not_answer_is_not_waited_for(service: Loopback) -> 
 
 @pytest.mark.parametrize("endpoint", ["ftp://somewhere", "http:///v1", "http://host:port"])
 def test_an_address_that_is_none_is_named(endpoint: str) -> None:
-    with pytest.raises(LanguageModelError, match="is no address of a service"):
+    with pytest.raises(LanguageModelError, match="is not the address of a service"):
         ServiceModel(OPENAI, KEY, endpoint).complete(PROMPT)
 
 

@@ -77,7 +77,7 @@ def test_nothing_changed_says_so(project: Project) -> None:
 
 @pytest.mark.parametrize("revision", ["nowhere", "--output=x", "HEAD; rm", "a" * 300, " ", "first\0"])
 def test_an_unknown_revision_is_refused(project: Project, revision: str) -> None:
-    with pytest.raises(InvalidArgumentError, match=r"is no revision of|must name a revision"):
+    with pytest.raises(InvalidArgumentError, match=r"is not a revision of|must name a revision"):
         found(project, changed_since=revision)
 
 

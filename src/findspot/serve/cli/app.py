@@ -13,6 +13,7 @@ from findspot import __version__
 from findspot.core.errors import FindspotError
 from findspot.serve.cli import output
 from findspot.serve.cli.failure import exit_code, report, report_bug, report_usage
+from findspot.serve.cli.interaction import unwinding_on_sigterm
 from findspot.serve.cli.options import Reply
 
 COMMANDS: dict[str, tuple[str, str]] = {
@@ -127,7 +128,8 @@ def run(arguments: Sequence[str]) -> int:
     own = arguments[: arguments.index("--")] if "--" in arguments else arguments
     reply = Reply(json="--json" in own)
     try:
-        _invoke(list(arguments), reply)
+        with unwinding_on_sigterm():
+            _invoke(list(arguments), reply)
         sys.stdout.flush()
     except click.exceptions.Exit as end:
         return end.exit_code

@@ -11,7 +11,6 @@ import json
 import platform
 import sys
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TextIO
 from urllib.parse import quote
@@ -19,6 +18,7 @@ from urllib.parse import quote
 import click
 
 from findspot.core.config import terminal_settings
+from findspot.core.utc_time import age
 
 _GAP = "  "
 
@@ -137,8 +137,7 @@ def moment(timestamp: str | None) -> str:
     """Return a stored time as `2026-01-15 14:30 UTC (3 hours ago)`."""
     if not timestamp:
         return ""
-    then = datetime.fromisoformat(timestamp)
-    return f"{then:%Y-%m-%d %H:%M} UTC ({_ago((datetime.now(UTC) - then).total_seconds())})"
+    return f"{timestamp[:10]} {timestamp[11:16]} UTC ({_ago(age(timestamp).total_seconds())})"
 
 
 def _ago(seconds: float) -> str:

@@ -8,7 +8,6 @@ import os
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import click
@@ -18,9 +17,10 @@ from findspot.core.files import make_private_dir, write_atomic
 from findspot.core.log import LEVELS, at_least, last_lines, log_file, record_object
 from findspot.core.paths import project_root
 from findspot.core.progress import CancelToken
+from findspot.core.utc_time import utc_day
 from findspot.serve import usage
 from findspot.serve.cli import output
-from findspot.serve.cli.interaction import stoppable, unwinding_on_sigterm
+from findspot.serve.cli.interaction import stoppable
 from findspot.serve.cli.options import Reply, common, toolsets_option
 from findspot.serve.cli.terminal import open_in_browser
 
@@ -117,7 +117,7 @@ def ui(path: str | None, port: int | None, no_open: bool) -> None:
     settings = load_settings()
     keep_log(settings.home / "logs", settings.log.level)
     start = project_root(path or Path.cwd())
-    with unwinding_on_sigterm(), contextlib.ExitStack() as files:
+    with contextlib.ExitStack() as files:
 
         def opened(address: str) -> None:
             output.line(f"Findspot is at {address}")
@@ -215,7 +215,7 @@ def stats(reply: Reply, days: int | None, clear: bool) -> None:
     """
     if clear:
         usage.clear()
-    since = (datetime.now(UTC) - timedelta(days=days - 1)).strftime("%Y-%m-%d") if days else ""
+    since = utc_day(days - 1) if days else ""
     found = usage.usage(since)
     if reply.json:
         output.emit({"usage": [asdict(item) | {"saved": item.saved} for item in found]})

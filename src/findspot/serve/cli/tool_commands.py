@@ -10,11 +10,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from findspot.catalogue.tool_record import DEFAULT_MODE, DEFAULT_TOP_K, MAX_TOP_K, SearchMode, SearchOptions
+from findspot.catalogue.tool_record import (
+    DEFAULT_MODE,
+    DEFAULT_TOP_K,
+    MAX_TOP_K,
+    SearchMode,
+    ToolSearchOptions,
+)
 from findspot.core.errors import InvalidArgumentError
 from findspot.serve.cli import output
 from findspot.serve.cli.failure import ConfirmationRequiredError
-from findspot.serve.cli.interaction import can_ask, confirm, unwinding_on_sigterm
+from findspot.serve.cli.interaction import can_ask, confirm
 from findspot.serve.cli.options import Reply, common, project_option, yes_option
 from findspot.serve.cli.project_choice import open_engine
 
@@ -88,7 +94,7 @@ def index(
     from findspot.catalogue.catalogue_build import BuildOptions
     from findspot.catalogue.server_sources import START_TIMEOUT_S
 
-    with open_engine() as engine, unwinding_on_sigterm():
+    with open_engine() as engine:
         catalogue = engine.catalogue(project or ".")
         files = _sources(catalogue, sources, user)
         options = BuildOptions(
@@ -141,7 +147,7 @@ def search(
     from findspot.serve.shapes import found_tools_object
 
     with open_engine() as engine:
-        options = SearchOptions(SearchMode(mode), top_k, threshold, server)
+        options = ToolSearchOptions(SearchMode(mode), top_k, threshold, server)
         found = engine.catalogue(project or ".").search(" ".join(words), options)
     if reply.json:
         output.emit(found_tools_object(found))

@@ -8,11 +8,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from findspot import __version__
 from findspot.core.errors import FindspotError
+from findspot.core.utc_time import age
 
 if TYPE_CHECKING:
     from findspot.engine import Engine
@@ -21,8 +21,6 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 _BOUNDS_S = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 """From a search in a small index to research with a language model."""
-
-_UPDATED = "%Y-%m-%dT%H:%M:%SZ"
 
 
 class Outcome:
@@ -105,10 +103,9 @@ def index_figures(engine: Engine) -> list[tuple[str, int, float]]:
         try:
             with project.store.snapshot() as snapshot:
                 updated, generation = snapshot.meta().get("updated_at", ""), snapshot.generation
-            changed = datetime.strptime(updated, _UPDATED).replace(tzinfo=UTC)
+            age_s = age(updated).total_seconds()
         except (FindspotError, ValueError):
             continue
-        age_s = (datetime.now(UTC) - changed).total_seconds()
         found.append((str(project.root), generation, max(0.0, age_s)))
     return found
 

@@ -288,7 +288,10 @@ async def from_index(
 
 
 async def indexed_project(call: Call, named: str | None) -> Target:
-    """Return a project that has an index by now, for work that takes longer than looking it up."""
+    """Return a project that has an index by now, for work that takes longer than looking it up.
+
+    The snapshot is opened because that also notices a damaged or outdated index.
+    """
 
     def ready(target: Target) -> Target:
         with target.project.store.snapshot():

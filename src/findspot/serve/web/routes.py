@@ -13,7 +13,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from findspot import __version__
-from findspot.catalogue.tool_record import MAX_TOP_K, CatalogueNotFoundError, SearchMode, SearchOptions
+from findspot.catalogue.tool_record import MAX_TOP_K, CatalogueNotFoundError, SearchMode, ToolSearchOptions
 from findspot.core.errors import FindspotError, InvalidArgumentError
 from findspot.core.log import get_logger
 from findspot.core.model import Corpus, IncludeTests, IndexStatus, Mode, Query
@@ -291,7 +291,7 @@ def _tools(workspace: Workspace, request: Request) -> dict[str, Any]:
         mode = choice(
             SearchMode, asked, "mode", SearchMode.HYBRID if tools.about.provider else SearchMode.BM25
         )
-        options = SearchOptions(mode, top_k=number(asked, "limit", 30, 1, MAX_TOP_K), server=server)
+        options = ToolSearchOptions(mode, top_k=number(asked, "limit", 30, 1, MAX_TOP_K), server=server)
         return found_tools_object(catalogue.search(asked["q"], options)) | {"servers": servers}
     rows = [row for row, name in enumerate(tools.servers) if server in (None, name)]
     first = number(asked, "offset", 0, 0, 10**6)

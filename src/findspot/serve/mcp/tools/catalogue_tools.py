@@ -12,7 +12,7 @@ from findspot.catalogue.tool_record import (
     MAX_TOP_K,
     CatalogueNotFoundError,
     SearchMode,
-    SearchOptions,
+    ToolSearchOptions,
 )
 from findspot.core.errors import FindspotError
 from findspot.serve.mcp.target import working_folder
@@ -43,7 +43,7 @@ _OBJECT = {"type": "object"}
 
 async def _search_tools(call: Call, arguments: Arguments) -> Answer:
     folder = await _folder(call)
-    options = SearchOptions(
+    options = ToolSearchOptions(
         mode=SearchMode(arguments["mode"]),
         top_k=arguments["top_k"],
         threshold=arguments["threshold"],

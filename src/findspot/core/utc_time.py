@@ -1,0 +1,30 @@
+"""Times as they are stored and shown: in UTC, to the second, such as `2026-01-15T14:30:00Z`."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+_FORMAT = "%Y-%m-%dT%H:%M:%SZ"
+
+
+def utc_now() -> str:
+    """Return the time now."""
+    return datetime.now(UTC).strftime(_FORMAT)
+
+
+def utc_time(nanoseconds: int) -> str:
+    """Return the time of a file's modification."""
+    return datetime.fromtimestamp(nanoseconds // 1_000_000_000, UTC).strftime(_FORMAT)
+
+
+def utc_day(days_ago: int = 0) -> str:
+    """Return today's date, or an earlier one."""
+    return (datetime.now(UTC) - timedelta(days=days_ago)).strftime("%Y-%m-%d")
+
+
+def age(stored: str) -> timedelta:
+    """Return how long ago a stored time was; raise ValueError if the text is not such a time."""
+    then = datetime.fromisoformat(stored)
+    if then.tzinfo is None:
+        raise ValueError(f"{stored} names no time zone")
+    return datetime.now(UTC) - then
