@@ -26,6 +26,7 @@ from typing import Any
 from benchmarks.metrics import Place
 from benchmarks.sets import Case, materialise
 from benchmarks.start import OURS, Server
+from findspot.core.model import Strength
 from findspot.search.token_budget import token_count
 
 VIEWS = ("structured", "text", "both")
@@ -192,7 +193,7 @@ class Project:
                     passage.match(shown, source_lines(self.folder / passage.path))
                     yield passage
                 start = int(entry["start"])
-                end, label = int(entry["end"] or start), line[entry.end() :].strip()
+                end, label = int(entry["end"] or start), _listed_label(line[entry.end() :].strip())
                 named_at = position - len(line) - 1 + entry.end()
                 passage, shown = Passage(entry["path"], start, end, label, named_at, named_at), []
             elif passage:
@@ -226,6 +227,12 @@ def _label(result: dict[str, Any]) -> str:
     """Return the symbol that a structured result names as its own."""
     label = result.get("symbol") or result.get("name") or result.get("breadcrumb") or result.get("signature")
     return str(label or "")
+
+
+def _listed_label(said: str) -> str:
+    """Return the symbol of an entry of a listing, which stands first after its range."""
+    fields = [field for field in re.split(r"\s{2,}", said) if not field.endswith("%")]
+    return fields[0] if fields and fields[0] not in set(Strength) else ""
 
 
 @contextmanager
