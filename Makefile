@@ -49,7 +49,7 @@ house: $(READY)  ## Count modules, lines, repeated names, small modules and larg
 	$(BIN)/python tests/tidy/house.py
 
 mutants: $(STAMP)  ## Change the code in small ways and count what the tests notice (takes long)
-	$(BIN)/python -m benchmarks.mutants $(if $(SAMPLE),--sample $(SAMPLE))
+	$(BIN)/python -m benchmarks.mutants $(if $(SAMPLE),--sample $(SAMPLE)) $(if $(SEED),--seed $(SEED))
 
 format: $(STAMP)  ## Format the code
 	$(BIN)/ruff format .

@@ -57,6 +57,9 @@ MAX_CPU_S, MAX_WAIT_S = 60, 300
 
 MAX_MEMORY_BYTES = 6 * 1024**3
 
+PHASES = (hypothesis.Phase.explicit, hypothesis.Phase.generate)
+"""What hypothesis does for a mutant: a failing example need not be made small."""
+
 SWAPS: dict[type[ast.AST], type[ast.AST]] = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
     ast.In: ast.NotIn, ast.NotIn: ast.In, ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.And: ast.Or,
@@ -131,7 +134,7 @@ def changed(node: ast.AST) -> ast.AST | None:
         case ast.Constant(value=bool() as value):
             new.value = not value
         case ast.Constant(value=int() | float() as value):
-            new.value = value + 1 if value <= 10 else value * 2  # 10,001 rather than 10,000 changes nothing
+            new.value = value + 1 if value <= 10 else value * 2  # nobody cares about 10,001 for 10,000
         case ast.Return(value=ast.expr() as value) if not isinstance(value, ast.Constant):
             new.value = ast.Constant(None)
         case ast.IfExp():
@@ -384,9 +387,6 @@ def main() -> None:
     print(f"all        {noticed} of {total} noticed, {noticed / total:.0%} (goal {given.threshold:.0%})")
     sys.exit(noticed / total < given.threshold)
 
-
-PHASES = (hypothesis.Phase.explicit, hypothesis.Phase.generate)
-"""A failing example need not be made small."""
 
 if __name__ == "__main__":
     main()

@@ -5,7 +5,6 @@ They pin the order and the scores to two decimals, so that a change of any ranki
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from findspot.catalogue.catalogue import Catalogue
 from findspot.catalogue.catalogue_build import BuildOptions
 from findspot.catalogue.tool_record import SearchMode, ToolSearchOptions
 from findspot.embed.provider_registry import open_embedder
+from goldens import compare
 
 HERE = Path(__file__).parent
 SHOWN = 3
@@ -68,10 +68,7 @@ def shown(catalogue: Catalogue, query: str, mode: SearchMode) -> str:
 @pytest.mark.parametrize("mode", SearchMode, ids=str)
 def test_ranking_of_tools(catalogue: Catalogue, mode: SearchMode) -> None:
     result = "\n".join(shown(catalogue, query, mode) for query in QUERIES[mode])
-    golden = HERE / f"{mode}.txt"
-    if os.environ.get("UPDATE_GOLDEN"):
-        golden.write_text(result, "utf-8")
-    assert result == golden.read_text("utf-8")
+    compare(HERE / f"{mode}.txt", result)
 
 
 def test_every_golden_file_belongs_to_a_mode() -> None:

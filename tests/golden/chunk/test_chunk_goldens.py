@@ -1,8 +1,7 @@
-"""What each language's fixture becomes, reviewed as text; `UPDATE_GOLDEN=1` writes the files anew."""
+"""What each language's fixture becomes, reviewed as text; `UPDATE_GOLDEN=1` rewrites the files."""
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,7 @@ import pytest
 from findspot.chunk.dispatch import chunk_file
 from findspot.core.languages import LANGUAGES, language_of
 from findspot.core.model import Chunk, Corpus, SourceFile
+from goldens import compare
 
 HERE = Path(__file__).parent
 FIXTURES = HERE.parents[1] / "fixtures" / "languages"
@@ -115,10 +115,7 @@ def test_language(path: Path) -> None:
         *chunked(language, name, huge_function(language)),
     ]
     result = "\n".join(parts) + "\n"
-    golden = HERE / f"{language}.txt"
-    if os.environ.get("UPDATE_GOLDEN"):
-        golden.write_text(result, "utf-8")
-    assert result == golden.read_text("utf-8")
+    compare(HERE / f"{language}.txt", result)
 
 
 def test_every_language_with_a_grammar_has_a_fixture_and_a_query() -> None:

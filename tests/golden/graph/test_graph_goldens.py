@@ -1,8 +1,7 @@
-"""The graph of each language's fixture, reviewed as text; `UPDATE_GOLDEN=1` writes the files anew."""
+"""The graph of each language's fixture, reviewed as text; `UPDATE_GOLDEN=1` rewrites the files."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from importlib import resources
 from pathlib import Path
@@ -13,6 +12,7 @@ from findspot.core.facts import Relation
 from findspot.graph import Edge, Graph, Node
 from findspot.graph.graph import every_node
 from graphs import graph_of
+from goldens import compare
 
 HERE = Path(__file__).parent
 FIXTURES = HERE.parents[1] / "fixtures" / "graph"
@@ -52,10 +52,7 @@ def test_graph(language: str, tmp_path: Path) -> None:
     with graph_of(files_of(language), tmp_path) as graph:
         result = list(lines(graph))
     assert sum("->" in line for line in result[: result.index("# in doubt")]) >= LEAST_EDGES
-    golden = HERE / f"{language}.txt"
-    if os.environ.get("UPDATE_GOLDEN"):
-        golden.write_text("\n".join(result) + "\n", "utf-8")
-    assert result == golden.read_text("utf-8").splitlines()
+    compare(HERE / f"{language}.txt", "\n".join(result) + "\n")
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

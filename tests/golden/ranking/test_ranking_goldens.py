@@ -1,4 +1,4 @@
-"""Ranked answers over the fixture project, reviewed as text; `UPDATE_GOLDEN=1` writes the files anew.
+"""Ranked answers over the fixture project, reviewed as text; `UPDATE_GOLDEN=1` rewrites the files.
 
 They hold what should survive a better model: places and the names of the strongest signals. Whether
 answers are *good* is for the figures below, which a real drop makes fail.
@@ -6,7 +6,6 @@ answers are *good* is for the figures below, which a real drop makes fail.
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
@@ -15,6 +14,7 @@ from findspot import Query
 from findspot.core.model import Hit
 from ranking_queries import GOLDEN, MORE, Case
 from shop_project import FILES, hits, shop
+from goldens import compare
 
 HERE = Path(__file__).parent
 SHOWN = 3
@@ -49,11 +49,7 @@ def shown(case: Case) -> str:
 
 @pytest.mark.parametrize("case", [c for c in GOLDEN if c.right], ids=lambda case: case.name)
 def test_ranking(case: Case) -> None:
-    result = shown(case)
-    golden = HERE / f"{case.name}.txt"
-    if os.environ.get("UPDATE_GOLDEN"):
-        golden.write_text(result, "utf-8")
-    assert result == golden.read_text("utf-8")
+    compare(HERE / f"{case.name}.txt", shown(case))
 
 
 def test_every_golden_file_belongs_to_a_query() -> None:

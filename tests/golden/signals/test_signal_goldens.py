@@ -7,7 +7,6 @@ with it what it does to the answers.
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ import pytest
 from contents import write_files
 from findspot import Engine, Project, Query
 from findspot.core.model import Corpus, IncludeTests, Mode
+from goldens import compare
 
 GOLDEN = Path(__file__).with_name("signals.txt")
 SHOWN = 6
@@ -101,6 +101,4 @@ def shown(project: Project, text: str, options: dict[str, Any]) -> Iterator[str]
 
 def test_what_each_signal_adds(project: Project) -> None:
     result = [line for text, options in QUERIES for line in (*shown(project, text, options), "")]
-    if os.environ.get("UPDATE_GOLDEN"):
-        GOLDEN.write_text("\n".join(result), "utf-8")
-    assert result == GOLDEN.read_text("utf-8").split("\n")
+    compare(GOLDEN, "\n".join(result))

@@ -19,6 +19,12 @@ def store(tmp_path: Path) -> SqliteStore:
     return SqliteStore(tmp_path / "index", "/some/project")
 
 
+def descriptors(store: SqliteStore) -> int:
+    """Return how many descriptors of this process lead to the database."""
+    opened = [link.readlink() for link in Path("/proc/self/fd").iterdir() if link.is_symlink()]
+    return opened.count(store.folder / "index.sqlite")
+
+
 def test_few_segments_remain_and_dead_rows_are_dropped(store: SqliteStore) -> None:
     with store.writer() as writer:
         most = 0
@@ -51,7 +57,7 @@ def test_closing_while_a_snapshot_is_open_leaks_no_connection(store: SqliteStore
     with store.snapshot() as snapshot:
         store.close()
         assert [file.path for file in snapshot.files.files] == ["a.py"]
-    assert store._readers._idle == []
+    assert descriptors(store) == 0
 
 
 def test_a_burst_of_readers_leaves_few_connections(store: SqliteStore) -> None:
@@ -68,3 +74,5 @@ def test_a_burst_of_readers_leaves_few_connections(store: SqliteStore) -> None:
     for thread in threads:
         thread.join()
     assert 0 < len(store._readers._idle) <= 4
+    store.close()
+    assert descriptors(store) == 0
