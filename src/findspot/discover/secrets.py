@@ -20,7 +20,6 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib import resources
 from itertools import pairwise, zip_longest
-from typing import Any
 
 from findspot.core.files import content_hash
 
@@ -333,11 +332,6 @@ def _text() -> str:
 
 
 @cache
-def _table() -> dict[str, Any]:
-    return tomllib.loads(_text())
-
-
-@cache
 def table_revision() -> str:
     """Return the version of the table: an index made with another one is scanned again."""
     return content_hash(_text().encode())[:_REVISION_CHARS]
@@ -346,7 +340,9 @@ def table_revision() -> str:
 @cache
 def rules() -> tuple[Rule, ...]:
     """Return the rules in the order of the table."""
-    return tuple(Rule(**{**row, "keywords": tuple(row["keywords"])}) for row in _table()["rules"])
+    return tuple(
+        Rule(**{**row, "keywords": tuple(row["keywords"])}) for row in tomllib.loads(_text())["rules"]
+    )
 
 
 REMOVED = "[removed]"

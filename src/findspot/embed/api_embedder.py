@@ -57,6 +57,7 @@ VOYAGE = Dialect(
     "VOYAGE_API_KEY",
     {EmbedMode.QUERY: "query", EmbedMode.PASSAGE: "document"},
 )
+DIALECTS = {dialect.id: dialect for dialect in (OPENAI, VOYAGE)}
 
 
 class ApiEmbedder:

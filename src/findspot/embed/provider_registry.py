@@ -10,6 +10,7 @@ from typing import Protocol
 from findspot.core.config import home_folder, hub_settings, secret
 from findspot.core.errors import InvalidArgumentError, ModelMismatchError
 from findspot.core.log import get_logger
+from findspot.core.setting_keys import DTYPES
 from findspot.core.settings import EmbedSettings
 from findspot.embed.embedder import Embedder
 
@@ -47,19 +48,12 @@ def _static(_settings: EmbedSettings) -> Embedder:
     return StaticEmbedder.open()
 
 
-def _minilm(settings: EmbedSettings) -> Embedder:
-    from findspot.embed.transformer import MINILM, TransformerEmbedder
+def _transformer(settings: EmbedSettings) -> Embedder:
+    from findspot.embed.transformer import TRANSFORMERS, TransformerEmbedder
 
+    model = TRANSFORMERS[settings.provider]
     return TransformerEmbedder(
-        MINILM, settings.dtype, home_folder(), hub_settings(), _log.warning, sha256=settings.sha256
-    )
-
-
-def _mdbr_leaf(settings: EmbedSettings) -> Embedder:
-    from findspot.embed.transformer import MDBR_LEAF, TransformerEmbedder
-
-    return TransformerEmbedder(
-        MDBR_LEAF, settings.dtype, home_folder(), hub_settings(), _log.warning, sha256=settings.sha256
+        model, settings.dtype, home_folder(), hub_settings(), _log.warning, sha256=settings.sha256
     )
 
 
@@ -74,25 +68,20 @@ def _http(settings: EmbedSettings) -> Embedder:
     )
 
 
-def _openai(settings: EmbedSettings) -> Embedder:
-    from findspot.embed.api_embedder import OPENAI, ApiEmbedder
+def _api(settings: EmbedSettings) -> Embedder:
+    from findspot.embed.api_embedder import DIALECTS, ApiEmbedder
 
-    return ApiEmbedder(OPENAI, secret(OPENAI.key_variable), settings.endpoint, settings.model)
-
-
-def _voyage(settings: EmbedSettings) -> Embedder:
-    from findspot.embed.api_embedder import VOYAGE, ApiEmbedder
-
-    return ApiEmbedder(VOYAGE, secret(VOYAGE.key_variable), settings.endpoint, settings.model)
+    dialect = DIALECTS[settings.provider]
+    return ApiEmbedder(dialect, secret(dialect.key_variable), settings.endpoint, settings.model)
 
 
 PROVIDERS: dict[str, Provider] = {
     "local:static": Provider(_static, in_workers=True),
-    "local:minilm": Provider(_minilm, dtypes=("q8", "fp32"), follows=True),
-    "local:mdbr-leaf": Provider(_mdbr_leaf, dtypes=("q8", "fp32"), follows=True),
+    "local:minilm": Provider(_transformer, dtypes=DTYPES, follows=True),
+    "local:mdbr-leaf": Provider(_transformer, dtypes=DTYPES, follows=True),
     "http": Provider(_http, remote=True),
-    "api:openai": Provider(_openai, remote=True),
-    "api:voyage": Provider(_voyage, remote=True),
+    "api:openai": Provider(_api, remote=True),
+    "api:voyage": Provider(_api, remote=True),
 }
 """Adding a provider is one row; its module is imported when it is opened."""
 

@@ -81,12 +81,11 @@ def _find(name: str, settings: EmbedSettings) -> tuple[bool, str, int | None]:
 
 
 def _find_transformer(name: str, sha256: str | None) -> tuple[bool, str, int | None]:
-    from findspot.embed.transformer import MDBR_LEAF, MINILM, runtime_there
+    from findspot.embed.transformer import TRANSFORMERS, runtime_there
     from findspot.embed.weights import find_weights
 
-    files = next(model.files for model in (MINILM, MDBR_LEAF) if model.id == name)
     try:
-        files = files.expecting(sha256)
+        files = TRANSFORMERS[name].files.expecting(sha256)
     except FindspotError as error:
         return False, error.user_message, None
     weights = find_weights(files, hub_settings())
@@ -111,9 +110,9 @@ def _find_service(endpoint: str) -> tuple[bool, str, int | None]:
 
 
 def _find_key(name: str, endpoint: str | None) -> tuple[bool, str, int | None]:
-    from findspot.embed.api_embedder import OPENAI, VOYAGE
+    from findspot.embed.api_embedder import DIALECTS
 
-    variable = next(dialect.key_variable for dialect in (OPENAI, VOYAGE) if dialect.id == name)
+    variable = DIALECTS[name].key_variable
     if secret(variable):
         return True, f"{variable} is set", None
     return endpoint is not None, f"{variable} is not set", None
@@ -123,11 +122,11 @@ def _destination(name: str, settings: EmbedSettings) -> str | None:
     if not PROVIDERS[name].remote:
         return None
     from findspot.core.http_client import Address
-    from findspot.embed.api_embedder import OPENAI, VOYAGE
+    from findspot.embed.api_embedder import DIALECTS
 
-    usual = {"http": HTTP_ENDPOINT, OPENAI.id: OPENAI.base, VOYAGE.id: VOYAGE.base}
+    usual = HTTP_ENDPOINT if name == "http" else DIALECTS[name].base
     try:
-        return Address(settings.endpoint or usual[name]).text
+        return Address(settings.endpoint or usual).text
     except FindspotError:
         return settings.endpoint
 

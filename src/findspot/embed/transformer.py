@@ -19,9 +19,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from findspot.core.errors import InvalidArgumentError, ModelUnavailableError, ProviderError
+from findspot.core.errors import ModelUnavailableError, ProviderError
 from findspot.core.files import make_private_dir
 from findspot.core.log import get_logger
+from findspot.core.setting_keys import DTYPES
 from findspot.core.settings import HubSettings
 from findspot.embed.chunk_vectors import unit
 from findspot.embed.embedder import EmbedMode, Vectors
@@ -59,15 +60,11 @@ def read_safetensors(path: Path) -> Tensors:
     return tensors
 
 
-def write_graph(tensors: Tensors, heads: int, target: Path, *, int8: bool) -> None:
-    """Write the encoder: its inputs are token ids and their mask, its output the mean of the last layer."""
-    import onnx
-
-    onnx.save(_Encoder(tensors, heads, int8=int8).model(), target)
-
-
 class _Encoder:
-    """Gathers the nodes of the graph in order."""
+    """Gathers the nodes of the graph in order.
+
+    Its inputs are token ids and their mask, its output is the mean of the last layer.
+    """
 
     def __init__(self, tensors: Tensors, heads: int, *, int8: bool) -> None:
         self._tensors = tensors
@@ -185,7 +182,6 @@ MAX_TOKENS = 256
 MAX_CHARS = 8_000
 """Far more than `MAX_TOKENS` tokens: the tokenizer need not see the rest."""
 
-DTYPES = ("q8", "fp32")
 _HEADS = 12
 _DENSE = "2_Dense/model.safetensors"
 _INSTALL = "Run `pip install 'findspot[minilm]'`."
@@ -219,6 +215,7 @@ MDBR_LEAF = Transformer(
     ),
     dimensions=256,
 )
+TRANSFORMERS = {model.id: model for model in (MINILM, MDBR_LEAF)}
 
 
 class TransformerEmbedder:
@@ -237,16 +234,13 @@ class TransformerEmbedder:
         """Open the model; `sha256` has the user's hashes of the weights, which replace the known ones."""
         self.id, self.dimensions = model.id, model.dimensions
         dtype = dtype or DTYPES[0]
-        if dtype not in DTYPES:
-            raise InvalidArgumentError(
-                f"'{dtype}' is not a dtype of {model.id}.", hint=f"Choose one of: {', '.join(DTYPES)}."
-            )
         if not runtime_there():
             raise ModelUnavailableError("onnxruntime, onnx and tokenizers are not installed", hint=_INSTALL)
         weights = get_weights(model.files.expecting(sha256), hub, tell)
         folder, digest = weights.folder, weights.sha256[:12]
         try:
-            self._dense = _read_dense(folder)
+            dense = folder / _DENSE
+            self._dense = read_safetensors(dense) if dense.is_file() else None
             graph = home / "models" / f"{model.id.partition(':')[2]}-{digest}-{dtype}-{GRAPH_REVISION}.onnx"
             self._session = _open_graph(folder, graph, int8=dtype == "q8")
             self._tokenizer = _tokenizer(folder)
@@ -309,11 +303,14 @@ def _open_graph(folder: Path, graph: Path, *, int8: bool) -> Any:
 
 def _build(folder: Path, graph: Path, *, int8: bool) -> None:
     """Write the graph to a temporary file, then rename it."""
+    import onnx
+
     make_private_dir(graph.parent)
-    heads = read_config(folder, "config.json").get("num_attention_heads", _HEADS)
+    heads = int(str(read_config(folder, "config.json").get("num_attention_heads", _HEADS)))
+    encoder = _Encoder(read_safetensors(folder / "model.safetensors"), heads, int8=int8)
     part = graph.with_suffix(f".{os.getpid()}.part")
     try:
-        write_graph(read_safetensors(folder / "model.safetensors"), int(str(heads)), part, int8=int8)
+        onnx.save(encoder.model(), part)
         part.replace(graph)
     finally:
         part.unlink(missing_ok=True)
@@ -336,11 +333,6 @@ def _tokenizer(folder: Path) -> Any:
     tokenizer.enable_truncation(MAX_TOKENS)
     tokenizer.no_padding()
     return tokenizer
-
-
-def _read_dense(folder: Path) -> Tensors | None:
-    path = folder / _DENSE
-    return read_safetensors(path) if path.is_file() else None
 
 
 def _prompts(folder: Path) -> dict[EmbedMode, str]:

@@ -45,8 +45,8 @@ class ModelFiles:
     def weights(self) -> tuple[str, ...]:
         return tuple(name for name in self.files if name.endswith(".safetensors"))
 
-    def missing_from(self, folder: Path) -> list[str]:
-        return [name for name in self.files if not (folder / name).is_file()]
+    def is_in(self, folder: Path) -> bool:
+        return all((folder / name).is_file() for name in self.files)
 
     def expecting(self, given: str | None) -> ModelFiles:
         """Return the model with the user's hashes, in the order of its files of weights."""
@@ -72,7 +72,7 @@ class Weights:
 
 def find_weights(model: ModelFiles, hub: HubSettings) -> Weights | None:
     """Return the first folder on this machine that has all of a model's files with the expected hashes."""
-    found = [folder for folder in _in_cache(model, hub) if not model.missing_from(folder)]
+    found = [folder for folder in _in_cache(model, hub) if model.is_in(folder)]
     return next(filter(None, (_verified(model, folder) for folder in found)), None)
 
 

@@ -12,9 +12,17 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from findspot.core.model import Chunk, ChunkType, Span, Symbol
-from findspot.embed import EmbedMode, chunk_key, dequantise, embed_chunks, open_embedder, quantise
-from findspot.embed.chunk_vectors import NAMES_WEIGHT, PATH_WEIGHT, unit
-from findspot.embed.embedder import Embedder, Vectors
+from findspot.embed.chunk_vectors import (
+    NAMES_WEIGHT,
+    PATH_WEIGHT,
+    chunk_key,
+    dequantise,
+    embed_chunks,
+    quantise,
+    unit,
+)
+from findspot.embed.embedder import Embedder, EmbedMode, Vectors
+from findspot.embed.provider_registry import open_embedder
 
 CHUNK = Chunk(
     path="src/billing/invoice.py",

@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 from findspot.core.errors import InvalidArgumentError, ModelUnavailableError
-from findspot.embed import EmbedMode, open_embedder
+from findspot.embed.embedder import EmbedMode
+from findspot.embed.provider_registry import open_embedder
 from findspot.embed.static_model import BLOCK_TEXTS, MODEL_FOLDER, StaticEmbedder
 
 TEXTS = [

@@ -284,5 +284,7 @@ def test_a_dtype_that_a_provider_does_not_have(
     project = engine.project(root)
     assert project.update().files_indexed
     assert "'embedding.dtype' is for local:minilm and local:mdbr-leaf only" in project.settings.warnings[0]
-    with pytest.raises(InvalidArgumentError, match="no dtype of local:static"):
+    with pytest.raises(InvalidArgumentError, match="not a dtype of local:static"):
         open_embedder("local:static", EmbedSettings("local:static", dtype="fp32"))
+    with pytest.raises(InvalidArgumentError, match="'int4' is not a dtype of local:minilm"):
+        open_embedder("local:minilm", EmbedSettings("local:minilm", dtype="int4"))

@@ -12,10 +12,10 @@ import pytest
 
 from bert_files import HIDDEN, LAYERS, WORDS, reference, tensors, write_model, write_safetensors
 from findspot.core.config import hub_settings
-from findspot.core.errors import InvalidArgumentError, ModelUnavailableError, ProviderError
+from findspot.core.errors import ModelUnavailableError, ProviderError
 from findspot.core.files import content_hash
 from findspot.core.settings import HubSettings
-from findspot.embed import EmbedMode
+from findspot.embed.embedder import EmbedMode
 from findspot.embed.transformer import (
     MINILM,
     Transformer,
@@ -112,13 +112,11 @@ def test_weights_that_are_cut_short(tmp_path: Path, hub: HubSettings, name: str,
     assert not list((tmp_path / "home").rglob("*.part"))
 
 
-def test_missing_weights_and_a_dtype_that_is_none(tmp_path: Path, hub: HubSettings) -> None:
+def test_missing_weights(tmp_path: Path, hub: HubSettings) -> None:
     with pytest.raises(ModelUnavailableError) as caught:
         opened(tmp_path, hub)
     assert caught.value.code == "MODEL_DOWNLOAD_FAILED"
     assert "local:static" in caught.value.hint
-    with pytest.raises(InvalidArgumentError, match="int4"):
-        opened(tmp_path, hub, dtype="int4")
 
 
 def test_minilm_where_its_weights_are(tmp_path: Path) -> None:
