@@ -276,11 +276,9 @@ class Strength(StrEnum):
 
 
 STRONG_FROM = 0.7
-LIKELY_FROM = 0.3
-"""The score is the probability that a hit is right; `docs/ranking.md` has what each word was worth."""
-
-FITS_FROM = 0.15
-"""Nothing fits where even the best hit scores less."""
+LIKELY_FROM = 0.2
+"""The score is the probability that a hit is right. Most hits below the second are wrong, and nearly all
+right ones are above it; `benchmarks/README.md` has the figures."""
 
 NOTHING_FITS = "Nothing in the index fits this well; the nearest results follow."
 
@@ -312,6 +310,8 @@ class Hit:
     """Constants that its lines use, where they are defined."""
     callers: tuple[CodeReference, ...] = ()
     """Some of the places that call what it defines."""
+    relative: float = 1.0
+    """Its value in the ranking, as a share of the best hit's."""
 
     @property
     def symbol(self) -> str | None:

@@ -1,61 +1,158 @@
-"""From evidence to probability: the score of a hit, and where the tail of an answer begins."""
+"""From evidence to probability: the score of a hit, and where the tail of an answer begins.
+
+A score is the probability that a hit is right: that the question belongs to the project, times that such
+a hit is right where it does. `python -m benchmarks.calibration --fit` fits the table below.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
-BIAS = -5.5
-COVERAGE = 0.85
-COSINE = 10.6
-DEFINITION = 2.0
-"""A logistic fit of "the first answer is right" on a public benchmark, queries without any answer
-among them; `docs/ranking.md` has the reliability table, `benchmarks/calibration.py` makes it."""
+from findspot.core.model import LIKELY_FROM, Corpus, Hit, Mode, Strength
 
-WORDS_BIAS = -2.6
-WORDS_COVERAGE = 4.6
-WORDS_DEFINITION = 4.2
-"""The same for a keyword search, which asks no model: `benchmarks/calibration.py --mode keyword`."""
+FITTED_MODEL = "local:static"
+"""The model whose cosines the recipes know. Those of another mean something else: its answers are scored
+by their words, unless meaning is all that was searched."""
+
+BELONGS_FROM = 0.7
+"""Below this probability that the project answers the question, nothing fits."""
+
+_LEAST_COSINE = 0.05
+"""Cosines count by their logarithm: 0.1 and 0.2 are further apart than 0.6 and 0.7."""
+
+
+class Evidence(NamedTuple):
+    """What speaks for a hit."""
+
+    cosine: float
+    """The likeness of its meaning to the question's."""
+    words: float
+    """Its BM25 score per weight of the question's words: about 1 if it has each of them once."""
+    definition: float
+    """Whether it defines what the question names; of documentation, how well its headings fit."""
+    path: float
+    """How well its path fits."""
+    terms: float
+    """How many different words the question has."""
+    lead: float
+    """How far it ranks ahead of the next hit; below zero, how far behind the first. A share of the best."""
+
+    def why(self) -> dict[str, float]:
+        """Return what the ranking's own signals do not show, rounded for people."""
+        shown = {"cosine": self.cosine, "words": self.words, "terms": self.terms, "lead": self.lead}
+        return {name: round(value, 4) for name, value in shown.items()}
+
+    def features(self) -> tuple[float, ...]:
+        """Return the values that are weighed."""
+        likeness, length = math.log(max(self.cosine, _LEAST_COSINE)), math.log(1 + self.terms)
+        return likeness, self.words, self.definition, self.path, length, self.lead
+
+
+class Weights(NamedTuple):
+    """The weights of a logistic function of the evidence."""
+
+    bias: float
+    cosine: float
+    words: float
+    definition: float
+    path: float
+    terms: float
+    lead: float
+
+    def probability(self, evidence: Evidence) -> float:
+        """Return the value of the function, from 0 to 1."""
+        z = self.bias + sum(w * value for w, value in zip(self[1:], evidence.features(), strict=True))
+        return 1 / (1 + math.exp(-max(-30.0, min(30.0, z))))
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
-    """What the text of a chunk itself says about whether it answers the query."""
+class Recipe:
+    """How the evidence of one kind of search becomes a score."""
 
-    coverage: float
-    """The share of the query's terms, by weight, that stand in the text."""
-    cosine: float | None
-    """None where no model was asked."""
-    definition: float
-
-    @property
-    def sure(self) -> float:
-        """The probability that the chunk is a right answer."""
-        if self.cosine is None:
-            z = WORDS_BIAS + WORDS_COVERAGE * self.coverage + WORDS_DEFINITION * self.definition
-        else:
-            z = BIAS + COVERAGE * self.coverage + COSINE * self.cosine + DEFINITION * self.definition
-        return 1 / (1 + math.exp(-z))
-
-    def why(self) -> dict[str, float]:
-        asked = {} if self.cosine is None else {"cosine": round(self.cosine, 4)}
-        return {"coverage": round(self.coverage, 4), **asked}
+    belongs: Weights
+    """Whether the project answers the question at all, from the first hit."""
+    first: Weights
+    """Whether the first hit is right if it does."""
+    later: Weights
+    """Whether another hit is."""
 
 
-def calibrated(sure: float, relative: float) -> float:
-    """Return the score of a hit: how sure one can be of the best of them, falling with the ranking number."""
-    return round(max(0.0, min(1.0, sure * relative)), 4)
+RECIPES = {
+    (Corpus.CODE, Mode.HYBRID): Recipe(
+        belongs=Weights(4.87, 5.05, 3.83, 1.72, 1.72, 0.0, 0.0),
+        first=Weights(-0.09, 0.0, 0.45, 0.63, 1.49, 0.0, 4.66),
+        later=Weights(0.32, 2.73, 0.51, 0.21, 0.0, 0.0, 0.7),
+    ),
+    (Corpus.CODE, Mode.KEYWORD): Recipe(
+        belongs=Weights(-5.06, 0.0, 7.89, 1.74, 5.04, 0.96, 0.0),
+        first=Weights(-1.43, 0.0, 0.43, 1.45, 4.59, 0.0, 4.45),
+        later=Weights(-1.35, 0.0, 0.55, 0.57, 0.0, 0.0, 1.37),
+    ),
+    (Corpus.CODE, Mode.SEMANTIC): Recipe(
+        belongs=Weights(7.6, 5.6, 2.92, 0.0, 2.56, -0.75, 0.0),
+        first=Weights(-1.04, 0.0, 2.03, 0.0, 1.29, 0.0, 5.11),
+        later=Weights(1.05, 3.65, 0.0, 0.0, 0.0, 0.0, -0.35),
+    ),
+    (Corpus.DOCS, Mode.HYBRID): Recipe(
+        belongs=Weights(2.43, 3.1, 5.25, 1.3, 0.0, 0.0, 0.0),
+        first=Weights(-1.4, 0.0, 1.2, 2.05, 0.0, 0.0, 4.46),
+        later=Weights(-1.21, 1.19, 0.98, 0.51, 0.0, 0.0, 2.05),
+    ),
+    (Corpus.DOCS, Mode.KEYWORD): Recipe(
+        belongs=Weights(-5.76, 0.0, 6.95, 2.56, 0.0, 1.36, 0.0),
+        first=Weights(-1.67, 0.0, 1.08, 2.25, 0.0, 0.0, 3.9),
+        later=Weights(-2.22, 0.0, 0.85, 1.32, 0.0, 0.0, 2.45),
+    ),
+    (Corpus.DOCS, Mode.SEMANTIC): Recipe(
+        belongs=Weights(5.7, 4.45, 4.87, 1.74, 0.0, -0.34, 0.0),
+        first=Weights(-2.08, 0.0, 2.62, 1.68, 0.0, 0.0, 3.87),
+        later=Weights(-0.11, 1.63, 0.0, 1.23, 0.0, 0.0, 2.19),
+    ),
+}
+"""By what is searched and how; fitted by `python -m benchmarks.calibration --fit`. How well they do on
+projects that they were not fitted on is in `benchmarks/README.md`."""
 
 
-TAIL_SHARE = 0.1
-TAIL_BELOW = 0.1
-"""A hit belongs to the tail when it is probably wrong, and far less probable than the best one."""
+def recipe_for(corpus: Corpus, *, words: bool, meaning: bool) -> Recipe:
+    """Return how to score a search that compares words, meaning or both."""
+    mode = Mode.HYBRID if words and meaning else Mode.KEYWORD if words else Mode.SEMANTIC
+    return RECIPES[corpus, mode]
 
 
-def tail_start(scores: Sequence[float]) -> int:
-    """Return how many of an answer's falling scores to show before the tail that fits far worse."""
-    if not scores:
-        return 0
-    floor = min(TAIL_BELOW, TAIL_SHARE * scores[0])
-    return next((place for place, score in enumerate(scores) if place and score < floor), len(scores))
+def calibrated(recipe: Recipe, ranked: Sequence[Evidence]) -> Iterator[float]:
+    """Yield the scores of an answer's hits, best first: they fall as the ranking does.
+
+    Where nothing fits, all are weak.
+    """
+    score = LIKELY_FROM - 0.01 if nothing_fits(recipe, ranked) else 1.0
+    belongs = 1.0
+    for place, evidence in enumerate(ranked):
+        if not place:
+            belongs = recipe.belongs.probability(evidence)
+        right = (recipe.later if place else recipe.first).probability(evidence)
+        score = min(score, belongs * right)
+        yield round(score, 4)
+
+
+def nothing_fits(recipe: Recipe, ranked: Sequence[Evidence]) -> bool:
+    """Return whether a project probably does not answer the question at all."""
+    return bool(ranked) and recipe.belongs.probability(ranked[0]) < BELONGS_FROM
+
+
+TAIL_SHARE = {Mode.HYBRID: 0.4, Mode.KEYWORD: 0.25, Mode.SEMANTIC: 0.25, Mode.REGEX: 0.0}
+"""A weak hit whose value in the ranking is a smaller share of the best one's fits far worse than that. One
+right file in 300 is found only among such hits, by words; by words and meaning, one in 500."""
+
+
+def tail_start(hits: Sequence[Hit], mode: Mode = Mode.HYBRID) -> int:
+    """Return how many hits of an answer come before the tail that fits far worse than the best hit.
+
+    On a later page, nothing belongs to the tail: who asks for one wants it all.
+    """
+    if not hits or hits[0].relative < 1:
+        return len(hits)
+    is_tail = (hit.strength is Strength.WEAK and hit.relative < TAIL_SHARE[mode] for hit in hits[1:])
+    return next((place for place, cut in enumerate(is_tail, 1) if cut), len(hits))

@@ -32,7 +32,7 @@ MOST_CITATIONS = 40
 MOST_UNRESOLVED = 20
 MOST_TOPICS = 8
 ABOUT_AS_SURE = 0.6
-"""Of the best score: what is less sure would make every question begin everywhere."""
+"""Of the best hit's value: what is less sure would make every question begin everywhere."""
 
 MOST_STARTS = 20
 """Definitions of one name that are followed; a name with more of them needs a type before it."""
@@ -153,7 +153,7 @@ def _find_by_search(view: ResearchView, phrase: str) -> list[Node]:
     first.
     """
     found = view.seeds(phrase, 5)
-    sure = [node for node, hit in found if hit.score >= ABOUT_AS_SURE * found[0][1].score]
+    sure = [node for node, hit in found if hit.relative >= ABOUT_AS_SURE]
     return [member for node in sure for member in view.functions(node)]
 
 

@@ -153,8 +153,8 @@ def walk_outward(view: ResearchView, text: str) -> Reached:
     """search → cut at the elbow → hop by hop: neighbours, scored against the question, cut again."""
     trail = view.trail
     found = view.seeds(text)
-    found = found[: elbow([hit.score for _, hit in found])]
-    scores = {node.id: hit.score for node, hit in found}
+    found = found[: elbow([found[0][1].score * hit.relative for _, hit in found])]
+    scores = {node.id: found[0][1].score * hit.relative for node, hit in found}
     for node, _ in found:
         trail.add(node, 0)
     near = Nearness.to(view.reader, text) if found else None

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
-from findspot.core.model import FITS_FROM, Hit, Span, Symbol
-from findspot.rank.calibration import Evidence, calibrated
+from findspot.core.model import Hit, Span, Symbol
+from findspot.rank.calibration import Evidence, Recipe, calibrated, nothing_fits
 from findspot.rank.signals import Candidate, coverage
 from findspot.search.definitions import Described, describe, header_overview
 from findspot.search.questions import Question
+from findspot.search.retrieve import Candidates
 from findspot.store.records import OUTLINE_ORDINAL, StoredChunk, StoredFile, chunk_number
 from findspot.store.snapshot import Snapshot
 from findspot.text.snippet import PASSAGE_CHARS, best_column, best_line
@@ -23,9 +25,6 @@ MERGE_WITHIN = 20
 
 BRIDGE_WITHIN = 10
 """Of the first passages: further down, two of one file near each other mean little."""
-
-_SURE_OF = 3
-"""The best evidence among this many first hits speaks for the answer as a whole."""
 
 
 _HEADER = "import"
@@ -139,40 +138,65 @@ def joined(chunks: Sequence[StoredChunk]) -> str:
 
 
 def to_hits(
-    snapshot: Snapshot,
-    found: Sequence[Passage],
-    cosines: Mapping[int, float] | None,
-    question: Question,
+    snapshot: Snapshot, found: Sequence[Passage], candidates: Candidates, question: Question, recipe: Recipe
 ) -> tuple[list[Hit], bool]:
-    """Return the page of hits that a query wants, with their scores, and whether even the best is poor."""
-    query, weights = question.query, question.term_weights
-    page = found[query.offset : query.offset + query.limit]
-    needed = {number for passage in (*found[:_SURE_OF], *page) for number in passage.numbers}
+    """Return the page of hits that a query wants, with their scores, and whether none of them fits."""
+    query = question.query
+    end = query.offset + query.limit
+    page = found[query.offset : end]
+    needed = {number for passage in (*found[:1], *page) for number in passage.numbers}
     outlines = {_outline_number(passage) for passage in page if passage.first == _first_number(passage)}
     stored = snapshot.chunks.by_number(sorted(needed | outlines))
     symbols = snapshot.symbols.of_chunks([number for passage in page for number in passage.numbers])
-
-    def evidence(passage: Passage) -> Evidence:
-        chunks = [stored[number] for number in passage.numbers]
-        held = set(tokens(" ".join([joined(chunks), chunks[0].path, chunks[0].breadcrumb or ""])))
-        cosine = None if cosines is None else cosines.get(passage.leader.number, 0.0)
-        return Evidence(coverage(weights, held), cosine, passage.leader.defines)
-
-    best = found[0].leader.score if found else 0.0
-    sure = max((evidence(passage).sure for passage in found[:_SURE_OF]), default=0.0)
+    evidence = list(islice(_evidence(found, stored, candidates, question), max(end, 1)))
+    scores = list(calibrated(recipe, evidence))
     hits = []
-    for passage in page:
-        score = calibrated(sure, passage.leader.score / best if best else 0.0)
+    for place, passage in enumerate(page, query.offset):
         chunks = [stored[number] for number in passage.numbers]
         defined = [symbol for number in passage.numbers for symbol in symbols.get(number, ())]
-        hit = _hit(chunks, stored[passage.leader.number], score, defined, question)
+        hit = _hit(chunks, stored[passage.leader.number], scores[place], defined, question)
         outline = stored.get(_outline_number(passage))
         if hit.kind == _HEADER and outline:
             hit = replace(hit, overview=header_overview(chunks[0].text, outline.text))
-        if query.explain:
-            hit = replace(hit, why=passage.leader.why() | evidence(passage).why())
-        hits.append(hit)
-    return hits, bool(found) and sure < FITS_FROM
+        why = passage.leader.why() | evidence[place].why() if query.explain else None
+        hits.append(replace(hit, relative=_share(passage, found[0]), why=why))
+    return hits, query.similar_to is None and nothing_fits(recipe, evidence)
+
+
+def _evidence(
+    found: Sequence[Passage],
+    stored: Mapping[int, StoredChunk],
+    candidates: Candidates,
+    question: Question,
+) -> Iterator[Evidence]:
+    """Yield what speaks for each passage."""
+    weight = sum(question.term_weights.values()) or 1.0
+    for place, passage in enumerate(found):
+        leader = passage.leader
+        words = candidates.keyword.get(leader.number, 0.0) / weight
+        if place:
+            lead = _share(passage, found[0]) - 1
+        else:
+            lead = 1 - _share(found[1], passage) if len(found) > 1 else 1.0
+            if question.weight == 1:  # no keyword was looked for: count the words of the first passage
+                words = coverage(question.term_weights, _words([stored[n] for n in passage.numbers]))
+        yield Evidence(
+            cosine=candidates.semantic.get(leader.number, 0.0),
+            words=words,
+            definition=leader.defines,
+            path=leader.path_match,
+            terms=len(question.term_weights),
+            lead=lead,
+        )
+
+
+def _words(chunks: Sequence[StoredChunk]) -> set[str]:
+    return set(tokens(" ".join((joined(chunks), chunks[0].path, chunks[0].breadcrumb or ""))))
+
+
+def _share(passage: Passage, best: Passage) -> float:
+    """Return the ranking value of a passage as a share of the best one's."""
+    return passage.leader.score / best.leader.score if best.leader.score else 0.0
 
 
 def _first_number(passage: Passage) -> int:

@@ -9,6 +9,7 @@ from pathlib import PurePosixPath
 from findspot.core.model import Corpus, IncludeTests, Mode, Query, Results
 from findspot.embed.embedder import Embedder
 from findspot.rank import signals
+from findspot.rank.calibration import FITTED_MODEL, recipe_for
 from findspot.rank.intent import Intent
 from findspot.rank.roles import ASKS_FOR_EXAMPLES, ASKS_FOR_TESTS, Role, declares_only, role_of
 from findspot.rank.signals import Candidate, Pool
@@ -42,8 +43,10 @@ def search(
         boost_paths(pool, question, signals.DOCS_PATH_MATCH)
     signals.spread_files(pool)
     shown = passages(pool.ranked(), snapshot.files.by_id, question.except_chunks)
-    cosines = candidates.semantic if question.vector.any() else None
-    hits, nothing_fits = to_hits(snapshot, shown, cosines, question)
+    fitted = embedder is None or embedder.id == FITTED_MODEL
+    meaning = fitted and bool(question.vector.any())
+    recipe = recipe_for(query.corpus, words=question.weight < 1, meaning=meaning)
+    hits, nothing_fits = to_hits(snapshot, shown, candidates, question, recipe)
     return Results(
         query=query.text,
         mode=query.mode,

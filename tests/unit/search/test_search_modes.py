@@ -84,7 +84,7 @@ def test_explain_names_signals_and_evidence() -> None:
     (first, *_) = hits("verify_password", explain=True)
     assert first.why
     assert first.why["definition"] == 1.0
-    assert {"keyword", "semantic", "fused", "roleFactor", "coverage", "cosine"} <= set(first.why)
+    assert {"keyword", "semantic", "fused", "roleFactor", "words", "cosine", "lead"} <= set(first.why)
     assert hits("verify_password")[0].why is None
 
 

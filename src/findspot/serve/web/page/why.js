@@ -17,7 +17,7 @@ const FACTORS = {
   sameFileFactor: ["Again", "The file has better results already"],
 };
 const EVIDENCE = {
-  coverage: ["Words covered", "Share of the question's words that stand in it"],
+  words: ["Its words", "How well it holds the question's words: about 1 if it has each of them once"],
   cosine: ["Likeness", "Of its meaning to the question's, from 0 to 1"],
 };
 
@@ -37,7 +37,7 @@ export function whyBars(hit) {
       { class: "bars" },
       given(SIGNALS, "signal", most, (value) => value.toFixed(2)),
       given(FACTORS, "factor", 1, (value) => `× ${value.toFixed(2)}`),
-      given(EVIDENCE, "evidence", 1, (value) => `${Math.round(100 * value)}%`),
+      given(EVIDENCE, "evidence", 1, (value) => value.toFixed(2)),
     ),
   );
 }
