@@ -158,7 +158,7 @@ def test_every_client_is_set_up_and_restored_byte_for_byte(desk: Desk) -> None:
     assert desk.contents() == after
     undone = desk("--undo", "--yes")
     assert undone.code == 0, undone.err
-    assert f"{len(FILES)} files put back." in undone.out
+    assert f"Restored {len(FILES)} files." in undone.out
     assert desk.contents() == before
 
 
@@ -265,7 +265,7 @@ def test_nobody_to_set_up(desk: Desk) -> None:
     assert done.code == 2
     assert "--client NAME" in done.err
     assert desk.contents() == {}
-    assert "Nothing to undo" in desk("--undo", "--yes").out
+    assert "There is nothing to undo." in desk("--undo", "--yes").out
 
 
 @pytest.mark.parametrize(

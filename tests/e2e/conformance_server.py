@@ -20,7 +20,7 @@ from findspot.core.errors import FindspotError
 from findspot.llm.language_model import Prompt as Question
 from findspot.serve.mcp.client import sample
 from findspot.serve.mcp.http_server import PATH, _listening, make_app
-from findspot.serve.mcp.resources import Contents, Embedded, Offers, Place, Prompt, PromptArgument
+from findspot.serve.mcp.resources import Contents, Embedded, Offers, Prompt, PromptArgument, Resource
 from findspot.serve.mcp.tool import (
     READ_ONLY,
     STATUS_ICON,
@@ -293,9 +293,9 @@ RESOURCES = {
     "test://static-text": Contents("text/plain", "This is the content of the static text resource."),
     "test://static-binary": Contents("image/png", blob=PNG),
 }
-PLACES = (
-    *(Place(uri, uri[7:], uri[7:], uri, found.mime_type) for uri, found in RESOURCES.items()),
-    Place("test://template/{id}/data", "data", "Data", "Data of an id", "application/json"),
+OFFERED = (
+    *(Resource(uri, uri[7:], uri[7:], uri, found.mime_type) for uri, found in RESOURCES.items()),
+    Resource("test://template/{id}/data", "data", "Data", "Data of an id", "application/json"),
 )
 
 
@@ -337,7 +337,7 @@ PROMPTS = (
 
 
 def main() -> None:
-    app = make_app(Registry(TOOLS), Library(), offers=Offers(PLACES, read, PROMPTS))
+    app = make_app(Registry(TOOLS), Library(), offers=Offers(OFFERED, read, PROMPTS))
     with _listening("127.0.0.1", 0) as listener:
         sys.stdout.write(f"http://127.0.0.1:{listener.getsockname()[1]}{PATH}\n")
         sys.stdout.flush()

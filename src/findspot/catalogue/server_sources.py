@@ -180,8 +180,8 @@ def _server_entries(value: Any) -> dict[str, Any] | None:
     """Return the entries of `mcpServers` (most clients) or `servers` (VS Code)."""
     if not isinstance(value, dict) or "tools" in value:
         return None
-    found = next((value[key] for key in ("mcpServers", "servers") if isinstance(value.get(key), dict)), None)
-    return found if found is not None else ({} if "mcpServers" in value else None)
+    tables = (value[key] for key in ("mcpServers", "servers") if isinstance(value.get(key), dict))
+    return next(tables, {} if "mcpServers" in value else None)
 
 
 def _spec(path: Path, name: str, entry: Any, notes: list[str]) -> ServerSpec | None:
@@ -255,11 +255,11 @@ def _is_file_below(root: Path, name: str) -> bool:
 
 def existing(paths: Iterable[str]) -> list[Path]:
     """Return these files as absolute paths; a missing one is an error."""
-    found = [Path(path).expanduser().absolute() for path in paths]
-    for path in found:
+    files = [Path(path).expanduser().absolute() for path in paths]
+    for path in files:
         if not path.exists():
             raise _no_file(path)
-    return found
+    return files
 
 
 def _no_file(path: Path) -> PathNotFoundError:
@@ -270,8 +270,8 @@ def _no_file(path: Path) -> PathNotFoundError:
 
 
 def _expand(text: str, environ: Mapping[str, str]) -> str:
-    def value(found: re.Match[str]) -> str:
-        name, default = found["name"], found["default"]
+    def value(variable: re.Match[str]) -> str:
+        name, default = variable["name"], variable["default"]
         if name in environ:
             return environ[name]
         if default is not None:

@@ -35,14 +35,14 @@ class Fields(NamedTuple):
 
 
 def fields(tool: ToolDefinition) -> Fields:
-    found = list(_parameters(tool.input_schema))
-    names = dict.fromkeys(name for name, _ in found)
+    parameters = list(_parameters(tool.input_schema))
+    names = dict.fromkeys(name for name, _ in parameters)
     return Fields(
         tool.own_name[:MAX_TEXT_CHARS],
         (tool.title or "")[:MAX_TEXT_CHARS],
         tool.description[:MAX_TEXT_CHARS],
         " ".join(names)[:MAX_TEXT_CHARS],
-        " ".join(filter(None, (detail for _, detail in found)))[:MAX_TEXT_CHARS],
+        " ".join(filter(None, (detail for _, detail in parameters)))[:MAX_TEXT_CHARS],
     )
 
 

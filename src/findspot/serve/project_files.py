@@ -41,8 +41,8 @@ def covers(project: Project, under: str) -> bool:
     from findspot.discover.admission import policy_of
     from findspot.discover.walk import look  # a server starts without either
 
-    found = look(project.roots, under, policy_of(project.settings))
-    return bool(found.files) or not found.skips
+    walked = look(project.roots, under, policy_of(project.settings))
+    return bool(walked.files) or not walked.skips
 
 
 def enclosing_note(project: Project, under: str) -> str:

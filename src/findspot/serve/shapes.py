@@ -114,7 +114,7 @@ def skip_object(skip: Skip) -> dict[str, str]:
     return {"path": skip.path, "reason": str(skip.reason), "detail": skip.detail}
 
 
-def found_tools_object(found: ToolResults) -> dict[str, Any]:
+def tool_results_object(results: ToolResults) -> dict[str, Any]:
     """Return the answer of `search_tools`."""
     listed = [
         {
@@ -125,15 +125,15 @@ def found_tools_object(found: ToolResults) -> dict[str, Any]:
             "score": tool.score,
             "matchType": str(tool.match_type),
         }
-        for tool in found.tools
+        for tool in results.tools
     ]
     answer: dict[str, Any] = {
         "tools": listed,
-        "total": found.total,
-        "totalIndexed": found.total_indexed,
-        "searchTimeMs": round(found.elapsed_ms, 1),
+        "total": results.total,
+        "totalIndexed": results.total_indexed,
+        "searchTimeMs": round(results.elapsed_ms, 1),
     }
-    return warned(answer, found.warning)
+    return warned(answer, results.warning)
 
 
 def tool_object(tool: ToolDefinition, warning: str | None = None) -> dict[str, Any]:
@@ -165,17 +165,17 @@ def catalogue_object(path: str, built: Built) -> dict[str, Any]:
     }
 
 
-def found_documents_object(answer: SearchAnswer) -> dict[str, Any]:
+def document_results_object(answer: SearchAnswer) -> dict[str, Any]:
     """Return the answer of `search_index`."""
     return {
         "results": [
             {
-                "doc_id": found.doc_id,
-                "score": found.score,
-                "highlights": list(found.highlights),
-                "metadata": dict(found.metadata),
+                "doc_id": result.doc_id,
+                "score": result.score,
+                "highlights": list(result.highlights),
+                "metadata": dict(result.metadata),
             }
-            for found in answer.results
+            for result in answer.results
         ],
         "total_matches": answer.total_matches,
         "query_parsed": answer.query.as_lists(),

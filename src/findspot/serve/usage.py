@@ -92,12 +92,12 @@ def usage(since: str = "") -> list[Usage]:
     if not path.exists():
         return []
     with translated(path, _damaged), contextlib.closing(sqlite.connect_reader(path)) as db:
-        found = db.execute(
+        rows = db.execute(
             "SELECT surface, SUM(searches), SUM(answered), SUM(shown), SUM(whole) FROM usage "
             "WHERE day >= ? GROUP BY surface ORDER BY surface",
             (since,),
         )
-        return [Usage(*row) for row in found]
+        return [Usage(*row) for row in rows]
 
 
 def clear() -> None:

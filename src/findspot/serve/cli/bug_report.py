@@ -126,8 +126,8 @@ def _check(check: Check) -> dict[str, str]:
 
 
 def _versions() -> dict[str, str]:
-    found = {str(dist.metadata["Name"]): dist.version for dist in metadata.distributions()}
-    return dict(sorted(found.items()))
+    versions = {str(dist.metadata["Name"]): dist.version for dist in metadata.distributions()}
+    return dict(sorted(versions.items()))
 
 
 def _settings(settings: Settings) -> dict[str, Any]:

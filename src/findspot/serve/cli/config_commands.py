@@ -240,12 +240,12 @@ def models(reply: Reply, no_speed: bool) -> None:
     from findspot.embed.survey import survey
 
     with open_engine() as engine:
-        found = survey(engine.settings.embed, measure=not no_speed)
+        standings = survey(engine.settings.embed, measure=not no_speed)
     if reply.json:
-        output.emit({"providers": [_model_object(standing) for standing in found]})
+        output.emit({"providers": [_model_object(standing) for standing in standings]})
         return
     header = ("", "provider", "ready", "size", "dims", "chunks/s", "texts go to", "")
-    output.table([_model_row(standing) for standing in found], header, numbers=(3, 4, 5))
+    output.table([_model_row(standing) for standing in standings], header, numbers=(3, 4, 5))
     output.note("* is the configured one. `findspot reindex --provider NAME` changes an index.", dim=True)
 
 

@@ -143,10 +143,11 @@ def _installation() -> Check:
     python = Python()
     command = " ".join(serve_command(python))
     text = f"findspot {__version__} ({installation(python)}), started by `{command}`"
-    found, first = python.find("findspot"), serve_command(python)[0]
-    if found and Path(first).is_file() and not Path(found).samefile(first) and "findspot" in Path(first).name:
+    on_path, first = python.find("findspot"), Path(serve_command(python)[0])
+    is_script = first.is_file() and "findspot" in first.name
+    if on_path and is_script and not Path(on_path).samefile(first):
         return warning(
-            "findspot", f"{text}; another one is first on the PATH: {found}", "Remove one of them."
+            "findspot", f"{text}; another one is first on the PATH: {on_path}", "Remove one of them."
         )
     return ok("findspot", text)
 
@@ -224,8 +225,8 @@ def _count_folders(root: Path) -> int:
     from findspot.discover.admission import policy_of
     from findspot.discover.walk import walk
 
-    found = walk(root, policy_of(load_settings(root)))
-    return len({file.path.rpartition("/")[0] for file in found.files})
+    walked = walk(root, policy_of(load_settings(root)))
+    return len({file.path.rpartition("/")[0] for file in walked.files})
 
 
 def project_checks(engine: Engine, project: Project | None) -> Iterator[Check]:
@@ -269,7 +270,7 @@ def client_checks(machine: Machine) -> Iterator[Check]:
     wanted = serve_command(Python())
     none = True
     for client in CLIENTS:
-        for path in client.found(machine):
+        for path in client.configs(machine):
             none = False
             yield _client(client, path, wanted)
     if none:
@@ -316,9 +317,9 @@ def _index(project: Project | None) -> Check:
 
 
 def _indexes(engine: Engine) -> Check:
-    found, orphans = engine.projects(), find_orphans(engine.settings.home)
-    failed = [status.project_path for _, status in found if status.state is IndexState.FAILED]
-    text = f"{len(found)} on this machine"
+    indexed, orphans = engine.projects(), find_orphans(engine.settings.home)
+    failed = [status.project_path for _, status in indexed if status.state is IndexState.FAILED]
+    text = f"{len(indexed)} on this machine"
     if failed:
         return error("indexes", f"{text}, damaged: {', '.join(failed)}", "Run `findspot index` in each.")
     if orphans:
@@ -334,11 +335,11 @@ def self_test() -> Check:
         (root / "greeting.py").write_text(_SAMPLE, encoding="utf-8")
         home = Path(scratch, "home")
         indexed = _run_findspot(["index", str(root)], home)
-        found = _run_findspot(["search", "say hello to someone", "--project", str(root)], home)
-    for answer in (indexed, found):
+        searched = _run_findspot(["search", "say hello to someone", "--project", str(root)], home)
+    for answer in (indexed, searched):
         if isinstance(answer, Check):
             return answer
-    if '"greeting.py"' not in json.dumps(found):
+    if '"greeting.py"' not in json.dumps(searched):
         return error("self-test", "a search of the sample found nothing", "Report this, with --bundle.")
     return ok("self-test", "a sample was indexed and found")
 

@@ -100,13 +100,13 @@ def search(reply: Reply, words: tuple[str, ...], index_name: str, k: int) -> Non
     with open_engine() as engine:
         answer = engine.documents.search(" ".join(words), k, index_name)
     if reply.json:
-        output.emit(shapes.warned(shapes.found_documents_object(answer), answer.query.warning))
+        output.emit(shapes.warned(shapes.document_results_object(answer), answer.query.warning))
         return
     if answer.query.warning:
         output.warn(answer.query.warning)
-    for found in answer.results:
-        output.line(f"{found.doc_id}  {found.score:.2f}", bold=True)
-        for excerpt in found.highlights:
+    for result in answer.results:
+        output.line(f"{result.doc_id}  {result.score:.2f}", bold=True)
+        for excerpt in result.highlights:
             output.line("  " + " ".join(excerpt.split()))
     output.note(f"{len(answer.results):,} of {output.count(answer.total_matches, 'match')}", dim=True)
 
@@ -116,15 +116,15 @@ def search(reply: Reply, words: tuple[str, ...], index_name: str, k: int) -> Non
 def list_(reply: Reply) -> None:
     """List the indexes on disk."""
     with open_engine() as engine:
-        found = [info for info in engine.documents.listing() if info.backend == "disk"]
+        indexes = [info for info in engine.documents.listing() if info.backend == "disk"]
     if reply.json:
         listed = [
             {"index_name": i.name, "backend": i.backend, "documents": i.documents, "bytes": i.storage_bytes}
-            for i in found
+            for i in indexes
         ]
         output.emit({"indexes": listed, "total": len(listed)})
-    elif found:
-        rows = [(i.name, f"{i.documents:,}", shapes.size(i.storage_bytes)) for i in found]
+    elif indexes:
+        rows = [(i.name, f"{i.documents:,}", shapes.size(i.storage_bytes)) for i in indexes]
         output.table(rows, ("index", "documents", "size"), numbers=(1, 2))
     else:
         output.line("There is no index yet. Create one with `findspot documents create NAME`.")

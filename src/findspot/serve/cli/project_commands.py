@@ -47,20 +47,20 @@ def status(reply: Reply, project: str | None, skipped: str | None) -> None:
     Exit code 3 when there is no index.
     """
     with open_project(project) as opened:
-        found = opened.status()
+        index_status = opened.status()
         if note := folder_note(opened, folder_inside(opened, project)):
-            found = replace(found, notes=(*found.notes, note))
-        missing = found.state is IndexState.NOT_FOUND
+            index_status = replace(index_status, notes=(*index_status.notes, note))
+        missing = index_status.state is IndexState.NOT_FOUND
         skips = None
         if skipped and not missing:
             skips = opened.skipped(None if skipped == _EVERY_REASON else skipped)
     if reply.json:
         listed = {} if skips is None else {"skippedFiles": [skip_object(skip) for skip in skips]}
-        output.emit(status_object(found) | listed)
+        output.emit(status_object(index_status) | listed)
     elif skips is not None:
         _show_skips(skips)
     else:
-        _show_status(found)
+        _show_status(index_status)
     if missing:
         raise click.exceptions.Exit(NO_INDEX)
 
@@ -82,18 +82,18 @@ def files(
     with open_index(project, reply, update=update) as index:
         matching, warning = find_files(index.project, index.under, pattern)
         warning = index.warning(warning)
-    found = matching[offset:][:limit]
+    shown = matching[offset:][:limit]
     if reply.json:
-        output.emit(warned({"matches": found, "totalMatches": len(matching)}, warning))
+        output.emit(warned({"matches": shown, "totalMatches": len(matching)}, warning))
         return
     if warning:
         output.warn(warning)
-    for path in found:
+    for path in shown:
         output.line(path)
-    if not found:
+    if not shown:
         output.note(f"No indexed file matches '{pattern}'.")
-    elif len(matching) > len(found):
-        output.note(f"{len(found):,} of {output.count(len(matching), 'match')}")
+    elif len(matching) > len(shown):
+        output.note(f"{len(shown):,} of {output.count(len(matching), 'match')}")
 
 
 @click.command()
@@ -101,63 +101,63 @@ def files(
 def projects(reply: Reply) -> None:
     """List every indexed project with its figures."""
     with open_engine() as engine:
-        found = engine.projects()
+        indexed = engine.projects()
     if reply.json:
-        output.emit({"projects": [project_object(*entry) for entry in found], "total": len(found)})
-    elif not found:
+        output.emit({"projects": [project_object(*entry) for entry in indexed], "total": len(indexed)})
+    elif not indexed:
         output.line("No project is indexed yet. Run `findspot index` in one.")
     else:
         rows = [
             (str(s.state), f"{s.total_files:,}", f"{s.total_chunks:,}", shapes.size(s.storage_bytes),
              (s.last_updated or "")[:10], s.project_path)
-            for _, s in found
+            for _, s in indexed
         ]  # fmt: skip
         header = ("status", "files", "chunks", "size", "updated", "project")
         output.table(rows, header, numbers=(1, 2, 3))
 
 
-def _show_status(found: IndexStatus) -> None:
-    output.line(_headline(found), bold=True, fg=_STATE_COLOURS.get(found.state, "yellow"))
-    if found.state is IndexState.NOT_FOUND:
-        output.line(f"Run `findspot index {found.project_path}`.")
+def _show_status(status: IndexStatus) -> None:
+    output.line(_headline(status), bold=True, fg=_STATE_COLOURS.get(status.state, "yellow"))
+    if status.state is IndexState.NOT_FOUND:
+        output.line(f"Run `findspot index {status.project_path}`.")
         return
-    code, chunks = found.total_files - found.total_docs, found.total_chunks - found.total_doc_chunks
-    docs, doc_chunks = found.total_docs, found.total_doc_chunks
-    pending = output.count(found.pending_changes, "change")
+    code, chunks = status.total_files - status.total_docs, status.total_chunks - status.total_doc_chunks
+    docs, doc_chunks = status.total_docs, status.total_doc_chunks
+    pending = output.count(status.pending_changes, "change")
     output.fields(
         [
             ("code", f"{output.count(code, 'file')}, {output.count(chunks, 'chunk')}"),
             ("docs", f"{output.count(docs, 'file')}, {output.count(doc_chunks, 'chunk')}"),
-            ("languages", output.ranking(found.languages)),
-            ("skipped", output.ranking(found.skipped)),
-            ("pending", f"{pending} on disk; {_remedy(found)}" if found.pending_changes else ""),
-            ("watched", "yes" if found.watcher_active else ""),
-            ("error", found.last_error or ""),
-            ("updated", output.moment(found.last_updated)),
-            ("model", _models(found)),
-            ("strategy", found.strategy),
-            ("index", f"{found.index_path} ({shapes.size(found.storage_bytes)})"),
+            ("languages", output.ranking(status.languages)),
+            ("skipped", output.ranking(status.skipped)),
+            ("pending", f"{pending} on disk; {_remedy(status)}" if status.pending_changes else ""),
+            ("watched", "yes" if status.watcher_active else ""),
+            ("error", status.last_error or ""),
+            ("updated", output.moment(status.last_updated)),
+            ("model", _models(status)),
+            ("strategy", status.strategy),
+            ("index", f"{status.index_path} ({shapes.size(status.storage_bytes)})"),
         ]
     )
-    for text in found.notes:
+    for text in status.notes:
         output.note(f"note: {text}")
 
 
-def _remedy(found: IndexStatus) -> str:
-    return "they will be indexed" if found.watcher_active else "run `findspot index`"
+def _remedy(status: IndexStatus) -> str:
+    return "they will be indexed" if status.watcher_active else "run `findspot index`"
 
 
-def _headline(found: IndexStatus) -> str:
+def _headline(status: IndexStatus) -> str:
     texts = {
         IndexState.NOT_FOUND: "not indexed",
-        IndexState.READY: "ready" if found.query_ready else "ready, but empty",
+        IndexState.READY: "ready" if status.query_ready else "ready, but empty",
         IndexState.INDEXING: "being indexed",
         IndexState.INCOMPLETE: "incomplete; run `findspot index` to go on",
         IndexState.FAILED: "damaged; run `findspot reindex`",
     }
-    progress = found.progress
+    progress = status.progress
     done = f" ({progress.done:,} of {output.count(progress.total, 'file')})" if progress else ""
-    return f"{found.project_path}: {texts[found.state]}{done}"
+    return f"{status.project_path}: {texts[status.state]}{done}"
 
 
 def _show_skips(skips: list[Skip]) -> None:
@@ -167,13 +167,13 @@ def _show_skips(skips: list[Skip]) -> None:
     output.table([(str(s.reason), f"{s.path}  ({s.detail})" if s.detail else s.path) for s in skips])
 
 
-def _models(found: IndexStatus) -> str:
+def _models(status: IndexStatus) -> str:
     """Return the model of the index, and how much the slower model has read."""
-    slower = found.slower_model
+    slower = status.slower_model
     if slower is None:
-        return found.model or ""
+        return status.model or ""
     far = f"{slower.done:,} of {slower.total:,} chunks" if slower.total else "not begun"
-    return f"{found.model or ''}, then {slower.model} ({far})"
+    return f"{status.model or ''}, then {slower.model} ({far})"
 
 
 @click.command()
@@ -207,18 +207,18 @@ def clean(reply: Reply, yes: bool, dry_run: bool) -> None:
     Asks first. An index that is being written is left alone.
     """
     with open_engine() as engine:
-        found = find_orphans(engine.settings.home)
-        if found and not reply.json:
-            output.table([(shapes.size(size), str(folder)) for folder, size in found], numbers=(0,))
-        if found and not dry_run:
-            confirm(f"Delete {output.count(len(found), 'orphaned index')}?", yes, reply)
-            found = delete_orphans(engine.settings.home)
-    freed = shapes.size(sum(size for _, size in found))
+        orphans = find_orphans(engine.settings.home)
+        if orphans and not reply.json:
+            output.table([(shapes.size(size), str(folder)) for folder, size in orphans], numbers=(0,))
+        if orphans and not dry_run:
+            confirm(f"Delete {output.count(len(orphans), 'orphaned index')}?", yes, reply)
+            orphans = delete_orphans(engine.settings.home)
+    freed = shapes.size(sum(size for _, size in orphans))
     if reply.json:
-        listed = [{"path": str(folder), "storageSize": shapes.size(size)} for folder, size in found]
+        listed = [{"path": str(folder), "storageSize": shapes.size(size)} for folder, size in orphans]
         state = "dry_run" if dry_run else "success"
-        output.emit({"status": state, "removed": listed, "total": len(found), "storageSize": freed})
-    elif not found:
+        output.emit({"status": state, "removed": listed, "total": len(orphans), "storageSize": freed})
+    elif not orphans:
         output.line("Nothing to clean: every index belongs to a project.")
     else:
         output.line(f"{freed} would be freed." if dry_run else f"{freed} freed.")

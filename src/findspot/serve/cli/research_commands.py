@@ -65,12 +65,12 @@ def research(reply: Reply, words: Sequence[str], project: str | None, **options:
     """
     focus = Focus(options["focus"]) if options["focus"] else None
     how = {"depth": options["depth"], "focus": focus}
-    found = _ask(reply, project, " ".join(words), update=options["update"], **how)
+    findings = _ask(reply, project, " ".join(words), update=options["update"], **how)
     most = options["max_tokens"]
     if reply.json:
-        output.emit(fitted_findings(found, most) if most else findings_object(found))
+        output.emit(fitted_findings(findings, most) if most else findings_object(findings))
     else:
-        output.lines(fitted_report(found, most) if most else report(found))
+        output.lines(fitted_report(findings, most) if most else report(findings))
 
 
 def _verb(name: str, aim: Aim, depth: int, about: str) -> click.Command:
@@ -83,12 +83,12 @@ def _verb(name: str, aim: Aim, depth: int, about: str) -> click.Command:
     @update_option
     @common
     def verb(reply: Reply, name: str, project: str | None, depth: int, update: bool) -> None:
-        found = _ask(reply, project, name, update=update, depth=depth, aim=aim)
+        findings = _ask(reply, project, name, update=update, depth=depth, aim=aim)
         if reply.json:
-            output.emit(findings_object(found))
+            output.emit(findings_object(findings))
         else:
-            _show_tree(found)
-        if not found.nodes:
+            _show_tree(findings)
+        if not findings.nodes:
             raise click.exceptions.Exit(NOT_FOUND)
 
     return verb
@@ -107,38 +107,38 @@ importers = _verb(
 def _ask(reply: Reply, given: str | None, question: str, *, update: bool, **how: Any) -> Findings:
     with open_index(given, reply, update=update) as index:
         with stoppable() as cancel:
-            found = index.project.research(Inquiry(question, under=index.under, **how), cancel=cancel)
-        found = replace(found, warning=index.warning(found.warning))
-    if found.warning:
-        output.warn(found.warning)
-    return found
+            findings = index.project.research(Inquiry(question, under=index.under, **how), cancel=cancel)
+        findings = replace(findings, warning=index.warning(findings.warning))
+    if findings.warning:
+        output.warn(findings.warning)
+    return findings
 
 
-def _show_tree(found: Findings) -> None:
+def _show_tree(findings: Findings) -> None:
     """Print each node below the one that led to it, with the line of the reference."""
-    starts = [node for node in found.nodes if node.hop == 0]
+    starts = [node for node in findings.nodes if node.hop == 0]
     if not starts:
-        output.note(found.summary)
+        output.note(findings.summary)
         return
-    hop = {node.id: node.hop for node in found.nodes}
+    hop = {node.id: node.hop for node in findings.nodes}
     below: dict[str, list[tuple[str, str]]] = {}
-    for edge in found.edges:
+    for edge in findings.edges:
         near, far = sorted((edge.source, edge.target), key=lambda node: hop[node])
         below.setdefault(near, []).append((far, f"{edge.path}:{edge.line}"))
     for start in starts:
-        output.line(f"{found.names.get(start.id, start.id)}  {start.path}:{start.start_line}", bold=True)
-        _show_below(found, start.id, below, hop)
-    if not found.edges:
-        output.note(found.summary)
+        output.line(f"{findings.names.get(start.id, start.id)}  {start.path}:{start.start_line}", bold=True)
+        _show_below(findings, start.id, below, hop)
+    if not findings.edges:
+        output.note(findings.summary)
 
 
 def _show_below(
-    found: Findings, node: str, below: dict[str, list[tuple[str, str]]], hop: dict[str, int]
+    findings: Findings, node: str, below: dict[str, list[tuple[str, str]]], hop: dict[str, int]
 ) -> None:
     for far, location in below.get(node, ()):
         if hop[far] == hop[node] + 1:
-            output.line(f"{'  ' * hop[far]}{found.names.get(far, far)}  {location}")
-            _show_below(found, far, below, hop)
+            output.line(f"{'  ' * hop[far]}{findings.names.get(far, far)}  {location}")
+            _show_below(findings, far, below, hop)
 
 
 @click.command()
@@ -154,15 +154,15 @@ def outline(reply: Reply, file: str, project: str | None, update: bool) -> None:
         with index.project.reader() as reader:
             if reader.snapshot.files.find(path) is None:
                 raise FileNotIndexedError(path)
-            found = Graph(reader.snapshot).outline(path)
+            definitions = Graph(reader.snapshot).outline(path)
     if behind:
         output.warn(behind)
     if reply.json:
-        output.emit(warned({"path": path, "outline": [outline_object(item) for item in found]}, behind))
+        output.emit(warned({"path": path, "outline": [outline_object(item) for item in definitions]}, behind))
         return
-    for item in found:
+    for item in definitions:
         _show_outline(item, 0)
-    if not found:
+    if not definitions:
         output.note(f"The graph knows no definitions in '{path}'.")
 
 

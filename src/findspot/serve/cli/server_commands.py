@@ -216,16 +216,16 @@ def stats(reply: Reply, days: int | None, clear: bool) -> None:
     if clear:
         usage.clear()
     since = utc_day(days - 1) if days else ""
-    found = usage.usage(since)
+    counts = usage.usage(since)
     if reply.json:
-        output.emit({"usage": [asdict(item) | {"saved": item.saved} for item in found]})
+        output.emit({"usage": [asdict(item) | {"saved": item.saved} for item in counts]})
         return
-    if not found:
+    if not counts:
         output.line("Nothing has been counted yet.")
         return
     rows = [
         [item.surface, f"{item.searches:,}", f"{item.answered:,}", f"{item.shown:,}", f"{item.saved:,}"]
-        for item in found
+        for item in counts
     ]
     output.table(rows, ["by", "searches", "answered", "tokens shown", "tokens saved"], numbers=range(1, 5))
     output.note(

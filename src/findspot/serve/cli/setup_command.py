@@ -61,7 +61,7 @@ class Step:
 @click.option("--client", "names", multiple=True, type=click.Choice(list(BY_NAME)), help="Only this one.")
 @toolsets_option("Toolsets to offer, such as `project,documents`, or `all`. Default: project; asks.")
 @click.option("--dry-run", is_flag=True, help="Show what would be written, and write nothing.")
-@click.option("--undo", is_flag=True, help="Undo what set-up wrote; files become what they were.")
+@click.option("--undo", is_flag=True, help="Restore the files that setup changed.")
 @click.option("--print", "show", is_flag=True, help="Print what to copy into each configuration by hand.")
 @click.option(
     "--instructions/--no-instructions",
@@ -69,7 +69,9 @@ class Step:
     default=None,
     help="Tell assistants in the project's AGENTS.md or CLAUDE.md when to search. Default: ask.",
 )
-@click.option("--index/--no-index", "index_now", default=None, help="Index the project then. Default: ask.")
+@click.option(
+    "--index/--no-index", "index_now", default=None, help="Index the project afterwards. Default: ask."
+)
 @yes_option
 @common
 def setup(
@@ -124,7 +126,7 @@ def _targets(names: tuple[str, ...], machine: Machine) -> list[tuple[Client, Pat
     return [
         (client, path)
         for client in chosen
-        for path in client.found(machine) or (client.places(machine)[:1] if names else [])
+        for path in client.configs(machine) or (client.locations(machine)[:1] if names else [])
     ]
 
 
@@ -214,7 +216,7 @@ def _show(steps: list[Step]) -> None:
             output.warn(f"{step.title}: {step.problem.user_message}")
             output.note(f"hint: {step.problem.hint}")
             continue
-        state = "is set up already" if step.state == "unchanged" else f"would {step.state}"
+        state = "is already set up" if step.state == "unchanged" else f"would {step.state}"
         output.line(f"{step.title} {state}: {step.path}", bold=True)
         _show_diff(step.change)
 
@@ -236,7 +238,7 @@ def _tell_next(steps: list[Step], journal: Journal) -> None:
         )
     if journal.backups.is_dir():
         output.note(
-            f"Files as they were: {journal.backups} (`findspot setup --undo` puts them back)", dim=True
+            f"Backups are in {journal.backups}; `findspot setup --undo` restores the files.", dim=True
         )
 
 
@@ -258,7 +260,7 @@ def _undo(names: tuple[str, ...], journal: Journal, reply: Reply, *, dry_run: bo
             output.line(f"{step.title}: {step.path}", bold=True)
             _show_diff(step.change)
     if steps and not dry_run:
-        confirm(f"Put back {output.count(len(steps), 'file')}?", yes, reply)
+        confirm(f"Restore {output.count(len(steps), 'file')}?", yes, reply)
         with journal.locked():
             for step, record in zip(steps, records, strict=True):
                 step.change.write()
@@ -266,18 +268,18 @@ def _undo(names: tuple[str, ...], journal: Journal, reply: Reply, *, dry_run: bo
     if reply.json:
         output.emit({"status": "dry_run" if dry_run else "success", "steps": [_object(s) for s in steps]})
     elif not steps:
-        output.line("Nothing to undo: set-up has written nothing.")
+        output.line("There is nothing to undo.")
     elif not dry_run:
-        output.line(f"{output.count(len(steps), 'file')} put back.")
+        output.line(f"Restored {output.count(len(steps), 'file')}.")
 
 
 def _print(names: tuple[str, ...], toolsets: tuple[str, ...], machine: Machine, reply: Reply) -> None:
     command = _command(_spelled(toolsets) or _default_toolsets())
-    chosen = [BY_NAME[name] for name in names] or [c for c in CLIENTS if c.found(machine)] or list(CLIENTS)
-    rows = [
-        (client, (client.found(machine) or client.places(machine))[0], config_files.snippet(client, command))
-        for client in chosen
-    ]
+    chosen = [BY_NAME[name] for name in names] or [c for c in CLIENTS if c.configs(machine)] or list(CLIENTS)
+    rows = []
+    for client in chosen:
+        path = (client.configs(machine) or client.locations(machine))[0]
+        rows.append((client, path, config_files.snippet(client, command)))
     if reply.json:
         listed = [{"client": c.name, "path": str(path), "text": text} for c, path, text in rows]
         output.emit({"command": command, "clients": listed})
@@ -290,7 +292,7 @@ def _print(names: tuple[str, ...], toolsets: tuple[str, ...], machine: Machine, 
 
 
 def _project_root(given: str | None) -> Path | None:
-    """Return the root of the project, if there is one: set-up works without."""
+    """Return the root of the project, if there is one: setup works without."""
     try:
         with open_project(given, ask=False) as opened:
             return opened.root

@@ -89,10 +89,10 @@ def _passes_links(pager: str) -> bool:
     if PurePath(pager).stem != "less":
         return False
     with contextlib.suppress(OSError, subprocess.SubprocessError):
-        said = subprocess.run(
+        printed = subprocess.run(
             [pager, "--version"], capture_output=True, timeout=_VERSION_S, check=True
         ).stdout
-        version = re.match(rb"less (\d+)", said)
+        version = re.match(rb"less (\d+)", printed)
         return version is not None and int(version[1]) >= _LESS_WITH_LINKS
     return False
 

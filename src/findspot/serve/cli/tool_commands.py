@@ -144,24 +144,25 @@ def search(
     findspot tools search send a message --mode hybrid
     findspot tools search 'read.*file' --mode regex
     """
-    from findspot.serve.shapes import found_tools_object
+    from findspot.serve.shapes import tool_results_object
 
     with open_engine() as engine:
         options = ToolSearchOptions(SearchMode(mode), top_k, threshold, server)
-        found = engine.catalogue(project or ".").search(" ".join(words), options)
+        results = engine.catalogue(project or ".").search(" ".join(words), options)
     if reply.json:
-        output.emit(found_tools_object(found))
+        output.emit(tool_results_object(results))
         return
-    if found.warning:
-        output.warn(found.warning)
-    for tool in found.tools:
+    if results.warning:
+        output.warn(results.warning)
+    for tool in results.tools:
         _show_line(tool)
-    if not found.tools:
+    if not results.tools:
         others = "" if mode in _BY_MEANING else ", or --mode hybrid"
         output.note(f"No tool fits. Try other words{others}.")
     else:
-        shown = f"{len(found.tools)} of {output.count(found.total, 'match')}"
-        output.note(f"{shown} in {found.elapsed_ms:.0f} ms; {found.total_indexed:,} tools indexed", dim=True)
+        shown = f"{len(results.tools)} of {output.count(results.total, 'match')}"
+        indexed = f"{results.total_indexed:,} tools indexed"
+        output.note(f"{shown} in {results.elapsed_ms:.0f} ms; {indexed}", dim=True)
 
 
 @tools.command("show")
@@ -200,13 +201,13 @@ def _sources(catalogue: Catalogue, given: Sequence[str], user_wide: bool) -> lis
         return existing(given)
     if catalogue.indexer.remembered(user_wide=user_wide):
         return []
-    found = [] if user_wide else client_files(catalogue.root)
-    if not found:
+    files = [] if user_wide else client_files(catalogue.root)
+    if not files:
         raise InvalidArgumentError(
             "There is nothing to index: name a client's configuration or a JSON file of tools.",
             hint="For example: findspot tools index .mcp.json",
         )
-    return found
+    return files
 
 
 def _agreement(servers: Sequence[ServerSpec], yes: bool, reply: Reply) -> Sequence[ServerSpec]:

@@ -102,11 +102,11 @@ class Grants:
     def of(self, token: bytes) -> Grant | None:
         """Return the grant of a token; every known one is compared, in the same time whichever it is."""
         self._refresh()
-        given, found = _digest(token), None
+        given, granted = _digest(token), None
         for grant in (*self._fixed, *self._listed):
             if hmac.compare_digest(grant.digest, given):
-                found = grant
-        return found if token else None  # whatever the file says, nothing is no token
+                granted = grant
+        return granted if token else None  # whatever the file says, nothing is no token
 
     def _refresh(self) -> None:
         """Read the file again if it changed; while it cannot be read, none of its tokens is accepted."""
@@ -173,10 +173,10 @@ def _digest(token: bytes) -> bytes:
 
 def _stamp(file: Path | None) -> tuple[int, ...] | None:
     try:
-        found = file.stat() if file else None
+        status = file.stat() if file else None
     except OSError:
         return None
-    return (found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino) if found else None
+    return (status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino) if status else None
 
 
 def _invalid(file: Path, what: str) -> InvalidArgumentError:

@@ -98,7 +98,7 @@ class Meter:
 
 def index_figures(engine: Engine) -> list[tuple[str, int, float]]:
     """Return the project, generation and age of every open index; one that cannot be read is left out."""
-    found = []
+    figures = []
     for project in engine.opened():
         try:
             with project.store.snapshot() as snapshot:
@@ -106,8 +106,8 @@ def index_figures(engine: Engine) -> list[tuple[str, int, float]]:
             age_s = age(updated).total_seconds()
         except (FindspotError, ValueError):
             continue
-        found.append((str(project.root), generation, max(0.0, age_s)))
-    return found
+        figures.append((str(project.root), generation, max(0.0, age_s)))
+    return figures
 
 
 def _head(name: str, kind: str, meaning: str) -> list[str]:

@@ -54,7 +54,7 @@ _COMPLETED = frozenset({_OUTLINE + "{+path}", _CHUNK + "{line}/{+path}", "explor
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Resource:
     """A resource, or with `{…}` in its address a family of them."""
 
     uri: str
@@ -122,7 +122,7 @@ async def no_completions(_call: Call, _about: str, _argument: str, _value: str) 
 class Offers:
     """Everything a server offers except its tools."""
 
-    places: tuple[Place, ...] = ()
+    resources: tuple[Resource, ...] = ()
     read: Callable[[Call, str], Awaitable[Contents | None]] = nothing
     prompts: tuple[Prompt, ...] = ()
     complete: Callable[[Call, str, str, str], Awaitable[list[str]]] = no_completions
@@ -148,19 +148,19 @@ class Offering:
 
     async def _resources(self, _: Context, params: types.PaginatedRequestParams) -> types.ListResourcesResult:
         check_cursor(params)
-        listed = [place for place in self._offers.places if not place.is_template]
+        listed = [resource for resource in self._offers.resources if not resource.is_template]
         return types.ListResourcesResult(
-            resources=[types.Resource(uri=place.uri, **_about(place)) for place in listed]
+            resources=[types.Resource(uri=resource.uri, **_about(resource)) for resource in listed]
         )
 
     async def _templates(
         self, _: Context, params: types.PaginatedRequestParams
     ) -> types.ListResourceTemplatesResult:
         check_cursor(params)
-        listed = [place for place in self._offers.places if place.is_template]
+        listed = [resource for resource in self._offers.resources if resource.is_template]
         return types.ListResourceTemplatesResult(
             resource_templates=[
-                types.ResourceTemplate(uri_template=place.uri, **_about(place)) for place in listed
+                types.ResourceTemplate(uri_template=resource.uri, **_about(resource)) for resource in listed
             ]
         )
 
@@ -168,13 +168,13 @@ class Offering:
         uri = str(params.uri)
         client = Client(context, params.input_responses, params.request_state)
         try:
-            found = await self._offers.read(self._make_call(client), uri)
+            contents = await self._offers.read(self._make_call(client), uri)
         except InputNeededError as needed:
             return needed.result
-        if found is None:
+        if contents is None:
             code = types.INVALID_PARAMS if client.modern else RESOURCE_NOT_FOUND
             raise MCPError(code, "Resource not found", {"uri": uri})
-        return types.ReadResourceResult(contents=[_contents(uri, found)])
+        return types.ReadResourceResult(contents=[_contents(uri, contents)])
 
     async def _prompts(
         self, context: Context, params: types.PaginatedRequestParams
@@ -220,7 +220,7 @@ class Offering:
     ) -> str:
         """Return the address or name that is completed, if it is one of ours."""
         if isinstance(reference, types.ResourceTemplateReference):
-            if reference.uri not in (place.uri for place in self._offers.places):
+            if reference.uri not in (resource.uri for resource in self._offers.resources):
                 raise MCPError(types.INVALID_PARAMS, f"Unknown resource template: {reference.uri}")
             return reference.uri
         if reference.name not in (prompt.name for prompt in self._usable(context)):
@@ -234,12 +234,12 @@ def check_cursor(params: types.PaginatedRequestParams | None) -> None:
         raise MCPError(types.INVALID_PARAMS, "Unknown cursor")
 
 
-def _about(place: Place) -> dict[str, Any]:
+def _about(resource: Resource) -> dict[str, Any]:
     return {
-        "name": place.name,
-        "title": place.title,
-        "description": place.description,
-        "mime_type": place.mime_type,
+        "name": resource.name,
+        "title": resource.title,
+        "description": resource.description,
+        "mime_type": resource.mime_type,
     }
 
 
@@ -255,10 +255,11 @@ def _wire_prompt(prompt: Prompt) -> types.Prompt:
     )
 
 
-def _contents(uri: str, found: Contents) -> types.TextResourceContents | types.BlobResourceContents:
-    if found.blob is not None:
-        return types.BlobResourceContents(uri=uri, mime_type=found.mime_type, blob=found.blob)
-    return types.TextResourceContents(uri=uri, mime_type=found.mime_type, text=encodable(found.text or ""))
+def _contents(uri: str, contents: Contents) -> types.TextResourceContents | types.BlobResourceContents:
+    if contents.blob is not None:
+        return types.BlobResourceContents(uri=uri, mime_type=contents.mime_type, blob=contents.blob)
+    text = encodable(contents.text or "")
+    return types.TextResourceContents(uri=uri, mime_type=contents.mime_type, text=text)
 
 
 def _block(message: Message) -> types.ContentBlock:
@@ -269,23 +270,23 @@ def _block(message: Message) -> types.ContentBlock:
     return types.TextContent(text=message)
 
 
-PLACES = (
-    Place(_STATUS, "status", "Index status", "The state of this project's index", "application/json"),
-    Place(
+RESOURCES = (
+    Resource(_STATUS, "status", "Index status", "The state of this project's index", "application/json"),
+    Resource(
         _OUTLINE + "{+path}",
         "outline",
         "Outline of a file",
         "What an indexed file defines, with line numbers",
         "text/plain",
     ),
-    Place(
+    Resource(
         _CHUNK + "{line}/{+path}",
         "chunk",
         "Chunk at a line",
         "The chunk of an indexed file that contains a line",
         "text/plain",
     ),
-    Place(
+    Resource(
         _FILE + "{+path}",
         "file",
         "Indexed file",

@@ -27,7 +27,14 @@ from findspot.serve.mcp.access import OPEN, Terms, grant_of
 from findspot.serve.mcp.client import forget_roots
 from findspot.serve.mcp.metrics import Meter
 from findspot.serve.mcp.prompts import PROMPTS, instructions
-from findspot.serve.mcp.resources import PLACES, Offering, Offers, check_cursor, complete_path, read_resource
+from findspot.serve.mcp.resources import (
+    RESOURCES,
+    Offering,
+    Offers,
+    check_cursor,
+    complete_path,
+    read_resource,
+)
 from findspot.serve.mcp.sdk import Context
 from findspot.serve.mcp.target import working_folder
 from findspot.serve.mcp.task_methods import TaskMethods, shape_result
@@ -45,7 +52,7 @@ _GREETINGS = ("initialize", "server/discover")
 _MAX_NAME_CHARS = 60
 """As much of a name that a client sends as the log shows."""
 
-OFFERS = Offers(PLACES, read_resource, PROMPTS, complete_path)
+OFFERS = Offers(RESOURCES, read_resource, PROMPTS, complete_path)
 
 
 def make_server(

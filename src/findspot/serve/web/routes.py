@@ -24,11 +24,11 @@ from findspot.serve.project_files import source_object
 from findspot.serve.search_answers import structured
 from findspot.serve.shapes import (
     error_object,
-    found_tools_object,
     project_object,
     skip_object,
     status_object,
     tool_object,
+    tool_results_object,
 )
 from findspot.serve.web.workspace import Workspace
 
@@ -292,7 +292,7 @@ def _tools(workspace: Workspace, request: Request) -> dict[str, Any]:
             SearchMode, asked, "mode", SearchMode.HYBRID if tools.about.provider else SearchMode.BM25
         )
         options = ToolSearchOptions(mode, top_k=number(asked, "limit", 30, 1, MAX_TOP_K), server=server)
-        return found_tools_object(catalogue.search(asked["q"], options)) | {"servers": servers}
+        return tool_results_object(catalogue.search(asked["q"], options)) | {"servers": servers}
     rows = [row for row, name in enumerate(tools.servers) if server in (None, name)]
     first = number(asked, "offset", 0, 0, 10**6)
     listed = [tools.definition(row) for row in rows[first : first + number(asked, "limit", 100, 1, 500)]]

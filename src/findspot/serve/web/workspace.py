@@ -113,15 +113,15 @@ class Workspace:
         if root is not None:
             return self.engine.project(root)
         here = self.here
-        found = here if here is not None and here.store.folder.name == identity else None
-        found = found or self.engine.with_id(identity)
-        if found is None:
+        project = here if here is not None and here.store.folder.name == identity else None
+        project = project or self.engine.with_id(identity)
+        if project is None:
             raise InvalidArgumentError(
                 "This project no longer exists.", identity, hint="Choose one from the list."
             )
         with self._guard:
-            self._roots[identity] = found.root
-        return found
+            self._roots[identity] = project.root
+        return project
 
     def projects(self) -> list[tuple[str, IndexStatus]]:
         """Return every project with its status; the one the page was started in comes first, indexed or

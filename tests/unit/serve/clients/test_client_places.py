@@ -59,17 +59,17 @@ PLACES = {
 def test_each_client_has_its_place(tmp_path: Path, platform: str, name: str, place: str) -> None:
     machine = Machine(platform, tmp_path, {})
     client = BY_NAME[name]
-    assert client.places(machine)[0] == tmp_path / place
-    assert client.found(machine) == []
+    assert client.locations(machine)[0] == tmp_path / place
+    assert client.configs(machine) == []
     (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / place).write_text("")
-    assert client.found(machine) == [tmp_path / place]
+    assert client.configs(machine) == [tmp_path / place]
 
 
 def test_a_folder_is_enough_but_not_the_home_folder(tmp_path: Path) -> None:
     (tmp_path / ".cursor").mkdir()
     machine = Machine("linux", tmp_path, {})
-    assert [client.name for client in CLIENTS if client.found(machine)] == ["cursor"]
+    assert [client.name for client in CLIENTS if client.configs(machine)] == ["cursor"]
 
 
 def test_a_program_on_the_path_is_enough(tmp_path: Path) -> None:
@@ -77,7 +77,7 @@ def test_a_program_on_the_path_is_enough(tmp_path: Path) -> None:
     program.parent.mkdir()
     program.touch(0o755)
     machine = Machine("linux", tmp_path, {"PATH": str(program.parent)})
-    assert BY_NAME["codex"].found(machine) == [tmp_path / ".codex" / "config.toml"]
+    assert BY_NAME["codex"].configs(machine) == [tmp_path / ".codex" / "config.toml"]
 
 
 def test_variables_move_the_places(tmp_path: Path) -> None:
@@ -86,11 +86,11 @@ def test_variables_move_the_places(tmp_path: Path) -> None:
         for name in ("CODEX_HOME", "CLAUDE_CONFIG_DIR", "XDG_CONFIG_HOME", "APPDATA", "LOCALAPPDATA")
     }
     linux = Machine("linux", tmp_path, moved)
-    assert BY_NAME["codex"].places(linux) == [tmp_path / "CODEX_HOME" / "config.toml"]
-    assert BY_NAME["claude-code"].places(linux) == [tmp_path / "CLAUDE_CONFIG_DIR" / ".claude.json"]
-    assert BY_NAME["zed"].places(linux) == [tmp_path / "XDG_CONFIG_HOME" / "zed" / "settings.json"]
+    assert BY_NAME["codex"].locations(linux) == [tmp_path / "CODEX_HOME" / "config.toml"]
+    assert BY_NAME["claude-code"].locations(linux) == [tmp_path / "CLAUDE_CONFIG_DIR" / ".claude.json"]
+    assert BY_NAME["zed"].locations(linux) == [tmp_path / "XDG_CONFIG_HOME" / "zed" / "settings.json"]
     windows = Machine("win32", tmp_path, moved)
-    assert BY_NAME["zed"].places(windows) == [tmp_path / "APPDATA" / "Zed" / "settings.json"]
+    assert BY_NAME["zed"].locations(windows) == [tmp_path / "APPDATA" / "Zed" / "settings.json"]
 
 
 def test_claude_desktop_as_a_windows_package_reads_its_own_folder(tmp_path: Path) -> None:
@@ -98,13 +98,13 @@ def test_claude_desktop_as_a_windows_package_reads_its_own_folder(tmp_path: Path
     own.mkdir(parents=True)
     (tmp_path / "AppData/Roaming/Claude").mkdir(parents=True)
     machine = Machine("win32", tmp_path, {})
-    assert BY_NAME["claude-desktop"].found(machine) == [own / "claude_desktop_config.json"]
+    assert BY_NAME["claude-desktop"].configs(machine) == [own / "claude_desktop_config.json"]
 
 
 def test_every_edition_of_an_editor_is_found(tmp_path: Path) -> None:
     for edition in ("Code", "Code - Insiders"):
         (tmp_path / ".config" / edition / "User").mkdir(parents=True)
-    found = BY_NAME["vscode"].found(Machine("linux", tmp_path, {}))
+    found = BY_NAME["vscode"].configs(Machine("linux", tmp_path, {}))
     assert [path.parts[-3] for path in found] == ["Code", "Code - Insiders"]
 
 

@@ -1,4 +1,4 @@
-"""What set-up writes to a client's or project's file, with a backup, and how it is taken back."""
+"""What setup writes to a client's or project's file, with a backup, and how it is taken back."""
 
 from __future__ import annotations
 
@@ -39,7 +39,8 @@ PARAGRAPH = """\
 This project is indexed by Findspot. Before you read files or run grep to find something, ask its tools:
 
 - `search_code` with a question or a name finds code by meaning and by word;
-- `search_docs` does the same for documentation;
+- `code_research` finds who calls a function, all implementations, what imports a module;
+- `search_docs` searches the documentation;
 - `search_by_path` lists files by glob.
 
 Each result names its file and lines, so read just those.
@@ -157,7 +158,7 @@ def read_config(path: Path) -> bytes | None:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One file that set-up wrote: its owner, the hash of what was written, and its backup."""
+    """One file that setup wrote: its owner, the hash of what was written, and its backup."""
 
     path: Path
     owner: str
@@ -171,7 +172,7 @@ class Record:
 
 
 class Journal:
-    """The files that set-up wrote and their backups, kept in Findspot's own folder."""
+    """The files that setup wrote and their backups, kept in Findspot's own folder."""
 
     def __init__(self, home: Path) -> None:
         self._folder = home / "setup"
@@ -186,8 +187,8 @@ class Journal:
 
     def records(self) -> dict[Path, Record]:
         try:
-            found = read_json(self._file)
-            return {Path(name): Record(Path(name), **record) for name, record in found.items()}
+            rows = read_json(self._file)
+            return {Path(name): Record(Path(name), **record) for name, record in rows.items()}
         except FileNotFoundError:
             return {}
         except (ValueError, TypeError, AttributeError) as error:
@@ -245,19 +246,19 @@ def pages(root: Path) -> list[Path]:
 def put_instructions(text: str, newline: str) -> str:
     """Return the page with the paragraph at its end, or where it was before."""
     block = f"{BEGIN}\n{PARAGRAPH}{END}".replace("\n", newline)
-    found = _find_paragraph(text)
-    if found:
-        return text[: found[0]] + block + text[found[1] :]
+    paragraph = _find_paragraph(text)
+    if paragraph:
+        return text[: paragraph[0]] + block + text[paragraph[1] :]
     gap = "" if not text or text.endswith("\n") else newline
     return text + gap + (newline if text.strip() else "") + block + newline
 
 
 def take_out_instructions(text: str) -> str:
     """Return the page without the paragraph and the blank line before it."""
-    found = _find_paragraph(text)
-    if not found:
+    paragraph = _find_paragraph(text)
+    if not paragraph:
         return text
-    before, after = text[: found[0]], text[found[1] :].removeprefix("\r").removeprefix("\n")
+    before, after = text[: paragraph[0]], text[paragraph[1] :].removeprefix("\r").removeprefix("\n")
     blank = next((end for end in ("\r\n\r\n", "\n\n") if before.endswith(end)), "")
     return before.removesuffix(blank) + blank[: len(blank) // 2] + after
 
@@ -278,8 +279,8 @@ def with_server(client: Client, path: Path, command: list[str]) -> Change:
     try:
         written = decode(before or b"")
         keys = (*client.keys, SERVER)
-        there = _at(_values(client, written.text), keys)
-        entry = new_entry(client, command, there if isinstance(there, dict) else {})
+        current = _at(_values(client, written.text), keys)
+        entry = new_entry(client, command, current if isinstance(current, dict) else {})
         text = _PUT[client.format](written.text, keys, entry, written.newline)
     except MalformedError as error:
         raise ConfigUnreadableError(path, error) from None
@@ -313,7 +314,7 @@ def undone(record: Record, journal: Journal) -> Change:
 
 
 def _taken_out(owner: str, text: str, original: bytes | None) -> str:
-    """Remove Findspot's entry, and the table of servers if set-up made it."""
+    """Remove Findspot's entry, and the table of servers if setup made it."""
     if owner == INSTRUCTIONS:
         return take_out_instructions(text)
     client = BY_NAME[owner]
@@ -334,8 +335,8 @@ def server_in(client: Client, path: Path) -> dict[str, Any] | None:
         values = _values(client, decode(data or b"").text)
     except MalformedError as error:
         raise ConfigUnreadableError(path, error) from None
-    there = _at(values, (*client.keys, SERVER))
-    return there if isinstance(there, dict) else None
+    entry = _at(values, (*client.keys, SERVER))
+    return entry if isinstance(entry, dict) else None
 
 
 def _values(client: Client, text: str) -> Any:
@@ -351,9 +352,9 @@ def _at(values: Any, keys: tuple[str, ...]) -> Any:
     return values
 
 
-def new_entry(client: Client, command: list[str], there: Mapping[str, Any]) -> dict[str, Any]:
+def new_entry(client: Client, command: list[str], current: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values to set in an entry: the command, and defaults that it lacks."""
-    missing = {key: value for key, value in client.defaults.items() if key not in there}
+    missing = {key: value for key, value in client.defaults.items() if key not in current}
     return client.entry(command) | missing
 
 

@@ -91,8 +91,8 @@ def _insert(text: str, node: Node, key: str, value: Any, newline: str) -> str:
 
 def _step(text: str) -> str:
     """Return one step of the text's indentation."""
-    found = _INDENT.search(text)
-    return found[1] if found else _DEFAULT_INDENT
+    indent = _INDENT.search(text)
+    return indent[1] if indent else _DEFAULT_INDENT
 
 
 def _first(node: Node) -> int:
@@ -100,8 +100,8 @@ def _first(node: Node) -> int:
 
 
 def _after_remarks(text: str, at: int) -> int:
-    found = _REMARKS.match(text, at)
-    return found.end() if found else at
+    remarks = _REMARKS.match(text, at)
+    return remarks.end() if remarks else at
 
 
 def _content_end(text: str, node: Node) -> int:
@@ -153,7 +153,7 @@ def _without(text: str, node: Node, member: Member) -> str:
 def _cut(text: str, start: int, end: int) -> str:
     """Remove a part of the text but keep its comments, each on its own line."""
     newline = "\r\n" if "\r\n" in text else "\n"
-    comments = [found[0].rstrip("\r") for found in _TOKEN.finditer(text[start:end]) if found[0][0] == "/"]
+    comments = [match[0].rstrip("\r") for match in _TOKEN.finditer(text[start:end]) if match[0][0] == "/"]
     head, tail = text[:start].rstrip(" \t"), text[end:].lstrip(" \t")
     if not head.endswith("\n"):  # it shares its line
         return head + "".join(f" {comment}{newline}" for comment in comments) + tail

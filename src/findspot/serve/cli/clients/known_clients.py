@@ -51,7 +51,7 @@ class Client:
 
     name: str
     title: str
-    places: Callable[[Machine], list[Path]]
+    locations: Callable[[Machine], list[Path]]
     """Its configuration files, the likeliest first; it is installed if the folder of one exists."""
     keys: tuple[str, ...] = ("mcpServers",)
     """The keys that lead to the table of servers in its configuration."""
@@ -69,11 +69,11 @@ class Client:
         kind = {"type": "stdio"} if self.typed else {}
         return {**kind, "command": command[0], "args": command[1:]}
 
-    def found(self, machine: Machine) -> list[Path]:
+    def configs(self, machine: Machine) -> list[Path]:
         """Return the configuration files to write, existing or not; none if the client is not installed."""
-        here = [path for path in self.places(machine) if path.is_file() or _is_own(path.parent, machine)]
+        here = [path for path in self.locations(machine) if path.is_file() or _is_own(path.parent, machine)]
         if not here and self.program and machine.has_program(self.program):
-            return self.places(machine)[:1]
+            return self.locations(machine)[:1]
         return here
 
 
@@ -113,7 +113,7 @@ CLIENTS = (
            program="claude", then="Start a new session; /mcp lists it."),
     Client("claude-desktop", "Claude Desktop", _claude_desktop),
     Client("cursor", "Cursor", lambda m: [m.home / ".cursor" / "mcp.json"],
-           then="Switch it on under Settings, MCP."),
+           then="Turn it on under Settings > MCP."),
     Client("windsurf", "Windsurf", lambda m: [m.home / ".codeium" / "windsurf" / "mcp_config.json"],
            then="Press the refresh button of its MCP servers."),
     Client("vscode", "VS Code", _vscode, keys=("servers",), typed=True,

@@ -29,21 +29,21 @@ def parse(text: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        found = _LINE.search(str(error))
+        line = _LINE.search(str(error))
         reason = str(error).partition(" (at ")[0]
-        raise MalformedError(reason, int(found[1]) if found else 0) from None
+        raise MalformedError(reason, int(line[1]) if line else 0) from None
 
 
 def put(text: str, keys: tuple[str, ...], entry: dict[str, Any], newline: str) -> str:
     """Return the text with a table named by `keys` that holds the entry; everything else is kept."""
     values = parse(text)
-    there = _at(values, keys)
-    if there is None:
+    table = _at(values, keys)
+    if table is None:
         changed = _appended(text, keys, entry, newline)
     else:
         changed = text
         for name, value in entry.items():
-            if there.get(name) != value:
+            if table.get(name) != value:
                 changed = _replaced(changed, keys, name, value, newline)
     _confirm(changed, merged(values, keys, entry))
     return changed
@@ -88,21 +88,21 @@ def _is_blank(line: str) -> bool:
 def _comments(statement: list[str]) -> list[str]:
     """Return the comments of a statement as lines."""
     newline = "\r\n" if statement[0].endswith("\r\n") else "\n"
-    tokens = [found[0] for found in _TOKEN.finditer("".join(statement))]
+    tokens = [match[0] for match in _TOKEN.finditer("".join(statement))]
     return [token.rstrip("\r") + newline for token in tokens if token.startswith("#")]
 
 
 def _at(values: dict[str, Any], keys: tuple[str, ...]) -> dict[str, Any] | None:
-    there: Any = values
+    value: Any = values
     for key in keys:
-        if not isinstance(there, dict):
+        if not isinstance(value, dict):
             raise MalformedError(_CANNOT)
-        there = there.get(key)
-        if there is None:
+        value = value.get(key)
+        if value is None:
             return None
-    if not isinstance(there, dict):
+    if not isinstance(value, dict):
         raise MalformedError(_CANNOT)
-    return there
+    return value
 
 
 def _without(values: dict[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:

@@ -32,7 +32,7 @@ from findspot.serve.mcp.tool import (
 )
 from findspot.serve.mcp.tool_call import Call
 from findspot.serve.mcp.tool_results import failed
-from findspot.serve.shapes import found_tools_object, tool_object
+from findspot.serve.shapes import tool_object, tool_results_object
 
 if TYPE_CHECKING:
     from findspot.catalogue.catalogue import Catalogue
@@ -49,9 +49,9 @@ async def _search_tools(call: Call, arguments: Arguments) -> Answer:
         threshold=arguments["threshold"],
         server=arguments["server"],
     )
-    found = await call.quick(lambda engine: _opened(engine, folder).search(arguments["query"], options))
-    warnings = " ".join(filter(None, (*arguments.warnings, found.warning)))
-    return Answer(found_tools_object(replace(found, warning=warnings or None)))
+    results = await call.quick(lambda engine: _opened(engine, folder).search(arguments["query"], options))
+    warnings = " ".join(filter(None, (*arguments.warnings, results.warning)))
+    return Answer(tool_results_object(replace(results, warning=warnings or None)))
 
 
 async def _get_tool(call: Call, arguments: Arguments) -> Answer:

@@ -24,7 +24,7 @@ from findspot.serve.mcp.tool import (
     takes,
 )
 from findspot.serve.mcp.tool_call import Call
-from findspot.serve.shapes import added_document_object, created_index_object, found_documents_object, warned
+from findspot.serve.shapes import added_document_object, created_index_object, document_results_object, warned
 
 MAX_RESULTS = 1_000
 
@@ -39,7 +39,7 @@ _FREE_OBJECT: Schema = {"type": "object", "additionalProperties": True}
 async def _search_index(call: Call, arguments: Arguments) -> Answer:
     query, k, name = arguments["query"], arguments["k"], arguments["index_name"]
     answer = await call.quick(lambda engine: engine.documents.search(query, k, name))
-    values = found_documents_object(answer)
+    values = document_results_object(answer)
     if not query.strip():
         del values["query_parsed"]
     return Answer(warned(values, *arguments.warnings, answer.query.warning))

@@ -236,8 +236,8 @@ async def _get_index_status(call: Call, arguments: Arguments) -> Answer:
 
 
 async def _list_projects(call: Call, _arguments: Arguments) -> Answer:
-    found = await call.quick(lambda engine: engine.projects())
-    listed: list[dict[str, Any]] = [project_object(identity, status) for identity, status in found]
+    projects = await call.quick(lambda engine: engine.projects())
+    listed: list[dict[str, Any]] = [project_object(identity, status) for identity, status in projects]
     return Answer({"projects": listed, "total": len(listed)})
 
 
