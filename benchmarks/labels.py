@@ -3,9 +3,9 @@
 python -m benchmarks.labels --sets FOLDER --mirrors FOLDER [--names N] [--seed N] [--save NAME] [--json FILE]
 
 Names are drawn from five projects of code_semble. They come from Python's own parser and, for other
-languages, from plain patterns, not from Findspot's parser: functions, methods and types outside tests that
-the project defines exactly once. The query is the bare name. In each of two views, the structured content and
-the text:
+languages, from plain patterns, not from Findspot's parser: functions, methods and types outside tests and
+vendored code. Names that anything else in the project has, whatever the case, are left out. The query is the
+bare name. In each of two views, the structured content and the text:
 
 - other label: the first hit names another symbol as its own
 - no label: it names none
@@ -51,8 +51,14 @@ _DEFINITIONS = {
     rf"|^\s+{_JAVA_MODIFIER}+(?:<[^>]+>\s+)?[\w.<>\[\],?\s]+\s(\w+)\(",
 }
 _DEFINITIONS[".tsx"] = _DEFINITIONS[".ts"]
-_RUST_TESTS = re.compile(r"^#\[cfg\(test\)\]")
-_TEST = re.compile(r"(?:^|[/_.])(?:tests?|spec|__tests__)(?:[/_.]|$)", re.IGNORECASE)
+_OTHERS = re.compile(
+    r"^\s*(?:[\w.<>\[\],?*&]+\s+)*(\w+)\s*(?:<[^>]*>)?\([^;]*\{\s*$"  # a method without modifiers
+    r"|^\s*(?:readonly\s+|pub\s+)?(\w+)\??\s*:\s"  # a field
+    r"|^\s*(?:static\s+|final\s+|private\s+)*[\w.<>\[\],?]+\s+(\w+)\s*(?:=.*|;)$"
+)
+"""Whatever else may have a name: too many lines rather than too few."""
+_RUST_TESTS = re.compile(r"^#\[cfg\(test\)\]\s*\n(?:#.*\n)*mod\s+\w+\s*\{", re.MULTILINE)
+_LEFT_OUT = re.compile(r"(?:^|[/_.])(?:tests?|spec|__tests__|vendor)(?:[/_.]|$)", re.IGNORECASE)
 _PART = re.compile(r"\s*(?:>|::|\.|#|/)\s*")
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
@@ -68,26 +74,31 @@ class Definition:
 
 def definitions(folder: Path) -> list[Definition]:
     """Return the names that are defined once, outside tests, in the order of their files."""
-    every: dict[str, list[Definition]] = defaultdict(list)
+    defined: list[Definition] = []
+    lines: dict[str, set[tuple[str, int]]] = defaultdict(set)
     for path in sorted(folder.rglob("*")):
-        if path.is_file() and (path.suffix == ".py" or path.suffix in _DEFINITIONS):
-            relative = path.relative_to(folder).as_posix()
-            for name, line in _defined(path):
-                every[name].append(Definition(name, relative, line))
-    once = [found[0] for found in every.values() if len(found) == 1]
-    return [one for one in once if len(one.name) >= LEAST_CHARS and not _TEST.search(one.path)]
+        if not path.is_file() or (path.suffix != ".py" and path.suffix not in _DEFINITIONS):
+            continue
+        relative, text = path.relative_to(folder).as_posix(), path.read_text("utf-8", "replace")
+        tests = _RUST_TESTS.search(text)
+        end = text.count("\n", 0, tests.start()) if tests else len(text)
+        for name, line in _defined(path, text):
+            lines[name.lower()].add((relative, line))
+            if line <= end and not _LEFT_OUT.search(relative) and len(name) >= LEAST_CHARS:
+                defined.append(Definition(name, relative, line))
+        for line, words in enumerate(map(_OTHERS.match, text.split("\n")), 1):
+            if words:
+                lines[next(filter(None, words.groups())).lower()].add((relative, line))
+    return [one for one in defined if len(lines[one.name.lower()]) == 1]
 
 
-def _defined(path: Path) -> Iterator[tuple[str, int]]:
+def _defined(path: Path, text: str) -> Iterator[tuple[str, int]]:
     """Yield the names that a file defines, with their lines."""
-    text = path.read_text("utf-8", "replace")
     if path.suffix == ".py":
         kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
         yield from ((node.name, node.lineno) for node in ast.walk(ast.parse(text)) if isinstance(node, kinds))
         return
     for number, line in enumerate(text.split("\n"), 1):
-        if _RUST_TESTS.match(line):
-            return
         if match := re.match(_DEFINITIONS[path.suffix], line):
             yield next(filter(None, match.groups())), number
 
