@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 import pytest
+from commands_page import commands_page
 from configuration_page import configuration_page
 from pages import PAGES, ROOT, anchors, blocks, links_to_headings, name_of, run
 from tools_page import tools_page
@@ -125,10 +126,17 @@ def test_links_lead_to_headings(page: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "written"), [("configuration", configuration_page()), ("tools", tools_page(all_tools()))]
+    ("name", "written"),
+    [
+        ("commands", commands_page()),
+        ("configuration", configuration_page()),
+        ("tools", tools_page(all_tools())),
+    ],
 )
 def test_generated_pages_are_current(name: str, written: str) -> None:
+    """Regenerate one with `python tests/docs/NAME_page.py > docs/NAME.md`."""
     assert (ROOT / "docs" / f"{name}.md").read_text("utf-8") == written
+    assert "|  |" not in written  # every option and argument is explained
 
 
 def test_the_page_of_the_tools_has_their_annotations() -> None:

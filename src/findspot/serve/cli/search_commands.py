@@ -50,7 +50,10 @@ def _shared_options(command: Command) -> Command:
                 help="Meaning against keywords, 0-1. Default: by the kind of query.",
             ),
             click.option(
-                "--mode", type=click.Choice([mode.value for mode in Mode]), default=Mode.HYBRID.value
+                "--mode",
+                type=click.Choice([mode.value for mode in Mode]),
+                default=Mode.HYBRID.value,
+                help="Search by meaning and keywords (hybrid), one of them, or a pattern. Default: hybrid.",
             ),
             click.option("--format", "form", type=click.Choice(FORMATS), help="How to print the answer."),
             click.option(
@@ -69,7 +72,7 @@ def _shared_options(command: Command) -> Command:
             click.option(
                 "--open",
                 "result_number",
-                type=click.IntRange(0),
+                type=int,
                 is_flag=False,
                 flag_value=0,
                 metavar="[N]",

@@ -153,7 +153,7 @@ def _has_screen() -> bool:
 
 
 @click.command()
-@click.option("-n", "--lines", type=click.IntRange(1, 1_000_000), default=50, show_default=True)
+@click.option("-n", "--lines", type=click.IntRange(1, 1_000_000), default=50, help="Lines. Default: 50.")
 @click.option("-f", "--follow", is_flag=True, help="Continue with what is written from now on.")
 @click.option("--level", type=click.Choice(LEVELS, case_sensitive=False), help="This level and above.")
 @click.option("--path", "only_path", is_flag=True, help="Print where the log is, and end.")

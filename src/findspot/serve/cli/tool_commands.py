@@ -120,7 +120,12 @@ def index(
 
 @tools.command("search")
 @click.argument("words", nargs=-1, required=True, metavar="QUERY...")
-@click.option("--mode", type=click.Choice([str(mode) for mode in SearchMode]), default=str(DEFAULT_MODE))
+@click.option(
+    "--mode",
+    type=click.Choice([str(mode) for mode in SearchMode]),
+    default=str(DEFAULT_MODE),
+    help=f"What to search by. Default: {DEFAULT_MODE}.",
+)
 @click.option(
     "-n", "--top-k", type=click.IntRange(1, MAX_TOP_K), default=DEFAULT_TOP_K, help="Tools to show."
 )
