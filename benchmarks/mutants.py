@@ -177,7 +177,6 @@ class Executed:
     by_user: dict[str, set[tuple[str, int]]] = field(default_factory=lambda: defaultdict(set))
     fixtures: dict[str, list[str]] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=lambda: defaultdict(float))
-    failed: bool = False
     _users: list[str] = field(default_factory=lambda: [""])
 
     @pytest.hookimpl(wrapper=True)
@@ -203,7 +202,6 @@ class Executed:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         self.seconds[report.nodeid] += report.duration
-        self.failed |= report.failed
 
     def _trace(self, frame: FrameType, _event: str, _arg: object) -> Any:
         return self._note if frame.f_code.co_filename.startswith(self.folder) else None
@@ -289,11 +287,11 @@ class Package:
 def _measure(name: str, file: Path) -> int:
     executed = Executed(f"{SOURCE / 'findspot' / name}{os.sep}")
     before = set(sys.modules)
-    pytest.main(_arguments(TESTS[name]), [executed])
+    status = pytest.main(_arguments(TESTS[name]), [executed])
     ours = ("findspot", *(path.stem for path in (ROOT / "tests").rglob("*.py")))
     modules = [new for new in sys.modules if new not in before and new.partition(".")[0] not in ours]
     file.write_text(json.dumps({"tests": list(executed.tests().items()), "modules": modules}), "utf-8")
-    return int(executed.failed)
+    return int(status)
 
 
 def _arguments(paths: Iterable[str]) -> list[str]:

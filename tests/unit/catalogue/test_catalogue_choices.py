@@ -9,7 +9,7 @@ import pytest
 
 from findspot.catalogue.catalogue import Catalogue
 from findspot.catalogue.consent import read_build_record, write_build_record
-from findspot.catalogue.tool_record import SearchMode, SearchOptions
+from findspot.catalogue.tool_record import SearchMode, ToolSearchOptions
 from findspot.catalogue.tool_request import SYNONYMS, correct_spelling, read_request
 from findspot.core.errors import FindspotError, InvalidArgumentError
 from findspot.embed.embedder import Embedder
@@ -20,7 +20,7 @@ from findspot.text.bm25 import Bm25
 from .conftest import TOOLS, Write, index
 
 Open = Callable[[], Catalogue]
-MEANING = SearchOptions(SearchMode.EMBEDDING)
+MEANING = ToolSearchOptions(SearchMode.EMBEDDING)
 
 
 class TestModels:
@@ -74,7 +74,7 @@ class TestModels:
     def test_words_need_no_model(self, catalogue: Catalogue, root: Path, tmp_path: Path) -> None:
         opened, asked = self.open(root, tmp_path / "findspot", "local:static")
         assert opened.search("read").tools
-        assert opened.search("read", SearchOptions(SearchMode.REGEX)).tools
+        assert opened.search("read", ToolSearchOptions(SearchMode.REGEX)).tools
         assert asked == []
         opened.warm()
         opened.search("read a file", MEANING)
@@ -95,7 +95,7 @@ def test_at_most_twenty_known_servers_are_named(open_catalogue: Open, write: Wri
     tools = [{"name": "x", "server": f"s{number:02}"} for number in range(21)]
     index(opened, write("t.json", tools), provider=None)
     with pytest.raises(InvalidArgumentError) as error:
-        opened.search("x", SearchOptions(server="gone"))
+        opened.search("x", ToolSearchOptions(server="gone"))
     assert error.value.hint == f"Known servers: {', '.join(f's{number:02}' for number in range(20))}."
 
 
@@ -105,7 +105,7 @@ def test_patterns_over_other_scripts(open_catalogue: Open, write: Write) -> None
     index(opened, write("t.json", tools), provider=None)
 
     def found(pattern: str) -> list[str]:
-        return [tool.name for tool in opened.search(pattern, SearchOptions(SearchMode.REGEX)).tools]
+        return [tool.name for tool in opened.search(pattern, ToolSearchOptions(SearchMode.REGEX)).tools]
 
     assert found("über") == ["size"]
     assert found("GRÖSSE|GRÖẞE") == ["größe"]

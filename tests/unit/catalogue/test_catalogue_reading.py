@@ -20,8 +20,8 @@ from findspot.catalogue.tool_fields import keyword_counts, query_terms
 from findspot.catalogue.tool_record import (
     CatalogueCorruptError,
     SearchMode,
-    SearchOptions,
     ToolDefinition,
+    ToolSearchOptions,
     UnknownToolError,
 )
 from findspot.core.errors import InvalidArgumentError
@@ -330,9 +330,9 @@ def test_the_limits_of_a_query(catalogue: Catalogue) -> None:
 def test_a_score_at_the_threshold_counts(catalogue: Catalogue) -> None:
     every = catalogue.search("send a file to a city").tools
     assert len(every) > 1
-    at = catalogue.search("send a file to a city", SearchOptions(threshold=1.0))
+    at = catalogue.search("send a file to a city", ToolSearchOptions(threshold=1.0))
     assert (at.total, [tool.name for tool in at.tools]) == (1, [every[0].name])
-    none = catalogue.search("send a file to a city", SearchOptions(threshold=1.01))
+    none = catalogue.search("send a file to a city", ToolSearchOptions(threshold=1.01))
     assert (none.total, none.tools) == (0, ())
 
 
@@ -340,7 +340,7 @@ def test_equal_scores_come_in_the_order_of_names(open_catalogue: Open, write: Wr
     opened = open_catalogue()
     index(opened, write("t.json", [{"name": name, "server": ""} for name in ("c tea", "a tea", "b tea")]))
     for mode in (SearchMode.BM25, SearchMode.REGEX):
-        assert [tool.name for tool in opened.search("tea", SearchOptions(mode)).tools] == [
+        assert [tool.name for tool in opened.search("tea", ToolSearchOptions(mode)).tools] == [
             "a tea", "b tea", "c tea",
         ]  # fmt: skip
 
