@@ -10,6 +10,7 @@ import pytest
 
 from contents import MakeProject, write_files
 from findspot import Project
+from kept_workers import open_project
 
 
 @pytest.fixture
@@ -31,7 +32,7 @@ def make_project(home: Path, tmp_path: Path) -> Iterator[MakeProject]:
         root = tmp_path / name
         root.mkdir(exist_ok=True)
         write_files(root, files)
-        opened.append(Project(root, flags))
+        opened.append(open_project(root, flags))
         return opened[-1]
 
     yield make

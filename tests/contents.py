@@ -24,6 +24,7 @@ from findspot.store.snapshot import Snapshot
 from findspot.store.store_protocol import Store
 from findspot.text.chunk_text import keyword_text
 from findspot.text.tokens import tokens
+from kept_workers import open_project
 
 MakeProject = Callable[..., Project]
 """Files, by path → a project that holds them."""
@@ -152,7 +153,7 @@ def fresh_contents(project: Project, home: Path, **flags: object) -> Contents:
     before = os.environ["FINDSPOT_HOME"]
     os.environ["FINDSPOT_HOME"] = str(home)
     try:
-        other = Project(project.root, flags)
+        other = open_project(project.root, flags)
         other.update()
         try:
             return contents(other.store)

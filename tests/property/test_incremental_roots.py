@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from test_incremental import CONTENTS, Tree, apply, edit
 
 from contents import contents, fresh_contents
-from findspot import Project
+from kept_workers import open_project
 
 ROOTS = ("one", "inner/two")
 
@@ -32,7 +32,7 @@ def test_updates_and_a_rebuild_hold_the_same_with_two_roots(
             tree.write("a.py", CONTENTS[0])
             tree.write("docs/e.md", CONTENTS[3])
         (root / ".findspot.json").write_text(json.dumps({"roots": ROOTS}))
-        project = Project(root)
+        project = open_project(root)
         try:
             for round_of_edits in ([], *rounds):
                 for name, step in round_of_edits:

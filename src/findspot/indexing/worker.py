@@ -106,16 +106,21 @@ def _keywords(chunk: Chunk) -> str:
 
 
 def serve(source: BinaryIO, sink: BinaryIO) -> None:
-    """Answer each job with its outcome, in order, until the input ends."""
+    """Answer each job with its outcome, in order, until the input ends; a new setup may come between jobs."""
     setup: Setup = pickle.load(source)
     embedder = embedder_of(setup)
     sink.write(b"\n" + READY)
     sink.flush()
     while True:
         try:
-            jobs: list[Job] = pickle.load(source)
+            jobs: list[Job] | Setup = pickle.load(source)
         except EOFError:
             return
+        if isinstance(jobs, Setup):
+            if (jobs.provider, jobs.revision) != (setup.provider, setup.revision):
+                embedder = embedder_of(jobs)
+            setup = jobs
+            continue
         with memory_given_back():  # or each worker would keep what its largest files took
             for job in jobs:
                 _limit_time(_FILE_CPU_S + _FILE_CPU_S_PER_MB * job.file.size / 1e6)

@@ -33,7 +33,7 @@ TIME_IS_UP = 27
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """What a worker needs to know once."""
+    """What a worker needs to know before its jobs."""
 
     root: Roots
     provider: str
@@ -145,6 +145,10 @@ class WorkerProcess:
         for thread in self._threads:
             thread.start()
 
+    def prepare(self, setup: Setup) -> None:
+        """Use another setup for the jobs that follow."""
+        self._outbox.put(setup)
+
     def give(self, jobs: list[Job]) -> None:
         if not self.jobs:
             self.since = time.monotonic()
@@ -255,9 +259,13 @@ class WorkerPool:
                 yield from self._bury(worker, retry)
                 retry.extend(worker.jobs)
 
-    def resize(self, size: int) -> None:
-        """How many workers the next run may have."""
+    def prepare(self, setup: Setup, size: int) -> None:
+        """Take up the setup of the next run, and how many workers it may have."""
         self._size = max(1, size)
+        if setup != self.setup:
+            self.setup = setup
+            for worker in self.workers:
+                worker.prepare(setup)
 
     def keep_one(self) -> None:
         """End all workers but one that has nothing to do."""
@@ -378,7 +386,7 @@ KEEP_S = 60.0
 
 
 class SparePool:
-    """Lends the pool of the last run to the next one that needs the same."""
+    """Lends the pool of the last run to the next one."""
 
     def __init__(self, keep_s: float = KEEP_S) -> None:
         self._keep_s = keep_s
@@ -411,12 +419,10 @@ class SparePool:
             pool, self._pool = self._pool, None
             if self._timer:
                 self._timer.cancel()
-        if pool and pool.setup != setup:
-            pool.close()
-            pool = None
-        if pool:
-            pool.resize(size)
-        return pool or WorkerPool(setup, size)
+        if pool is None:
+            return WorkerPool(setup, size)
+        pool.prepare(setup, size)
+        return pool
 
     def _keep(self, pool: WorkerPool) -> None:
         pool.keep_one()

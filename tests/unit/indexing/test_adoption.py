@@ -13,6 +13,7 @@ from contents import contents, fresh_contents, write_files
 from findspot import Project, Query
 from findspot.core.model import IndexState
 from findspot.indexing.adoption import MIN_FILES
+from kept_workers import open_project
 
 FILES = {
     **{
@@ -43,7 +44,7 @@ def copied(first: Project, tmp_path: Path) -> Iterator[Copied]:
         shutil.copytree(first.root, root)
         for path in root.rglob("*.py"):
             os.utime(path, ns=(1, 1))
-        opened.append(Project(root, flags))
+        opened.append(open_project(root, flags))
         return opened[-1]
 
     yield copy
