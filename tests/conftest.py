@@ -13,6 +13,14 @@ from findspot import Project
 from kept_workers import open_project
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Run tests that share a server or an index of their module in one process, which makes it once."""
+    for item in items:
+        definitions = item._fixtureinfo.name2fixturedefs if isinstance(item, pytest.Function) else {}
+        if any(fixtures[-1].scope == "module" for fixtures in definitions.values()):
+            item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
+
+
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Indexes and configuration of this test only."""
