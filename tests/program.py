@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from kept_workers import open_project
+
 TIMEOUT_S = 60
 INSTALLED = str(Path(sys.executable).with_name("findspot.exe" if os.name == "nt" else "findspot"))
 
@@ -56,6 +58,18 @@ class Program:
         with self.start(*arguments, cwd=cwd, **popen) as process:
             out, err = process.communicate(timeout=TIMEOUT_S)
         return Outcome(process.returncode, out, err)
+
+    def make_index(self, root: Path) -> None:
+        """Index a folder for a test of something else; the command takes five times as long."""
+        with pytest.MonkeyPatch.context() as patch:
+            for name in [name for name in os.environ if name.startswith("FINDSPOT_")]:
+                patch.delenv(name)
+            patch.setenv("FINDSPOT_HOME", str(self.home))
+            project = open_project(root)
+            try:
+                project.update()
+            finally:
+                project.close()
 
     def on_terminal(
         self, *arguments: str | Path, answers: dict[str, str], whole: bool = False, **popen: Any

@@ -49,5 +49,5 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Program:
     (root / "README.md").write_text("# Small\n\nA project that greets.\n")
     (root / "logo.png").write_bytes(b"\x89PNG\r\n\x1a\n\0\0")
     program = Program(home=folder / "home", cwd=root)
-    assert program("index").code == 0
+    program.make_index(root)
     return program

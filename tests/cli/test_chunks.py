@@ -37,7 +37,7 @@ def test_export_elsewhere_and_without_updating(findspot: Program, make_project: 
 
 def test_search_by_type_and_tag(findspot: Program, make_project: Make) -> None:
     root = make_project()
-    findspot("index", root)
+    findspot.make_index(root)
     from_index = findspot("chunks", "search", "say hello", "--chunk-types", "symbols", "--json", cwd=root)
     (only,) = from_index.json["results"]
     assert only["chunk"]["id"] == "code-symbols-src-greet-py"

@@ -16,7 +16,7 @@ Make = Callable[..., Path]
 @pytest.fixture
 def project(findspot: Program, make_project: Make) -> Path:
     root = make_project()
-    assert findspot("index", root).code == 0
+    findspot.make_index(root)
     return root
 
 

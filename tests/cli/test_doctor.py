@@ -33,7 +33,7 @@ def write_log(program: Program, *lines: str, name: str = "findspot.log") -> Path
 
 def test_a_healthy_machine(findspot: Program, make_project: Make, tmp_path: Path) -> None:
     root = make_project()
-    assert findspot("index", root).code == 0
+    findspot.make_index(root)
     done = findspot("doctor", root, "--json", env={"HOME": str(tmp_path), "PATH": "/usr/bin"})
     assert done.code == 0, done.out
     checks = done.json["checks"]
@@ -51,7 +51,7 @@ def test_a_healthy_machine(findspot: Program, make_project: Make, tmp_path: Path
 
 def test_every_trouble_has_a_remedy(findspot: Program, make_project: Make, tmp_path: Path) -> None:
     root = make_project()
-    assert findspot("index", root).code == 0
+    findspot.make_index(root)
     (root / "new.py").write_text("y = 2\n")
     (findspot.home / "indexes" / "0000").mkdir()
     findspot.home.chmod(0o755)
@@ -90,7 +90,7 @@ def test_for_people_each_line_says_what_to_do(findspot: Program, make_project: M
 
 def test_a_damaged_index_is_an_error(findspot: Program, make_project: Make) -> None:
     root = make_project()
-    assert findspot("index", root).code == 0
+    findspot.make_index(root)
     (database,) = findspot.home.glob("indexes/*/index.sqlite")
     database.write_bytes(b"no database" * 1000)
     done = findspot(*QUICK, root, "--json")

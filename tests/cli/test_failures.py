@@ -57,7 +57,7 @@ def test_no_project_around(findspot: Program, tmp_path: Path) -> None:
 
 def test_the_end_of_input_is_a_no(findspot: Program, make_project: Make) -> None:
     root = make_project()
-    findspot("index", root)
+    findspot.make_index(root)
     done = findspot.on_terminal("delete", root, answers={"[y/N]": "\x04"})
     assert done.code == 130
     assert "Cancelled." in done.err
@@ -111,7 +111,7 @@ def test_the_modules_of_a_project_are_not_imported(findspot: Program, make_proje
 
 def test_a_damaged_index_is_said_and_rebuilt(findspot: Program, make_project: Make) -> None:
     root = make_project()
-    findspot("index", root)
+    findspot.make_index(root)
     database = next(findspot.home.glob("indexes/*/index.sqlite"))
     for name in ("index.sqlite-wal", "index.sqlite-shm"):
         database.with_name(name).unlink(missing_ok=True)

@@ -36,7 +36,7 @@ def test_the_summary_says_what_was_done_and_where(findspot: Program, make_projec
 
 def test_the_second_run_finds_nothing_to_do(findspot: Program, make_project: Make) -> None:
     root = make_project()
-    findspot("index", root)
+    findspot.make_index(root)
     again = findspot("index", root)
     assert again.code == 0
     assert "is up to date: 4 files unchanged" in again.out
@@ -61,7 +61,7 @@ def test_json_counts_what_changed(findspot: Program, make_project: Make) -> None
 
 def test_force_indexes_every_file_anew(findspot: Program, make_project: Make) -> None:
     root = make_project()
-    findspot("index", root)
+    findspot.make_index(root)
     forced = findspot("index", root, "--force", "--json").json
     assert (forced["forced"], forced["filesIndexed"], forced["filesUnchanged"]) == (True, 4, 0)
 
@@ -91,7 +91,7 @@ def test_flags_override_the_configuration(findspot: Program, make_project: Make)
 
 def test_chunking_by_character_redoes_the_index(findspot: Program, make_project: Make) -> None:
     root = make_project()
-    findspot("index", root)
+    findspot.make_index(root)
     done = findspot("index", root, "--chunking", "character", "--json").json
     assert done["filesIndexed"] == 4
 
@@ -151,7 +151,7 @@ def test_a_terminal_gets_a_bar_on_standard_error_only(findspot: Program, make_pr
 
 def test_reindex_rebuilds_when_told_to(findspot: Program, make_project: Make) -> None:
     root = make_project()
-    findspot("index", root)
+    findspot.make_index(root)
     refused = findspot("reindex", root)
     assert refused.code == 2
     assert "This will rebuild the entire index. Continue?" in refused.err
@@ -164,7 +164,7 @@ def test_reindex_rebuilds_when_told_to(findspot: Program, make_project: Make) ->
 
 def test_a_no_changes_nothing(findspot: Program, make_project: Make) -> None:
     root = make_project()
-    findspot("index", root)
+    findspot.make_index(root)
     done = findspot.on_terminal("reindex", root, "--json", answers={"[y/N]": "n\n"})
     assert done.code == 1
     assert json.loads(done.out) == {"status": "cancelled"}

@@ -60,7 +60,7 @@ def test_an_index_changes_its_model_and_keeps_it(
 ) -> None:
     root = make_project()
     endpoint = {"FINDSPOT_EMBEDDING_ENDPOINT": service.url}
-    assert findspot("index", root).code == 0
+    findspot.make_index(root)
     changed = findspot("reindex", root, "--provider", "http", "--yes", "--json", env=endpoint)
     assert changed.code == 0, changed.err
     assert changed.json["filesIndexed"] == 0

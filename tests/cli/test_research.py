@@ -26,7 +26,7 @@ def accounts(tmp_path_factory: pytest.TempPathFactory) -> Program:
     """The research fixture, indexed by the program."""
     folder = tmp_path_factory.mktemp("accounts")
     program = Program(home=folder / "home", cwd=shutil.copytree(FIXTURE, folder / "accounts"))
-    assert program("index").code == 0
+    program.make_index(program.cwd)
     return program
 
 

@@ -35,7 +35,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Program:
     (root / "long.py").write_text(LONG)
     (root / "spaces.py").write_text("def spaces():\n    return 'needle\u00a0in\u2028hay'\n")
     program = Program(home=folder / "home", cwd=root)
-    assert program("index").code == 0
+    program.make_index(program.cwd)
     return program
 
 
@@ -279,7 +279,7 @@ class TestFailures:
     def test_no_documentation_is_exit_code_3(self, findspot: Program, tmp_path: Path) -> None:
         (tmp_path / "code").mkdir()
         (tmp_path / "code" / "a.py").write_text("x = 1\n")
-        assert findspot("index", tmp_path / "code").code == 0
+        findspot.make_index(tmp_path / "code")
         done = findspot("docs", "anything", "--project", tmp_path / "code", "--json")
         assert (done.code, done.json["code"]) == (3, "DOCS_INDEX_NOT_FOUND")
 

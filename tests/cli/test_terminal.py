@@ -39,7 +39,7 @@ def test_who_wants_no_colours_gets_none(shared: Program, plain: dict[str, str]) 
 
 def test_long_lines_are_cut_to_the_width(findspot: Program, make_project: object) -> None:
     root = make_project(**{"src/long.py": f"wide = '{'x' * 300}'\n"})  # type: ignore[operator]
-    assert findspot("index", root).code == 0
+    findspot.make_index(root)
     env = NO_PAGER | {"NO_COLOR": "1", "COLUMNS": "60"}
     shown = findspot.on_terminal("search", "wide", answers={}, whole=True, cwd=root, env=env).err
     (line,) = [line.rstrip() for line in shown.splitlines() if "wide = " in line]
@@ -50,7 +50,7 @@ def test_long_lines_are_cut_to_the_width(findspot: Program, make_project: object
 def test_a_line_that_is_cut_keeps_the_colours_of_the_next(findspot: Program, make_project: object) -> None:
     source = f"def wide():\n    text = '{'x' * 300}'\n    return text\n"
     root = make_project(**{"src/long.py": source})  # type: ignore[operator]
-    assert findspot("index", root).code == 0
+    findspot.make_index(root)
     env = NO_PAGER | {"COLUMNS": "60"}
     shown = findspot.on_terminal("search", "wide", answers={}, whole=True, cwd=root, env=env).err
     assert "\x1b[34mreturn\x1b[0m" in shown

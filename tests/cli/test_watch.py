@@ -14,7 +14,7 @@ Make = Callable[..., Path]
 
 def test_it_follows_changes_until_it_is_stopped(findspot: Program, make_project: Make) -> None:
     root = make_project()
-    findspot("index", root)
+    findspot.make_index(root)
     with findspot.start("watch", root, "--json") as process:
         assert process.stdout
         said = json.loads(process.stdout.readline())
