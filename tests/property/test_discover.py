@@ -22,7 +22,7 @@ from findspot.discover.filenames import nfc, spelled_out
 from findspot.discover.root_folder import read_file
 from findspot.discover.walk import classify, walk
 
-steady = settings(derandomize=True, deadline=None, max_examples=120)
+steady = settings(derandomize=True, max_examples=80)
 
 # fmt: off
 NAMES = st.sampled_from([
@@ -260,7 +260,7 @@ GIT_RULES = st.dictionaries(
 )
 
 
-@settings(derandomize=True, deadline=None, max_examples=100)
+@settings(derandomize=True, max_examples=80)
 @given(st.lists(st.lists(GIT_NAMES, min_size=1, max_size=4), min_size=1, max_size=12), GIT_RULES)
 def test_ignore_files_mean_what_git_says(paths: list[list[str]], rules: dict[str, list[str]]) -> None:
     with tempfile.TemporaryDirectory(prefix="findspot-") as folder:

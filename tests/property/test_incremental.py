@@ -114,7 +114,7 @@ START = tuple(("write", name, data) for name, data in zip(PATHS, CONTENTS, stric
 
 
 # Without shrinking: a failing example costs seconds, and is small as it is.
-@settings(max_examples=5, derandomize=True, deadline=None, phases=[Phase.explicit, Phase.generate])
+@settings(max_examples=5, derandomize=True, phases=[Phase.explicit, Phase.generate])
 @given(st.lists(st.lists(edit, min_size=1, max_size=6), min_size=2, max_size=4))
 @example([[("write", "a.py", CONTENTS[5])], [("delete", "a.py", None)], [("ignore", ".gitignore", "src/\n")]])
 @example([[("write", "pkg", CONTENTS[0])], [("touch", "pkg", None), ("write", "a.py", CONTENTS[6])]])

@@ -19,7 +19,7 @@ ROOTS = ("one", "inner/two")
 steps = st.lists(st.tuples(st.sampled_from(ROOTS), edit), min_size=1, max_size=5)
 
 
-@settings(max_examples=2, derandomize=True, deadline=None, phases=[Phase.generate])
+@settings(max_examples=2, derandomize=True, phases=[Phase.generate])
 @given(st.lists(steps, min_size=2, max_size=3))
 def test_updates_and_a_rebuild_hold_the_same_with_two_roots(
     rounds: list[list[tuple[str, tuple[str, str, object]]]],

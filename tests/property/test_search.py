@@ -38,7 +38,7 @@ asked = st.fixed_dictionaries(
         "filters": filters,
     }
 )
-brief = settings(max_examples=50, deadline=None)
+brief = settings(max_examples=50)
 
 
 def answer(asked: dict[str, Any], **more: Any) -> Results:

@@ -54,7 +54,7 @@ def run(store: SqliteStore, commits: list[Commit]) -> Iterator[dict[str, list[st
                 pending = {}
 
 
-@settings(max_examples=10, derandomize=True, deadline=None, phases=[Phase.generate])
+@settings(max_examples=10, derandomize=True, phases=[Phase.generate])
 @given(st.lists(session, min_size=1, max_size=5))
 def test_the_store_holds_what_was_committed(sessions: list[tuple[list[Commit], str]]) -> None:
     with tempfile.TemporaryDirectory() as place:

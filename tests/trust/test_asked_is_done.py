@@ -33,9 +33,10 @@ def begin(pipe: Pipe, project: Path, **params: object) -> int:
     return number
 
 
-def comes_to_rest(pipe: Pipe) -> dict[str, object]:
-    """The status once nothing is being written."""
+def comes_to_rest(pipe: Pipe, home: Path) -> dict[str, object]:
+    """The status once nothing is being written; a cancelled call is answered before its work has stopped."""
     until(lambda: pipe.values("get_index_status")["status"] != "indexing")
+    until(lambda: not any(map(is_locked, (home / "indexes").glob("*/writer.lock"))))
     return pipe.values("get_index_status")
 
 
@@ -52,7 +53,7 @@ def test_a_cancelled_first_index_stays_stopped_until_somebody_asks(
         assert pipe.result("tasks/cancel", {"taskId": task})["status"] == "cancelled"
     else:
         pipe.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": number}})
-    stopped = comes_to_rest(pipe)
+    stopped = comes_to_rest(pipe, findspot.home)
     assert stopped["status"] == "incomplete"
     assert "Indexing was stopped" in str(stopped["notes"])
     gate.open()

@@ -99,13 +99,13 @@ def mangled(draw: st.DrawFn) -> tuple[str, str]:
     return language, whole[: draw(st.integers(0, len(whole)))] if draw(st.booleans()) else whole
 
 
-@settings(derandomize=True, deadline=None, max_examples=150)
+@settings(derandomize=True, max_examples=100)
 @given(mangled())
 def test_mangled_source_keeps_the_invariants(sample: tuple[str, str]) -> None:
     check(*sample)
 
 
-@settings(derandomize=True, deadline=None, max_examples=150)
+@settings(derandomize=True, max_examples=100)
 @given(
     st.sampled_from(NAMES),
     st.lists(
@@ -122,7 +122,7 @@ def test_any_text_in_any_language_keeps_the_invariants(language: str, text: str)
     check(language, text)
 
 
-@settings(derandomize=True, deadline=None, max_examples=60)
+@settings(derandomize=True, max_examples=60)
 @given(st.lists(st.text(alphabet="ab \n", max_size=900), max_size=40).map("\n".join), st.booleans())
 def test_the_character_splitter_keeps_the_invariants(text: str, docs: bool) -> None:
     result = check("markdown" if docs else "python", text, CHARACTER)
@@ -145,7 +145,7 @@ def test_one_line_of_a_megabyte_is_cut(language: str) -> None:
     assert result.skip is None
 
 
-@settings(derandomize=True, deadline=None, max_examples=60)
+@settings(derandomize=True, max_examples=60)
 @given(
     st.sampled_from(["python", "json", "markdown", "text", "javascript", "yaml"]),
     st.lists(

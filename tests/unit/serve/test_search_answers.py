@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import toon_format
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from findspot.core.model import Corpus, Hit, Mode, Results, Span
@@ -183,7 +183,7 @@ hits = st.builds(
     why=st.none() | st.just({"keyword": 0.5, "cosine": 0.25}),
     focus=st.none() | st.integers(1, 60),
 )
-calm = settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+calm = settings(max_examples=60)
 
 
 @calm
