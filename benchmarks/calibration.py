@@ -33,7 +33,7 @@ from findspot.project import Project
 from findspot.rank.calibration import RECIPES, Evidence, Recipe, Weights, calibrated, nothing_fits, tail_start
 
 MODES = (Mode.HYBRID, Mode.KEYWORD, Mode.SEMANTIC)
-CODE_SETS = ("code_semble", "code_anthropic", "code_swebench_lite", "code_swebench_verified")
+CODE_SETS = ("code_semble", "code_anthropic")
 DOCS_SETS = ("docs_anthropic", "docs_sections")
 ASIDE = "code_cosqa"
 """Not a project but functions of thousands, without names, each question with one right answer of many."""

@@ -277,8 +277,8 @@ class Strength(StrEnum):
 
 STRONG_FROM = 0.7
 LIKELY_FROM = 0.2
-"""The score is the probability that a hit is right. Most hits below the second are wrong, and nearly all
-right ones are above it; `benchmarks/README.md` has the figures."""
+"""The score is the probability that a hit is right. Nine of ten questions that a project cannot answer get
+only weak hits, and one to three of a hundred right first hits are weak (`benchmarks/README.md`)."""
 
 NOTHING_FITS = "Nothing in the index fits this well; the nearest results follow."
 

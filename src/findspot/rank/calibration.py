@@ -82,14 +82,14 @@ class Recipe:
 
 RECIPES = {
     (Corpus.CODE, Mode.HYBRID): Recipe(
-        belongs=Weights(4.87, 5.05, 3.83, 1.72, 1.72, 0.0, 0.0),
-        first=Weights(-0.09, 0.0, 0.45, 0.63, 1.49, 0.0, 4.66),
-        later=Weights(0.32, 2.73, 0.51, 0.21, 0.0, 0.0, 0.7),
+        belongs=Weights(4.85, 5.15, 3.66, 1.82, 1.88, 0.0, 0.0),
+        first=Weights(0.05, 0.0, 0.2, 0.53, 0.83, 0.0, 4.7),
+        later=Weights(0.12, 2.66, 0.46, 0.52, 0.0, 0.0, 0.54),
     ),
     (Corpus.CODE, Mode.KEYWORD): Recipe(
-        belongs=Weights(-5.06, 0.0, 7.89, 1.74, 5.04, 0.96, 0.0),
-        first=Weights(-1.43, 0.0, 0.43, 1.45, 4.59, 0.0, 4.45),
-        later=Weights(-1.35, 0.0, 0.55, 0.57, 0.0, 0.0, 1.37),
+        belongs=Weights(-5.45, 0.0, 7.86, 1.91, 5.06, 1.1, 0.0),
+        first=Weights(-1.3, 0.0, 0.17, 1.22, 4.19, 0.0, 4.7),
+        later=Weights(-1.46, 0.0, 0.5, 0.78, 0.0, 0.0, 1.25),
     ),
     (Corpus.CODE, Mode.SEMANTIC): Recipe(
         belongs=Weights(7.6, 5.6, 2.92, 0.0, 2.56, -0.75, 0.0),

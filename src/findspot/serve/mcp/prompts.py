@@ -47,8 +47,9 @@ _READ_ONCE = (
     "search_docs instead of reading it again."
 )
 _RESULTS = (
-    "Results carry path, startLine and endLine: read those lines when a text was shortened. Low scores "
-    "on every result mean that the index probably holds no answer. max_tokens bounds an answer."
+    "Results carry path, startLine and endLine: read those lines when a text was shortened. A score is "
+    "the probability that a result is right: below 0.2 on every result, the index probably holds no "
+    "answer. max_tokens bounds an answer."
 )
 _CONFIRM = (
     'status "confirmation_required" comes with a question: ask the user, then call again with confirm: '

@@ -16,7 +16,7 @@ from findspot import __version__
 from findspot.catalogue.tool_record import MAX_TOP_K, CatalogueNotFoundError, SearchMode, ToolSearchOptions
 from findspot.core.errors import FindspotError, InvalidArgumentError
 from findspot.core.log import get_logger
-from findspot.core.model import Corpus, IncludeTests, IndexStatus, Mode, Query
+from findspot.core.model import NOTHING_FITS, Corpus, IncludeTests, IndexStatus, Mode, Query
 from findspot.graph import Edge, Graph, Node
 from findspot.project import Project
 from findspot.research.module_map import Part, folder_imports, map_folder
@@ -176,8 +176,9 @@ def _search(workspace: Workspace, request: Request) -> dict[str, Any]:
     results = _asked(workspace, request).search(query)
     values = structured(results, results.hits, query.corpus)
     for item, hit in zip(values["results"], results.hits, strict=True):
-        item |= {"focusLine": hit.focus or hit.span.start, "language": hit.language}
-    return values | {"offset": query.offset}
+        line = hit.focus or hit.span.start
+        item |= {"focusLine": line, "language": hit.language, "strength": hit.strength}
+    return values | {"offset": query.offset, "nothingFits": NOTHING_FITS if results.nothing_fits else None}
 
 
 def _file(workspace: Workspace, request: Request) -> dict[str, Any]:

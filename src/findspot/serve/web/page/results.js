@@ -104,12 +104,12 @@ function hitItem(hit, index, match) {
 }
 
 function score(hit) {
-  const percent = hit.relevancePercent;
+  const percent = `${Math.round(100 * hit.score)}%`;
   return h(
     "span",
-    { class: "score", title: "How sure Findspot is" },
-    h("span", { class: "score-bar", "aria-hidden": "true" }, h("span", { style: { width: `${percent}%` } })),
-    `${percent}%`,
+    { class: "score", title: hit.strength ? `Right with a probability of ${percent}` : "How well it fits" },
+    h("span", { class: "score-bar", "aria-hidden": "true" }, h("span", { style: { width: percent } })),
+    hit.strength || percent,
   );
 }
 
@@ -146,7 +146,7 @@ function toolItem(tool, index, match) {
       { class: "hit-head" },
       h("bdi", { class: "path" }, h("span", { class: "file" }, visible(tool.name))),
       h("span", { class: "kind" }, visible(tool.serverName)),
-      tool.score === undefined ? null : score({ relevancePercent: Math.round(100 * tool.score) }),
+      tool.score === undefined ? null : score(tool),
     ),
     h("p", { class: "description" }, marked(tool.description.split("\n\n")[0], match)),
   );

@@ -94,7 +94,8 @@ export function searchPage(main) {
     const hits = tools ? answer.tools : answer.results;
     if (tools && answer.missing) return showMissingTools(answer.missing);
     const total = tools ? answer.total : answer.totalResults;
-    fill(notice, answer.warning && h("p", { class: "notice" }, answer.warning));
+    const notices = [answer.nothingFits, answer.warning].filter(Boolean);
+    fill(notice, notices.map((text) => h("p", { class: "notice" }, text)));
     const shown = offset + hits.length;
     fill(
       summary,
