@@ -19,7 +19,6 @@ from pathlib import Path
 from findspot.chunk import code
 from findspot.core.config import load_settings
 from findspot.core.roots import Roots
-from findspot.discover.admission import policy_of
 from findspot.discover.walk import walk
 from findspot.embed.provider_registry import open_embedder
 from findspot.indexing.worker import process
@@ -35,7 +34,7 @@ def main() -> None:
     parser.add_argument("project", type=Path)
     parser.add_argument("--every", type=int, default=1, help="take every n-th file only")
     options = parser.parse_args()
-    files = walk(options.project, policy_of(load_settings())).files[:: options.every]
+    files = walk(options.project, load_settings().discover).files[:: options.every]
     setup = Setup(Roots(options.project), "local:static", "syntax", 1_000_000)
     embedder = open_embedder("local:static")
     read = vars(code)["read_references"]

@@ -15,12 +15,12 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from benchmarks.secret_shapes import Example, draw
+from findspot.core.config import load_settings
 from findspot.core.model import Skip, SkipReason, SourceFile
-from findspot.discover.admission import Policy
 from findspot.discover.file_content import readable_text
 from findspot.discover.root_folder import read_file
 from findspot.discover.secrets import find_secrets
@@ -63,7 +63,7 @@ def _try_secret(root: Path, example: Example, figures: Figures) -> None:
     file = root / example.path
     file.parent.mkdir(parents=True)
     file.write_text(example.text, encoding="utf-8", newline="")
-    admitted = classify(root, example.path, Policy())
+    admitted = classify(root, example.path, load_settings().discover)
     if isinstance(admitted, Skip):
         if admitted.reason not in _SECRET_REASONS:
             raise ValueError(f"{example.path} is left out for another reason: {admitted.reason}")
@@ -81,7 +81,9 @@ def _ordinary(folders: Sequence[Path], files: int) -> Iterator[tuple[Path, Sourc
     """Yield evenly spaced files that are indexed, or left out because of their names."""
     every: list[tuple[Path, SourceFile | Skip]] = []
     for top in folders:
-        found = walk(top, Policy(respect_gitignore=False, exclude=("site-packages/**",)))
+        found = walk(
+            top, replace(load_settings().discover, respect_gitignore=False, exclude=("site-packages/**",))
+        )
         every += [(top, file) for file in found.files]
         every += [(top, skip) for skip in found.skips if skip.reason is SkipReason.DENIED and _by_name(skip)]
     step = max(1, len(every) // files)

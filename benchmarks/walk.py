@@ -7,7 +7,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from findspot.discover.admission import Policy
+from findspot.core.config import load_settings
 from findspot.discover.walk import walk
 
 PACKAGES = 100
@@ -41,10 +41,11 @@ def measure() -> dict[str, float]:
     with tempfile.TemporaryDirectory(prefix="findspot-walk-") as folder:
         root = Path(folder)
         made = make_tree(root)
+        settings = load_settings().discover
         times: list[float] = []
         for _ in range(ROUNDS):
             start = time.perf_counter()
-            found = walk(root, Policy())
+            found = walk(root, settings)
             times.append(time.perf_counter() - start)
     return {
         "walk_files": made,

@@ -9,7 +9,7 @@ import shutil
 import sqlite3
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,8 @@ from findspot import Project
 from findspot.core.facts import Facts, names_of
 from findspot.core.files import content_hash
 from findspot.core.model import Chunk, ChunkType, Corpus, SourceFile, Span, Symbol
+from findspot.core.setting_keys import KEYS
+from findspot.core.settings import DiscoverSettings
 from findspot.store.records import OUTLINE_ORDINAL, ChunkRecord, FileRecord, StoredChunk
 from findspot.store.snapshot import Snapshot
 from findspot.store.store_protocol import Store
@@ -29,8 +31,17 @@ from kept_workers import open_project
 MakeProject = Callable[..., Project]
 """Files, by path → a project that holds them."""
 
+DEFAULT_FILES = DiscoverSettings(
+    **{key.attribute: key.parse(key.default) for key in KEYS if key.section == "discover"}
+)
+
 DIMENSIONS = 64
 MAX_TERMS = 60
+
+
+def files_wanted(**changes: Any) -> DiscoverSettings:
+    """The settings of discovery, the defaults with these changes."""
+    return replace(DEFAULT_FILES, **changes)
 
 
 @contextlib.contextmanager

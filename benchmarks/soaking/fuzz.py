@@ -17,7 +17,6 @@ from findspot.core.config import load_settings
 from findspot.core.globs import compile_glob
 from findspot.core.model import Mode, Skip
 from findspot.core.paths import relative_path
-from findspot.discover.admission import Policy
 from findspot.discover.file_content import readable_text
 from findspot.discover.walk import classify
 from findspot.sync.changed_paths import changed_path
@@ -73,7 +72,7 @@ class Fuzz:
 def names(fuzz: Fuzz) -> None:
     changed_path(fuzz.root, f"{fuzz.root}/{fuzz.text()}")
     with contextlib.suppress(ValueError):
-        classify(fuzz.root, relative_path(fuzz.root, fuzz.text()), Policy())
+        classify(fuzz.root, relative_path(fuzz.root, fuzz.text()), load_settings().discover)
 
 
 def contents(fuzz: Fuzz) -> None:

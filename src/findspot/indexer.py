@@ -27,7 +27,7 @@ from findspot.core.paths import index_folder, project_root
 from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
 from findspot.core.roots import Roots, configured_roots
 from findspot.core.settings import EmbedSettings, Settings, StoreSettings
-from findspot.discover.admission import not_indexable, policy_of
+from findspot.discover.admission import not_indexable
 from findspot.discover.walk import classify
 from findspot.embed.embedder import Embedder, model_name
 from findspot.embed.provider_registry import OpenEmbedder, OpenModels, two_speeds
@@ -135,7 +135,7 @@ class Indexer:
     def reindex_file(self, relative: str) -> int:
         """Index one file again, whatever the index has of it; returns its number of chunks."""
         run = self.run()
-        found = classify(self.roots, relative, policy_of(run.settings))
+        found = classify(self.roots, relative, run.settings.discover)
         if isinstance(found, Skip):
             _remove(self.store, relative, found)
             raise not_indexable(relative, found)

@@ -66,13 +66,13 @@ def test_a_hard_link_to_a_strangers_file_is_left_out(make_project: MakeProject, 
 
 @needs_root
 def test_nor_is_one_read_that_came_after_the_walk(make_project: MakeProject, tmp_path: Path) -> None:
+    from contents import files_wanted
     from findspot.core.model import Skip
-    from findspot.discover.admission import Policy
     from findspot.discover.root_folder import read_file
     from findspot.discover.walk import walk
 
     project = make_project(GOOD)
-    (file, *_) = walk(project.root, Policy()).files
+    (file, *_) = walk(project.root, files_wanted()).files
     (tmp_path / "theirs.py").write_text(SECRET)
     os.chown(tmp_path / "theirs.py", SOMEBODY_ELSE, SOMEBODY_ELSE)
     (project.root / file.path).unlink()

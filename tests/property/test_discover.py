@@ -16,8 +16,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from contents import files_wanted
 from findspot.core.model import Skip, SkipReason, SourceFile
-from findspot.discover.admission import Policy
+from findspot.core.settings import DiscoverSettings
 from findspot.discover.filenames import nfc, spelled_out
 from findspot.discover.root_folder import read_file
 from findspot.discover.walk import classify, walk
@@ -55,13 +56,12 @@ PATTERNS = st.lists(
 KINDS = st.sampled_from(["file", "file", "file", "folder", "link out", "link to file", "link up", "fifo"])
 TREES = st.lists(st.tuples(st.lists(NAMES, min_size=1, max_size=4), KINDS, PATTERNS), max_size=14)
 POLICIES = st.builds(
-    Policy,
+    files_wanted,
     include=st.sampled_from([("**/*",), ("*.py",), ("a/**", "*.md")]),
     exclude=st.sampled_from([(), ("lib",), ("**/b/**", "A.py")]),
     index_docs=st.booleans(),
     respect_gitignore=st.booleans(),
     max_file_bytes=st.sampled_from([5, 1000]),
-    max_depth=st.sampled_from([1, 20]),
 )
 Tree = list[tuple[list[str], str, list[str]]]
 
@@ -131,7 +131,7 @@ def is_shadowed(root: Path, path: str) -> bool:
 
 @steady
 @given(TREES, POLICIES)
-def test_every_file_is_admitted_or_covered_by_a_skip(tree: Tree, policy: Policy) -> None:
+def test_every_file_is_admitted_or_covered_by_a_skip(tree: Tree, policy: DiscoverSettings) -> None:
     with made(tree) as (root, _):
         found = walk(root, policy)
         admitted = [file.path for file in found.files]
@@ -147,7 +147,7 @@ def test_every_file_is_admitted_or_covered_by_a_skip(tree: Tree, policy: Policy)
 
 @steady
 @given(TREES, POLICIES)
-def test_walk_and_classify_agree(tree: Tree, policy: Policy) -> None:
+def test_walk_and_classify_agree(tree: Tree, policy: DiscoverSettings) -> None:
     with made(tree) as (root, _):
         found = walk(root, policy)
         admitted = {file.path: file for file in found.files}
@@ -168,7 +168,7 @@ def test_walk_and_classify_agree(tree: Tree, policy: Policy) -> None:
 @given(TREES)
 def test_what_is_admitted_can_be_read(tree: Tree) -> None:
     with made(tree) as (root, _):
-        for file in walk(root, Policy()).files:
+        for file in walk(root, files_wanted()).files:
             data = read_file(root, file, 1000)
             assert not isinstance(data, Skip)
             assert len(data) == file.size
@@ -211,9 +211,9 @@ def test_nothing_outside_the_root_is_opened(tree: Tree, wild: list[str]) -> None
             *(f"{path}/a/b/b.py" for path in files_on_disk(root)),
         ]
         watch.opened()
-        walk(root, Policy())
+        walk(root, files_wanted())
         for path in paths:
-            answer = classify(root, path, Policy())
+            answer = classify(root, path, files_wanted())
             file = answer if isinstance(answer, SourceFile) else SourceFile(path, "code", "", 0, 0)  # type: ignore[arg-type]
             read_file(root, file, 1000)
         assert not watch.opened()
@@ -278,10 +278,10 @@ def test_ignore_files_mean_what_git_says(paths: list[list[str]], rules: dict[str
         command = ["git", "ls-files", "-co", "--exclude-standard", "-z"]
         listed = subprocess.run(command, cwd=root, env=environment, check=True, capture_output=True)
         expected = {nfc(path) for path in listed.stdout.decode().split("\0") if path}
-        found = walk(root, Policy())
+        found = walk(root, files_wanted())
         others = {skip.reason for skip in found.skips if skip.path != ".git/"} - {SkipReason.GITIGNORED}
         assert not others
         assert {file.path for file in found.files} == expected
         for below in found.folders:  # each by itself is governed as in the whole repository
-            by_itself = {below + file.path for file in walk(root / below, Policy()).files}
+            by_itself = {below + file.path for file in walk(root / below, files_wanted()).files}
             assert by_itself == {path for path in expected if path.startswith(below)}

@@ -1,4 +1,4 @@
-"""Which files are indexed: the user's policy, applied in one order to each entry of a folder, and why not.
+"""Which files are indexed: the user's settings, applied in one order to each entry of a folder, and why not.
 
 Walking a tree and asking about one path both come here, so they cannot disagree.
 """
@@ -6,7 +6,6 @@ Walking a tree and asking about one path both come here, so they cannot disagree
 from __future__ import annotations
 
 from collections.abc import Iterable, Set
-from dataclasses import dataclass
 from functools import lru_cache
 from os import stat_result
 from stat import S_ISDIR, S_ISLNK, S_ISREG
@@ -17,16 +16,13 @@ from findspot.core.folder import is_strangers
 from findspot.core.globs import Globs
 from findspot.core.languages import BY_NAME, PLAIN, language_of
 from findspot.core.model import Corpus, Skip, SkipReason, SourceFile, Stamp
-from findspot.core.settings import Settings
+from findspot.core.settings import DiscoverSettings
 from findspot.discover.file_content import BINARY_EXTENSIONS, extension, is_minified_name
 from findspot.discover.filenames import cleaned, is_plain, is_unsafe, nfc, spelled_out
 from findspot.discover.ignore import Ignored
 
 MAX_DEPTH = 20
 """Nested folders; deeper trees are loops of mounts or of generators."""
-
-DEFAULT_MAX_FILE_BYTES = 1024 * 1024
-DEFAULT_DOC_PATTERNS = ("**/*.md", "**/*.txt")
 
 FINDSPOTS_OWN = "Findspot keeps its indexes there"
 
@@ -52,32 +48,6 @@ NOTED = (SkipReason.REPOSITORY, SkipReason.IGNORE_FILE)
 _NAMED = 5
 
 
-@dataclass(frozen=True, slots=True)
-class Policy:
-    """Which files the user wants indexed."""
-
-    include: tuple[str, ...] = ("**/*",)
-    exclude: tuple[str, ...] = ()
-    doc_patterns: tuple[str, ...] = DEFAULT_DOC_PATTERNS
-    index_docs: bool = True
-    respect_gitignore: bool = True
-    max_file_bytes: int = DEFAULT_MAX_FILE_BYTES
-    max_depth: int = MAX_DEPTH
-
-
-def policy_of(settings: Settings) -> Policy:
-    """Return what the settings want indexed."""
-    wanted = settings.discover
-    return Policy(
-        include=wanted.include,
-        exclude=wanted.exclude,
-        doc_patterns=wanted.doc_patterns,
-        index_docs=wanted.index_docs,
-        respect_gitignore=wanted.respect_gitignore,
-        max_file_bytes=wanted.max_file_bytes,
-    )
-
-
 @lru_cache(maxsize=64)
 def compiled(patterns: tuple[str, ...]) -> Globs:
     """Return the globs of a setting; InvalidPatternError names the one that cannot be read."""
@@ -96,16 +66,16 @@ def corpus_of(path: str, doc_patterns: Globs) -> Corpus:
 
 
 class Judge:
-    """A policy with its globs compiled, for one root."""
+    """The settings with their globs compiled, for one root."""
 
-    def __init__(self, policy: Policy, own: Set[str], *, ignore_case: bool, owner: int) -> None:
+    def __init__(self, settings: DiscoverSettings, own: Set[str], *, ignore_case: bool, owner: int) -> None:
         """`own` are the paths of Findspot's own folders; a file of another `owner` may be linked in."""
-        self._policy = policy
+        self._settings = settings
         self._own = own
         self._owner = owner
-        self._include = compiled(policy.include)
-        self._exclude = compiled(policy.exclude) if policy.exclude else None
-        self._docs = compiled(policy.doc_patterns)
+        self._include = compiled(settings.include)
+        self._exclude = compiled(settings.exclude) if settings.exclude else None
+        self._docs = compiled(settings.doc_patterns)
         self._ignore_case = ignore_case
 
     def judge(self, prefix: str, name: str, info: stat_result, ignored: Ignored) -> SourceFile | Skip | None:
@@ -139,8 +109,8 @@ class Judge:
 
     def _folder(self, path: str) -> Skip | None:
         depth = path.count("/")
-        if depth > self._policy.max_depth:
-            return Skip(path, SkipReason.TOO_DEEP, f"more than {self._policy.max_depth} folders deep")
+        if depth > MAX_DEPTH:
+            return Skip(path, SkipReason.TOO_DEEP, f"more than {MAX_DEPTH} folders deep")
         return None
 
     def _file(self, path: str, name: str, info: stat_result) -> SourceFile | Skip:
@@ -153,12 +123,12 @@ class Judge:
             return Skip(path, SkipReason.BINARY, "by extension")
         if is_minified_name(name):
             return Skip(path, SkipReason.MINIFIED, "by name")
-        if info.st_size > self._policy.max_file_bytes:
+        if info.st_size > self._settings.max_file_bytes:
             return Skip(path, SkipReason.TOO_LARGE, f"{info.st_size} bytes")
         if not self._include.matches(path):
             return Skip(path, SkipReason.NOT_INCLUDED)
         corpus = corpus_of(path, self._docs)
-        if not self._policy.index_docs and corpus is Corpus.DOCS:
+        if not self._settings.index_docs and corpus is Corpus.DOCS:
             return Skip(path, SkipReason.DOCS_DISABLED)
         return SourceFile(path, corpus, language_of(path), *Stamp.of(info))
 

@@ -15,7 +15,8 @@ from findspot.core.folder import Folder
 from findspot.core.model import Skip, SkipReason, SourceFile
 from findspot.core.paths import GITIGNORE, own_paths
 from findspot.core.roots import Roots
-from findspot.discover.admission import FINDSPOTS_OWN, Judge, Policy
+from findspot.core.settings import DiscoverSettings
+from findspot.discover.admission import FINDSPOTS_OWN, Judge
 from findspot.discover.checkouts import GIT, checkout_notes
 from findspot.discover.filenames import is_plain, nfc, real_name, spelled_out
 from findspot.discover.ignore import (
@@ -39,10 +40,12 @@ class Discovery:
     """Every folder that was entered, with a trailing slash; the root is empty."""
 
 
-def walk(root: Path | Roots, policy: Policy, check: Callable[[], None] | None = None) -> Discovery:
+def walk(
+    root: Path | Roots, settings: DiscoverSettings, check: Callable[[], None] | None = None
+) -> Discovery:
     """Return all files of a project; `check` is called before each folder and file, and may raise to stop."""
     with open_root(root) as top:
-        walker = _Walker(top, Roots.of(root), policy, check)
+        walker = _Walker(top, Roots.of(root), settings, check)
         walker.enter(top, "", walker.no_ignores)
     found = walker.found
     if not found.files:
@@ -52,19 +55,21 @@ def walk(root: Path | Roots, policy: Policy, check: Callable[[], None] | None = 
     return found
 
 
-def classify(root: Path | Roots, path: str, policy: Policy) -> SourceFile | Skip:
+def classify(root: Path | Roots, path: str, settings: DiscoverSettings) -> SourceFile | Skip:
     """Return the answer `walk` gives for one path: the file, its Skip, or the Skip of a folder it is in."""
-    found = look(root, path, policy, into_folders=False)
+    found = look(root, path, settings, into_folders=False)
     return found.files[0] if found.files else found.skips[0]
 
 
-def look(root: Path | Roots, path: str, policy: Policy, *, into_folders: bool = True) -> Discovery:
+def look(
+    root: Path | Roots, path: str, settings: DiscoverSettings, *, into_folders: bool = True
+) -> Discovery:
     """Return what `walk` finds at one path: the file, or all that is below the folder."""
     parts = nfc(path).split("/")
     if any(part in ("", ".", "..") or "\0" in part for part in parts):
         return Discovery(skips=[Skip(path, SkipReason.UNSAFE_NAME, "not a path inside the project")])
     with open_root(root) as top:
-        walker = _Walker(top, Roots.of(root), policy, None)
+        walker = _Walker(top, Roots.of(root), settings, None)
         verdict = walker.classify(top, "", parts, walker.no_ignores, into_folders=into_folders)
     if isinstance(verdict, SourceFile):
         walker.found.files.append(verdict)
@@ -76,19 +81,21 @@ def look(root: Path | Roots, path: str, policy: Policy, *, into_folders: bool = 
 class _Walker:
     """One pass over one root."""
 
-    def __init__(self, top: Folder, roots: Roots, policy: Policy, check: Callable[[], None] | None) -> None:
+    def __init__(
+        self, top: Folder, roots: Roots, settings: DiscoverSettings, check: Callable[[], None] | None
+    ) -> None:
         self.found = Discovery()
         self._ignore_case = _ignores_case(top)
         self.no_ignores = Ignores(ignore_case=self._ignore_case)
         self._roots = {f"{nfc(name)}/": folder for name, folder in roots.named} or {"": roots.project}
         """How the walk spells each root, and where it is."""
         self._check = check or _go_on
-        self._respect_gitignore = policy.respect_gitignore
+        self._respect_gitignore = settings.respect_gitignore
         home = home_folder()
         self._own = {
             prefix + path for prefix, folder in self._roots.items() for path in own_paths(home, folder)
         }
-        self._judge = Judge(policy, self._own, ignore_case=self._ignore_case, owner=top.owner).judge
+        self._judge = Judge(settings, self._own, ignore_case=self._ignore_case, owner=top.owner).judge
 
     def enter(self, folder: Folder, prefix: str, ignores: Ignores) -> None:
         """Judge every entry of a folder, then enter its folders."""

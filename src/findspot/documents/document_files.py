@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from findspot.core.denied import is_secret_path
@@ -10,7 +11,6 @@ from findspot.core.files import read_named, reason
 from findspot.core.folder import TooLargeError
 from findspot.core.model import Skip, SkipReason
 from findspot.core.settings import Settings
-from findspot.discover.admission import Policy
 from findspot.discover.file_content import document_text
 from findspot.discover.root_folder import read_file
 from findspot.discover.walk import walk
@@ -33,12 +33,10 @@ def folder_documents(folder: Path, pattern: str, settings: Settings) -> Iterator
 
     The deny list, the ignore files and the secret scan apply as in a project.
     """
-    policy = Policy(
-        include=(pattern,),
-        respect_gitignore=settings.discover.respect_gitignore,
-        max_file_bytes=MAX_FILE_BYTES,
+    wanted = replace(
+        settings.discover, include=(pattern,), exclude=(), index_docs=True, max_file_bytes=MAX_FILE_BYTES
     )
-    found = walk(folder, policy)
+    found = walk(folder, wanted)
     yield from (skip for skip in found.skips if skip.reason is not SkipReason.NOT_INCLUDED)
     for file in found.files:
         data = read_file(folder, file, MAX_FILE_BYTES)

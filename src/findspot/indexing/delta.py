@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from findspot.core.model import SourceFile
 from findspot.core.roots import Roots
 from findspot.core.settings import Settings
-from findspot.discover.admission import policy_of
 from findspot.discover.walk import walk
 from findspot.store.records import KnownFiles, StoredFile
 
@@ -98,6 +97,6 @@ class Foreseen:
 
 def foresee(tree: Roots, settings: Settings) -> Foreseen:
     """Walk a project without reading its files."""
-    found = walk(tree, policy_of(settings))
+    found = walk(tree, settings.discover)
     left_out = Counter(str(skip.reason) for skip in found.skips)
     return Foreseen(len(found.files), sum(file.size for file in found.files), dict(left_out))

@@ -17,7 +17,6 @@ from findspot.core.model import ChunkType, Skip, SourceFile
 from findspot.core.roots import Roots
 from findspot.core.settings import Settings
 from findspot.core.sqlite import Connection, transaction
-from findspot.discover.admission import policy_of
 from findspot.discover.file_content import readable_text
 from findspot.discover.root_folder import read_file
 from findspot.discover.walk import walk
@@ -51,7 +50,7 @@ _MAX_SCALE = 1e6
 
 def keep_checked(db: Connection, roots: Roots, settings: Settings) -> int:
     """Drop all that the files here do not confirm; returns how many files stay."""
-    admitted = {file.path: file for file in walk(roots, policy_of(settings)).files}
+    admitted = {file.path: file for file in walk(roots, settings.discover).files}
     with transaction(db):
         _reduce_meta(db)
         db.execute("DELETE FROM skips")

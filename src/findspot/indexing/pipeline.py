@@ -28,7 +28,7 @@ from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
 from findspot.core.roots import Roots
 from findspot.core.settings import Settings
 from findspot.core.utc_time import utc_now
-from findspot.discover.admission import left_out_notes, policy_of
+from findspot.discover.admission import left_out_notes
 from findspot.discover.secrets import table_revision
 from findspot.discover.walk import Discovery, look, walk
 from findspot.embed.chunk_vectors import POOLING_REVISION
@@ -181,11 +181,10 @@ def apply_paths(run: Run, paths: Iterable[str]) -> bool:
     It is not where the index is unfinished, or was made by another model or another revision.
     """
     places = outermost(paths)
-    policy = policy_of(run.settings)
     found = Discovery()
     for place in places:
         run.cancel.check()
-        here = look(run.tree, place, policy)
+        here = look(run.tree, place, run.settings.discover)
         found.files += here.files
         found.skips += [skip for skip in here.skips if skip.reason is not SkipReason.VANISHED]
     with _writer(run) as writer:
@@ -225,7 +224,7 @@ def _apply_found(run: Run, writer: Writer, found: Discovery, places: tuple[str, 
 def discover(run: Run) -> Discovery:
     """Walk the project; more files than `maxFiles` must have been agreed to."""
     try:
-        found = walk(run.tree, policy_of(run.settings), run.cancel.check)
+        found = walk(run.tree, run.settings.discover, run.cancel.check)
     except CancelledError:
         _note_stop(run)
         raise
@@ -279,7 +278,7 @@ def _adopt(run: Run, found: Discovery) -> None:
 
 def pending(roots: Roots, snapshot: Snapshot, settings: Settings) -> int:
     """Count the files whose size or time of writing says that the index is behind."""
-    found = walk(roots, policy_of(settings)).files
+    found = walk(roots, settings.discover).files
     delta = compare(found, snapshot.known_files(), 2**63, force=False)
     return len(delta.changed) + len(delta.removed)
 
@@ -289,7 +288,7 @@ def is_current(roots: Roots, snapshot: Snapshot, settings: Settings) -> bool:
     meta = snapshot.meta()
     if (meta.get("build"), meta.get("pipeline")) != (COMPLETE, _pipeline(settings)):
         return False
-    found = walk(roots, policy_of(settings)).files
+    found = walk(roots, settings.discover).files
     delta = compare(found, snapshot.known_files(), _scanned_ns(meta), force=False)
     return not (delta.changed or delta.removed or delta.forgotten)
 

@@ -38,10 +38,9 @@ def package_around(project: Project, here: Path) -> str | None:
 
 def covers(project: Project, under: str) -> bool:
     """Return whether the files of a folder are part of a project's index, or will be once it is updated."""
-    from findspot.discover.admission import policy_of
-    from findspot.discover.walk import look  # a server starts without either
+    from findspot.discover.walk import look  # a server starts without it
 
-    walked = look(project.roots, under, policy_of(project.settings))
+    walked = look(project.roots, under, project.settings.discover)
     return bool(walked.files) or not walked.skips
 
 

@@ -23,7 +23,6 @@ from findspot.core.log import get_logger
 from findspot.core.progress import CancelToken
 from findspot.core.roots import Roots
 from findspot.core.settings import Settings
-from findspot.discover.admission import policy_of
 from findspot.discover.outer_rules import state_above
 from findspot.store.store_protocol import Store
 from findspot.sync.changed_paths import EVERYTHING
@@ -163,7 +162,7 @@ class Supervisor:
         self._strategy = strategy = start_strategy(
             self._watched.store.folder, settings.sync, roots, self._apply
         )
-        watcher = Watcher(roots, lambda: policy_of(self._watched.settings), self._stop, polling=self._polling)
+        watcher = Watcher(roots, lambda: self._watched.settings.discover, self._stop, polling=self._polling)
         looked = time.monotonic()
         above = state_above(roots)
         _log.info("%s: watching, strategy %s", self._watched.root, strategy.name)

@@ -12,7 +12,7 @@ from findspot.core.log import get_logger
 from findspot.core.model import Stamp
 from findspot.core.platforms import remote_kind
 from findspot.core.roots import Roots
-from findspot.discover.admission import Policy
+from findspot.core.settings import DiscoverSettings
 from findspot.discover.walk import walk
 from findspot.sync.changed_paths import EVERYTHING, changed_path
 
@@ -35,17 +35,17 @@ watch covers a whole tree."""
 Batches = Generator[frozenset[str], None, None]
 """Paths that have to be looked at; empty ones come so that the caller can do other things."""
 
-FindPolicy = Callable[[], Policy]
+CurrentSettings = Callable[[], DiscoverSettings]
 
 
 class Watcher:
     """The changes of one project. `message` says why it polls, where it does."""
 
     def __init__(
-        self, root: Path | Roots, policy: FindPolicy, stop: threading.Event, *, polling: bool = False
+        self, root: Path | Roots, settings: CurrentSettings, stop: threading.Event, *, polling: bool = False
     ) -> None:
         self._root = Roots.of(root)
-        self._policy = policy
+        self._settings = settings
         self._stop = stop
         self.message = ""
         if polling:
@@ -122,7 +122,7 @@ class Watcher:
     def _folders(self) -> frozenset[str]:
         if not _BY_FOLDER:
             return frozenset(map(str, self._root.folders))
-        entered = walk(self._root, self._policy()).folders
+        entered = walk(self._root, self._settings()).folders
         return frozenset(str(self._root / folder) for folder in entered if folder or not self._root.named)
 
     def _paths(self, reported: Iterable[str]) -> set[str]:
@@ -146,7 +146,7 @@ class Watcher:
             before = now
 
     def _look(self) -> dict[str, Stamp]:
-        found = walk(self._root, self._policy())
+        found = walk(self._root, self._settings())
         return {file.path: file.stamp for file in found.files}
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from contents import DEFAULT_FILES
 from findspot.core.denied import is_denied
 from findspot.core.model import Corpus
-from findspot.discover.admission import DEFAULT_DOC_PATTERNS, compiled, corpus_of
+from findspot.discover.admission import compiled, corpus_of
 from findspot.discover.filenames import cleaned, is_unsafe, nfc, spelled_out
 
 # fmt: off
@@ -203,7 +204,7 @@ def test_lookalikes_are_not_denied(name: str) -> None:
     ],
 )
 def test_corpus(path: str, corpus: Corpus) -> None:
-    assert corpus_of(path, compiled(DEFAULT_DOC_PATTERNS)) is corpus
+    assert corpus_of(path, compiled(DEFAULT_FILES.doc_patterns)) is corpus
 
 
 def test_doc_patterns_choose_the_corpus() -> None:

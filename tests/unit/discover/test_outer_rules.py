@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from contents import write_files
+from contents import files_wanted, write_files
 from findspot.core.model import SkipReason
 from findspot.core.roots import Roots
-from findspot.discover.admission import Policy
 from findspot.discover.outer_rules import global_excludes, parse_git_config, state_above
 from findspot.discover.walk import classify, walk
 
@@ -62,7 +61,7 @@ def git(folder: Path, *arguments: str) -> str:
 
 
 def paths(root: Path | Roots, **policy: bool) -> list[str]:
-    return [file.path for file in walk(root, Policy(**policy)).files]  # type: ignore[arg-type]
+    return [file.path for file in walk(root, files_wanted(**policy)).files]  # type: ignore[arg-type]
 
 
 def test_the_repositorys_rules_hold_in_a_package(repository: Path) -> None:
@@ -71,9 +70,9 @@ def test_the_repositorys_rules_hold_in_a_package(repository: Path) -> None:
     assert paths(package) == ["a.py", "b.gen.py", "kept.gen.py", "pyproject.toml", "top.py"]
     whole = [path for path in paths(repository) if path.startswith("packages/api/")]
     assert [f"packages/api/{path}" for path in paths(package)] == whole
-    skips = {skip.path: skip for skip in walk(package, Policy()).skips}
+    skips = {skip.path: skip for skip in walk(package, files_wanted()).skips}
     assert skips["c.gen.py"].detail == "../../.gitignore: *.gen.py"
-    assert classify(package, "private/s.py", Policy()) == skips["private/"]
+    assert classify(package, "private/s.py", files_wanted()) == skips["private/"]
     assert "c.gen.py" in paths(package, respect_gitignore=False)
     assert "d.own.py" not in paths(package, respect_gitignore=False)
 
@@ -99,7 +98,7 @@ def test_a_linked_worktree_has_the_repositorys_exclude_file(repository: Path) ->
     write_files(worktree, {"excluded.py": "", "packages/api/excluded.py": "", "a.py": ""})
     assert paths(worktree) == ["a.py"]
     assert paths(worktree / "packages") == []
-    assert walk(repository, Policy()).skips[0].reason is SkipReason.REPOSITORY
+    assert walk(repository, files_wanted()).skips[0].reason is SkipReason.REPOSITORY
 
 
 def test_rules_end_at_the_top_of_the_nearest_checkout(repository: Path) -> None:
@@ -158,12 +157,12 @@ def test_an_outer_ignore_file_that_cannot_be_used_leaves_everything_out(reposito
     package = repository / "packages/api"
     (repository / "packages/.gitignore").unlink()
     (repository / "packages/.gitignore").symlink_to(repository / ".gitignore")
-    found = walk(package, Policy())
+    found = walk(package, files_wanted())
     assert (found.files, [skip.path for skip in found.skips]) == ([], ["./"])
-    assert found.skips == [classify(package, "a.py", Policy())]
+    assert found.skips == [classify(package, "a.py", files_wanted())]
     (repository / "packages/.gitignore").unlink()
     (user / ".config/git/ignore").mkdir(parents=True)
-    assert walk(package, Policy()).skips[0].detail == (
+    assert walk(package, files_wanted()).skips[0].detail == (
         "~/.config/git/ignore: it cannot be read (not a regular file)"
     )
 
@@ -179,7 +178,7 @@ def test_a_global_file_may_be_a_link(user: Path, tmp_path: Path) -> None:
 def test_a_home_under_git_says_why_nothing_is_left(user: Path) -> None:
     git(user, "init", "-q")
     write_files(user, {".gitignore": "*\n", "work/pyproject.toml": "", "work/a.py": ""})
-    found = walk(user / "work", Policy())
+    found = walk(user / "work", files_wanted())
     assert found.files == []
     assert "git init" in found.notes[0]
 

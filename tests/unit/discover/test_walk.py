@@ -13,10 +13,11 @@ from pathlib import Path
 
 import pytest
 
+from contents import files_wanted
 from findspot.core.errors import InvalidPatternError, SystemLimitError
 from findspot.core.model import Corpus, Skip, SkipReason, SourceFile
 from findspot.core.roots import Roots
-from findspot.discover.admission import Policy, left_out_notes
+from findspot.discover.admission import left_out_notes
 from findspot.discover.ignore import MAX_GLOBS, MAX_IGNORE_BYTES, MAX_RULES
 from findspot.discover.walk import Discovery, classify, walk
 
@@ -51,7 +52,7 @@ def reasons(found: Discovery) -> dict[str, SkipReason]:
 
 def test_files_are_described_and_sorted(tmp_path: Path) -> None:
     write(tmp_path, {"b/x.py": "x = 1\n", "b-a.py": "", "README.md": "# hi\n", "b.py": "y"})
-    found = walk(tmp_path, Policy())
+    found = walk(tmp_path, files_wanted())
     assert admitted(found) == ["README.md", "b-a.py", "b.py", "b/x.py"]
     info = (tmp_path / "b/x.py").stat()
     assert found.files[3] == SourceFile(
@@ -77,7 +78,7 @@ def test_the_inclusion_order(tmp_path: Path) -> None:
             "good.py": "x",
         },
     )
-    policy = Policy(
+    policy = files_wanted(
         include=("*.py", "*.md"), exclude=("deny.pem", "excl.png"), index_docs=False, max_file_bytes=50
     )
     found = walk(tmp_path, policy)
@@ -105,7 +106,7 @@ def test_folders_left_out_are_one_skip_and_not_entered(tmp_path: Path) -> None:
             ".gitignore": "ig/\n",
         },
     )
-    found = walk(tmp_path, Policy(exclude=("gen", "data/**")))
+    found = walk(tmp_path, files_wanted(exclude=("gen", "data/**")))
     assert admitted(found) == [".gitignore"]
     assert reasons(found) == {
         "node_modules/": SkipReason.DENIED,
@@ -118,7 +119,7 @@ def test_folders_left_out_are_one_skip_and_not_entered(tmp_path: Path) -> None:
 
 def test_nothing_brings_a_denied_file_back(tmp_path: Path) -> None:
     write(tmp_path, {".env": "K=1", ".findspotignore": "!.env\n!dist/\n", "dist/a.js": "", ".ENV.prod": ""})
-    found = walk(tmp_path, Policy(include=("**/*", ".env"), respect_gitignore=False))
+    found = walk(tmp_path, files_wanted(include=("**/*", ".env"), respect_gitignore=False))
     assert set(reasons(found).values()) == {SkipReason.DENIED}
     assert admitted(found) == [".findspotignore"]
 
@@ -127,14 +128,14 @@ def test_the_home_is_never_walked(tmp_path: Path, home: Path) -> None:
     """Else an index would index itself, and every run would change the next."""
     write(home, {"indexes/x/config.json": "{}", "models/a.txt": "x", "notes.md": "mine"})
     write(tmp_path / "src", {"a.py": "x = 1"})
-    around = walk(tmp_path, Policy(respect_gitignore=False))
+    around = walk(tmp_path, files_wanted(respect_gitignore=False))
     assert admitted(around) == ["src/a.py"]
     assert around.skips == [Skip("findspot-home/", SkipReason.DENIED, "Findspot keeps its indexes there")]
-    assert classify(tmp_path, "findspot-home/notes.md", Policy()) == around.skips[0]
-    assert admitted(walk(home, Policy())) == ["notes.md"]
-    assert reasons(walk(home / "indexes", Policy())) == {"./": SkipReason.DENIED}
+    assert classify(tmp_path, "findspot-home/notes.md", files_wanted()) == around.skips[0]
+    assert admitted(walk(home, files_wanted())) == ["notes.md"]
+    assert reasons(walk(home / "indexes", files_wanted())) == {"./": SkipReason.DENIED}
     several = Roots(tmp_path, (("findspot-home", home), ("src", tmp_path / "src")))
-    assert admitted(walk(several, Policy())) == ["findspot-home/notes.md", "src/a.py"]
+    assert admitted(walk(several, files_wanted())) == ["findspot-home/notes.md", "src/a.py"]
 
 
 def test_ignore_files_nest_and_ours_outranks_gits(tmp_path: Path) -> None:
@@ -155,9 +156,9 @@ def test_ignore_files_nest_and_ours_outranks_gits(tmp_path: Path) -> None:
             "local.py": "",
         },
     )
-    found = walk(tmp_path, Policy(include=("*.py",)))
+    found = walk(tmp_path, files_wanted(include=("*.py",)))
     assert admitted(found) == ["kept.gen.py", "local.py", "sub/b.gen.py", "sub/top.py"]
-    without_git = walk(tmp_path, Policy(include=("*.py",), respect_gitignore=False))
+    without_git = walk(tmp_path, files_wanted(include=("*.py",), respect_gitignore=False))
     assert "a.gen.py" in admitted(without_git)
     assert reasons(without_git)["secret/"] is SkipReason.GITIGNORED
 
@@ -167,10 +168,10 @@ def test_a_repositorys_exclude_file_counts(tmp_path: Path) -> None:
     write(
         tmp_path, {".git/info/exclude": "mine/\n!b.py\n", ".gitignore": "b.py\n", "mine/a.py": "", "b.py": ""}
     )
-    found = walk(tmp_path, Policy())
+    found = walk(tmp_path, files_wanted())
     assert reasons(found)["mine/"] is SkipReason.GITIGNORED
     assert reasons(found)["b.py"] is SkipReason.GITIGNORED
-    assert "mine/a.py" in admitted(walk(tmp_path, Policy(respect_gitignore=False)))
+    assert "mine/a.py" in admitted(walk(tmp_path, files_wanted(respect_gitignore=False)))
 
 
 def test_submodules_are_projects_of_their_own(tmp_path: Path) -> None:
@@ -183,20 +184,20 @@ def test_submodules_are_projects_of_their_own(tmp_path: Path) -> None:
     git(library, "commit", "-qm", "one")
     write(project, {"main.py": ""})
     git(project, "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(library), "third/lib")
-    found = walk(project, Policy())
+    found = walk(project, files_wanted())
     assert admitted(found) == [".gitmodules", "main.py"]
     assert reasons(found)["third/lib/"] is SkipReason.REPOSITORY
-    assert classify(project, "third/lib/lib.py", Policy()) == found.skips[-1]
+    assert classify(project, "third/lib/lib.py", files_wanted()) == found.skips[-1]
     assert found.notes == []
-    assert admitted(walk(project / "third/lib", Policy())) == ["lib.py"]
+    assert admitted(walk(project / "third/lib", files_wanted())) == ["lib.py"]
     git(project, "submodule", "deinit", "-f", "third/lib")
-    assert walk(project, Policy()).notes == ["Submodule third/lib is not checked out."]
+    assert walk(project, files_wanted()).notes == ["Submodule third/lib is not checked out."]
 
 
 def test_the_data_of_a_bare_repository_is_no_source(tmp_path: Path) -> None:
     git(tmp_path, "init", "-q", "--bare", ".bare")
     write(tmp_path, {".git": "gitdir: ./.bare\n", "a.py": "", "other/HEAD": "", "other/b.py": ""})
-    found = walk(tmp_path, Policy())
+    found = walk(tmp_path, files_wanted())
     assert admitted(found) == ["a.py", "other/HEAD", "other/b.py"]
     assert reasons(found)[".bare/"] is SkipReason.DENIED
 
@@ -211,13 +212,13 @@ def test_any_entry_named_git_makes_a_project(tmp_path: Path, kind: str) -> None:
         marker.mkdir()
     else:
         marker.symlink_to(tmp_path / "gone")
-    found = walk(tmp_path, Policy())
+    found = walk(tmp_path, files_wanted())
     assert admitted(found) == ["a.py"]
     assert reasons(found) == {"inner/": SkipReason.REPOSITORY}
     assert found.folders == ["", "inner/"]  # watched, to notice that the marker goes away
-    assert classify(tmp_path, "inner/deep/c.py", Policy()) == found.skips[0]
+    assert classify(tmp_path, "inner/deep/c.py", files_wanted()) == found.skips[0]
     several = Roots(tmp_path, (("inner", tmp_path / "inner"),))
-    assert admitted(walk(several, Policy())) == ["inner/b.py", "inner/deep/c.py"]
+    assert admitted(walk(several, files_wanted())) == ["inner/b.py", "inner/deep/c.py"]
 
 
 def test_a_sparse_checkout_is_noted(tmp_path: Path) -> None:
@@ -225,9 +226,9 @@ def test_a_sparse_checkout_is_noted(tmp_path: Path) -> None:
     write(tmp_path, {"a/x.py": "", "b/y.py": ""})
     git(tmp_path, "add", ".")
     git(tmp_path, "commit", "-qm", "one")
-    assert walk(tmp_path, Policy()).notes == []
+    assert walk(tmp_path, files_wanted()).notes == []
     git(tmp_path, "sparse-checkout", "set", "a")
-    found = walk(tmp_path, Policy())
+    found = walk(tmp_path, files_wanted())
     assert admitted(found) == ["a/x.py"]
     assert found.notes == ["Sparse checkout in ./: only the files on disk are indexed."]
 
@@ -243,7 +244,7 @@ def test_links_and_what_is_no_file_are_left_out(tmp_path: Path) -> None:
     os.mkfifo(root / "pipe.py")
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(os.path.relpath(root / "socket.py"))
-        found = walk(root, Policy())
+        found = walk(root, files_wanted())
     assert admitted(found) == ["a.py"]
     links = ("file.py", "folder", "dangling.py", "loop")
     assert {path: reason for path, reason in reasons(found).items() if path in links} == dict.fromkeys(
@@ -264,7 +265,7 @@ def test_a_folder_is_left_out_whose_ignore_file_cannot_be_used(tmp_path: Path) -
     (tmp_path / "many/.gitignore").write_text("x\n" * (MAX_RULES + 1))
     (tmp_path / "globs/.gitignore").write_text("".join(f"*x{n}*\n" for n in range(MAX_GLOBS + 1)))
     (tmp_path / "long/.gitignore").write_text("x" * 1_001)
-    found = walk(tmp_path, Policy())
+    found = walk(tmp_path, files_wanted())
     assert admitted(found) == ["a.py"]
     assert reasons(found) == {f"{name}/": SkipReason.IGNORE_FILE for name in names}
     details = {skip.path: skip.detail for skip in found.skips}
@@ -272,15 +273,15 @@ def test_a_folder_is_left_out_whose_ignore_file_cannot_be_used(tmp_path: Path) -
     assert details["link/"] == "link/.gitignore: it cannot be read (symbolic link)"
     assert details["many/"] == "many/.gitignore: it has more than 10,000 rules"
     for skip in found.skips:
-        assert classify(tmp_path, f"{skip.path}b.py", Policy()) == skip
+        assert classify(tmp_path, f"{skip.path}b.py", files_wanted()) == skip
     assert left_out_notes(found.skips)[-1].startswith("many/ is left out because of an ignore file.")
-    assert "link/b.py" in admitted(walk(tmp_path, Policy(respect_gitignore=False)))
+    assert "link/b.py" in admitted(walk(tmp_path, files_wanted(respect_gitignore=False)))
 
 
 def test_wildcards_of_all_ignore_files_above_count(tmp_path: Path) -> None:
     half = "".join(f"*x{n}*\n" for n in range(MAX_GLOBS // 2 + 1))
     write(tmp_path, {".gitignore": half, "sub/a.py": "", "sub/.gitignore": half, "other/b.py": ""})
-    found = walk(tmp_path, Policy(include=("*.py",)))
+    found = walk(tmp_path, files_wanted(include=("*.py",)))
     assert admitted(found) == ["other/b.py"]
     assert reasons(found)["sub/"] is SkipReason.IGNORE_FILE
 
@@ -289,13 +290,13 @@ def test_rules_beyond_one_batch_are_ranked_like_the_others(tmp_path: Path) -> No
     rules = [f"x{n}*.py" for n in range(100)]
     write(tmp_path, {f"x{n}_.py": "" for n in (0, 50, 99)})
     write(tmp_path, {".findspotignore": "\n".join([*rules, "!x5?_.py", *rules[10:40], "!x9*_.py"])})
-    assert admitted(walk(tmp_path, Policy(include=("*.py",)))) == ["x50_.py", "x99_.py"]
+    assert admitted(walk(tmp_path, files_wanted(include=("*.py",)))) == ["x50_.py", "x99_.py"]
 
 
 def test_depth_is_limited(tmp_path: Path) -> None:
     deep = "/".join(f"d{number}" for number in range(1, 22))
     write(tmp_path, {f"{deep}/low.py": "", f"{deep.rpartition('/')[0]}/high.py": ""})
-    found = walk(tmp_path, Policy())
+    found = walk(tmp_path, files_wanted())
     assert [path.count("/") for path in admitted(found)] == [20]
     assert reasons(found) == {deep + "/": SkipReason.TOO_DEEP}
 
@@ -308,7 +309,7 @@ def test_a_tree_of_great_depth_is_no_danger(tmp_path: Path) -> None:
         os.close(where)
         where = inner
     os.close(where)
-    assert [skip.reason for skip in walk(tmp_path, Policy()).skips] == [SkipReason.TOO_DEEP]
+    assert [skip.reason for skip in walk(tmp_path, files_wanted()).skips] == [SkipReason.TOO_DEEP]
     subprocess.run(["rm", "-rf", str(tmp_path / "d")], check=True)
 
 
@@ -316,7 +317,7 @@ def test_names_that_pretend_are_left_out(tmp_path: Path) -> None:
     write(tmp_path, {".e\u200bnv": "", "a\u202egpj.py": "", "node\u2060_modules/x.py": "", "good.py": ""})
     Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9.py")).touch()
     (tmp_path / "z\u200d").mkdir()
-    found = walk(tmp_path, Policy())
+    found = walk(tmp_path, files_wanted())
     assert admitted(found) == ["good.py"]
     assert reasons(found) == {
         ".e\\u200bnv": SkipReason.DENIED,
@@ -331,17 +332,17 @@ def test_names_that_pretend_are_left_out(tmp_path: Path) -> None:
 
 def test_paths_are_composed_whatever_the_disk_holds(tmp_path: Path) -> None:
     write(tmp_path, {"cafe\u0301/e\u0301.py": "1", "u\u0308.py": "22", "\u00fc.py": "333"})
-    found = walk(tmp_path, Policy())
+    found = walk(tmp_path, files_wanted())
     assert [(file.path, file.size) for file in found.files] == [("caf\u00e9/\u00e9.py", 1), ("\u00fc.py", 3)]
     assert reasons(found) == {"u\\u0308.py": SkipReason.UNSAFE_NAME}
-    assert classify(tmp_path, "caf\u00e9/\u00e9.py", Policy()) == found.files[0]
-    assert classify(tmp_path, "cafe\u0301/e\u0301.py", Policy()) == found.files[0]
+    assert classify(tmp_path, "caf\u00e9/\u00e9.py", files_wanted()) == found.files[0]
+    assert classify(tmp_path, "cafe\u0301/e\u0301.py", files_wanted()) == found.files[0]
 
 
 def test_check_is_called_for_folders_and_files_and_may_stop_the_walk(tmp_path: Path) -> None:
     write(tmp_path, {"a/x.py": "", "a/y.py": ""})
     calls: list[int] = []
-    walk(tmp_path, Policy(), lambda: calls.append(1))
+    walk(tmp_path, files_wanted(), lambda: calls.append(1))
     assert len(calls) == 5
 
     def check() -> None:
@@ -350,7 +351,7 @@ def test_check_is_called_for_folders_and_files_and_may_stop_the_walk(tmp_path: P
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        walk(tmp_path, Policy(), check)
+        walk(tmp_path, files_wanted(), check)
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="counts open files in /proc")
@@ -361,10 +362,10 @@ def test_no_folder_stays_open(tmp_path: Path) -> None:
         raise KeyboardInterrupt
 
     before = len(list(Path("/proc/self/fd").iterdir()))
-    walk(tmp_path, Policy())
-    classify(tmp_path, "a/b/x.py", Policy())
+    walk(tmp_path, files_wanted())
+    classify(tmp_path, "a/b/x.py", files_wanted())
     with pytest.raises(KeyboardInterrupt):
-        walk(tmp_path, Policy(), stop)
+        walk(tmp_path, files_wanted(), stop)
     assert len(list(Path("/proc/self/fd").iterdir())) == before
 
 
@@ -385,15 +386,15 @@ def test_out_of_descriptors_stops_the_walk_and_leaves_nothing_out(tmp_path: Path
             for room in range(1, 6):
                 resource.setrlimit(resource.RLIMIT_NOFILE, (highest + 1 + room, hard))
                 with pytest.raises(SystemLimitError):
-                    walk(tmp_path, Policy())
+                    walk(tmp_path, files_wanted())
         finally:
             resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-    assert admitted(walk(tmp_path, Policy())) == ["a/b/c/d/.gitignore", "a/b/c/d/x.py"]
+    assert admitted(walk(tmp_path, files_wanted())) == ["a/b/c/d/.gitignore", "a/b/c/d/x.py"]
 
 
 def test_a_bad_pattern_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(InvalidPatternError):
-        walk(tmp_path, Policy(exclude=("[a",)))
+        walk(tmp_path, files_wanted(exclude=("[a",)))
 
 
 @pytest.mark.parametrize(
@@ -416,7 +417,7 @@ def test_a_bad_pattern_is_an_error(tmp_path: Path) -> None:
 def test_classify(tmp_path: Path, path: str, expected: Skip | None) -> None:
     write(tmp_path, {"src/a.py": "", "src/build/x.py": ""})
     (tmp_path / "src/link").symlink_to("/etc")
-    answer = classify(tmp_path, path, Policy())
+    answer = classify(tmp_path, path, files_wanted())
     assert answer == expected if expected else isinstance(answer, SourceFile)
 
 
@@ -442,8 +443,8 @@ def test_an_unreadable_folder_is_a_skip_and_the_walk_goes_on() -> None:
         root.chmod(0o755)
         if os.getuid() == 0:
             os.seteuid(65534)
-        found = walk(root, Policy())
-        one = classify(root, "closed/a.py", Policy())
+        found = walk(root, files_wanted())
+        one = classify(root, "closed/a.py", files_wanted())
     assert admitted(found) == []
     assert one == Skip("closed/", SkipReason.UNREADABLE, "Permission denied")
     unusable = "open/.gitignore: it cannot be read (Permission denied)"

@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from contents import write_files
+from contents import files_wanted, write_files
 from findspot.core.platforms import remote_kind
-from findspot.discover.admission import Policy
 from findspot.sync.watcher import Batches, Watcher
 
 PATIENCE_S = 60.0
@@ -43,7 +42,7 @@ def watch(tmp_path: Path) -> Iterator[Callable[..., Seen]]:
     opened: list[Batches] = []
 
     def begin(*, polling: bool = False) -> Seen:
-        opened.append(Watcher(tmp_path, Policy, stop, polling=polling).batches())
+        opened.append(Watcher(tmp_path, files_wanted, stop, polling=polling).batches())
         return Seen(opened[-1])
 
     yield begin

@@ -222,10 +222,9 @@ def watching(root: Path | None, limits: Path = INOTIFY) -> Check:
 def _count_folders(root: Path) -> int:
     """Return the number of folders that a watcher would follow: those that the walk enters."""
     from findspot.core.config import load_settings
-    from findspot.discover.admission import policy_of
     from findspot.discover.walk import walk
 
-    walked = walk(root, policy_of(load_settings(root)))
+    walked = walk(root, load_settings(root).discover)
     return len({file.path.rpartition("/")[0] for file in walked.files})
 
 
