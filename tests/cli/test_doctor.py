@@ -73,9 +73,9 @@ def test_every_trouble_has_a_remedy(findspot: Program, make_project: Make, tmp_p
     assert "1 without a project" in found["indexes"]["text"]
     assert "findspot clean" in found["indexes"]["remedy"]
     assert "1 changes wait" in found["index"]["text"]
-    assert told["Cursor: /gone is gone"] == "Run `findspot setup`."
+    assert told["Cursor: /gone does not exist"] == "Run `findspot setup`."
     assert any("Gemini CLI" in text and "line 1" in text for text in told)
-    assert any("Codex: does not know Findspot yet" in text for text in told)
+    assert any("Codex: Findspot is not configured" in text for text in told)
 
 
 def test_for_people_each_line_says_what_to_do(findspot: Program, make_project: Make, tmp_path: Path) -> None:

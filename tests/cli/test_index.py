@@ -181,7 +181,7 @@ def test_a_run_can_be_stopped_and_resumed(
     assert stopped.code == code
     assert stopped.err.startswith("indexing 5 files")
     assert "error: Cancelled." in stopped.err
-    assert "again to go on where it stopped" in stopped.err
+    assert "again to continue" in stopped.err
     assert "Traceback" not in stopped.err
     assert findspot("status", root, "--json").json["status"] == "incomplete"
 

@@ -225,7 +225,7 @@ def test_without_a_catalogue(connect: Connect, tmp_path: Path) -> None:
             result = connection.call(name, **arguments)
             assert result.is_error
             assert result.structured_content["code"] == "INDEX_NOT_FOUND"  # type: ignore[index]
-            assert text_of(result) == "No tool catalogue has been made yet."
+            assert text_of(result) == "There is no tool catalogue yet."
             assert "findspot tools index" in result.content[1].text  # type: ignore[union-attr]
 
 
@@ -250,7 +250,7 @@ def test_a_catalogue_without_vectors_or_with_another_models(connect: Connect, tm
         for mode in ("embedding", "hybrid"):
             code, text = connection.refusal("search_tools", query="word", mode=mode)
             assert code == "INVALID_ARGUMENT"
-            assert text == f"This tool catalogue was made without embeddings, which mode '{mode}' needs."
+            assert text == f"This tool catalogue was built without embeddings, which mode '{mode}' needs."
         shown = connection.values("search_tools", query="word")["tools"]
         assert [len(tool["description"]) for tool in shown] == [2_000, 2_000], "a list shows the beginning"
         assert len(connection.values("get_tool", name="a__tell")["tool"]["description"]) == 5_000

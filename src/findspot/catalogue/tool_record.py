@@ -103,7 +103,7 @@ class CatalogueNotFoundError(FindspotError):
 
     def __init__(self, looked_at: str) -> None:
         super().__init__(
-            "No tool catalogue has been made yet.",
+            "There is no tool catalogue yet.",
             f"No index at {looked_at}",
             hint="Run `findspot tools index` with a client's configuration, such as .mcp.json.",
         )
@@ -117,7 +117,7 @@ class CatalogueCorruptError(FindspotError):
     def __init__(self, path: str, detail: str) -> None:
         super().__init__(
             f"The tool catalogue {path} cannot be read: {detail}.",
-            hint="Run `findspot tools index --force` to make it again.",
+            hint="Run `findspot tools index --force` to rebuild it.",
         )
 
 
@@ -128,7 +128,7 @@ class NoEmbeddingsError(FindspotError):
 
     def __init__(self, mode: SearchMode) -> None:
         super().__init__(
-            f"This tool catalogue was made without embeddings, which mode '{mode}' needs.",
+            f"This tool catalogue was built without embeddings, which mode '{mode}' needs.",
             hint="Run `findspot tools index` without --no-embeddings, or search with mode 'bm25'.",
         )
 

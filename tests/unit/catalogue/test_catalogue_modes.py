@@ -233,7 +233,7 @@ def test_no_catalogue_says_where_it_looked(open_catalogue: Callable[[], Catalogu
     with pytest.raises(CatalogueNotFoundError) as error:
         open_catalogue().search("x")
     assert str(root / ".please" / "mcp" / "index.json") in error.value.developer_message
-    assert error.value.user_message == "No tool catalogue has been made yet."
+    assert error.value.user_message == "There is no tool catalogue yet."
 
 
 class Shortest:

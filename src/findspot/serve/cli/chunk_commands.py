@@ -27,9 +27,9 @@ def chunks() -> None:
 @chunks.command()
 @path_or_project
 @click.option(
-    "--output", "folder", metavar="FOLDER", help="Where to. Default: .cortex/chunks in the project."
+    "--output", "folder", metavar="FOLDER", help="Output folder. Default: .cortex/chunks in the project."
 )
-@click.option("--watch", is_flag=True, help="Go on, and write the files again whenever the project changes.")
+@click.option("--watch", is_flag=True, help="Keep running and update the files when the project changes.")
 @click.option("--no-update", is_flag=True, help="Export the index as it is, without updating it first.")
 @common
 def export(reply: Reply, project: str | None, folder: str | None, watch: bool, no_update: bool) -> None:
@@ -55,9 +55,9 @@ def export(reply: Reply, project: str | None, folder: str | None, watch: bool, n
     "--chunk-types",
     type=click.Choice([str(kind) for kind in ChunkType]),
     multiple=True,
-    help="Only chunks of this type; may be given several times.",
+    help="Only chunks of this type; repeatable.",
 )
-@click.option("--min-score", type=click.FloatRange(-1, 1), default=0.0, help="Lowest cosine. Default: 0.")
+@click.option("--min-score", type=click.FloatRange(-1, 1), default=0.0, help="Lowest similarity. Default: 0.")
 @project_option
 @common
 def search(reply: Reply, words: tuple[str, ...], project: str | None, tags: str, **options: Any) -> None:
@@ -103,7 +103,7 @@ def _follow(
     from findspot.chunkfiles.folder_watch import watch_tree
 
     generation = report.generation
-    output.note("Watching for changes; Ctrl-C ends it.")
+    output.note("Watching for changes; press Ctrl-C to stop.")
 
     def changed() -> None:
         nonlocal generation

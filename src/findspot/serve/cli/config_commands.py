@@ -108,7 +108,7 @@ def set_(reply: Reply, key: str, value: str, scope: str | None, path: str | None
         return
     output.line(f"{key} = {_spelled(shown)} in {file}")
     if in_force != shown:
-        output.warn(f"{source} wins: {key} is {_spelled(in_force)}")
+        output.warn(f"{source} overrides it: {key} is {_spelled(in_force)}")
 
 
 @config.command("unset")

@@ -177,11 +177,13 @@ def _console(encoding: str) -> Check:
 
 def _home(home: Path) -> Check:
     if not home.exists():
-        return ok("store", f"{home} (made with the first index)")
+        return ok("store", f"{home} (created with the first index)")
     text = f"{home}, {shapes.size(folder_bytes(home))}"
     if not os.access(home, os.R_OK | os.W_OK | os.X_OK):
         return error(
-            "store", f"{text}; not writable", f"Make {home} your own, or set FINDSPOT_HOME elsewhere."
+            "store",
+            f"{text}; not writable",
+            "Take ownership of it, or set FINDSPOT_HOME to another folder.",
         )
     kind = remote_kind(home)
     if kind:
@@ -206,7 +208,7 @@ def watching(root: Path | None, limits: Path = INOTIFY) -> Check:
     """Check that the system lets a watcher follow all folders of a project."""
     if root and (kind := remote_kind(root)):
         text = f"{root} is remote ({kind}): checked every few seconds"
-        return warning("watching", text, "Work on a local copy to have changes noticed at once.")
+        return warning("watching", text, "Work on a local copy, where changes are noticed immediately.")
     try:
         watches = int((limits / "max_user_watches").read_text("ascii"))
     except (OSError, ValueError):
@@ -274,7 +276,7 @@ def client_checks(machine: Machine) -> Iterator[Check]:
             yield _client(client, path, wanted)
     if none:
         remedy = "`findspot setup --client NAME` writes a configuration; `--print` shows it."
-        yield warning("assistants", "none was found on this machine", remedy)
+        yield warning("assistants", "none found on this machine", remedy)
 
 
 def _client(client: Client, path: Path, wanted: list[str]) -> Check:
@@ -284,10 +286,10 @@ def _client(client: Client, path: Path, wanted: list[str]) -> Check:
     except FindspotError as problem:
         return error("assistants", f"{title}: {problem.user_message}", problem.hint)
     if entry is None:
-        return warning("assistants", f"{title}: does not know Findspot yet ({path})", remedy)
+        return warning("assistants", f"{title}: Findspot is not configured ({path})", remedy)
     command = [str(entry.get("command", "")), *map(str, entry.get("args") or [])]
     if Path(command[0]).is_absolute() and not Path(command[0]).exists():
-        return error("assistants", f"{title}: {command[0]} is gone", remedy)
+        return error("assistants", f"{title}: {command[0]} does not exist", remedy)
     if command[: len(wanted)] != wanted:  # options such as --toolsets follow
         return ok("assistants", f"{title}: starts `{' '.join(command)}`")
     return ok("assistants", f"{title}: set up")
@@ -305,7 +307,7 @@ def _index(project: Project | None) -> Check:
     if status.last_error:
         return warning("index", f"{text}; {status.last_error}", "Run `findspot index` to try again.")
     if status.state is IndexState.INCOMPLETE:
-        return warning("index", text, "Run `findspot index` to go on where it stopped.")
+        return warning("index", text, "Run `findspot index` to continue.")
     if status.pending_changes and not status.watcher_active:
         behind = f"{text}; {status.pending_changes:,} changes wait"
         return warning("index", behind, "Run `findspot index`, or let a server watch.")
@@ -372,7 +374,7 @@ _MARKS = {State.OK: ("ok  ", "green"), State.WARNING: ("warn", "yellow"), State.
 
 @click.command()
 @path_or_project
-@click.option("--no-self-test", is_flag=True, help="Do not index and search a sample.")
+@click.option("--no-self-test", is_flag=True, help="Skip the test that indexes and searches a sample.")
 @click.option(
     "--bundle",
     type=click.Path(path_type=Path, dir_okay=False),

@@ -37,7 +37,9 @@ class ConfirmationRequiredError(click.UsageError):
     def __init__(self, question: str, code: str = "INVALID_ARGUMENT") -> None:
         self.question = question
         self.code = code
-        super().__init__(f"This needs a yes, and there is no terminal to ask on ({question}) Pass --yes.")
+        super().__init__(
+            f"This needs confirmation, and there is no terminal to ask on ({question}) Pass --yes."
+        )
 
 
 class StoppedError(CancelledError):
@@ -46,7 +48,7 @@ class StoppedError(CancelledError):
     def __init__(self, signal_number: int) -> None:
         super().__init__()
         self.signal_number = signal_number
-        self.hint = "Run `findspot index` again to go on where it stopped."
+        self.hint = "Run `findspot index` again to continue."
 
 
 def exit_code(error: FindspotError) -> int:

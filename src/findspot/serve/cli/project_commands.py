@@ -152,7 +152,7 @@ def _headline(status: IndexStatus) -> str:
         IndexState.NOT_FOUND: "not indexed",
         IndexState.READY: "ready" if status.query_ready else "ready, but empty",
         IndexState.INDEXING: "being indexed",
-        IndexState.INCOMPLETE: "incomplete; run `findspot index` to go on",
+        IndexState.INCOMPLETE: "incomplete; run `findspot index` to continue",
         IndexState.FAILED: "damaged; run `findspot reindex`",
     }
     progress = status.progress
@@ -199,7 +199,7 @@ def delete(reply: Reply, project: str | None, yes: bool) -> None:
 
 @click.command()
 @yes_option
-@click.option("--dry-run", is_flag=True, help="Show what would be deleted, and delete nothing.")
+@click.option("--dry-run", is_flag=True, help="Show what would be deleted without deleting it.")
 @common
 def clean(reply: Reply, yes: bool, dry_run: bool) -> None:
     """Delete indexes whose project folder is gone.

@@ -163,7 +163,7 @@ def outline(reply: Reply, file: str, project: str | None, update: bool) -> None:
     for item in definitions:
         _show_outline(item, 0)
     if not definitions:
-        output.note(f"The graph knows no definitions in '{path}'.")
+        output.note(f"The graph has no definitions in '{path}'.")
 
 
 def _from_here(roots: Roots, file: str) -> str:

@@ -56,7 +56,7 @@ _LOOK_S = 0.3
 )
 @click.option("--read-only", is_flag=True, help="Offer no tools that change anything.")
 @toolsets_option("Toolsets to offer, such as `project,documents`, or `all`. Default: the setting.")
-@click.option("--print-tools", is_flag=True, help="Print what each toolset costs in tokens, and end.")
+@click.option("--print-tools", is_flag=True, help="Print what each toolset costs in tokens, and exit.")
 def serve(
     *,
     http: str | None,
@@ -104,7 +104,7 @@ def serve(
 @click.option(
     "--port", type=click.IntRange(0, 65_535), help="Port to serve at. Default: 8766, or a free one."
 )
-@click.option("--no-open", is_flag=True, help="Print the address, and open no browser.")
+@click.option("--no-open", is_flag=True, help="Print the address without opening a browser.")
 def ui(path: str | None, port: int | None, no_open: bool) -> None:
     """Open a page in the browser: search, projects, what an index holds, and tools.
 
@@ -154,9 +154,9 @@ def _has_screen() -> bool:
 
 @click.command()
 @click.option("-n", "--lines", type=click.IntRange(1, 1_000_000), default=50, help="Lines. Default: 50.")
-@click.option("-f", "--follow", is_flag=True, help="Continue with what is written from now on.")
+@click.option("-f", "--follow", is_flag=True, help="Follow the log as it grows.")
 @click.option("--level", type=click.Choice(LEVELS, case_sensitive=False), help="This level and above.")
-@click.option("--path", "only_path", is_flag=True, help="Print where the log is, and end.")
+@click.option("--path", "only_path", is_flag=True, help="Print the path of the log, and exit.")
 @common
 def logs(reply: Reply, lines: int, follow: bool, level: str | None, only_path: bool) -> None:
     """Show the log that servers keep: counts, durations and paths, never source text."""
@@ -206,7 +206,7 @@ def _new_lines(path: Path, at: int, cancel: CancelToken) -> Iterator[str]:
 
 @click.command()
 @click.option("--days", type=click.IntRange(1), metavar="DAYS", help="Only the last DAYS days.")
-@click.option("--clear", is_flag=True, help="Forget everything that was counted.")
+@click.option("--clear", is_flag=True, help="Delete all counts.")
 @common
 def stats(reply: Reply, days: int | None, clear: bool) -> None:
     """Show how much Findspot was used on this machine, and the tokens that its answers saved.

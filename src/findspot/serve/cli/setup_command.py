@@ -60,7 +60,7 @@ class Step:
 @path_or_project
 @click.option("--client", "names", multiple=True, type=click.Choice(list(BY_NAME)), help="Only this one.")
 @toolsets_option("Toolsets to offer, such as `project,documents`, or `all`. Default: project; asks.")
-@click.option("--dry-run", is_flag=True, help="Show what would be written, and write nothing.")
+@click.option("--dry-run", is_flag=True, help="Show the changes without writing them.")
 @click.option("--undo", is_flag=True, help="Restore the files that setup changed.")
 @click.option("--print", "show", is_flag=True, help="Print what to copy into each configuration by hand.")
 @click.option(

@@ -151,7 +151,7 @@ def _update_if_writable(project: Project, reply: Reply, yes: bool) -> None:
 @click.option(
     "--no-update",
     is_flag=True,
-    help="Take over what fits the files here, without indexing the rest.",
+    help="Import what matches the files here, without indexing the rest.",
 )
 @yes_option
 @common

@@ -50,19 +50,22 @@ def tools() -> None:
 
 @tools.command("index")
 @click.argument("sources", nargs=-1, metavar="[FILE]...")
-@click.option("--user", is_flag=True, help="Make your own catalogue (~/.please), not the project's.")
+@click.option("--user", is_flag=True, help="Build your user-wide catalogue (~/.please), not the project's.")
 @click.option("--provider", metavar="NAME", help="The embedding provider. Default: the configured one.")
 @click.option("--dtype", metavar="fp32|fp16|q8", help="Precision of the stored vectors. Default: fp16.")
-@click.option("--no-embeddings", is_flag=True, help="Make no vectors: search by keywords and patterns only.")
+@click.option("--no-embeddings", is_flag=True, help="Store no vectors: search by keywords and patterns only.")
 @click.option("--exclude", multiple=True, metavar="GLOB", help="Leave out servers or tools that match.")
 @click.option("--force", is_flag=True, help="Ask every server again, and replace a damaged index.")
 @click.option(
-    "--timeout", type=click.FloatRange(min=0.1), metavar="S", help="Wait for a server. Default: 30."
+    "--timeout",
+    type=click.FloatRange(min=0.1),
+    metavar="S",
+    help="Seconds to wait per server. Default: 30.",
 )
 @click.option(
     "--follow/--no-follow",
     default=None,
-    help="Keep its servers running while serving, to notice changes. Default: as before, at first no.",
+    help="Keep the servers running to notice changes of their tools. Default: the last choice, at first no.",
 )
 @click.option("--replace", is_flag=True, help="Forget the files of earlier runs.")
 @project_option

@@ -100,7 +100,7 @@ class ConfigChangedError(InvalidArgumentError):
 
     def __init__(self, path: Path) -> None:
         super().__init__(
-            f"{path} has changed in the meantime. It was not touched.", hint="Run the same command again."
+            f"{path} has changed since it was read. It was not touched.", hint="Run the same command again."
         )
 
 

@@ -125,7 +125,7 @@ CLIENTS = (
            keys=("mcp_servers",), format="toml", program="codex", then="Start a new session; /mcp lists it."),
     Client("gemini", "Gemini CLI", lambda m: [m.home / ".gemini" / "settings.json"], program="gemini",
            then="Start a new session; /mcp lists it."),
-    Client("zed", "Zed", _zed, keys=("context_servers",), then="It starts at once."),
+    Client("zed", "Zed", _zed, keys=("context_servers",), then="It starts immediately."),
 )  # fmt: skip
 
 BY_NAME = {client.name: client for client in CLIENTS}
