@@ -6,11 +6,11 @@ Each is tried before it is suggested: the search finds what it describes, and th
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice, takewhile
 
-from findspot.core.model import Hit, Query
+from findspot.core.model import LIKELY_FROM, Hit, Query
 from findspot.graph import Graph
 from findspot.rank.roles import Role, role_of
 from findspot.search.reader import IndexReader
@@ -21,8 +21,7 @@ from findspot.text.tokens import STOP_WORDS
 _CANDIDATES = 300
 """Names that are looked at, those that most files use first."""
 _QUESTIONS_TRIED, _FUNCTIONS_TRIED = 8, 20
-_GOOD_SCORE, _LOWEST_SCORE = 0.8, 0.5
-"""A question with a good score is taken at once, else the best one from the lowest score on."""
+_VERY_GOOD = 0.85
 _CALLERS = range(2, 13)
 """Fewer callers are no answer; more are not read."""
 _CERTAIN = 0.8
@@ -76,22 +75,21 @@ class _Central:
 
 def suggest_search(reader: IndexReader) -> str | None:
     """Return words to search for, whose best hit is the definition that they describe."""
-    questions = _questions(list(_central_names(reader.snapshot)))
-    best = (_LOWEST_SCORE, "")
-    for question, chunk in questions:
+    names = list(_central_names(reader.snapshot))
+    described = ((question_about(each.name, each.doc_comment), each.chunk) for each in names)
+    by_comment = ((question, chunk) for question, chunk in described if question)
+    by_name = ((f"how does {each.name} work", each.chunk) for each in names)
+    return _best(reader, by_comment) or _best(reader, by_name)
+
+
+def _best(reader: IndexReader, questions: Iterable[tuple[str, StoredChunk]]) -> str | None:
+    """Return the first very good question, else the best; each comes with the chunk that answers it."""
+    best = (LIKELY_FROM, "")
+    for question, chunk in islice(questions, _QUESTIONS_TRIED):
         best = max(best, (_score(reader, question, chunk), question))
-        if best[0] >= _GOOD_SCORE:
+        if best[0] >= _VERY_GOOD:
             break
     return best[1] or None
-
-
-def _questions(names: Sequence[_Central]) -> Iterator[tuple[str, StoredChunk]]:
-    """Yield questions with the chunk that answers each: from doc comments, and at last from names alone."""
-    described = ((question_about(each.name, each.doc_comment), each.chunk) for each in names)
-    asked = ((question, chunk) for question, chunk in described if question)
-    named = ((f"how does {each.name} work", each.chunk) for each in names)
-    yield from islice(asked, _QUESTIONS_TRIED)
-    yield from islice(named, _QUESTIONS_TRIED)
 
 
 def suggest_callers(reader: IndexReader) -> str | None:
