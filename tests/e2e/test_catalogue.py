@@ -17,7 +17,6 @@ from e2e.conftest import Connect
 from e2e.harness import PATIENCE_S, Connection, text_of
 from findspot.catalogue.catalogue import Catalogue
 from findspot.catalogue.catalogue_build import BuildOptions
-from findspot.catalogue.catalogue_indexer import agree_to_all
 from findspot.embed.provider_registry import open_embedder
 
 EXAMPLE_SERVER = Path(__file__).parents[1] / "unit" / "catalogue" / "example_server.py"
@@ -58,7 +57,7 @@ def make(
             [folder / name],
             BuildOptions(),
             provider=provider,
-            agree=agree_to_all,
+            agree=list,
             follow=follow,
             replace_sources=True,
         )

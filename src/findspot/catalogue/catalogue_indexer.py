@@ -39,11 +39,6 @@ def agree_to_none(_servers: Sequence[ServerSpec]) -> Collection[ServerSpec]:
     return ()
 
 
-def agree_to_all(servers: Sequence[ServerSpec]) -> Collection[ServerSpec]:
-    """Agree to every server: for callers who know what the files name."""
-    return servers
-
-
 class CatalogueIndexer:
     """Writes the index files of one catalogue; one writer per file at a time."""
 

@@ -14,7 +14,6 @@ import pytest
 
 from findspot.catalogue.catalogue import Catalogue
 from findspot.catalogue.catalogue_build import BuildOptions, Built
-from findspot.catalogue.catalogue_indexer import agree_to_all
 from findspot.embed.provider_registry import open_embedder
 
 SERVER = Path(__file__).with_name("example_server.py")
@@ -109,7 +108,7 @@ def catalogue(open_catalogue: Callable[[], Catalogue], write: Write) -> Catalogu
 
 def index(catalogue: Catalogue, *sources: Path, **options: Any) -> Built:
     """Index with the agreement to every server; options of the catalogue and of the build together."""
-    own = {"provider": "local:static", "agree": agree_to_all}
+    own = {"provider": "local:static", "agree": list}
     own |= {name: options.pop(name) for name in OWN_OPTIONS & options.keys()}
     return catalogue.indexer.index(sources, BuildOptions(**options), **own)[1]
 

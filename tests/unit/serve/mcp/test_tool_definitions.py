@@ -10,7 +10,6 @@ import pytest
 
 from findspot.catalogue.catalogue import Catalogue
 from findspot.catalogue.catalogue_build import BuildOptions
-from findspot.catalogue.catalogue_indexer import agree_to_all
 from findspot.core.setting_keys import TOOLSETS
 from findspot.embed.provider_registry import IN_THE_BOX, open_embedder
 from findspot.serve.mcp.tool import sent_schema
@@ -58,7 +57,7 @@ def own_tools(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Catalogue]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Path, "home", lambda: folder / "user")
         catalogue = Catalogue(folder, folder / "home", open_embedder)
-    catalogue.indexer.index([listed], BuildOptions(), provider=IN_THE_BOX, agree=agree_to_all)
+    catalogue.indexer.index([listed], BuildOptions(), provider=IN_THE_BOX, agree=list)
     yield catalogue
     catalogue.close()
 
