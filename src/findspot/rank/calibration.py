@@ -20,6 +20,9 @@ by their words, unless meaning is all that was searched."""
 BELONGS_FROM = 0.7
 """Below this probability that the project answers the question, nothing fits."""
 
+DEFINED_FROM = 0.6
+"""A question that is a name, of something that the first hit defines, belongs to the project for certain."""
+
 _LEAST_COSINE = 0.05
 """Cosines count by their logarithm: 0.1 and 0.2 are further apart than 0.6 and 0.7."""
 
@@ -79,6 +82,10 @@ class Recipe:
     later: Weights
     """Whether another hit is."""
 
+    def belonging(self, first: Evidence) -> float:
+        """Return the probability that the project answers the question."""
+        return 1.0 if first.definition >= DEFINED_FROM else self.belongs.probability(first)
+
 
 RECIPES = {
     (Corpus.CODE, Mode.HYBRID): Recipe(
@@ -131,7 +138,7 @@ def calibrated(recipe: Recipe, ranked: Sequence[Evidence]) -> Iterator[float]:
     belongs = 1.0
     for place, evidence in enumerate(ranked):
         if not place:
-            belongs = recipe.belongs.probability(evidence)
+            belongs = recipe.belonging(evidence)
         right = (recipe.later if place else recipe.first).probability(evidence)
         score = min(score, belongs * right)
         yield round(score, 4)
@@ -139,7 +146,7 @@ def calibrated(recipe: Recipe, ranked: Sequence[Evidence]) -> Iterator[float]:
 
 def nothing_fits(recipe: Recipe, ranked: Sequence[Evidence]) -> bool:
     """Return whether a project probably does not answer the question at all."""
-    return bool(ranked) and recipe.belongs.probability(ranked[0]) < BELONGS_FROM
+    return bool(ranked) and recipe.belonging(ranked[0]) < BELONGS_FROM
 
 
 TAIL_SHARE = {Mode.HYBRID: 0.4, Mode.KEYWORD: 0.25, Mode.SEMANTIC: 0.25, Mode.REGEX: 0.0}

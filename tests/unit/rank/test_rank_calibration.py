@@ -43,6 +43,9 @@ class TestCalibration:
         assert not nothing_fits(recipe, [EVERYTHING, NOTHING])
         assert not nothing_fits(recipe, [])
 
+    def test_a_name_that_is_defined_always_fits(self, recipe: Recipe) -> None:
+        assert not nothing_fits(recipe, [NOTHING._replace(definition=1.0)])
+
     @given(found=st.lists(EVIDENCE, min_size=1, max_size=3))
     def test_where_nothing_fits_every_hit_is_weak(self, recipe: Recipe, found: list[Evidence]) -> None:
         if nothing_fits(recipe, found):
