@@ -52,8 +52,10 @@ TESTS = {
 """The tests that may notice a mutant of each package."""
 
 WORKERS = 2
-MAX_CPU_S, MAX_WAIT_S = 60, 300
-"""A mutant that computes or waits for longer never ends, which counts as noticed."""
+NOTICED, SURVIVED, NEVER_ENDED = "noticed", "survived", "never ended"
+LIMIT_S, LIMIT_FACTOR = 60, 10
+"""A mutant that takes longer than this, and so many times as long as its tests, never ends. That counts as
+noticed, and is printed."""
 
 MAX_MEMORY_BYTES = 6 * 1024**3
 
@@ -245,7 +247,8 @@ class Package:
         self.name = name
         self._paths = sorted((SOURCE / "findspot" / name).rglob("*.py"))
         self.mutants = [mutant for path in self._paths for mutant in mutants(path)]
-        self._tests: dict[str, list[tuple[str, int]]] = {}
+        self._tests: dict[str, set[tuple[str, int]]] = {}
+        self._seconds: dict[str, float] = {}
 
     def measure(self, folder: Path) -> None:
         """Run the tests once, in a process of its own, so that this one never imports the source."""
@@ -255,10 +258,15 @@ class Package:
             output = (folder / "output.txt").read_text("utf-8", "replace")
             sys.exit(f"{output[-4000:]}\nThe tests of {self.name} fail without any change.")
         measured = json.loads(file.read_text("utf-8"))
-        self._tests = {test: [(path, line) for path, line in lines] for test, lines in measured["tests"]}
+        self._tests = {test: {(path, line) for path, line in lines} for test, lines in measured["tests"]}
+        self._seconds = measured["seconds"]
         for name in measured["modules"]:
             with contextlib.suppress(Exception):
                 importlib.import_module(name)
+
+    def limit_s(self, tests: list[str]) -> int:
+        """Return how long tests may take with a mutant."""
+        return LIMIT_S + int(LIMIT_FACTOR * sum(self._seconds[test] for test in tests))
 
     def tests_of(self, mutant: Mutant) -> list[str]:
         """Return the tests that execute a mutant's statement, or lines that use what it sets.
@@ -290,7 +298,8 @@ def _measure(name: str, file: Path) -> int:
     status = pytest.main(_arguments(TESTS[name]), [executed])
     ours = ("findspot", *(path.stem for path in (ROOT / "tests").rglob("*.py")))
     modules = [new for new in sys.modules if new not in before and new.partition(".")[0] not in ours]
-    file.write_text(json.dumps({"tests": list(executed.tests().items()), "modules": modules}), "utf-8")
+    found = {"tests": list(executed.tests().items()), "seconds": executed.seconds, "modules": modules}
+    file.write_text(json.dumps(found), "utf-8")
     return int(status)
 
 
@@ -299,12 +308,11 @@ def _arguments(paths: Iterable[str]) -> list[str]:
             *(str(ROOT / path) for path in paths)]  # fmt: skip
 
 
-def _run_tests(source: Path, tests: list[str]) -> int:
+def _run_tests(source: Path, tests: list[str], limit_s: int) -> int:
     """Return whether the tests notice the source in a folder; 0 where they do not."""
     sys.path.insert(0, str(source))
     os.environ["PYTHONPATH"] = str(source)
-    signal.alarm(MAX_WAIT_S)
-    resource.setrlimit(resource.RLIMIT_CPU, (MAX_CPU_S, MAX_CPU_S))
+    signal.alarm(limit_s)
     resource.setrlimit(resource.RLIMIT_DATA, (MAX_MEMORY_BYTES, MAX_MEMORY_BYTES))
     files = list(dict.fromkeys(test.partition("::")[0] for test in tests))
     status = pytest.main(_arguments(files), [Chosen(tests)])
@@ -327,23 +335,25 @@ def _fork(function: Callable[[], int], folder: Path) -> int:
         os._exit(status)
 
 
-def survivors(tried: list[tuple[Mutant, list[str]]], folder: Path) -> Iterator[Mutant]:
-    """Yield the mutants that no test notices; `WORKERS` mutants run at a time, each in its own copy."""
+def outcomes(package: Package, sample: list[Mutant], folder: Path) -> Iterator[tuple[Mutant, str]]:
+    """Yield each mutant with what became of it; `WORKERS` run at a time, each in its own copy."""
     copies = [folder / str(number) for number in range(WORKERS)]
     for each in copies:
         shutil.copytree(SOURCE, each)
         compileall.compile_dir(each, quiet=1)
     running: dict[int, tuple[Path, Mutant]] = {}
-    waiting = list(reversed(tried))
+    waiting = list(reversed(sample))
     while waiting or running:
         while waiting and copies:
-            mutant, tests = waiting.pop()
+            mutant = waiting.pop()
+            tests = package.tests_of(mutant)
             if not tests:
-                yield mutant
+                yield mutant, SURVIVED
                 continue
             source = copies.pop()
             (source / mutant.path.relative_to(SOURCE)).write_text(mutant.text, "utf-8")
-            running[_fork(partial(_run_tests, source, tests), source)] = source, mutant
+            run = partial(_run_tests, source, tests, package.limit_s(tests))
+            running[_fork(run, source)] = source, mutant
         if running:
             pid, status = os.wait()
             with contextlib.suppress(ProcessLookupError):
@@ -351,8 +361,8 @@ def survivors(tried: list[tuple[Mutant, list[str]]], folder: Path) -> Iterator[M
             source, mutant = running.pop(pid)
             shutil.copy2(mutant.path, source / mutant.path.relative_to(SOURCE))
             copies.append(source)
-            if status == 0:
-                yield mutant
+            ended = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGALRM
+            yield mutant, NEVER_ENDED if ended else NOTICED if status else SURVIVED
 
 
 def main() -> None:
@@ -374,12 +384,12 @@ def main() -> None:
             package.measure(Path(folder))
             count = min(given.sample, len(package.mutants))
             sample = random.Random(given.seed).sample(package.mutants, count)
-            survived = 0
-            for mutant in survivors([(each, package.tests_of(each)) for each in sample], Path(folder)):
-                survived += 1
-                where = f"{mutant.path.relative_to(SOURCE)}:{mutant.line}"
-                print(f"survived  {where}  {mutant.before}  ->  {mutant.after}", flush=True)
-        killed = count - survived
+            killed = 0
+            for mutant, outcome in outcomes(package, sample, Path(folder)):
+                killed += outcome != SURVIVED
+                if outcome != NOTICED:
+                    where = f"{mutant.path.relative_to(SOURCE)}:{mutant.line}"
+                    print(f"{outcome}  {where}  {mutant.before}  ->  {mutant.after}", flush=True)
         print(f"{package.name:10} {killed} of {count} noticed, {killed / count:.0%}", flush=True)
         total, noticed = total + count, noticed + killed
     print(f"all        {noticed} of {total} noticed, {noticed / total:.0%} (goal {given.threshold:.0%})")
