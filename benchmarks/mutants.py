@@ -304,7 +304,7 @@ def _measure(name: str, file: Path) -> int:
 
 
 def _arguments(paths: Iterable[str]) -> list[str]:
-    return ["-x", "-q", "-p", "no:xdist", "-p", "no:cacheprovider", "--assert=plain", "--hypothesis-seed=1",
+    return ["-x", "-q", "-p", "no:cacheprovider", "--assert=plain", "--hypothesis-seed=1",
             *(str(ROOT / path) for path in paths)]  # fmt: skip
 
 
