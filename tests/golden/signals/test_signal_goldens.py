@@ -16,12 +16,13 @@ import pytest
 from contents import write_files
 from findspot import Engine, Project, Query
 from findspot.core.model import Corpus, IncludeTests, Mode
+from findspot.rank.signals import Candidate
 from goldens import compare
 
 GOLDEN = Path(__file__).with_name("signals.txt")
 SHOWN = 6
-LEFT_OUT = {"cosine", "coverage"}
-"""Evidence for the score of a hit, which does not decide its rank."""
+SIGNALS = frozenset(Candidate(0, 0, "", *[0.5] * 10).why())
+"""What decides a rank; an explanation also names the evidence for the score of a hit."""
 
 
 def function(name: str, *words: str) -> str:
@@ -94,7 +95,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
 def shown(project: Project, text: str, options: dict[str, Any]) -> Iterator[str]:
     yield " ".join([text.partition("\n")[0], *(f"{name}={value}" for name, value in options.items())]).strip()
     for hit in project.search(Query(text, explain=True, limit=SHOWN, **options)).hits:
-        why = {name: value for name, value in (hit.why or {}).items() if name not in LEFT_OUT}
+        why = {name: value for name, value in (hit.why or {}).items() if name in SIGNALS}
         signals = ", ".join(f"{name} {value:.2f}" for name, value in why.items() if value != 1)
         yield f"  {hit.path}:{hit.span.start}  {signals}"
 

@@ -18,6 +18,7 @@ from findspot.catalogue.server_sources import MissingVariableError, ServerSpec, 
 from findspot.catalogue.tool_fields import fields, searchable_text, token_counts
 from findspot.catalogue.tool_record import (
     CatalogueCorruptError,
+    CatalogueNotFoundError,
     SearchMode,
     ToolDefinition,
     ToolSearchOptions,
@@ -350,7 +351,7 @@ def test_a_changed_file_is_noticed(catalogue: Catalogue, open_catalogue: Open, w
     assert catalogue.search("zebra").tools
     assert catalogue.project_index is not None
     catalogue.project_index.unlink()
-    with pytest.raises(Exception, match="No tool catalogue"):
+    with pytest.raises(CatalogueNotFoundError):
         catalogue.search("zebra")
 
 
