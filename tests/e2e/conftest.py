@@ -1,4 +1,4 @@
-"""Servers that live as long as the test run, each with another kind of client."""
+"""Servers that live as long as the tests of this folder, each with another kind of client."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from e2e.sample import make_sample
 Connect = Callable[..., AbstractContextManager[Connection]]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def portal() -> Iterator[BlockingPortal]:
     with start_blocking_portal() as portal:
         yield portal
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("home")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def connect(portal: BlockingPortal, home: Path) -> Connect:
     """Start a server in a folder and connect a client to it."""
 
@@ -48,19 +48,19 @@ def connect(portal: BlockingPortal, home: Path) -> Connect:
     return started
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The sample project that `server` has indexed; tests leave it as it is."""
     return make_sample(tmp_path_factory.mktemp("shop"))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def empty_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder in which no project can be detected."""
     return tmp_path_factory.mktemp("nowhere").resolve()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def server(connect: Connect, shop: Path) -> Iterator[Connection]:
     """A client that cannot be asked anything, in the indexed sample project."""
     with connect(shop) as connection:
@@ -68,7 +68,7 @@ def server(connect: Connect, shop: Path) -> Iterator[Connection]:
         yield connection
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def _talking(connect: Connect, empty_folder: Path) -> Iterator[tuple[Connection, Person]]:
     person = Person()
     with connect(empty_folder, elicitation_callback=person) as connection:
@@ -89,7 +89,7 @@ def talking(_talking: tuple[Connection, Person], person: Person) -> Connection:
     return _talking[0]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def _rooted(connect: Connect, empty_folder: Path) -> Iterator[tuple[Connection, Folders]]:
     folders = Folders()
     with connect(empty_folder, list_roots_callback=folders) as connection:
