@@ -68,7 +68,7 @@ def test_set_says_when_another_source_wins(findspot: Program, project: Path) -> 
         "config", "set", "maxFiles", "10", "--global", cwd=project, env={"FINDSPOT_MAX_FILES": "5"}
     )
     assert done.code == 0
-    assert "environment wins" in done.err
+    assert "environment overrides it: maxFiles is 5" in done.err
 
 
 @pytest.mark.parametrize(
