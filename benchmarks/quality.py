@@ -21,7 +21,7 @@ from benchmarks.sets import Case, by_checkout, load, materialise
 from findspot import Engine, Query
 from findspot.core.model import Corpus
 from findspot.project import Project
-from findspot.serve.search_answers import fitted_values, structured
+from findspot.serve.search_answers import fitted_values, full_values
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results"
@@ -64,7 +64,7 @@ def _answer(project: Project, case: Case, prefix: str) -> tuple[list[Place], dic
             for hit in answer["results"]
         ]
 
-    whole = places(structured(results, results.hits, corpus))
+    whole = places(full_values(results, results.hits, corpus))
     return whole, {limit: places(fitted_values(results, corpus, limit)) for limit in TOKEN_BUDGETS}
 
 

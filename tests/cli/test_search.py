@@ -203,9 +203,9 @@ class TestFormats:
         answer = ask("search", "verify_password", "--explain", "-n", "1", "--json").json
         assert set(answer) == {"results", "totalResults", "searchTimeMs", "query", "searchMode"}
         (first,) = answer["results"]
-        assert set(first) == {
+        assert set(first) - {"constants", "callers"} == {
             "path", "text", "score", "startLine", "endLine", "kind", "symbols", "signature", "breadcrumb",
-            "docComment", "language", "relevancePercent", "why",
+            "docComment", "language", "relevancePercent", "why", "symbol", "strength",
         }  # fmt: skip
 
     def test_format_json_is_snake_case_and_stays_json(self, ask: Ask, shop: Program) -> None:
@@ -222,17 +222,18 @@ class TestFormats:
         as_toon = ask("search", "needle", "--format", "toon", "--extensions", "py")
         assert toon_format.loads(as_toon.out) == json.loads(as_json.out)
 
-    def test_compact_is_a_line_a_result(self, ask: Ask) -> None:
-        lines = ask("search", "order", "--format", "compact", "-n", "4").out.splitlines()
-        assert len(lines) == 4
-        assert all(":" in line and "%" in line for line in lines)
+    def test_compact_is_what_an_assistant_gets(self, ask: Ask) -> None:
+        shown = ask("search", "order", "--format", "compact", "-n", "4").out
+        numbered = [line for line in shown.splitlines() if re.match(r"\d+\. ", line)]
+        assert [line.split(".")[0] for line in numbered] == ["1", "2", "3", "4"]
+        assert token_count(shown.rstrip("\n")) <= 1_200
 
     @pytest.mark.parametrize("form", ["json", "toon", "compact", "human"])
     def test_max_tokens(self, ask: Ask, form: str) -> None:
         done = ask("search", "order " * 400, "--format", form, "--max-tokens", "300", "-n", "50")
         assert done.code == 0
         assert token_count(done.out.rstrip("\n")) <= 300
-        assert "To fit max_tokens" in done.out
+        assert ("more, less likely: offset=" if form == "compact" else "To fit max_tokens") in done.out
 
     def test_max_tokens_without_a_format(self, ask: Ask) -> None:
         done = ask("search", "order", "--max-tokens", str(MIN_TOKENS))
@@ -256,7 +257,7 @@ class TestDocs:
         answer = ask("docs", "rolling back", "--json", "-n", "2").json
         assert answer["results"][0]["path"] == "docs/deployment.md"
         assert set(answer["results"][0]) == {
-            "path", "text", "score", "startLine", "endLine", "relevancePercent", "breadcrumb",
+            "path", "text", "score", "startLine", "endLine", "relevancePercent", "strength", "breadcrumb",
         }  # fmt: skip
 
     def test_docs_take_filters(self, ask: Ask) -> None:

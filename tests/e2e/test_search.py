@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from pathlib import Path
 
@@ -14,7 +15,9 @@ from e2e.harness import Connection, text_of
 from e2e.sample import FILES
 from findspot.search.token_budget import token_count
 
-CODE_FIELDS = {"path", "text", "score", "startLine", "endLine", "kind", "symbols", "language"}
+BASIC_FIELDS = {"path", "text", "score", "startLine", "endLine"}
+CODE_FIELDS = BASIC_FIELDS | {"kind", "symbols", "language", "relevancePercent"}
+LEAN_FIELDS = BASIC_FIELDS | {"kind", "symbol", "strength"}
 FLAT_FIELDS = {"content", "path", "start_line", "end_line", "relevance_percent", "kind", "symbols"}
 
 
@@ -30,16 +33,21 @@ def test_search_code_finds_the_definition(server: Connection) -> None:
     assert isinstance(values, dict)
     first = values["results"][0]
     assert first["path"] == "src/auth/login.py"
-    assert set(first) >= CODE_FIELDS | {"relevancePercent"}
-    assert "verify_password" in first["symbols"]
+    assert set(first) - {"constants", "callers"} == LEAN_FIELDS
+    assert first["symbol"] == "verify_password"
     assert first["text"] in FILES["src/auth/login.py"]
     assert 0 <= first["score"] <= 1
-    assert first["relevancePercent"] == round(100 * first["score"])
+    assert first["strength"] in ("strong", "likely", "weak")
     assert values["query"] == "check a password against its hash"
     assert values["searchMode"] == "hybrid"
     assert values["totalResults"] >= len(values["results"])
     assert values["searchTimeMs"] >= 0
-    assert json.loads(text_of(result)) == values
+    shown = text_of(result).splitlines()
+    lines = f"{first['startLine']}-{first['endLine']}"
+    assert shown[0] == f"1. {first['path']}:{lines}  {first['symbol']}  {first['strength']}"
+    assert [line.strip() for line in first["text"].splitlines()] == [
+        line.strip() for line in shown[1 : 2 + first["text"].count("\n")]
+    ]
 
 
 def test_code_and_docs_do_not_mix(server: Connection) -> None:
@@ -180,6 +188,9 @@ class TestFormats:
         assert set(answer) >= {"query", "result_count", "results"}
         assert answer["result_count"] == len(answer["results"])
         assert set(answer["results"][0]) >= FLAT_FIELDS
+        full = server.values("search_code", query="login", format="json")["results"][0]
+        assert set(full) >= CODE_FIELDS
+        assert full["relevancePercent"] == round(100 * full["score"])
 
     def test_toon_reads_back(self, server: Connection) -> None:
         answer = toon_format.loads(text_of(server.call("search_code", query="login", format="toon")))
@@ -187,11 +198,11 @@ class TestFormats:
 
     def test_human_is_a_listing(self, server: Connection) -> None:
         text = text_of(server.call("search_docs", query="firewall", format="human"))
-        assert text.startswith("docs/install.md:")
+        assert "\n1. docs/install.md:" in f"\n{text}"
 
-    def test_structured_content_does_not_depend_on_the_format(self, server: Connection) -> None:
+    def test_structured_content_is_lean_unless_json_is_asked_for(self, server: Connection) -> None:
         answers = []
-        for form in (None, "json", "toon", "human"):
+        for form in (None, "compact", "toon", "human"):
             values = server.values("search_code", query="login", format=form)
             answers.append([values["results"], values["totalResults"]])
         assert all(answer == answers[0] for answer in answers)
@@ -207,7 +218,7 @@ class TestFormats:
         with connect(shop, env=settings) as slim:
             result = slim.call("search_code", query="login user session", limit=20)
             assert isinstance(result.structured_content, dict)
-            assert text_of(result).startswith("src/auth/")
+            assert text_of(result).startswith("1. src/auth/")
             assert token_count(text_of(result)) <= 250
             assert all("text" not in hit for hit in result.structured_content["results"])
 
@@ -226,12 +237,30 @@ class TestFormats:
             explain=True,
             expand_query=True,
         )
-        assert token_count(text_of(result)) <= most
+        links = [part.model_dump_json(by_alias=True, exclude_none=True) for part in result.content[1:]]
+        assert token_count(text_of(result) + "".join(links)) <= most
         assert token_count(json.dumps(result.structured_content, ensure_ascii=False)) <= most
 
+    def test_the_default_is_about_1200_tokens(self, server: Connection) -> None:
+        result = server.call("search_code", query="password user session invoice payment", limit=100)
+        assert token_count(text_of(result)) <= 1_200
+        assert token_count(json.dumps(result.structured_content, ensure_ascii=False)) <= 1_200
+
+    def test_a_client_that_forwards_both_forms_gets_one(
+        self, connect: Connect, shop: Path, home: Path
+    ) -> None:
+        with connect(shop, env={"FINDSPOT_STRUCTURED_RESULTS": "only"}) as only:
+            result = only.call("search_code", query="login", limit=3)
+            assert isinstance(result.structured_content, dict)
+            assert result.structured_content["results"]
+            assert re.fullmatch(r"\d+ results?, in the structured content\.", text_of(result))
+            assert len(result.content) == 1
+
     def test_what_is_left_out_is_told(self, server: Connection) -> None:
-        answer = server.values("search_code", query="user", limit=50, max_tokens=250)
+        answer = server.values("search_code", query="user", limit=50, max_tokens=250, format="json")
         assert "To fit max_tokens:" in answer["warning"]
+        lean = server.values("search_code", query="user", limit=50, max_tokens=250)
+        assert lean["more"].endswith(f"offset={len(lean['results'])}")
 
     def test_too_few_tokens_are_refused(self, server: Connection) -> None:
         code, text = server.refusal("search_code", query="user", max_tokens=10)

@@ -256,6 +256,8 @@ class Query:
     """A revision of git: only files that are not as they were then."""
     only: frozenset[str] | None = None
     """The paths that may answer, where they are known by name."""
+    related: bool = False
+    """Whether the best hits come with the constants that they use and the places that call them."""
     also: tuple[str, ...] = ()
     """Words that mean alike: looked for too, and counting less than the text's own."""
 
@@ -341,6 +343,8 @@ class Results:
     warning: str | None = None
     expansion: Expansion | None = None
     synthesis: Synthesis | None = None
+    offset: int = 0
+    """How many better hits come before these."""
     nothing_fits: bool = False
     """Whether even the best hit of all pages is probably wrong; an answer says so first."""
 

@@ -18,6 +18,9 @@ SIGNATURE_LINES = 8
 SIGNATURE_CHARS = 300
 DOC_CHARS = 300
 
+HEAD_LINES = 3
+"""Signature and doc comment: they say what a definition does, its other lines how. Both count alike."""
+
 NAME_WORTH = 1.0
 """A query's words in a name count as much again: a name says what the lines below it are about."""
 
@@ -159,8 +162,13 @@ def _worth(
     inside = [other for other in extents if extent.encloses(other)]
     taken = {at for other in inside for at in range(other.first, other.last + 1)}
     own = [lines[at] for at in range(extent.first, extent.last + 1) if at not in taken]
-    held = coverage(weights, set(tokens("\n".join(own))))
-    return held + NAME_WORTH * coverage(weights, set(tokens(extent.symbol.name)))
+    head = lines[extent.first : min(extent.line + HEAD_LINES, extent.last + 1)]
+    held = (coverage(weights, _tokens(own)) + coverage(weights, _tokens(head))) / 2
+    return held + NAME_WORTH * coverage(weights, _tokens((extent.symbol.name,)))
+
+
+def _tokens(lines: Sequence[str]) -> set[str]:
+    return set(tokens("\n".join(lines)))
 
 
 def _own_name(chunk: StoredChunk) -> str | None:

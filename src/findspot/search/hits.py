@@ -23,6 +23,8 @@ MAX_MERGED_CHUNKS = 3
 MERGE_WITHIN = 20
 """A neighbour must rank about as well, or every passage would grow by what merely stands beside it."""
 
+MAX_BRIDGED_CHUNKS = 4
+
 BRIDGE_WITHIN = 10
 """Of the first passages: further down, two of one file near each other mean little."""
 
@@ -77,31 +79,23 @@ def passages(
 
 def _bridged(ranked: list[Passage], never: Collection[int]) -> list[Passage]:
     """Join the first passages of a file that a single chunk lies between: it answers with them."""
-    by_end = {passage.last: passage for passage in ranked[:BRIDGE_WITHIN]}
-    bridged: set[int] = set()
+    by_last = {passage.last: passage for passage in ranked[:BRIDGE_WITHIN]}
+    replaced: dict[int, Passage | None] = {}
     for passage in ranked[:BRIDGE_WITHIN]:
-        before = by_end.get(passage.first - 2)
-        if before is None or before.rank in bridged or passage.rank in bridged:
+        before, gap = by_last.get(passage.first - 2), passage.first - 1
+        if before is None or gap in never or not _same_file(before, passage):
             continue
-        if passage.first - 1 in never:
-            continue
-        if before.size + 1 + passage.size <= MAX_MERGED_CHUNKS and _same_file(before, passage):
-            joined_up = _merged(before, passage)
-            bridged.update((before.rank, passage.rank))
-            ranked = [
-                joined_up if other.rank == joined_up.rank else other
-                for other in ranked
-                if other.rank == joined_up.rank or not _within(other, joined_up)
-            ]
-    return ranked
+        is_free = before.rank not in replaced and passage.rank not in replaced
+        if is_free and before.size + 1 + passage.size <= MAX_BRIDGED_CHUNKS:
+            whole = _merged(before, passage)
+            replaced |= {before.rank: None, passage.rank: None, whole.rank: whole}
+    covered = {number for whole in replaced.values() if whole for number in whole.numbers}
+    kept = (replaced.get(passage.rank, passage) for passage in ranked)
+    return [p for p in kept if p and (p.rank in replaced or p.first not in covered)]
 
 
 def _same_file(one: Passage, other: Passage) -> bool:
     return one.leader.file_id == other.leader.file_id
-
-
-def _within(one: Passage, other: Passage) -> bool:
-    return other.first <= one.first and one.last <= other.last
 
 
 def _neighbours(passage: Passage, found: Mapping[int, Passage], part_of: Mapping[int, int]) -> list[Passage]:

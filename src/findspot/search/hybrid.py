@@ -52,6 +52,7 @@ def search(
         mode=query.mode,
         hits=tuple(hits),
         total=len(shown),
+        offset=query.offset,
         elapsed_ms=(time.perf_counter() - started) * 1000,
         warning=question.warning if files.files else nothing_to_search(snapshot, query),
         nothing_fits=nothing_fits,

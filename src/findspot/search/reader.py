@@ -15,6 +15,7 @@ from findspot.search.hybrid import search
 from findspot.search.query_filters import with_changed_paths
 from findspot.search.questions import asks_model
 from findspot.search.regex import search_regex
+from findspot.search.related import Related
 from findspot.slower_model.background_reading import SlowerReader
 from findspot.store.index_meta import unfinished
 from findspot.store.lance.lance_commits import UNNAMED_MODEL
@@ -50,7 +51,10 @@ class IndexReader:
     def search(self, query: Query) -> Results:
         """Return the results of a query, each with the lines that its file has on disk now."""
         results, checked = self._search(query)
-        return replace(results, hits=checked.hits[: query.limit])
+        hits = checked.hits[: query.limit]
+        if query.related and query.corpus is Corpus.CODE:
+            hits = Related(self.snapshot, self.disk).add(hits)
+        return replace(results, hits=hits)
 
     def search_indexed(self, query: Query) -> tuple[Hit, ...]:
         """Return the same hits with the lines that this snapshot has, to look them up in it."""

@@ -82,6 +82,7 @@ def search_regex(snapshot: Snapshot, disk: Disk, query: Query) -> Results:
         mode=query.mode,
         hits=tuple(hits[query.offset : query.offset + query.limit]),
         total=len(hits),
+        offset=query.offset,
         elapsed_ms=(time.perf_counter() - started) * 1000,
         warning=warning,
     )

@@ -1,6 +1,7 @@
-"""Answers that fit: results shortened to a number of tokens, the best kept longest.
+"""Answers that fit a number of tokens: the best hits with their code, one line for each of the others.
 
-Later results shrink to their best lines, then to their signature, then drop out.
+Code is shown for the first hits, as much as there is room for: a passage whole, else the definition
+that it was found for, else the best lines of that. What does not even fit as a line is left out.
 """
 
 from __future__ import annotations
@@ -8,130 +9,163 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from findspot.core.model import Hit
+from findspot.core.model import Hit, Strength
 from findspot.text.snippet import shorten
 
 CHARS_PER_TOKEN = 4
 
-SNIPPET_CHARS = 600
-"""About fifteen lines: enough to see what a passage is and whether to open it."""
+LINE_CHARS = 100
+"""What a hit is, where a line must do: enough to decide whether to open it."""
 
-SIGNATURE_CHARS = 200
+FEWEST_CHARS = 240
+"""Code shorter than this, five lines or so, shows less than the line that says what it is."""
 
-Render = Callable[[Sequence[Hit]], str]
-Fits = Callable[[Sequence[Hit]], bool]
+LINES_SHARE = 0.5
+"""Of the room: lines that leave no room for code would be a list of places."""
+
+LEAST_SHARE = 0.35
+"""Of the room that is left, for the next hit, however little better than the following ones it is."""
+
+FIRST_WITH_CODE = 2
+CHARS_PER_CODE = 1_000
+"""More hits have code where there is room for this much for each: shreds of many help nobody."""
+
+_COMPARED = 3
+
+Measure = Callable[[Hit, bool], int]
+"""Returns the characters of a hit in an answer, with its text or as a line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """What fits, and how many results do not."""
+    """What fits: the first `with_code` of the hits with code, the others with one line as their text."""
 
     hits: tuple[Hit, ...]
+    with_code: int
     shortened: int = 0
-    dropped: int = 0
+    """How many of those with code have less of it than was found."""
+    left_out: int = 0
 
     @property
     def note(self) -> str | None:
         """What a reader should know about what was left out."""
-        if not self.shortened and not self.dropped:
-            return None
-        said = []
-        if self.shortened:
-            said.append(f"{self.shortened} shortened")
-        if self.dropped:
-            said.append(f"{self.dropped} left out")
-        return f"To fit max_tokens: {', '.join(said)} of {len(self.hits) + self.dropped} results."
+        lines = len(self.hits) - self.with_code
+        return left_out_note(
+            len(self.hits) + self.left_out, shortened=self.shortened + lines, left_out=self.left_out
+        )
+
+
+def left_out_note(count: int, *, shortened: int, left_out: int) -> str | None:
+    """Return a sentence about results that do not fit whole; None where all do."""
+    said = [f"{n} {what}" for n, what in ((shortened, "shortened"), (left_out, "left out")) if n]
+    return f"To fit max_tokens: {', '.join(said)} of {count} results." if said else None
 
 
 def token_count(text: str) -> int:
     return -(-len(text) // CHARS_PER_TOKEN)
 
 
-def fit(hits: Sequence[Hit], max_tokens: int, render: Render, *, shows_text: bool = True) -> Fitted:
-    """Return the longest form of the answer whose rendering stays within the limit."""
-
-    def fits(kept: Sequence[Hit]) -> bool:
-        return token_count(render(kept)) <= max_tokens
-
-    if fits(hits):
-        return Fitted(tuple(hits))
-    kept = list(hits)
-    for form in (snippet, signature_only) if shows_text else ():
-        short = [form(hit) for hit in hits]
-        if fits(short):
-            return _grown(hits, _led(hits, _mixed(kept, short, fits), fits), fits)
-        kept = short
-    kept = kept[: _most(len(kept), lambda count: fits(kept[:count]))]
-    return _grown(hits, _led(hits, kept, fits) if shows_text else kept, fits)
+def whole(hits: Sequence[Hit]) -> Fitted:
+    """Return all hits as they are."""
+    return Fitted(tuple(map(_shown_whole, hits)), len(hits))
 
 
-def _led(hits: Sequence[Hit], kept: list[Hit], fits: Fits) -> list[Hit]:
-    """Return the results with the passage of the first one: the last drop out before that does."""
-    for max_chars in (SNIPPET_CHARS, SNIPPET_CHARS // 2):
-        first = snippet(hits[0], max_chars)
-        if not kept or len(kept[0].text) >= len(first.text):
-            return kept
-        rest = kept[1:]
-        count = _most(len(rest) + 1, lambda count: fits([first, *rest[:count]]))  # noqa: B023
-        if fits([first, *rest[:count]]):
-            return [first, *rest[:count]]
-    return kept
-
-
-def _mixed(longer: list[Hit], shorter: list[Hit], fits: Fits) -> list[Hit]:
-    """As many of the first results in their longer form as there is room for."""
-    count = _most(len(longer), lambda count: fits(longer[:count] + shorter[count:]))
-    return longer[:count] + shorter[count:]
-
-
-def _most(count: int, possible: Callable[[int], bool]) -> int:
-    """Return the largest number below `count` that is possible, where all smaller ones are; 0 at least."""
-    low, high = 0, count
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if possible(middle) else (low, middle)
-    return low
-
-
-def _grown(hits: Sequence[Hit], kept: list[Hit], fits: Fits) -> Fitted:
-    """Give room that is left over to the first results that were shortened."""
-    for place, (whole, short) in enumerate(zip(hits, kept, strict=False)):
-        if short == whole:
-            continue
-        for form in (whole, snippet(whole)):
-            kept[place] = form
-            if short == form or fits(kept):
-                break
-            kept[place] = short
-        if kept[place] != whole:
+def fit(hits: Sequence[Hit], max_chars: int, measure: Measure) -> Fitted:
+    """Return the hits in forms that together take at most `max_chars`, the best in the longest form."""
+    lines = [as_line(hit) for hit in hits]
+    sizes = [measure(line, False) for line in lines]
+    count = len(lines)
+    while count and sum(sizes[:count]) > max_chars * (LINES_SHARE if count > 1 else 1):
+        count -= 1
+    shown, sizes = lines[:count], sizes[:count]
+    room = max_chars - sum(sizes)
+    with_code = 0
+    for place, hit in enumerate(hits[: min(count, _most_with_code(hits, max_chars))]):
+        space = sizes[place] + room
+        form = _longest(hit, int(sizes[place] + room * _share(hits, place)), measure)
+        form = form or _longest(hit, space, measure)
+        if form is None:
             break
-    return _fitted(hits, kept)
+        shown[place], room = form, space - measure(form, True)
+        sizes[place] = space - room
+        with_code += 1
+    for place, hit in enumerate(hits[:with_code]):  # what is left over goes to the best
+        form = _longest(hit, sizes[place] + room, measure) or shown[place]
+        if len(form.text) > len(shown[place].text):
+            size = measure(form, True)
+            shown[place], room, sizes[place] = form, room + sizes[place] - size, size
+    cut = sum(
+        len(form.text) < len(_shown_whole(hit).text)
+        for form, hit in zip(shown[:with_code], hits, strict=False)
+    )
+    return Fitted(tuple(shown), with_code, cut, len(hits) - count)
 
 
-def _fitted(hits: Sequence[Hit], kept: Sequence[Hit]) -> Fitted:
-    shortened = sum(short != whole for whole, short in zip(hits, kept, strict=False))
-    return Fitted(tuple(kept), shortened, len(hits) - len(kept))
+def _most_with_code(hits: Sequence[Hit], max_chars: int) -> int:
+    """Return how many hits may have code: the first two, then those that are not weak, as the room allows."""
+    weak = next((place for place, hit in enumerate(hits) if hit.strength is Strength.WEAK), len(hits))
+    return min(max(FIRST_WITH_CODE, weak), max(FIRST_WITH_CODE, max_chars // CHARS_PER_CODE))
 
 
-def snippet(hit: Hit, max_chars: int = SNIPPET_CHARS) -> Hit:
-    """Return the first line and the lines around the one that matches best."""
+def _share(hits: Sequence[Hit], place: int) -> float:
+    """Return the part of the room that a hit may take: the more, the better it is than those after it."""
+    after = hits[place : place + _COMPARED]
+    total = sum(hit.score for hit in after)
+    return max(LEAST_SHARE, hits[place].score / total if total else 0.0)
+
+
+def _longest(hit: Hit, max_chars: int, measure: Measure) -> Hit | None:
+    """Return the longest form of a hit within a number of characters."""
+    for form in (_shown_whole(hit), _definition(hit)):
+        if measure(form, True) <= max_chars:
+            return form
+    form = _definition(hit)
+    length = len(form.text)
+    while length > FEWEST_CHARS:  # how much longer the text is in the answer is known by measuring
+        length -= max(measure(form, True) - max_chars, 16)
+        form = snippet(_definition(hit), length) if length > 0 else form
+        if length >= FEWEST_CHARS and measure(form, True) <= max_chars:
+            return form
+    return None
+
+
+def _shown_whole(hit: Hit) -> Hit:
+    return replace(hit, text=hit.overview) if hit.overview else hit
+
+
+def _definition(hit: Hit) -> Hit:
+    """Return a hit with the lines of its definition alone."""
+    about = hit.definition
+    if about is None or hit.overview:
+        return _shown_whole(hit)
+    lines = hit.text.split("\n")[about.start - hit.span.start : about.end - hit.span.start + 1]
+    return replace(hit, text="\n".join(lines), span=about)
+
+
+def snippet(hit: Hit, max_chars: int) -> Hit:
+    """Return a hit with the first line and the lines around the one that matches best."""
     text = shorten(hit.text, _focus(hit), max_chars, hit.focus_column)
     return hit if text == hit.text else replace(hit, text=text)
 
 
-def signature_only(hit: Hit) -> Hit:
-    """Just enough to know what is there: the signature, or the line that matches best."""
-    line = hit.signature or _best_line(hit)
-    return replace(hit, text=line.strip()[:SIGNATURE_CHARS], doc_comment=None, why=None)
+def as_line(hit: Hit) -> Hit:
+    """Return a hit that says on one line what it is: by its doc comment, its signature or its best line."""
+    text = hit.doc_comment or hit.signature or hit.overview or _best_line(hit)
+    first = next((line.strip() for line in text.split("\n") if line.strip(" \"'/*#")), "")
+    return replace(hit, text=_clipped(first), doc_comment=None, why=None, constants=(), callers=())
+
+
+def _clipped(text: str) -> str:
+    return text if len(text) <= LINE_CHARS else text[: LINE_CHARS - 1] + "…"
 
 
 def _focus(hit: Hit) -> int:
-    return (hit.focus or hit.span.start) - hit.span.start
+    return 0 if hit.overview else (hit.focus or hit.span.start) - hit.span.start
 
 
 def _best_line(hit: Hit) -> str:
     lines = hit.text.split("\n")
     focus = _focus(hit)
     if 0 <= focus < len(lines) and lines[focus].strip():
-        return shorten(lines[focus], 0, SIGNATURE_CHARS, hit.focus_column)
+        return shorten(lines[focus].strip(), 0, LINE_CHARS, hit.focus_column)
     return next((line for line in lines if line.strip()), "")

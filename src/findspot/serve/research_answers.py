@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from findspot.research.findings import Findings, FoundNode
 from findspot.research.module_map import Dependence, ModuleMap
 from findspot.search.token_budget import CHARS_PER_TOKEN, token_count
-from findspot.serve.search_answers import cut
+from findspot.serve.assistance_answers import cut
 
 if TYPE_CHECKING:
     from findspot.graph import Outline
@@ -165,37 +165,67 @@ def fitted_report(findings: Findings, max_tokens: int) -> str:
 
 
 def _fitted(findings: Findings, max_tokens: int, render: Callable[[Findings], str]) -> Findings:
-    """Return the findings about as many of the first nodes as there is room for."""
+    """Return the findings with as much detail, then with as many of the first nodes, as there is room for."""
     room = max_tokens * CHARS_PER_TOKEN // _SHARE
     findings = replace(findings, query=cut(findings.query, min(room, 1_000)))
-    if token_count(render(findings)) <= max_tokens:
+
+    def fits(part: Findings) -> bool:
+        return token_count(render(part)) <= max_tokens
+
+    if fits(findings):
         return findings
-    findings = replace(findings, summary=cut(findings.summary, room))
+    findings = _with_few_asides(replace(findings, summary=cut(findings.summary, room)))
+    for quoted in (_FEW * 3, _FEW, 0):
+        part = _with_citations(findings, quoted)
+        if fits(part):
+            return part
     low, high = 0, len(findings.nodes) + 1
     while high - low > 1:
         middle = (low + high) // 2
-        fits = token_count(render(_first(findings, middle))) <= max_tokens
-        low, high = (middle, high) if fits else (low, middle)
-    return _first(findings, low)
+        low, high = (middle, high) if fits(_first(findings, middle, 0)) else (low, middle)
+    quoted = next((count for count in (low, _FEW) if fits(_first(findings, low, count))), 0)
+    return _first(findings, low, quoted)
 
 
-def _first(findings: Findings, count: int) -> Findings:
+def _with_few_asides(findings: Findings) -> Findings:
+    return replace(
+        findings,
+        related_topics=findings.related_topics[:_FEW],
+        unresolved=tuple(cut(text, 200) for text in findings.unresolved[:_FEW]),
+    )
+
+
+def _with_citations(findings: Findings, count: int) -> Findings:
+    """Return the findings with the first quoted lines alone, those of references before others."""
+    places = {(edge.path, edge.line) for edge in findings.edges}
+    ordered = sorted(findings.citations, key=lambda c: (c.path, c.line) not in places)
+    left_out = len(ordered) - len(ordered[:count])
+    note = f"To fit max_tokens: {left_out} of {len(ordered)} quoted lines left out." if left_out else None
+    return replace(findings, citations=tuple(ordered[:count]), warning=_joined(findings.warning, note))
+
+
+def _first(findings: Findings, count: int, quoted: int) -> Findings:
     """Return the findings about the first nodes alone, saying how many there are."""
     nodes = findings.nodes[:count]
     ids = {node.id for node in nodes}
     edges = tuple(edge for edge in findings.edges if edge.source in ids and edge.target in ids)
     places = {(edge.path, edge.line) for edge in edges} | {(node.path, node.start_line) for node in nodes}
+    cited = [citation for citation in findings.citations if (citation.path, citation.line) in places]
     note = f"To fit max_tokens: {len(findings.nodes) - count} of {len(findings.nodes)} nodes left out."
     return replace(
         findings,
         nodes=nodes,
         edges=edges,
         chains=tuple(chain for chain in findings.chains if ids.issuperset(chain)),
-        citations=tuple(c for c in findings.citations if (c.path, c.line) in places),
-        related_topics=findings.related_topics[:_FEW] if count else (),
-        unresolved=tuple(cut(text, 200) for text in findings.unresolved[:_FEW]) if count else (),
-        warning=" ".join(filter(None, (findings.warning, note))),
+        citations=tuple(cited[:quoted]),
+        related_topics=findings.related_topics if count else (),
+        unresolved=findings.unresolved if count else (),
+        warning=_joined(findings.warning, note),
     )
+
+
+def _joined(*sentences: str | None) -> str | None:
+    return " ".join(filter(None, sentences)) or None
 
 
 def draw(modules: ModuleMap) -> str:

@@ -21,6 +21,7 @@ from findspot.store.records import (
     FileRecord,
     StoredChunk,
     StoredFile,
+    SymbolPlace,
     chunk_number,
     chunk_range,
     last_name,
@@ -184,6 +185,17 @@ class ChunkRows:
         )
         return [_stored_chunk(row) for row in rows]
 
+    def line(self, file_id: int, line: int) -> str | None:
+        """Return a line of a file; None where no chunk holds it."""
+        row = self._db.execute(
+            "SELECT text, start_line FROM chunks WHERE id BETWEEN ? AND ? "
+            "AND ? BETWEEN start_line AND end_line AND kind <> 'outline' ORDER BY id LIMIT 1",
+            (*chunk_range(file_id), line),
+        ).fetchone()
+        lines = row[0].split("\n") if row else []
+        at = line - row[1] if row else 0
+        return lines[at] if 0 <= at < len(lines) else None
+
     def facets(self) -> Iterator[tuple[int, str, tuple[str, ...]]]:
         """Yield number, type and tags of every chunk, by number."""
         rows = self._db.execute("SELECT id, chunk_type, tags FROM chunks ORDER BY id")
@@ -277,6 +289,20 @@ class SymbolRows:
         for number, *symbol in _rows_in(self._db, statement, numbers):
             found[number].append(Symbol(*symbol))
         return found
+
+    def constants_of(self, file_id: int) -> list[SymbolPlace]:
+        """Return the constants and fields of a file."""
+        return self._places(
+            "chunk_id BETWEEN ? AND ? AND kind IN ('constant', 'field')", *chunk_range(file_id)
+        )
+
+    def places(self, name: str) -> list[SymbolPlace]:
+        """Return every place that defines a lower-cased name."""
+        return self._places("name = ?", name)
+
+    def _places(self, condition: str, *values: object) -> list[SymbolPlace]:
+        select = f"SELECT display, kind, chunk_id >> {ORDINAL_BITS}, line FROM symbols WHERE {condition}"
+        return list(map(SymbolPlace._make, self._db.execute(select, values)))
 
     def chunks_defining(self, kinds: Sequence[str]) -> set[int]:
         """Return the numbers of the chunks that define something of one of these kinds."""

@@ -134,6 +134,15 @@ class Definition(NamedTuple):
     display: str
 
 
+class SymbolPlace(NamedTuple):
+    """A name as it is written, and the line that defines it."""
+
+    name: str
+    kind: str
+    file_id: int
+    line: int
+
+
 @dataclass(frozen=True, slots=True)
 class StoredChunk:
     """A chunk as a search reads it."""

@@ -6,7 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from findspot.rank.signals import Candidate
-from findspot.search.hits import BRIDGE_WITHIN, MAX_MERGED_CHUNKS, MERGE_WITHIN, joined, passages
+from findspot.search.hits import (
+    BRIDGE_WITHIN,
+    MAX_BRIDGED_CHUNKS,
+    MAX_MERGED_CHUNKS,
+    MERGE_WITHIN,
+    joined,
+    passages,
+)
 from findspot.store.records import OUTLINE_ORDINAL, StoredChunk, StoredFile, chunk_number
 
 
@@ -70,7 +77,7 @@ def test_a_chunk_between_two_of_the_first_answers_with_them() -> None:
     assert found((1, 3), (1, 5)) == [[(1, 3), (1, 4), (1, 5)]]
     assert found((1, 5), (2, 0), (1, 3)) == [[(1, 3), (1, 4), (1, 5)], [(2, 0)]]
     assert found((1, 3), (2, 5)) == [[(1, 3)], [(2, 5)]]
-    assert found((1, 2), (1, 3), (1, 5)) == [[(1, 2), (1, 3)], [(1, 5)]]
+    assert found((1, 2), (1, 3), (1, 5), (1, 6)) == [[(1, 2), (1, 3)], [(1, 5), (1, 6)]]
     others = [(file, 0) for file in range(2, 2 + BRIDGE_WITHIN)]
     assert found((1, 3), *others, (1, 5))[0] == [(1, 3)]
 
@@ -100,7 +107,7 @@ def test_every_chunk_is_in_one_passage_and_passages_keep_the_order(
     assert len(kept & same) <= 1
     assert [passage.rank for passage in shown] == sorted(passage.rank for passage in shown)
     for passage in shown:
-        assert passage.size <= MAX_MERGED_CHUNKS
+        assert passage.size <= MAX_BRIDGED_CHUNKS
         assert ranked[passage.rank] is passage.leader
         assert passage.leader.number in passage.numbers
         assert all(n >> 12 == passage.leader.file_id for n in passage.numbers)

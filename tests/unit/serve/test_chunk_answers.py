@@ -7,7 +7,7 @@ from typing import Any
 
 from findspot.chunkfiles.context_chunk import ContextChunk, SearchResult
 from findspot.search.token_budget import token_count
-from findspot.serve.search_answers import fitted_chunks
+from findspot.serve.chunk_answers import fitted_chunks
 
 FILLER = "nothing of interest stands here\n"
 

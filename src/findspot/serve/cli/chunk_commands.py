@@ -63,7 +63,7 @@ def export(reply: Reply, project: str | None, folder: str | None, watch: bool, n
 def search(reply: Reply, words: tuple[str, ...], project: str | None, tags: str, **options: Any) -> None:
     """Search the project's chunk files, or without any its index, as the tool `cortex_search` does."""
     from findspot.chunkfiles import SearchOptions
-    from findspot.serve.search_answers import chunk_results_object
+    from findspot.serve.chunk_answers import chunk_results_object
 
     chosen = tuple(filter(None, (tag.strip() for tag in tags.split(","))))
     narrowed = SearchOptions(tags=chosen, **options)

@@ -18,7 +18,7 @@ from findspot.serve.cli.index_commands import open_index
 from findspot.serve.cli.listing import show_notes, show_results
 from findspot.serve.cli.options import Command, Reply, common, project_option, update_option
 from findspot.serve.cli.terminal import open_in_editor, paged
-from findspot.serve.search_answers import FORMATS, MIN_TOKENS, fitted_text, fitted_values
+from findspot.serve.search_answers import COMPACT, FORMATS, MIN_TOKENS, fitted_text, fitted_values
 
 if TYPE_CHECKING:
     from findspot.core.model import Results
@@ -129,11 +129,13 @@ def _answer(reply: Reply, corpus: Corpus, text: str, given: str | None, options:
             corpus=corpus,
             limit=limit or top_k or DEFAULT_LIMIT,
             under=index.under,
+            related=True,
             **_query_values(options),
         )
         results = index.project.search(query, wanted)
         results = replace(results, warning=index.warning(results.warning))
-        form = form or index.project.settings.serve.default_format
+        serve = index.project.settings.serve
+        form = form or serve.default_format
         root, roots = index.project.root, index.project.roots
     usage.note("command line", root, results, sum(len(hit.text) for hit in results.hits))
     listed = not reply.json and form in (None, "human") and max_tokens is None
@@ -141,7 +143,8 @@ def _answer(reply: Reply, corpus: Corpus, text: str, given: str | None, options:
         if listed:
             show_results(results, roots, first=query.offset + 1, full=full)
         else:
-            _show(results, corpus, "structured" if reply.json else form, max_tokens or UNLIMITED)
+            usual = serve.max_tokens if form == COMPACT else UNLIMITED
+            _show(results, corpus, "structured" if reply.json else form, max_tokens or usual)
     if listed:
         show_notes(results)
     if result_number is not None:

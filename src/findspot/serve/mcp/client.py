@@ -87,6 +87,12 @@ class Client:
         return grant_of(self._context)
 
     @property
+    def name(self) -> str | None:
+        """What the client calls itself, if it says so."""
+        params = self._session.client_params
+        return params.client_info.name if params else None
+
+    @property
     def version(self) -> str:
         """The version of the protocol that the request is made in."""
         return self._context.protocol_version

@@ -47,9 +47,9 @@ _READ_ONCE = (
     "search_docs instead of reading it again."
 )
 _RESULTS = (
-    "Results carry path, startLine and endLine: read those lines when a text was shortened. A score is "
-    "the probability that a result is right: below 0.2 on every result, the index probably holds no "
-    "answer. max_tokens bounds an answer."
+    "The best results come with their code, the others as one line: read path, startLine to endLine for "
+    "more, or ask again with offset. A score is the probability that a result is right: where all are "
+    "weak, the index probably holds no answer."
 )
 _CONFIRM = (
     'status "confirmation_required" comes with a question: ask the user, then call again with confirm: '

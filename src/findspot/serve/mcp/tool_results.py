@@ -89,14 +89,14 @@ def _text(text: str, annotations: dict[str, Any]) -> dict[str, Any]:
 
 def _more(part: Link | Media | Carried) -> dict[str, Any]:
     if isinstance(part, Link):
-        return _link(part)
+        return link_content(part)
     if isinstance(part, Media):
         return {"type": part.kind, "data": part.data, "mimeType": part.mime_type}
     text = {"uri": part.uri, "mimeType": part.mime_type, "text": encodable(part.text)}
     return {"type": "resource", "resource": text}
 
 
-def _link(link: Link) -> dict[str, Any]:
+def link_content(link: Link) -> dict[str, Any]:
     """Return a link for people to open; assistants have it in the structured content."""
     annotations = {"audience": ["user"], "priority": link.priority}
     described = {

@@ -21,7 +21,7 @@ from findspot.graph import Edge, Graph, Node
 from findspot.project import Project
 from findspot.research.module_map import Part, folder_imports, map_folder
 from findspot.serve.project_files import source_object
-from findspot.serve.search_answers import structured
+from findspot.serve.search_answers import full_values
 from findspot.serve.shapes import (
     error_object,
     project_object,
@@ -174,7 +174,7 @@ def _run_object(workspace: Workspace, root: Path) -> dict[str, Any] | None:
 def _search(workspace: Workspace, request: Request) -> dict[str, Any]:
     query = query_of(request.query_params)
     results = _asked(workspace, request).search(query)
-    values = structured(results, results.hits, query.corpus)
+    values = full_values(results, results.hits, query.corpus)
     for item, hit in zip(values["results"], results.hits, strict=True):
         line = hit.focus or hit.span.start
         item |= {"focusLine": line, "language": hit.language, "strength": hit.strength}

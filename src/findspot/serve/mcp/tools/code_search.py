@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import replace
 from mimetypes import guess_type
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from findspot.core.model import Assistance, Corpus, Hit, IncludeTests, Mode, Query, Results
+from findspot.core.model import Assistance, Corpus, IncludeTests, Mode, Query, Results
 from findspot.core.roots import Roots, configured_roots
+from findspot.search.token_budget import token_count
 from findspot.serve import usage
 from findspot.serve.mcp.target import Target, from_index, indexed_project
 from findspot.serve.mcp.tool import (
@@ -32,16 +34,26 @@ from findspot.serve.mcp.tool import (
     undescribed,
 )
 from findspot.serve.mcp.tool_call import Call
+from findspot.serve.mcp.tool_results import link_content
 from findspot.serve.project_files import find_files
-from findspot.serve.search_answers import MIN_TOKENS, fitted_both
+from findspot.serve.search_answers import (
+    COMPACT,
+    FORMATS,
+    MIN_TOKENS,
+    fitted_text,
+    fitted_values,
+    single_line,
+    without_tail,
+)
 from findspot.serve.shapes import warned
 
 if TYPE_CHECKING:
     from findspot.project import Project
 
 DEFAULT_COUNT = 10
-_LINKS = 5
-"""Results that a person may want to open; the structured answer has them all."""
+
+FORWARD_BOTH = frozenset({"github-copilot-developer"})
+"""Clients that give their model both forms of an answer, by the name that they connect with."""
 
 _ARGUMENTS: dict[str, Schema] = {
     "path": PATH,
@@ -90,8 +102,9 @@ _ARGUMENTS: dict[str, Schema] = {
     },
     "format": {
         "type": "string",
-        "enum": ["toon", "json", "human"],
-        "$comment": "Format of the text",
+        "enum": list(FORMATS),
+        "$comment": "Format of the text: 'compact' shows the code of the best results and a line for each of "
+        "the others; 'json' has every field, in the structured content too",
     },
     "expand_query": {"type": "boolean", "default": False, "$comment": "Use LLM to expand query"},
     "synthesize": {"type": "boolean", "default": False, "$comment": "Generate LLM summary"},
@@ -105,7 +118,7 @@ _ARGUMENTS: dict[str, Schema] = {
     "max_tokens": {
         "type": "integer",
         "minimum": MIN_TOKENS,
-        "$comment": "Maximum tokens of the answer (characters / 4). Default: 8000",
+        "$comment": "Maximum tokens of the answer (characters / 4). Default: 1200",
     },
     "explain": {"type": "boolean", "default": False, "$comment": "Explain each result's score"},
 }
@@ -126,16 +139,20 @@ _HIT: dict[str, Schema] = {
     "score": NUMBER,
     "startLine": COUNT,
     "endLine": COUNT,
+    "symbol": TEXT,
+    "kind": TEXT,
+    "strength": TEXT,
     "breadcrumb": TEXT,
     "relevancePercent": COUNT,
     "why": {"type": "object", "additionalProperties": NUMBER},
 }
 _CODE_HIT: dict[str, Schema] = {
-    "kind": TEXT,
     "symbols": TEXTS,
     "signature": TEXT,
     "docComment": TEXT,
     "language": TEXT,
+    "constants": TEXTS,
+    "callers": TEXTS,
 }
 
 
@@ -164,6 +181,7 @@ def _output(hit: dict[str, Schema]) -> Schema:
             "expandedBy": MADE_BY,
             "synthesis": _SYNTHESIS,
             "followUps": TEXTS,
+            "more": TEXT,
         }
     )
 
@@ -182,7 +200,7 @@ async def _search(call: Call, arguments: Arguments, corpus: Corpus) -> Answer:
 
     def answer(target: Target) -> Answer:
         results = target.project.search(_query(arguments, corpus, target), assistance, client)
-        return _rendered(target.project, _warned(results, arguments), arguments, corpus)
+        return _rendered(target.project, _warned(results, arguments), arguments, corpus, call.client.name)
 
     if not assistance:
         return await from_index(call, arguments["path"], answer, by_path=True)
@@ -209,6 +227,7 @@ def _query(arguments: Arguments, corpus: Corpus, target: Target) -> Query:
         similar_to=arguments["similar_to"],
         include_tests=IncludeTests(arguments["include_tests"] or IncludeTests.AUTO),
         explain=arguments["explain"],
+        related=True,
         changed_since=arguments["changed_since"],
     )
 
@@ -223,25 +242,39 @@ def _warned(results: Results, arguments: Arguments) -> Results:
     return replace(results, warning=" ".join(filter(None, warnings)) or None)
 
 
-def _rendered(project: Project, results: Results, arguments: Arguments, corpus: Corpus) -> Answer:
-    """Return the two renderings, each within the limit on its own."""
+def _rendered(
+    project: Project, results: Results, arguments: Arguments, corpus: Corpus, client: str | None
+) -> Answer:
+    """Return the two forms of the answer, each within the limit on its own."""
     settings = project.settings
     serve, roots = settings.serve, configured_roots(project.root, settings)
     limit = arguments["max_tokens"] or max(serve.max_tokens, MIN_TOKENS)
-    form = arguments["format"] or serve.default_format
-    text, values = fitted_both(results, corpus, form, limit, slim=serve.structured_results == "slim")
-    usage.note("assistant", project.root, results, len(text))
-    return Answer(values, text, more=tuple(_link(roots, hit) for hit in results.hits[:_LINKS]))
+    form = arguments["format"] or serve.default_format or COMPACT
+    shape = "only" if client in FORWARD_BOTH else serve.structured_results
+    if form != "json" and not (arguments["limit"] or arguments["top_k"]):
+        results = without_tail(results)
+    values = fitted_values(results, corpus, limit, full=form == "json", slim=shape == "slim")
+    if shape == "only":
+        return _noted(project, results, Answer(values, single_line(results)))
+    link = _link(roots, values["results"][0]) if values["results"] else None
+    room = limit - (token_count(json.dumps(link_content(link))) if link else 0)
+    text = fitted_text(results, corpus, form, max(room, MIN_TOKENS // 2))
+    return _noted(project, results, Answer(values, text, more=(link,) if link else ()))
 
 
-def _link(roots: Roots, hit: Hit) -> Link:
-    """Return the lines of a hit, for a client that can open them."""
+def _noted(project: Project, results: Results, answer: Answer) -> Answer:
+    usage.note("assistant", project.root, results, len(answer.shown))
+    return answer
+
+
+def _link(roots: Roots, result: dict[str, Any]) -> Link:
+    """Return the lines of the best result, for a client whose user can open them."""
+    path, lines = result["path"], f"{result['startLine']}-{result['endLine']}"
     return Link(
-        uri=f"{(roots / hit.path).as_uri()}#L{hit.span.start}-L{hit.span.end}",
-        name=f"{hit.path}:{hit.span.start}-{hit.span.end}",
-        description=hit.breadcrumb or hit.signature or hit.kind,
-        mime_type=guess_type(hit.path)[0] or "text/plain",
-        priority=hit.score,
+        uri=f"{(roots / path).as_uri()}#L{result['startLine']}-L{result['endLine']}",
+        name=f"{path}:{lines}",
+        description=result.get("symbol") or result.get("breadcrumb") or "",
+        mime_type=guess_type(path)[0] or "text/plain",
     )
 
 

@@ -22,6 +22,7 @@ from findspot.core.errors import (
 )
 from findspot.core.log import get_logger
 from findspot.core.model import ChunkType
+from findspot.serve.chunk_answers import MAX_CONTEXT_TOKENS, chunks_text, fitted_chunks
 from findspot.serve.mcp.target import find_project, from_index, working_folder
 from findspot.serve.mcp.tool import (
     COUNT,
@@ -41,7 +42,7 @@ from findspot.serve.mcp.tool import (
 )
 from findspot.serve.mcp.tool_call import Call, Library
 from findspot.serve.mcp.tool_results import failed
-from findspot.serve.search_answers import MAX_CONTEXT_TOKENS, MIN_TOKENS, fitted_chunks
+from findspot.serve.search_answers import COMPACT, MIN_TOKENS
 from findspot.serve.shapes import warned
 
 if TYPE_CHECKING:
@@ -92,6 +93,12 @@ _ARGUMENTS: dict[str, Schema] = {
         "type": "boolean",
         "default": False,
         "$comment": "Include what was searched and how long it took",
+    },
+    "format": {
+        "type": "string",
+        "enum": [COMPACT, "json"],
+        "default": COMPACT,
+        "$comment": "Format of the text: a compact listing, or the structured answer as JSON",
     },
     "max_tokens": {
         "type": "integer",
@@ -160,7 +167,8 @@ def answer_from(searcher: ContextSearcher, arguments: Arguments) -> Answer:
         return warned({"results": shown, "total": len(results)} | rest, warning, note)
 
     shown, note = fitted_chunks(results, arguments["query"], arguments["max_tokens"], around)
-    return Answer(around(shown, note))
+    values = around(shown, note)
+    return Answer(values, chunks_text(values) if arguments["format"] == COMPACT else None)
 
 
 def _asked(searcher: ContextSearcher, query: str, options: SearchOptions) -> Sequence[SearchResult]:

@@ -102,7 +102,7 @@ CODE_RESEARCH = Tool(
             "max_tokens": {
                 "type": "integer",
                 "minimum": MIN_TOKENS,
-                "$comment": "Maximum tokens of the answer (characters / 4). Default: 8000",
+                "$comment": "Maximum tokens of the answer (characters / 4). Default: 1200",
             },
         },
         required=("query",),

@@ -1,0 +1,64 @@
+"""Constants and callers that come with the best hits."""
+
+from __future__ import annotations
+
+import pytest
+
+from contents import MakeProject
+from findspot import CodeReference, Project, Query
+
+FILES = {
+    "src/pool.py": (
+        "from limits import SHARED_LIMIT\n\n"
+        "FILE_TIMEOUT_S = 60.0\n"
+        "UNUSED_S = 1.0\n\n\n"
+        "def wait_for_worker(worker):\n"
+        '    """Wait until a worker has answered."""\n'
+        "    worker.wait(FILE_TIMEOUT_S, SHARED_LIMIT)\n\n\n"
+        "def run_all(workers):\n"
+        "    for worker in workers:\n"
+        "        wait_for_worker(worker)\n"
+    ),
+    "src/limits.py": "SHARED_LIMIT = 8\n",
+    "src/app.py": "from pool import wait_for_worker\n\n\ndef main(worker):\n    wait_for_worker(worker)\n",
+    "tests/test_pool.py": (
+        "from pool import wait_for_worker\n\n\ndef test_it(worker):\n    wait_for_worker(worker)\n"
+    ),
+}
+
+
+@pytest.fixture
+def project(make_project: MakeProject) -> Project:
+    project = make_project(FILES)
+    project.update()
+    return project
+
+
+def test_the_best_hit_has_constants_and_callers(project: Project) -> None:
+    best = project.search(Query("wait_for_worker", related=True)).hits[0]
+    assert best.symbol == "wait_for_worker"
+    assert [(each.text, each.path) for each in best.constants] == [("SHARED_LIMIT = 8", "src/limits.py")]
+    assert best.callers == (
+        CodeReference("src/pool.py", 14, "wait_for_worker(worker)"),
+        CodeReference("src/app.py", 5, "wait_for_worker(worker)"),
+        CodeReference("tests/test_pool.py", 5, "wait_for_worker(worker)"),
+    )
+
+
+def test_nothing_is_looked_up_unasked(project: Project) -> None:
+    best = project.search(Query("wait_for_worker")).hits[0]
+    assert (best.constants, best.callers) == ((), ())
+
+
+def test_files_that_changed_since_are_left_out(project: Project) -> None:
+    (project.root / "src/limits.py").write_text("\n\nSHARED_LIMIT = 9\n")
+    (project.root / "src/app.py").write_text("pass\n")
+    best = project.search(Query("wait_for_worker", related=True)).hits[0]
+    assert best.constants == ()
+    assert {each.path for each in best.callers} == {"src/pool.py", "tests/test_pool.py"}
+
+
+def test_a_name_with_two_definitions_has_no_callers(project: Project) -> None:
+    (project.root / "src/other.py").write_text("def wait_for_worker():\n    pass\n")
+    project.update()
+    assert project.search(Query("wait_for_worker", related=True)).hits[0].callers == ()
