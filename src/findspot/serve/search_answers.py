@@ -256,7 +256,7 @@ def fitted_values(
 
 def without_tail(results: Results) -> Results:
     """Return the results without those that are far less likely than the best."""
-    count = tail_start([hit.score for hit in results.hits])
+    count = tail_start(results.hits, results.mode)
     return results if count == len(results.hits) else replace(results, hits=results.hits[:count])
 
 

@@ -100,7 +100,7 @@ class TestShapes:
         assert single_line(answer) == NOTHING_FITS
 
     def test_the_tail_is_left_out_and_counted(self) -> None:
-        poor = replace(PLAIN, score=0.001)
+        poor = replace(PLAIN, score=0.001, relative=0.1)
         answer = results(HIT, PLAIN, poor, poor)
         values = fitted_values(without_tail(answer), Corpus.CODE, 10**6, full=False)
         assert [result["path"] for result in values["results"]] == ["src/cart.py", "a.txt"]
