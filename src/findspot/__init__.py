@@ -104,9 +104,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from findspot.catalogue.catalogue import (
-        Catalogue,
-    )
+    from findspot.catalogue.catalogue import Catalogue
     from findspot.catalogue.tool_record import (
         CatalogueNotFoundError,
         SearchMode,
@@ -115,13 +113,7 @@ if TYPE_CHECKING:
         ToolResults,
         ToolSearchOptions,
     )
-    from findspot.chunkfiles import (
-        ContextChunk,
-        ContextSearcher,
-        ProjectChunks,
-        SearchOptions,
-        SearchResult,
-    )
+    from findspot.chunkfiles import ContextChunk, ContextSearcher, ProjectChunks, SearchOptions, SearchResult
     from findspot.core.errors import (
         CancelledError,
         DiskFullError,
@@ -171,13 +163,8 @@ if TYPE_CHECKING:
         Strength,
         Synthesis,
     )
-    from findspot.core.progress import (
-        CancelToken,
-        ProgressSink,
-    )
-    from findspot.core.settings import (
-        Settings,
-    )
+    from findspot.core.progress import CancelToken, ProgressSink
+    from findspot.core.settings import Settings
     from findspot.documents import (
         AddedDocument,
         Document,
@@ -186,48 +173,15 @@ if TYPE_CHECKING:
         NamedIndexes,
         SearchAnswer,
     )
-    from findspot.embed.embedder import (
-        Embedder,
-        EmbedMode,
-    )
-    from findspot.engine import (
-        Engine,
-    )
-    from findspot.graph import (
-        Edge,
-        Graph,
-        Node,
-        Outline,
-        Relation,
-        Unresolved,
-    )
-    from findspot.llm import (
-        Completion,
-        Prompt,
-        Sample,
-    )
-    from findspot.project import (
-        Project,
-    )
-    from findspot.research.findings import (
-        Aim,
-        Citation,
-        Findings,
-        Focus,
-        FoundEdge,
-        FoundNode,
-        Inquiry,
-    )
-    from findspot.search.reader import (
-        IndexReader,
-    )
-    from findspot.serve.mcp.tools.cortex import (
-        add_cortex_search_tool,
-    )
-    from findspot.sync.supervisor import (
-        Supervisor,
-        WatcherStatus,
-    )
+    from findspot.embed.embedder import Embedder, EmbedMode
+    from findspot.engine import Engine
+    from findspot.graph import Edge, Graph, Node, Outline, Relation, Unresolved
+    from findspot.llm import Completion, Prompt, Sample
+    from findspot.project import Project
+    from findspot.research.findings import Aim, Citation, Findings, Focus, FoundEdge, FoundNode, Inquiry
+    from findspot.search.reader import IndexReader
+    from findspot.serve.mcp.tools.cortex import add_cortex_search_tool
+    from findspot.sync.supervisor import Supervisor, WatcherStatus
 
 _EXPORTS = {
     "findspot.catalogue.catalogue": "Catalogue",
