@@ -26,7 +26,7 @@ LINES_SHARE = 0.5
 LEAST_SHARE = 0.35
 """Of the room that is left, for the next hit, however little better than the following ones it is."""
 
-FIRST_WITH_CODE = 2
+FIRST_WITH_CODE = 3
 CHARS_PER_CODE = 1_000
 """More hits have code where there is room for this much for each: shreds of many help nobody."""
 
@@ -102,7 +102,7 @@ def fit(hits: Sequence[Hit], max_chars: int, measure: Measure) -> Fitted:
 
 
 def _most_with_code(hits: Sequence[Hit], max_chars: int) -> int:
-    """Return how many hits may have code: the first two, then those that are not weak, as the room allows."""
+    """Return how many hits may have code: the first three, then those that are not weak, as the room allows."""
     weak = next((place for place, hit in enumerate(hits) if hit.strength is Strength.WEAK), len(hits))
     return min(max(FIRST_WITH_CODE, weak), max(FIRST_WITH_CODE, max_chars // CHARS_PER_CODE))
 
