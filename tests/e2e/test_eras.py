@@ -65,7 +65,7 @@ def test_every_older_version(version: str, server: Connection, home: Path, shop:
     with Pipe(home, shop) as pipe:
         assert pipe.initialize(version)["protocolVersion"] == version
         assert pipe.result("tools/list", {})["tools"]
-        call = {"name": "search_code", "arguments": {"query": "check a password"}}
+        call = {"name": "search_code", "arguments": {"query": "check a password", "format": "human"}}
         found = pipe.result("tools/call", call)
         assert "src/auth/login.py:" in found["content"][0]["text"]
         links = [part for part in found["content"] if part["type"] == "resource_link"]

@@ -94,7 +94,7 @@ def test_a_client_that_answers_nothing_is_not_waited_for_again(make: MakeFolder,
     answer = message["result"]["structuredContent"]
     assert answer["madeBy"] == "index"
     assert "no answer within 10 seconds" in answer["warning"]
-    asked = pipe.ask_tool("search_code", {"query": "pay"})
+    asked = pipe.ask_tool("search_code", {"query": "pay", "format": "human"})
     assert "result" in pipe.next(), "asked again for roots that were not listed"
 
 
@@ -105,7 +105,7 @@ def test_resources_and_lists_say_what_is_true(make: MakeFolder, serve: Serve) ->
     pipe = serve(project, capabilities={"roots": {}})
     pipe.values("index_codebase", path=str(project))
 
-    asked = pipe.ask_tool("search_code", {"query": "pay"})
+    asked = pipe.ask_tool("search_code", {"query": "pay", "format": "human"})
     pipe.until("roots/list")
     roots = [{"uri": "file:///no/such/folder"}]
     pipe.send({"jsonrpc": "2.0", "id": pipe.last_id, "result": {"roots": roots}})

@@ -20,7 +20,7 @@ LINE_CHARS = 100
 FEWEST_CHARS = 240
 """Code shorter than this, five lines or so, shows less than the line that says what it is."""
 
-LINES_SHARE = 0.5
+LINES_SHARE = 0.6
 """Of the room: lines that leave no room for code would be a list of places."""
 
 LEAST_SHARE = 0.35
@@ -102,7 +102,7 @@ def fit(hits: Sequence[Hit], max_chars: int, measure: Measure) -> Fitted:
 
 
 def _most_with_code(hits: Sequence[Hit], max_chars: int) -> int:
-    """Return how many hits may have code: the first three, then those that are not weak, as the room allows."""
+    """Return how many hits may have code: the first three, then those that are not weak, if there is room."""
     weak = next((place for place, hit in enumerate(hits) if hit.strength is Strength.WEAK), len(hits))
     return min(max(FIRST_WITH_CODE, weak), max(FIRST_WITH_CODE, max_chars // CHARS_PER_CODE))
 
