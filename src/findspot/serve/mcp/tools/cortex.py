@@ -140,8 +140,8 @@ async def _chunks_of_client(call: Call) -> ProjectChunks | None:
 
 
 def _with_files(engine: Engine, folders: list[Path]) -> ProjectChunks | None:
-    found = (engine.chunks(folder) for folder in folders)
-    return next((chunks for chunks in found if chunks.has_files), None)
+    searchers = (engine.chunks(folder) for folder in folders)
+    return next((chunks for chunks in searchers if chunks.has_files), None)
 
 
 def answer_from(searcher: ContextSearcher, arguments: Arguments) -> Answer:
@@ -257,13 +257,13 @@ def add_cortex_search_tool(server: MCPServer[Any], searcher: ContextSearcher) ->
     async def cortex_search(**given: Any) -> types.CallToolResult:
         try:
             arguments = CORTEX_SEARCH.read(given)
-            found = await anyio.to_thread.run_sync(lambda: answer_from(searcher, arguments))
+            answer = await anyio.to_thread.run_sync(lambda: answer_from(searcher, arguments))
         except FindspotError as error:
-            found = _failed(error)
+            answer = _failed(error)
         return types.CallToolResult(
-            content=[types.TextContent(text=found.shown)],
-            structured_content=found.values,
-            is_error=found.is_error,
+            content=[types.TextContent(text=answer.shown)],
+            structured_content=answer.values,
+            is_error=answer.is_error,
         )
 
     parameters = [

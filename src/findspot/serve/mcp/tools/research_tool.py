@@ -44,13 +44,13 @@ async def _code_research(call: Call, arguments: Arguments) -> Answer:
     target = await indexed_project(call, arguments["path"])
     project, client = target.project, call.client.sampler()
     hops = _each_hop(call.client)
-    found = await call.long(
+    findings = await call.long(
         lambda _, cancel: project.research(
             _inquiry(arguments, target.under), client=client, progress=hops, cancel=cancel
         ),
         reports=False,
     )
-    return _rendered(found, arguments["max_tokens"] or max(project.settings.serve.max_tokens, MIN_TOKENS))
+    return _rendered(findings, arguments["max_tokens"] or max(project.settings.serve.max_tokens, MIN_TOKENS))
 
 
 def _inquiry(arguments: Arguments, under: str | None) -> Inquiry:
@@ -60,10 +60,10 @@ def _inquiry(arguments: Arguments, under: str | None) -> Inquiry:
     return Inquiry(arguments["query"], arguments["depth"], focus, under)
 
 
-def _rendered(found: Findings, limit: int) -> Answer:
+def _rendered(findings: Findings, limit: int) -> Answer:
     from findspot.serve.research_answers import fitted_findings, fitted_report
 
-    return Answer(fitted_findings(found, limit), fitted_report(found, limit))
+    return Answer(fitted_findings(findings, limit), fitted_report(findings, limit))
 
 
 def _each_hop(client: Client) -> ProgressSink:
