@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import takewhile
 
@@ -65,25 +65,48 @@ class _Extent:
         return self is not other and self.first <= other.first and other.last <= self.last
 
 
+@dataclass(frozen=True, slots=True)
+class QueryWords:
+    """The words of a query, by weight, and those of them that each line of a passage holds."""
+
+    weights: Mapping[str, float]
+    by_line: Sequence[Set[str]]
+
+    @classmethod
+    def in_lines(cls, lines: Sequence[str], weights: Mapping[str, float]) -> QueryWords:
+        terms = weights.keys()
+        return cls(weights, [terms & tokens(line) if line else _NOTHING for line in lines])
+
+    def coverage(self, places: Iterable[int]) -> float:
+        """Return the share of the query that these lines hold."""
+        return coverage(self.weights, set().union(*(self.by_line[place] for place in places)))
+
+    def best(self, first: int, last: int) -> int:
+        """Return the first of these lines that holds most of the words."""
+        return max(range(first, last + 1), key=lambda place: len(self.by_line[place]))
+
+
+_NOTHING: frozenset[str] = frozenset()
+
+
 def describe(
     chunks: Sequence[StoredChunk],
     leader: StoredChunk,
-    text: str,
+    lines: Sequence[str],
     symbols: Sequence[Symbol],
     *,
     names: Sequence[str],
-    weights: Mapping[str, float],
+    words: QueryWords,
 ) -> Described | None:
     """Return the definition of a passage that the query asks for; None where the passage defines nothing.
 
     `symbols` are what the chunks define. A definition whose name the query holds comes first, then the one
     that holds most of the query's words. Without either, it is the one that the best chunk is named after.
     """
-    lines = text.split("\n")
     extents = _extents(lines, chunks[0].start_line, symbols)
     if not extents:
         return None
-    chosen = _named(extents, names, lines, weights) or _worth_most(extents, lines, weights, leader)
+    chosen = _named(extents, names, words) or _worth_most(extents, words, leader)
     if chosen is None:
         return None
     offset = chunks[0].start_line
@@ -126,9 +149,7 @@ def _indent(line: str) -> int:
     return len(line) - len(line.lstrip())
 
 
-def _named(
-    extents: Sequence[_Extent], names: Sequence[str], lines: Sequence[str], weights: Mapping[str, float]
-) -> _Extent | None:
+def _named(extents: Sequence[_Extent], names: Sequence[str], words: QueryWords) -> _Extent | None:
     """Return the definition of a name in the query: of the same spelling before another case."""
     spelled = [last_name(name) for name in names]
     lowered = {name.lower() for name in spelled}
@@ -136,39 +157,32 @@ def _named(
     def likeness(extent: _Extent) -> tuple[int, float]:
         name = last_name(extent.symbol.name)
         place = spelled.index(name) if name in spelled else len(spelled)
-        return -place, _worth(extent, extents, lines, weights)
+        return -place, _worth(extent, extents, words)
 
-    found = [extent for extent in extents if last_name(extent.symbol.name).lower() in lowered]
-    return max(found, key=likeness, default=None)
+    named = [extent for extent in extents if last_name(extent.symbol.name).lower() in lowered]
+    return max(named, key=likeness) if len(named) > 1 else next(iter(named), None)
 
 
-def _worth_most(
-    extents: Sequence[_Extent], lines: Sequence[str], weights: Mapping[str, float], leader: StoredChunk
-) -> _Extent | None:
+def _worth_most(extents: Sequence[_Extent], words: QueryWords, leader: StoredChunk) -> _Extent | None:
     """Return the definition with most of the query's words; the leader's own one decides between equals."""
     own = _own_name(leader)
     worth = {
-        extent: (round(_worth(extent, extents, lines, weights), 3), last_name(extent.symbol.name) == own)
+        extent: (round(_worth(extent, extents, words), 3), last_name(extent.symbol.name) == own)
         for extent in extents
     }
     best = max(extents, key=worth.__getitem__)
     return best if any(worth[best]) else None
 
 
-def _worth(
-    extent: _Extent, extents: Sequence[_Extent], lines: Sequence[str], weights: Mapping[str, float]
-) -> float:
+def _worth(extent: _Extent, extents: Sequence[_Extent], words: QueryWords) -> float:
     """Return how much of the query a definition holds; those inside it count for themselves."""
-    inside = [other for other in extents if extent.encloses(other)]
-    taken = {at for other in inside for at in range(other.first, other.last + 1)}
-    own = [lines[at] for at in range(extent.first, extent.last + 1) if at not in taken]
-    head = lines[extent.first : min(extent.line + HEAD_LINES, extent.last + 1)]
-    held = (coverage(weights, _tokens(own)) + coverage(weights, _tokens(head))) / 2
-    return held + NAME_WORTH * coverage(weights, _tokens((extent.symbol.name,)))
-
-
-def _tokens(lines: Sequence[str]) -> set[str]:
-    return set(tokens("\n".join(lines)))
+    inside = {
+        place for other in extents if extent.encloses(other) for place in range(other.first, other.last + 1)
+    }
+    own = (place for place in range(extent.first, extent.last + 1) if place not in inside)
+    head = range(extent.first, min(extent.line + HEAD_LINES, extent.last + 1))
+    named = coverage(words.weights, set(tokens(extent.symbol.name)))
+    return (words.coverage(own) + words.coverage(head)) / 2 + NAME_WORTH * named
 
 
 def _own_name(chunk: StoredChunk) -> str | None:

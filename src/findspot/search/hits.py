@@ -9,12 +9,12 @@ from itertools import islice
 from findspot.core.model import Hit, Span, Symbol
 from findspot.rank.calibration import Evidence, Recipe, calibrated, nothing_fits
 from findspot.rank.signals import Candidate, coverage
-from findspot.search.definitions import Described, describe, header_overview
+from findspot.search.definitions import Described, QueryWords, describe, header_overview
 from findspot.search.questions import Question
 from findspot.search.retrieve import Candidates
 from findspot.store.records import OUTLINE_ORDINAL, StoredChunk, StoredFile, chunk_number
 from findspot.store.snapshot import Snapshot
-from findspot.text.snippet import PASSAGE_CHARS, best_column, best_line
+from findspot.text.snippet import PASSAGE_CHARS, best_column
 from findspot.text.tokens import tokens
 
 MAX_MERGED_CHUNKS = 3
@@ -210,9 +210,12 @@ def _hit(
 ) -> Hit:
     text, weights = joined(chunks), question.term_weights
     names = (question.text, *question.reading.names)  # `merge!` is a name that no word pattern finds whole
-    about = describe(chunks, leader, text, symbols, names=names, weights=weights)
-    focus = _focus(leader, about, text, chunks[0].start_line, weights)
-    line = text.split("\n")[focus - chunks[0].start_line]
+    lines, first = text.split("\n"), chunks[0].start_line
+    words = QueryWords.in_lines(lines, weights)
+    about = describe(chunks, leader, lines, symbols, names=names, words=words)
+    shown = about.span if about else Span(leader.start_line, leader.end_line)
+    focus = first + words.best(shown.start - first, min(shown.end - first, len(lines) - 1))
+    line = lines[focus - first]
     named: Described | StoredChunk = about or leader
     return Hit(
         path=leader.path,
@@ -229,13 +232,3 @@ def _hit(
         focus_column=best_column(line, weights) if len(line) > PASSAGE_CHARS else 0,
         definition=about.span if about else None,
     )
-
-
-def _focus(
-    leader: StoredChunk, about: Described | None, text: str, first: int, weights: Mapping[str, float]
-) -> int:
-    """Return the line that holds most of the query's words, of the definition where there is one."""
-    if about is None:
-        return leader.start_line + best_line(leader.text, weights)
-    lines = text.split("\n")[about.span.start - first : about.span.end - first + 1]
-    return about.span.start + best_line("\n".join(lines), weights)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from textwrap import dedent
 
 from findspot.core.model import Span, Symbol
-from findspot.search.definitions import Described, describe, header_overview
+from findspot.search.definitions import Described, QueryWords, describe, header_overview
 from findspot.store.records import StoredChunk
 
 ERRORS = dedent(
@@ -61,8 +61,9 @@ def chunk(text: str, breadcrumb: str | None, *, start: int = 101, kind: str = "c
 
 def described(*names: str, words: str = "", text: str = ERRORS) -> Described | None:
     stored = chunk(text, "RemoteProtocolError")
-    weights = dict.fromkeys(words.split(), 1.0)
-    return describe([stored], stored, text, SYMBOLS, names=names, weights=weights)
+    lines = text.split("\n")
+    held = QueryWords.in_lines(lines, dict.fromkeys(words.split(), 1.0))
+    return describe([stored], stored, lines, SYMBOLS, names=names, words=held)
 
 
 def test_the_name_that_is_asked_for_names_the_answer() -> None:
