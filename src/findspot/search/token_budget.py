@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from findspot.core.model import Hit, Strength
+from findspot.core.model import Hit, Span, Strength
 from findspot.text.snippet import shorten
 
 CHARS_PER_TOKEN = 4
@@ -90,10 +90,11 @@ def fit(hits: Sequence[Hit], max_chars: int, measure: Measure) -> Fitted:
         sizes[place] = space - room
         with_code += 1
     for place, hit in enumerate(hits[:with_code]):  # what is left over goes to the best
-        form = _longest(hit, sizes[place] + room, measure) or shown[place]
-        if len(form.text) > len(shown[place].text):
-            size = measure(form, True)
-            shown[place], room, sizes[place] = form, room + sizes[place] - size, size
+        most = sizes[place] + room
+        form = _longest(hit, most, measure) or shown[place]
+        form = max(shown[place], form, _widened(form, hit, most, measure), key=lambda each: len(each.text))
+        size = measure(form, True)
+        shown[place], room, sizes[place] = form, most - size, size
     cut = sum(
         len(form.text) < len(_shown_whole(hit).text)
         for form, hit in zip(shown[:with_code], hits, strict=False)
@@ -129,6 +130,36 @@ def _longest(hit: Hit, max_chars: int, measure: Measure) -> Hit | None:
     return None
 
 
+def _widened(form: Hit, hit: Hit, max_chars: int, measure: Measure) -> Hit:
+    """Return a definition with the blocks of its passage around it, as many as fit, those below it first."""
+    if form.span != hit.definition or form.text != _definition(hit).text:
+        return form
+    lines = hit.text.split("\n")
+    bottom = len(lines) - 1
+    while True:
+        first, last = form.span.start - hit.span.start, form.span.end - hit.span.start
+        below, above = _block_end(lines, last), bottom - _block_end(lines[::-1], bottom - first)
+        wider = (_lines_of(hit, first, below), _lines_of(hit, above, last))
+        fitting = [each for each in wider if each.span != form.span and measure(each, True) <= max_chars]
+        if not fitting:
+            return form
+        form = fitting[0]
+
+
+def _block_end(lines: Sequence[str], last: int) -> int:
+    """Return the last line of the block that follows a line; blocks have blank lines between them."""
+    start = next((at for at in range(last + 1, len(lines)) if lines[at].strip()), None)
+    if start is None:
+        return last
+    return next((at for at in range(start, len(lines)) if not lines[at].strip()), len(lines)) - 1
+
+
+def _lines_of(hit: Hit, first: int, last: int) -> Hit:
+    """Return a hit with some of its lines alone."""
+    text = "\n".join(hit.text.split("\n")[first : last + 1])
+    return replace(hit, text=text, span=Span(hit.span.start + first, hit.span.start + last))
+
+
 def _shown_whole(hit: Hit) -> Hit:
     return replace(hit, text=hit.overview) if hit.overview else hit
 
@@ -138,8 +169,7 @@ def _definition(hit: Hit) -> Hit:
     about = hit.definition
     if about is None or hit.overview:
         return _shown_whole(hit)
-    lines = hit.text.split("\n")[about.start - hit.span.start : about.end - hit.span.start + 1]
-    return replace(hit, text="\n".join(lines), span=about)
+    return _lines_of(hit, about.start - hit.span.start, about.end - hit.span.start)
 
 
 def snippet(hit: Hit, max_chars: int) -> Hit:

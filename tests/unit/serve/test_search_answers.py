@@ -323,6 +323,18 @@ class TestFit:
         assert shown.span == Span(120, 125)
         assert shown.text.split("\n") == text.split("\n")[19:25]
 
+    def test_room_that_is_left_shows_the_blocks_around_a_definition(self) -> None:
+        blocks = [f"def f{n}():\n    return {n}" for n in range(30)]
+        text = "\n\n".join(blocks)
+        hit = Hit(
+            "a.py", Span(101, 189), text, 0.9, "function", "python", focus=131, definition=Span(131, 132)
+        )
+        (shown,) = fit([hit], 160, measure_text).hits
+        assert shown.text == "\n\n".join(blocks[10:15])
+        assert shown.span == Span(131, 144)
+        (shown,) = fit([replace(hit, definition=Span(188, 189))], 160, measure_text).hits
+        assert shown.text == "\n\n".join(blocks[25:])
+
     def test_a_header_is_shown_by_its_overview(self) -> None:
         header = replace(PLAIN, text="import os", overview="Locks.\nTypes:\n  - Lock")
         assert whole([header]).hits[0].text == header.overview
