@@ -23,7 +23,7 @@ $(STAMP): $(READY)
 
 try: $(READY)  ## Install, index this repository, and ask it a question
 	$(BIN)/findspot index .
-	$(BIN)/findspot search "how is a crashed writer's lock recovered" --limit 1
+	$(BIN)/findspot search "where are secrets detected" --limit 1
 
 # An installed package has its bytecode; without it, every process that a test starts compiles the source again.
 # Three processes keep two cores busy, because tests also wait for servers and pipes.

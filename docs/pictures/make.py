@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 SIZE = {"width": 1200, "height": 700}
-QUESTION = "how is a crashed writer's lock recovered"
+QUESTION = "where are secrets detected"
 SYMBOL = "writer_lock"
 MOST_BYTES = 200_000
 

@@ -74,7 +74,7 @@ def test_what_is_clear_is_accepted(server: Connection, arguments: dict[str, Any]
         ({"languages": 3}, "'languages' must be a list of strings, not 3."),
         ({"languages": ["go", 3]}, "'languages' must be a list of strings, not ['go', 3]."),
         ({"mode": "magic"}, "'mode' must be one of 'hybrid', 'semantic', 'keyword', 'regex', not 'magic'."),
-        ({"format": "xml"}, "'format' must be one of 'toon', 'json', 'human', not 'xml'."),
+        ({"format": "xml"}, "'format' must be one of 'json', 'toon', 'human', 'compact', not 'xml'."),
         ({"include_tests": "maybe"}, "'include_tests' must be one of 'auto', 'yes', 'no', not 'maybe'."),
     ],
 )

@@ -89,7 +89,7 @@ class TestWithoutAModel:
         assert first["path"] == "src/auth/login.py"
         assert 0 < told["confidence"] <= 1
         assert answer["followUps"] == told["followUps"] != []
-        assert "what calls verify_password()" in told["followUps"]
+        assert "what calls login()" in told["followUps"]
         assert "warning" not in answer
 
     def test_references_are_lines_of_the_project(self, server: Connection, shop: Path) -> None:

@@ -62,7 +62,7 @@ def conforming(asked: Connection, tmp_path_factory: pytest.TempPathFactory) -> d
     root = shutil.copytree(FIXTURES / "swift", tmp_path_factory.mktemp("swift") / "auth")
     asked.values("index_codebase", path=str(root), confirm=True)
     query = "all implementations of Authenticatable"
-    return asked.values("code_research", query=query, path=str(root))
+    return asked.values("code_research", query=query, path=str(root), max_tokens=4_000)
 
 
 def hops(answer: dict[str, Any]) -> dict[str, int]:

@@ -23,7 +23,7 @@ def workspace(folder: Path) -> Path:
 def test_several_folders_are_one_project(server: Connection, tmp_path: Path) -> None:
     root = workspace(tmp_path / "workspace")
     assert server.values("index_codebase", path=str(root), confirm=True)["errors"] == []
-    result = server.call("search_code", query="admin_entrance", path=str(root))
+    result = server.call("search_code", query="admin_entrance", path=str(root), format="human")
     assert isinstance(result.structured_content, dict)
     assert result.structured_content["results"][0]["path"] == "admin/src/auth/login.py"
     links = [block for block in result.content if isinstance(block, types.ResourceLink)]

@@ -48,7 +48,7 @@ class TestSearch:
         expect(code.locator(".within").first).to_be_visible()
         bars = window.get_by_label("Why this rank")
         expect(bars).to_contain_text("Meaning")
-        expect(bars).to_contain_text("Words covered")
+        expect(bars).to_contain_text("Its words")
 
     def test_filters_narrow_and_are_kept_in_the_address(self, visit: Visit) -> None:
         window = visit()

@@ -306,6 +306,8 @@ class Hit:
     """Where the best passage begins in that line, if it is long."""
     definition: Span | None = None
     """The lines of the definition that it is named after, where the text holds them."""
+    is_named: bool = False
+    """Whether the query itself names that definition."""
     overview: str | None = None
     """What a file's header is shown as: its description and what the file defines."""
     constants: tuple[CodeReference, ...] = ()

@@ -24,7 +24,10 @@ HEAD_LINES = 3
 NAME_WORTH = 1.0
 """A query's words in a name count as much again: a name says what the lines below it are about."""
 
-_LEAD = re.compile(r"\s*(#|//|/\*|\*|--|@|\[|%|;|\"\"\"|'''|<!--|template\b)")
+_LEAD = re.compile(
+    r"\s*(#(?!\s*(?:endif|define|include|if|ifdef|ifndef|else|elif|undef|pragma)\b)|//|/\*|\*(?:[\s/]|$)|--\s|@"
+    r"|\[[A-Z]|%|;;|<!--|template\b)"
+)
 """How a line begins that belongs to the definition below it: a comment, a decorator, an attribute."""
 
 _COMMENT_MARKS = re.compile(r"^\s*(?:/\*+|\*+/|\*|///?!?|#[:!]?|--+|%+|;+|<!--)\s?|\s*\*+/\s*$")
@@ -49,6 +52,8 @@ class Described:
     breadcrumb: str | None
     signature: str | None
     doc_comment: str | None
+    is_named: bool
+    """Whether the query holds its name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +111,8 @@ def describe(
     extents = _extents(lines, chunks[0].start_line, symbols)
     if not extents:
         return None
-    chosen = _named(extents, names, words) or _worth_most(extents, words, leader)
+    named = _named(extents, names, words)
+    chosen = named or _worth_most(extents, words, leader)
     if chosen is None:
         return None
     offset = chunks[0].start_line
@@ -114,9 +120,10 @@ def describe(
     home = next((c for c in chunks if c.start_line <= chosen.line + offset <= c.end_line), leader)
     kind, line = chosen.symbol.kind, chosen.line + offset
     if _own_name(home) == last_name(chosen.symbol.name) and home.kind == kind:
-        return Described(span, line, kind, home.breadcrumb, home.signature, home.doc_comment)
-    breadcrumb = _breadcrumb(chosen, extents, home)
-    return Described(span, line, kind, breadcrumb, _signature(lines, chosen), _doc(lines, chosen))
+        described = home.breadcrumb, home.signature, home.doc_comment
+    else:
+        described = _breadcrumb(chosen, extents, home), _signature(lines, chosen), _doc(lines, chosen)
+    return Described(span, line, kind, *described, is_named=named is not None)
 
 
 def _extents(lines: Sequence[str], offset: int, symbols: Sequence[Symbol]) -> list[_Extent]:
@@ -125,17 +132,18 @@ def _extents(lines: Sequence[str], offset: int, symbols: Sequence[Symbol]) -> li
     placed = sorted((p for p in placed if 0 <= p[0] < len(lines)), key=lambda p: p[0])
     firsts = [_lead(lines, line) for line, _ in placed]
     indents = [_indent(lines[line]) for line, _ in placed]
+    lasts = [len(lines) - 1] * len(placed)
+    open_places: list[int] = []
+    for at, (line, _) in enumerate(placed):
+        while open_places and indents[at] <= indents[open_places[-1]] and placed[open_places[-1]][0] < line:
+            lasts[open_places.pop()] = firsts[at] - 1
+        open_places.append(at)
     extents = []
     for at, (line, symbol) in enumerate(placed):
-        after = (
-            first
-            for first, indent, (next_line, _) in zip(firsts, indents, placed, strict=True)
-            if next_line > line and indent <= indents[at]
-        )
-        last = next(after, len(lines)) - 1
+        last = max(lasts[at], line)
         while last > line and not lines[last].strip():
             last -= 1
-        extents.append(_Extent(symbol, firsts[at], line, max(last, line), indents[at]))
+        extents.append(_Extent(symbol, firsts[at], line, last, indents[at]))
     return extents
 
 
@@ -177,7 +185,10 @@ def _worth_most(extents: Sequence[_Extent], words: QueryWords, leader: StoredChu
 def _worth(extent: _Extent, extents: Sequence[_Extent], words: QueryWords) -> float:
     """Return how much of the query a definition holds; those inside it count for themselves."""
     inside = {
-        place for other in extents if extent.encloses(other) for place in range(other.first, other.last + 1)
+        place
+        for other in takewhile(lambda other: other.first <= extent.last, extents[extents.index(extent) :])
+        if extent.encloses(other)
+        for place in range(other.first, other.last + 1)
     }
     own = (place for place in range(extent.first, extent.last + 1) if place not in inside)
     head = range(extent.first, min(extent.line + HEAD_LINES, extent.last + 1))

@@ -158,6 +158,8 @@ def _moved(hit: Hit, at: int, lines: list[str], size: int) -> Hit:
         return min(line + by, last)
 
     about = hit.definition
+    if "\n".join(text) != hit.text:  # what it says of itself may be another thing by now
+        hit = replace(hit, doc_comment=None, signature=None, overview=None)
     return replace(
         hit,
         span=Span(at + 1, last),

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from findspot.core.facts import Relation
+from findspot.core.facts import Facts, Relation
 from findspot.core.model import CodeReference, Corpus, Hit, Span
 from findspot.rank.roles import Role, role_of
 from findspot.search.freshness import Disk
@@ -25,6 +25,14 @@ LINE_CHARS = 90
 
 _IDENTIFIER = re.compile(r"[A-Za-z_$][\w$]{2,}")
 _SHOUTED = re.compile(r"_?[A-Z][A-Z0-9_]{2,}")
+_COMMENT_OR_STRING = re.compile(
+    r"#[^\n]*|//[^\n]*|--\s[^\n]*|/\*.*?\*/|\"\"\".*?\"\"\""
+    r"|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'",
+    re.DOTALL,
+)
+_GOES_ON = ("{", "(", "[", "=", "\\")
+_NO_RECEIVER = frozenset({""})
+_OWN_RECEIVERS = frozenset({"", "self", "this", "cls"})
 _CONSTANT = "constant"
 _CALLED = frozenset({"function", "method"})
 
@@ -47,35 +55,52 @@ class Related:
         file = self._unchanged(hit.path)
         if file is None or hit.overview:
             return ()
-        used = list(dict.fromkeys(_IDENTIFIER.findall(_defining_text(hit))))
-        symbols = self.snapshot.symbols
+        code = _COMMENT_OR_STRING.sub(" ", _defining_text(hit))
+        used = list(dict.fromkeys(_IDENTIFIER.findall(code)))
         own = {
             place.name: place
-            for place in symbols.constants_of(file.id)
+            for place in self.snapshot.symbols.constants_of(file.id)
             if place.kind == _CONSTANT or _SHOUTED.fullmatch(place.name)
         }
-        shouted = [name for name in used if _SHOUTED.fullmatch(name) and name not in own]
-        found = own | {name: place for name in shouted if (place := self._only_definition(name))}
+        facts = self.snapshot.facts.of_file(file.id)
+        imported = {item.original for item in facts.imports} if facts else set()
+        elsewhere = (name for name in used if name in imported and _SHOUTED.fullmatch(name))
+        found = {name: place for name in elsewhere if (place := self._only_definition(name, file))} | own
         references = (self._reference(found[name], hit) for name in used if name in found)
         return tuple(filter(None, references))[:MAX_CONSTANTS]
 
-    def _only_definition(self, name: str) -> SymbolPlace | None:
-        """Return where a constant of another file is defined, if there is one place only."""
-        places = [p for p in self.snapshot.symbols.places(name.lower()) if p.name == name]
+    def _only_definition(self, name: str, file: StoredFile) -> SymbolPlace | None:
+        """Return where a constant that a file imports is defined, if there is one place only."""
+        files = self.snapshot.files.by_id
+        places = [
+            place
+            for place in self.snapshot.symbols.places(name.lower())
+            if place.name == name
+            and place.kind == _CONSTANT
+            and (defining := files.get(place.file_id))
+            and defining.language == file.language
+        ]
         return places[0] if len(places) == 1 else None
 
     def _reference(self, place: SymbolPlace, hit: Hit) -> CodeReference | None:
-        """Return the line that defines a constant; None where the hit shows it."""
+        """Return the line that defines a constant; None where the hit shows it, or the line has no value."""
         stored = self.snapshot.files.by_id.get(place.file_id)
         if stored is None or self._unchanged(stored.path) is None:
             return None
-        if stored.path == hit.path and hit.span.start <= place.line <= hit.span.end:
+        shown = _shown(hit)
+        if stored.path == hit.path and shown.start <= place.line <= shown.end:
             return None
-        text = self.snapshot.chunks.line(place.file_id, place.line)
-        return CodeReference(stored.path, place.line, _clipped(text), place.name) if text else None
+        text = (self.snapshot.chunks.line(place.file_id, place.line) or "").strip()
+        if not text or text.endswith(_GOES_ON):
+            return None
+        return CodeReference(stored.path, place.line, _clipped(text), place.name)
 
     def _callers(self, hit: Hit) -> tuple[CodeReference, ...]:
-        """Return calls of what a hit defines, where its name is defined once: then they need no resolving."""
+        """Return calls of what a hit defines, where they are certain without resolving types.
+
+        The name must have one definition. A function is called by its bare name, in its own folder or where
+        it is imported; a method by its own class, in the same file.
+        """
         if hit.kind not in _CALLED or not hit.breadcrumb or hit.definition is None:
             return ()
         name = last_name(hit.breadcrumb.rpartition(" > ")[2])
@@ -88,18 +113,24 @@ class Related:
         )
         calls: list[CodeReference] = []
         for file in ordered:
-            calls += [call for call in self._calls(file, name) if not _inside(call, hit)]
+            calls += self._calls(file, name, hit)
             if len(calls) >= MAX_CALLERS:
                 break
         return tuple(calls[:MAX_CALLERS])
 
-    def _calls(self, file: StoredFile, name: str) -> Iterator[CodeReference]:
+    def _calls(self, file: StoredFile, name: str, hit: Hit) -> Iterator[CodeReference]:
         facts = self.snapshot.facts.of_file(file.id) if self._unchanged(file.path) else None
         if facts is None:
             return
-        relations, names, _, lines, _ = facts.columns
-        for relation, called, line in zip(relations, names, lines, strict=True):
-            if called == name and relation == Relation.CALL:
+        is_own = file.path == hit.path
+        receivers = _OWN_RECEIVERS if hit.kind == "method" else _NO_RECEIVER
+        near = is_own if hit.kind == "method" else _folder(file.path) == _folder(hit.path)
+        if not near and all(item.original != name for item in facts.imports):
+            return
+        shown = _definition_lines(facts, name, hit) if is_own else range(0)
+        relations, names, on, lines, _ = facts.columns
+        for relation, called, receiver, line in zip(relations, names, on, lines, strict=True):
+            if called == name and relation == Relation.CALL and receiver in receivers and line not in shown:
                 text = self.snapshot.chunks.line(file.id, line)
                 if text:
                     yield CodeReference(file.path, line, _clipped(text))
@@ -118,9 +149,20 @@ def _defining_text(hit: Hit) -> str:
     return "\n".join(lines)
 
 
-def _inside(call: CodeReference, hit: Hit) -> bool:
-    about: Span = hit.definition or hit.span
-    return call.path == hit.path and about.start <= call.line <= about.end
+def _shown(hit: Hit) -> Span:
+    """Return the lines that an answer shows of a hit: of a name that was asked for, its own."""
+    return hit.definition if hit.definition and hit.is_named else hit.span
+
+
+def _definition_lines(facts: Facts, name: str, hit: Hit) -> range:
+    """Return the lines of a definition, those beyond the passage too, and those that are shown with it."""
+    about, shown = hit.definition or hit.span, _shown(hit)
+    ends = (d.end_line for d in facts.definitions if d.name == name and about.start <= d.line <= about.end)
+    return range(min(about.start, shown.start), max(shown.end, about.end, *ends) + 1)
+
+
+def _folder(path: str) -> str:
+    return path.rpartition("/")[0]
 
 
 def _clipped(text: str) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from findspot.core.model import Hit, Span, Strength
-from findspot.text.snippet import shorten
+from findspot.text.snippet import CUT_MARK, lines_around, shorten
 
 CHARS_PER_TOKEN = 4
 
@@ -31,6 +31,9 @@ CHARS_PER_CODE = 1_000
 """More hits have code where there is room for this much for each: shreds of many help nobody."""
 
 _COMPARED = 3
+
+_MARKS_CHARS = 16
+"""For the marks of lines that are left out, with the number of a line."""
 
 Measure = Callable[[Hit, bool], int]
 """Returns the characters of a hit in an answer, with its text or as a line."""
@@ -75,7 +78,7 @@ def fit(hits: Sequence[Hit], max_chars: int, measure: Measure) -> Fitted:
     lines = [as_line(hit) for hit in hits]
     sizes = [measure(line, False) for line in lines]
     count = len(lines)
-    while count and sum(sizes[:count]) > max_chars * (LINES_SHARE if count > 1 else 1):
+    while count and sum(sizes[:count]) > max_chars * _lines_share(hits[:count], max_chars, measure):
         count -= 1
     shown, sizes = lines[:count], sizes[:count]
     room = max_chars - sum(sizes)
@@ -102,6 +105,13 @@ def fit(hits: Sequence[Hit], max_chars: int, measure: Measure) -> Fitted:
     return Fitted(tuple(shown), with_code, cut, len(hits) - count)
 
 
+def _lines_share(hits: Sequence[Hit], max_chars: int, measure: Measure) -> float:
+    """Return the part of the room for lines: all of it where not even the best lines of the first hit fit."""
+    if len(hits) == 1 or _longest(hits[0], int(max_chars * (1 - LINES_SHARE)), measure) is None:
+        return 1.0
+    return LINES_SHARE
+
+
 def _most_with_code(hits: Sequence[Hit], max_chars: int) -> int:
     """Return how many hits may have code: the first three, then those that are not weak, if there is room."""
     weak = next((place for place, hit in enumerate(hits) if hit.strength is Strength.WEAK), len(hits))
@@ -117,7 +127,7 @@ def _share(hits: Sequence[Hit], place: int) -> float:
 
 def _longest(hit: Hit, max_chars: int, measure: Measure) -> Hit | None:
     """Return the longest form of a hit within a number of characters."""
-    for form in (_shown_whole(hit), _definition(hit)):
+    for form in (_definition(hit),) if hit.is_named else (_shown_whole(hit), _definition(hit)):
         if measure(form, True) <= max_chars:
             return form
     form = _definition(hit)
@@ -132,7 +142,7 @@ def _longest(hit: Hit, max_chars: int, measure: Measure) -> Hit | None:
 
 def _widened(form: Hit, hit: Hit, max_chars: int, measure: Measure) -> Hit:
     """Return a definition with the blocks of its passage around it, as many as fit, those below it first."""
-    if form.span != hit.definition or form.text != _definition(hit).text:
+    if hit.is_named or form.span != hit.definition or form.text != _definition(hit).text:
         return form
     lines = hit.text.split("\n")
     bottom = len(lines) - 1
@@ -173,16 +183,41 @@ def _definition(hit: Hit) -> Hit:
 
 
 def snippet(hit: Hit, max_chars: int) -> Hit:
-    """Return a hit with the first line and the lines around the one that matches best."""
-    text = shorten(hit.text, _focus(hit), max_chars, hit.focus_column)
-    return hit if text == hit.text else replace(hit, text=text)
+    """Return a hit with the first line and the lines around the one that matches best.
+
+    Its span is that of the lines shown. A mark stands for lines between them, with the number of the next
+    one, and for those after them.
+    """
+    if len(hit.text) <= max_chars:
+        return hit
+    lines = hit.text.split("\n")
+    focus = min(max(_focus(hit), 0), len(lines) - 1)
+    if hit.overview or len(lines[focus]) > max_chars:
+        return replace(hit, text=shorten(hit.text, focus, max_chars, hit.focus_column))
+    keeps_first, first, last = lines_around(lines, focus, max_chars - _MARKS_CHARS)
+    shown = lines[first : last + 1]
+    if keeps_first:
+        shown = [lines[0], f"{CUT_MARK} {hit.span.start + first}", *shown]
+    if last < len(lines) - 1:
+        shown.append(CUT_MARK)
+    start = hit.span.start + (0 if keeps_first else first)
+    return replace(hit, text="\n".join(shown), span=Span(start, hit.span.start + last))
 
 
 def as_line(hit: Hit) -> Hit:
     """Return a hit that says on one line what it is: by its doc comment, its signature or its best line."""
     text = hit.doc_comment or hit.signature or hit.overview or _best_line(hit)
     first = next((line.strip() for line in text.split("\n") if line.strip(" \"'/*#")), "")
-    return replace(hit, text=_clipped(first), doc_comment=None, why=None, constants=(), callers=())
+    return replace(
+        hit,
+        text=_clipped(first),
+        span=hit.definition or hit.span,
+        symbols=tuple(name for name in hit.symbols if hit.symbol and hit.symbol.endswith(name))[:1],
+        doc_comment=None,
+        why=None,
+        constants=(),
+        callers=(),
+    )
 
 
 def _clipped(text: str) -> str:

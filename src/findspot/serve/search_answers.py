@@ -36,6 +36,8 @@ _MOST_ESCAPED = 6
 _LONGEST_NOTE = "To fit max_tokens: 999 shortened, 999 left out of 999 results."
 
 _INDENT = "    "
+_ASIDE = "  "
+"""Before what is said of a result: no line of its code can begin so, and pass for it."""
 
 Render = Callable[[Results, Fitted], str]
 
@@ -179,8 +181,8 @@ def _block(hit: Hit, rank: int, *, code: bool) -> str:
     head = f"{rank}. {one_line(hit.path)}:{hit.span.start}-{hit.span.end}{symbol}  {hit.strength}"
     if not code:
         return f"{head}  {one_line(hit.text)}"
-    related = [f"{_INDENT}uses {reference_line(place)}" for place in hit.constants]
-    related += [f"{_INDENT}called by {reference_line(place)}" for place in hit.callers]
+    related = [f"{_ASIDE}uses {reference_line(place)}" for place in hit.constants]
+    related += [f"{_ASIDE}called by {reference_line(place)}" for place in hit.callers]
     return "\n".join((head, indented(hit.text), *related))
 
 
@@ -196,7 +198,7 @@ def indented(text: str) -> str:
 def _listing(results: Results, blocks: Sequence[str], more: str | None) -> str:
     first = NOTHING_FITS if results.nothing_fits else None
     if not results.hits:
-        blocks = ["No results."]
+        blocks = ["No more results." if results.offset and results.total else "No results."]
     return "\n".join(filter(None, (first, *assistance_lines(results), *blocks, more, results.warning)))
 
 
@@ -208,10 +210,11 @@ def _more(results: Results, shown: Fitted) -> str | None:
     return f"{results.total - after} more, less likely: offset={after}"
 
 
-def single_line(results: Results) -> str:
+def single_line(results: Results, count: int) -> str:
     """Return the text of an answer whose structured content is read as well."""
-    found = f"{len(results.hits)} results" if len(results.hits) != 1 else "1 result"
-    return NOTHING_FITS if results.nothing_fits else f"{found}, in the structured content."
+    if results.nothing_fits:
+        return "Nothing in the index fits this well; the nearest results are in the structured content."
+    return f"{count} result{'s' * (count != 1)}, in the structured content."
 
 
 def fitted_text(results: Results, corpus: Corpus, form: str, max_tokens: int) -> str:

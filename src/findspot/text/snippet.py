@@ -55,14 +55,20 @@ def shorten(text: str, focus: int, max_chars: int, column: int = 0) -> str:
     focus = min(max(focus, 0), len(lines) - 1)
     if len(lines[focus]) > max_chars:
         return _passage(lines[focus], column, max_chars)
-    head = f"{lines[0]}\n{CUT_MARK}\n"
-    if len(head) + len(lines[focus]) > max_chars:
-        head = ""
-    first, last = _around(lines, focus, max_chars - (len(head) if focus else 0))
+    keeps_first, first, last = lines_around(lines, focus, max_chars)
     body = "\n".join(lines[first : last + 1])
-    if first == 0:
-        return body
-    return f"{lines[0]}\n{body}" if first == 1 and head else head + body
+    return f"{lines[0]}\n{CUT_MARK}\n{body}" if keeps_first else body
+
+
+def lines_around(lines: Sequence[str], focus: int, max_chars: int) -> tuple[bool, int, int]:
+    """Return which lines to show: whether the first one apart from the others, and the others' ends."""
+    head = len(lines[0]) + len(CUT_MARK) + 2
+    if head + len(lines[focus]) > max_chars:
+        head = 0
+    first, last = _around(lines, focus, max_chars - (head if focus else 0))
+    if first == 1 and head:
+        return False, 0, last
+    return bool(first and head), first, last
 
 
 def _passage(line: str, column: int, max_chars: int) -> str:

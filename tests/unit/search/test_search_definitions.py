@@ -74,7 +74,23 @@ def test_the_name_that_is_asked_for_names_the_answer() -> None:
         breadcrumb="TooManyRedirects",
         signature="class TooManyRedirects(RequestError)",
         doc_comment="Raised by the client alone.",
+        is_named=True,
     )
+
+
+def test_only_comments_and_decorators_belong_to_what_follows_them() -> None:
+    text = 'class Heron:\n    """Stands.\n    """\n    def stand(self):\n        pass\n'
+    text += "#endif\ndef fly():\n    pass"
+    stored = chunk(text, "Heron", start=1)
+    symbols = (Symbol("Heron", "class", 1), Symbol("stand", "method", 4), Symbol("fly", "function", 7))
+    lines = text.split("\n")
+    words = QueryWords.in_lines(lines, {})
+    stand = describe([stored], stored, lines, symbols, names=("stand",), words=words)
+    fly = describe([stored], stored, lines, symbols, names=("fly",), words=words)
+    assert stand is not None
+    assert (stand.span, stand.doc_comment) == (Span(4, 6), None)
+    assert fly is not None
+    assert fly.span == Span(7, 8)
 
 
 def test_another_case_counts_where_no_spelling_is_the_same() -> None:

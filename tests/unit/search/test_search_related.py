@@ -37,7 +37,10 @@ def project(make_project: MakeProject) -> Project:
 def test_the_best_hit_has_constants_and_callers(project: Project) -> None:
     best = project.search(Query("wait_for_worker", related=True)).hits[0]
     assert best.symbol == "wait_for_worker"
-    assert [(each.text, each.path) for each in best.constants] == [("SHARED_LIMIT = 8", "src/limits.py")]
+    assert [(each.text, each.path) for each in best.constants] == [
+        ("FILE_TIMEOUT_S = 60.0", "src/pool.py"),
+        ("SHARED_LIMIT = 8", "src/limits.py"),
+    ]
     assert best.callers == (
         CodeReference("src/pool.py", 14, "wait_for_worker(worker)"),
         CodeReference("src/app.py", 5, "wait_for_worker(worker)"),
@@ -54,7 +57,7 @@ def test_files_that_changed_since_are_left_out(project: Project) -> None:
     (project.root / "src/limits.py").write_text("\n\nSHARED_LIMIT = 9\n")
     (project.root / "src/app.py").write_text("pass\n")
     best = project.search(Query("wait_for_worker", related=True)).hits[0]
-    assert best.constants == ()
+    assert [each.path for each in best.constants] == ["src/pool.py"]
     assert {each.path for each in best.callers} == {"src/pool.py", "tests/test_pool.py"}
 
 
@@ -62,3 +65,23 @@ def test_a_name_with_two_definitions_has_no_callers(project: Project) -> None:
     (project.root / "src/other.py").write_text("def wait_for_worker():\n    pass\n")
     project.update()
     assert project.search(Query("wait_for_worker", related=True)).hits[0].callers == ()
+
+
+def test_calls_and_words_that_only_look_alike_are_not_shown(make_project: MakeProject) -> None:
+    project = make_project(
+        {
+            "src/mail.py": (
+                "import smtp\n\n\n"
+                "def send_mail(text):\n"
+                '    """Send it; see LIMIT."""\n'
+                "    # LIMIT is another thing\n"
+                "    return smtp.send_mail(text)\n"
+            ),
+            "src/other.js": "const LIMIT = 3;\n",
+            "lib/user.py": "import smtp\n\n\ndef use(box):\n    smtp.send_mail(1)\n    box.send_mail(2)\n",
+        }
+    )
+    project.update()
+    best = project.search(Query("send_mail", related=True)).hits[0]
+    assert best.path == "src/mail.py"
+    assert (best.constants, best.callers) == ((), ())

@@ -97,7 +97,8 @@ class TestShapes:
         assert values["warning"] == f"{NOTHING_FITS} Beware."
         for form in ("compact", "human"):
             assert fitted_text(answer, Corpus.CODE, form, 10**6).startswith(NOTHING_FITS)
-        assert single_line(answer) == NOTHING_FITS
+        assert single_line(answer, 1).startswith("Nothing in the index fits this well")
+        assert single_line(results(PLAIN), 1) == "1 result, in the structured content."
 
     def test_the_tail_is_left_out_and_counted(self) -> None:
         poor = replace(PLAIN, score=0.001, relative=0.1)
@@ -343,9 +344,31 @@ class TestFit:
     def test_a_snippet_keeps_the_first_line_and_the_focus(self) -> None:
         text = "def f():\n" + "\n".join(f"    step_{n}()  # {'x' * 40}" for n in range(60))
         short = snippet(Hit("a.py", Span(101, 161), text, 1.0, "function", "python", focus=151), 600)
-        assert short.text.startswith("def f():\n…\n")
-        assert "step_49()" in short.text
-        assert short.span == Span(101, 161)
+        first, mark, *shown, end = short.text.split("\n")
+        assert (first, end) == ("def f():", "…")
+        assert any("step_49()" in line for line in shown)
+        start = int(mark.removeprefix("… "))
+        assert shown == text.split("\n")[start - 101 : start - 101 + len(shown)]
+        assert short.span == Span(101, start + len(shown) - 1)
+
+    def test_the_beginning_of_a_text_has_its_own_lines(self) -> None:
+        text = "\n".join(f"line {n} {'x' * 60}" for n in range(40))
+        short = snippet(Hit("a.py", Span(1, 40), text, 1.0, "function", "python", focus=1), 600)
+        *shown, end = short.text.split("\n")
+        assert end == "…"
+        assert shown == text.split("\n")[: len(shown)]
+        assert short.span == Span(1, len(shown))
+
+    def test_a_definition_that_is_asked_for_by_name_is_shown_alone(self) -> None:
+        text = "\n".join(f"CONST_{n} = {n}" for n in range(100))
+        hit = Hit(
+            "a.py", Span(1, 100), text, 0.9, "constant", "python", definition=Span(50, 50), is_named=True
+        )
+        assert fit([hit], 1_000, measure_text).hits[0].text == "CONST_49 = 49"
+
+    def test_a_line_names_the_lines_of_its_definition_and_one_symbol(self) -> None:
+        hit = replace(HIT, symbols=("other", "total"), definition=Span(4, 5))
+        assert (as_line(hit).span, as_line(hit).symbols) == (Span(4, 5), ("total",))
 
     def test_a_line_says_what_a_hit_is(self) -> None:
         assert as_line(HIT).text == "The sum."

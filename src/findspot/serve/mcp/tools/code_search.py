@@ -255,7 +255,7 @@ def _rendered(
         results = without_tail(results)
     values = fitted_values(results, corpus, limit, full=form == "json", slim=shape == "slim")
     if shape == "only":
-        return _noted(project, results, Answer(values, single_line(results)))
+        return _noted(project, results, Answer(values, single_line(results, len(values["results"]))))
     link = _link(roots, values["results"][0]) if values["results"] and form != COMPACT else None
     room = limit - (token_count(json.dumps(link_content(link))) if link else 0)
     text = fitted_text(results, corpus, form, max(room, MIN_TOKENS // 2))
