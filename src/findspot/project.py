@@ -35,6 +35,7 @@ from findspot.research.findings import DEFAULT_DEPTH, Findings, Focus, Inquiry
 from findspot.search.freshness import Disk
 from findspot.search.reader import IndexReader, QueryModels
 from findspot.slower_model.background_reading import slower_model_status
+from findspot.store.index_lock import REBUILT, SET_ASIDE
 from findspot.store.index_meta import COMPLETE, unfinished, was_stopped
 from findspot.store.snapshot import Snapshot
 from findspot.store.store_protocol import Store
@@ -240,6 +241,7 @@ def _status(index: Indexer, snapshot: Snapshot, watcher_error: str, *, check_dis
     state = IndexState.INDEXING if indexing else IndexState.READY if complete else IndexState.INCOMPLETE
     done, total = int(meta.get("done", "0")), int(meta.get("total", "0"))
     stopped = unfinished(meta, files + docs, being_written=writing) if was_stopped(meta) else None
+    rebuilt = REBUILT if (index.store.folder / SET_ASIDE).exists() else None
     roots = index.roots
     away = roots.missing
     return IndexStatus(
@@ -264,5 +266,5 @@ def _status(index: Indexer, snapshot: Snapshot, watcher_error: str, *, check_dis
         strategy=settings.sync.strategy,
         languages=snapshot.files.languages(),
         skipped=snapshot.skips.counts(),
-        notes=status_notes(snapshot, settings, roots, index.store.behind, stopped),
+        notes=status_notes(snapshot, settings, roots, index.store.behind, stopped, rebuilt),
     )

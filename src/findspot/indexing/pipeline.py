@@ -47,6 +47,7 @@ from findspot.indexing.workers import (
     Workers,
     worker_count,
 )
+from findspot.store.index_lock import REBUILT
 from findspot.store.index_meta import COMPLETE, INCOMPLETE, STOPPED, was_stopped
 from findspot.store.records import DerivedDamagedError, StoredFile
 from findspot.store.snapshot import Snapshot
@@ -137,8 +138,7 @@ def apply(run: Run) -> IndexReport:
     except IndexCorruptError as error:
         backup = run.store.maintenance.set_aside()
         _log.warning("%s; kept as %s and rebuilt", error.developer_message, backup.name)
-        note = f"The index was damaged and has been rebuilt; the damaged one is kept in {backup.name}."
-        return _apply(run.afresh(note))
+        return _apply(run.afresh(REBUILT))
     except DiskFullError as error:
         if error.needed_mb is None and run.needed_bytes:
             raise disk_full(run.store.folder, run.needed_bytes) from error

@@ -11,7 +11,10 @@ from findspot.core.locks import is_locked, writer_lock
 
 LOCK_NAME = "writer.lock"
 SET_ASIDE = "index.bak"
-"""Where a damaged index goes until it is rebuilt."""
+"""Where a damaged index is kept when it is rebuilt."""
+
+REBUILT = f"The index was damaged and has been rebuilt; the damaged one is kept in {SET_ASIDE}."
+"""What a report says once, and the status for as long as the damaged index is kept."""
 
 DELETE_WAIT_S = 1.0
 """How long a deletion waits for a writer: saved files are stored in less than that."""

@@ -80,7 +80,7 @@ def status_notes(
     left_out = left_out_notes(skip for reason in NOTED for skip in snapshot.skips.all(reason))
     strategy = strategy_note(settings.sync.strategy, roots)
     notes = (*meta.get("notes", "").split("\n"), *left_out, strategy, meta.get(JOURNAL_NOTE), *others)
-    return tuple(filter(None, notes))
+    return tuple(dict.fromkeys(filter(None, notes)))
 
 
 def _is_complete(store: Store) -> bool:
