@@ -271,6 +271,17 @@ class TestTheCall:
             assert token_count(text_of(result)) <= most
             assert token_count(json.dumps(result.structured_content, ensure_ascii=False)) <= most
 
+    def test_a_client_that_forwards_both_forms_gets_one(
+        self, connect: Connect, asked: Connection, project: Path
+    ) -> None:
+        copilot = types.Implementation(name="github-copilot-developer", version="1")
+        with connect(project, client_info=copilot) as connection:
+            result = connection.call("code_research", query="what calls authenticate()")
+        assert isinstance(result.structured_content, dict)
+        assert hops(result.structured_content)[AUTHENTICATE] == 0
+        assert text_of(result).startswith("authenticate (app/auth/login.py:7) is called by 2: ")
+        assert "\n" not in text_of(result)
+
     def test_what_is_left_out_is_told(self, asked: Connection) -> None:
         answer = asked.values("code_research", query="what calls Database.query", depth=5, max_tokens=400)
         assert "To fit max_tokens: " in answer["warning"]

@@ -22,6 +22,7 @@ _SHARE = 3
 _FEW = 3
 """Of topics and open ends, where there is no room for all."""
 
+_LINE_CHARS = 200
 
 _CHAR, _BOX_HEIGHT, _PAD = 7.2, 34, 14
 
@@ -116,6 +117,11 @@ def module_map_object(modules: ModuleMap) -> dict[str, Any]:
 def report(findings: Findings) -> str:
     """Return the findings as text: the answer first, then how it is known."""
     return "\n".join(_lines(findings))
+
+
+def report_line(findings: Findings) -> str:
+    """Return the text of an answer whose structured content is read as well: how its summary begins."""
+    return cut(findings.summary.strip().partition("\n")[0], _LINE_CHARS)
 
 
 def _lines(findings: Findings) -> Iterator[str]:

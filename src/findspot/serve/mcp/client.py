@@ -25,6 +25,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from findspot.core.errors import LanguageModelError
 from findspot.core.log import get_logger
+from findspot.core.settings import ServeSettings
 from findspot.llm.language_model import Completion, Prompt, Sample
 from findspot.serve.mcp.access import Grant, grant_of
 from findspot.serve.mcp.sdk import Context, connection_memory, is_cancelled, notify
@@ -36,6 +37,9 @@ Result = TypeVar("Result", bound=BaseModel)
 
 _ROOTS_TIMEOUT_S = 5.0
 """A client that does not say its roots in this time is served as if it had none."""
+
+FORWARD_BOTH = frozenset({"github-copilot-developer"})
+"""Clients that give their model both forms of an answer, by the name that they connect with."""
 
 _ROOTS, _ROOTS_AGE = "findspot.roots", "findspot.roots_age"
 _DECLINED = "findspot.declined"
@@ -50,6 +54,14 @@ class Reply(Enum):
     NO = "no"
     UNASKED = "unasked"
     """The client cannot be asked."""
+
+
+def structured_results(client_name: str | None, serve: ServeSettings) -> str:
+    """Return the shape of structured content for a client: `full`, `slim` or `only`.
+
+    With `only` the text of the answer is a single line.
+    """
+    return "only" if client_name in FORWARD_BOTH else serve.structured_results
 
 
 class InputNeededError(Exception):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import json
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,7 +23,14 @@ from findspot.core.errors import (
 )
 from findspot.core.log import get_logger
 from findspot.core.model import ChunkType
-from findspot.serve.chunk_answers import MAX_CONTEXT_TOKENS, chunks_text, fitted_chunks
+from findspot.serve.chunk_answers import (
+    MAX_CONTEXT_TOKENS,
+    FoundContext,
+    context_line,
+    context_text,
+    context_values,
+)
+from findspot.serve.mcp.client import structured_results
 from findspot.serve.mcp.target import find_project, from_index, working_folder
 from findspot.serve.mcp.tool import (
     COUNT,
@@ -43,13 +51,13 @@ from findspot.serve.mcp.tool import (
 from findspot.serve.mcp.tool_call import Call, Library
 from findspot.serve.mcp.tool_results import failed
 from findspot.serve.search_answers import COMPACT, MIN_TOKENS
-from findspot.serve.shapes import warned
 
 if TYPE_CHECKING:
     from mcp.server.mcpserver import MCPServer
 
     from findspot.chunkfiles import ContextSearcher, ProjectChunks, SearchOptions, SearchResult
     from findspot.engine import Engine
+    from findspot.project import Project
 
 _log = get_logger("mcp")
 
@@ -103,9 +111,8 @@ _ARGUMENTS: dict[str, Schema] = {
     "max_tokens": {
         "type": "integer",
         "minimum": MIN_TOKENS,
-        "default": MAX_CONTEXT_TOKENS,
         "$comment": "Maximum tokens of the answer; texts are shortened to their best passage, then the "
-        "last results are left out, and the answer says so",
+        f"last results are left out, and the answer says so. Default: {MAX_CONTEXT_TOKENS}",
     },
 }
 
@@ -125,12 +132,17 @@ _CHUNK: Schema = {
 
 
 async def _cortex_search(call: Call, arguments: Arguments) -> Answer:
+    def answer(chunks: ProjectChunks, project: Project) -> Answer:
+        serve = project.settings.serve
+        most, shape = max(serve.max_tokens, MIN_TOKENS), structured_results(call.client.name, serve)
+        return answer_from(chunks, arguments, max_tokens=most, shape=shape)
+
     chunks = await _chunks_of_client(call)
     if chunks is not None:
-        return await call.quick(lambda _: answer_from(chunks, arguments))
+        return await call.quick(lambda engine: answer(chunks, engine.project(chunks.root)))
     target = await find_project(call, None)
     indexed = await call.quick(lambda engine: engine.chunks(target.project.root))
-    return await from_index(call, str(target.project.root), lambda _: answer_from(indexed, arguments))
+    return await from_index(call, str(target.project.root), lambda found: answer(indexed, found.project))
 
 
 async def _chunks_of_client(call: Call) -> ProjectChunks | None:
@@ -144,8 +156,27 @@ def _with_files(engine: Engine, folders: list[Path]) -> ProjectChunks | None:
     return next((chunks for chunks in searchers if chunks.has_files), None)
 
 
-def answer_from(searcher: ContextSearcher, arguments: Arguments) -> Answer:
-    """Ask a searcher, and give its results their shape."""
+def answer_from(
+    searcher: ContextSearcher,
+    arguments: Arguments,
+    *,
+    max_tokens: int = MAX_CONTEXT_TOKENS,
+    shape: str = "full",
+) -> Answer:
+    """Ask a searcher, and return the two forms of the answer, each within the limit on its own."""
+    found = _found(searcher, arguments)
+    limit = arguments["max_tokens"] or max_tokens
+    values = context_values(found, limit, slim=shape == "slim")
+    if shape == "only":
+        return Answer(values, context_line(values))
+    if arguments["format"] == COMPACT:
+        return Answer(values, context_text(found, limit))
+    if shape == "slim":
+        return Answer(values, json.dumps(context_values(found, limit), ensure_ascii=False))
+    return Answer(values)
+
+
+def _found(searcher: ContextSearcher, arguments: Arguments) -> FoundContext:
     from findspot.chunkfiles.context_chunk import FoundChunks, ReportsStats, SearchOptions
 
     options = SearchOptions(
@@ -157,18 +188,12 @@ def answer_from(searcher: ContextSearcher, arguments: Arguments) -> Answer:
     started = time.perf_counter()
     results = _asked(searcher, arguments["query"], options)
     took_ms = (time.perf_counter() - started) * 1000
-    rest: dict[str, Any] = {}
+    stats: dict[str, Any] | None = None
     if arguments["include_stats"]:
         about = dict(searcher.stats()) if isinstance(searcher, ReportsStats) else {}
-        rest["stats"] = about | {"search_time_ms": round(took_ms, 2)}
+        stats = about | {"search_time_ms": round(took_ms, 2)}
     warning = results.warning if isinstance(results, FoundChunks) else None
-
-    def around(shown: list[Any], note: str | None) -> dict[str, Any]:
-        return warned({"results": shown, "total": len(results)} | rest, warning, note)
-
-    shown, note = fitted_chunks(results, arguments["query"], arguments["max_tokens"], around)
-    values = around(shown, note)
-    return Answer(values, chunks_text(values) if arguments["format"] == COMPACT else None)
+    return FoundContext(results, arguments["query"], warning, stats)
 
 
 def _asked(searcher: ContextSearcher, query: str, options: SearchOptions) -> Sequence[SearchResult]:

@@ -8,7 +8,7 @@ from anyio import from_thread
 
 from findspot.core.model import Progress
 from findspot.core.progress import ProgressSink, ignore_progress
-from findspot.serve.mcp.client import Client
+from findspot.serve.mcp.client import Client, structured_results
 from findspot.serve.mcp.target import indexed_project
 from findspot.serve.mcp.tool import (
     COUNT,
@@ -50,7 +50,9 @@ async def _code_research(call: Call, arguments: Arguments) -> Answer:
         ),
         reports=False,
     )
-    return _rendered(findings, arguments["max_tokens"] or max(project.settings.serve.max_tokens, MIN_TOKENS))
+    serve = project.settings.serve
+    limit = arguments["max_tokens"] or max(serve.max_tokens, MIN_TOKENS)
+    return _rendered(findings, limit, structured_results(call.client.name, serve))
 
 
 def _inquiry(arguments: Arguments, under: str | None) -> Inquiry:
@@ -60,10 +62,11 @@ def _inquiry(arguments: Arguments, under: str | None) -> Inquiry:
     return Inquiry(arguments["query"], arguments["depth"], focus, under)
 
 
-def _rendered(findings: Findings, limit: int) -> Answer:
-    from findspot.serve.research_answers import fitted_findings, fitted_report
+def _rendered(findings: Findings, limit: int, shape: str) -> Answer:
+    from findspot.serve.research_answers import fitted_findings, fitted_report, report_line
 
-    return Answer(fitted_findings(findings, limit), fitted_report(findings, limit))
+    text = report_line(findings) if shape == "only" else fitted_report(findings, limit)
+    return Answer(fitted_findings(findings, limit), text)
 
 
 def _each_hop(client: Client) -> ProgressSink:
