@@ -14,13 +14,13 @@ from findspot.text.snippet import CUT_MARK, lines_around, shorten
 
 CHARS_PER_TOKEN = 4
 
-LINE_CHARS = 100
+LINE_CHARS = 80
 """What a hit is, where a line must do: enough to decide whether to open it."""
 
 FEWEST_CHARS = 240
 """Code shorter than this, five lines or so, shows less than the line that says what it is."""
 
-LINES_SHARE = 0.6
+LINES_SHARE = 0.75
 """Of the room: lines that leave no room for code would be a list of places."""
 
 LEAST_SHARE = 0.35
@@ -142,7 +142,7 @@ def _longest(hit: Hit, max_chars: int, measure: Measure) -> Hit | None:
 
 def _widened(form: Hit, hit: Hit, max_chars: int, measure: Measure) -> Hit:
     """Return a definition with the blocks of its passage around it, as many as fit, those below it first."""
-    if hit.is_named or form.span != hit.definition or form.text != _definition(hit).text:
+    if form.span != hit.definition or form.text != _definition(hit).text:
         return form
     lines = hit.text.split("\n")
     bottom = len(lines) - 1
@@ -158,6 +158,8 @@ def _widened(form: Hit, hit: Hit, max_chars: int, measure: Measure) -> Hit:
 
 def _block_end(lines: Sequence[str], last: int) -> int:
     """Return the last line of the block that follows a line; blocks have blank lines between them."""
+    if last + 1 < len(lines) and lines[last + 1].strip():
+        return last
     start = next((at for at in range(last + 1, len(lines)) if lines[at].strip()), None)
     if start is None:
         return last

@@ -12,6 +12,7 @@ from findspot.core.model import Assistance, Corpus, IncludeTests, Mode, Query, R
 from findspot.core.roots import Roots, configured_roots
 from findspot.search.token_budget import token_count
 from findspot.serve import usage
+from findspot.serve.mcp.client import structured_results
 from findspot.serve.mcp.target import Target, from_index, indexed_project
 from findspot.serve.mcp.tool import (
     COUNT,
@@ -51,9 +52,6 @@ if TYPE_CHECKING:
     from findspot.project import Project
 
 DEFAULT_COUNT = 10
-
-FORWARD_BOTH = frozenset({"github-copilot-developer"})
-"""Clients that give their model both forms of an answer, by the name that they connect with."""
 
 _ARGUMENTS: dict[str, Schema] = {
     "path": PATH,
@@ -250,7 +248,7 @@ def _rendered(
     serve, roots = settings.serve, configured_roots(project.root, settings)
     limit = arguments["max_tokens"] or max(serve.max_tokens, MIN_TOKENS)
     form = arguments["format"] or serve.default_format or COMPACT
-    shape = "only" if client in FORWARD_BOTH else serve.structured_results
+    shape = structured_results(client, serve)
     if form != "json" and not (arguments["limit"] or arguments["top_k"]):
         results = without_tail(results)
     values = fitted_values(results, corpus, limit, full=form == "json", slim=shape == "slim")
