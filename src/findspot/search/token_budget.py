@@ -75,41 +75,71 @@ def whole(hits: Sequence[Hit]) -> Fitted:
 
 def fit(hits: Sequence[Hit], max_chars: int, measure: Measure) -> Fitted:
     """Return the hits in forms that together take at most `max_chars`, the best in the longest form."""
-    lines = [as_line(hit) for hit in hits]
-    sizes = [measure(line, False) for line in lines]
-    count = len(lines)
-    while count and sum(sizes[:count]) > max_chars * _lines_share(hits[:count], max_chars, measure):
-        count -= 1
-    shown, sizes = lines[:count], sizes[:count]
-    room = max_chars - sum(sizes)
-    with_code = 0
-    for place, hit in enumerate(hits[: min(count, _most_with_code(hits, max_chars))]):
-        space = sizes[place] + room
-        form = _longest(hit, int(sizes[place] + room * _share(hits, place)), measure)
-        form = form or _longest(hit, space, measure)
-        if form is None:
-            break
-        shown[place], room = form, space - measure(form, True)
-        sizes[place] = space - room
-        with_code += 1
-    for place, hit in enumerate(hits[:with_code]):  # what is left over goes to the best
-        most = sizes[place] + room
-        form = _longest(hit, most, measure) or shown[place]
-        form = max(shown[place], form, _widened(form, hit, most, measure), key=lambda each: len(each.text))
-        size = measure(form, True)
-        shown[place], room, sizes[place] = form, most - size, size
-    cut = sum(
-        len(form.text) < len(_shown_whole(hit).text)
-        for form, hit in zip(shown[:with_code], hits, strict=False)
-    )
-    return Fitted(tuple(shown), with_code, cut, len(hits) - count)
+    layout = _Layout.of_lines(hits, max_chars, measure)
+    layout.add_code(_most_with_code(hits, max_chars))
+    layout.use_rest()
+    return layout.fitted()
 
 
-def _lines_share(hits: Sequence[Hit], max_chars: int, measure: Measure) -> float:
-    """Return the part of the room for lines: all of it where not even the best lines of the first hit fit."""
-    if len(hits) == 1 or _longest(hits[0], int(max_chars * (1 - LINES_SHARE)), measure) is None:
-        return 1.0
-    return LINES_SHARE
+@dataclass(slots=True)
+class _Layout:
+    """The hits of an answer in the making: each as a line at first, then the best with code."""
+
+    hits: Sequence[Hit]
+    shown: list[Hit]
+    sizes: list[int]
+    room: int
+    measure: Measure
+    with_code: int = 0
+
+    @classmethod
+    def of_lines(cls, hits: Sequence[Hit], max_chars: int, measure: Measure) -> _Layout:
+        """Return as many hits as fit as lines; where there is room for code, they leave some for it."""
+        lines = [as_line(hit) for hit in hits]
+        sizes = [measure(line, False) for line in lines]
+        for_code = int(max_chars * (1 - LINES_SHARE))
+        has_code = len(hits) > 1 and _longest(hits[0], for_code, measure) is not None
+        most = max_chars - for_code if has_code else max_chars
+        count = len(lines)
+        while count and sum(sizes[:count]) > most:
+            count -= 1
+        if has_code and not count and sizes[0] <= max_chars:
+            count = 1
+        return cls(hits, lines[:count], sizes[:count], max_chars - sum(sizes[:count]), measure)
+
+    def add_code(self, most: int) -> None:
+        """Give the best hits code, each its share of the room that is left."""
+        for place, hit in enumerate(self.hits[: min(most, len(self.shown))]):
+            space = self.sizes[place] + self.room
+            share = int(self.sizes[place] + self.room * _share(self.hits, place))
+            form = _longest(hit, share, self.measure) or _longest(hit, space, self.measure)
+            if form is None:
+                break
+            self._put(place, form)
+            self.with_code += 1
+
+    def use_rest(self) -> None:
+        """Give what is left over to the best hits."""
+        for place, hit in enumerate(self.hits[: self.with_code]):
+            now, most = self.shown[place], self.sizes[place] + self.room
+            if now.text == _shown_whole(hit).text:
+                continue
+            longer = _longest(hit, most, self.measure) or now
+            self._put(
+                place,
+                max(now, longer, _widened(longer, hit, most, self.measure), key=lambda form: len(form.text)),
+            )
+
+    def _put(self, place: int, form: Hit) -> None:
+        size = self.measure(form, True)
+        self.room += self.sizes[place] - size
+        self.shown[place], self.sizes[place] = form, size
+
+    def fitted(self) -> Fitted:
+        """Return the result, with how many hits are shorter than they were found."""
+        coded = zip(self.shown[: self.with_code], self.hits, strict=False)
+        cut = sum(len(form.text) < len(_shown_whole(hit).text) for form, hit in coded)
+        return Fitted(tuple(self.shown), self.with_code, cut, len(self.hits) - len(self.shown))
 
 
 def _most_with_code(hits: Sequence[Hit], max_chars: int) -> int:
