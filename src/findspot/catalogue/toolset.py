@@ -37,7 +37,7 @@ from findspot.catalogue.tool_record import (
     ToolDefinition,
 )
 from findspot.core.errors import FindspotError, InvalidArgumentError
-from findspot.core.files import make_private_dir
+from findspot.core.files import load_array, make_private_dir
 from findspot.core.log import get_logger
 from findspot.core.paths import restrict_tree
 from findspot.embed.chunk_vectors import unit
@@ -128,7 +128,7 @@ class ToolSet:
 
 def _mapped(path: Path) -> NDArray[Any]:
     """Map an array file into memory; as a plain array, since views of memory maps are slow."""
-    return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
+    return np.asarray(load_array(path))
 
 
 def merged(files: Sequence[tuple[str, IndexFile]]) -> tuple[list[IndexedTool], About]:

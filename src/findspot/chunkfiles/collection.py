@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from findspot.chunkfiles.chunk_reader import FileHead
 from findspot.chunkfiles.context_chunk import CONSTANT, ContextChunk, SearchOptions, SearchResult
-from findspot.core.files import PRIVATE_FILE_MODE, make_private_dir, translated_os_errors
+from findspot.core.files import PRIVATE_FILE_MODE, load_arrays, make_private_dir, translated_os_errors
 from findspot.core.model import ChunkType
 from findspot.embed.chunk_vectors import quantise
 from findspot.embed.embedder import Vectors
@@ -137,8 +137,7 @@ class Spool:
     def opened(cls, folder: Path) -> tuple[Spool, Mapping[str, Any], Mapping[str, NDArray[Any]]]:
         """Open a stored spool, with the values stored beside it; an error if it is damaged."""
         about = json.loads((folder / _ABOUT).read_bytes())
-        with np.load(folder / _ARRAYS, allow_pickle=False) as stored:
-            arrays = {name: stored[name] for name in stored.files}
+        arrays = load_arrays(folder / _ARRAYS)
         spool = cls.__new__(cls)
         spool._folder, spool._lock = folder, threading.Lock()
         spool._starts = array("Q", arrays.pop("starts").astype(np.uint64).tobytes())

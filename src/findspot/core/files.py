@@ -22,9 +22,10 @@ import json
 import os
 import shutil
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path, PurePath
-from typing import IO, Any, BinaryIO, Literal
+from typing import IO, TYPE_CHECKING, Any, BinaryIO, Literal
 
 from findspot.core.errors import (
     DiskFullError,
@@ -36,6 +37,9 @@ from findspot.core.errors import (
 )
 from findspot.core.folder import Folder, LinkError, TooLargeError, open_regular, read_regular
 from findspot.core.paths import GITIGNORE
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 PRIVATE_DIR_MODE = 0o700
 PRIVATE_FILE_MODE = 0o600
@@ -284,3 +288,24 @@ def not_a_folder(path: Path) -> PermissionDeniedError:
 def out_of_resources(path: Path, number: int) -> SystemLimitError:
     """Return the error for a limit of the system that was met at `path`."""
     return SystemLimitError(os.strerror(number), str(path))
+
+
+_PARSING_ARRAYS = threading.Lock()
+"""The header of an array is parsed as Python, which two threads at once can make fail (CPython 106905)."""
+
+
+def load_array(path: Path) -> NDArray[Any]:
+    """Map an array file of numpy's into memory; never one with pickled objects."""
+    import numpy as np
+
+    with _PARSING_ARRAYS:
+        loaded: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
+    return loaded
+
+
+def load_arrays(path: Path) -> dict[str, NDArray[Any]]:
+    """Return the arrays of an archive of numpy's by name; never pickled objects."""
+    import numpy as np
+
+    with _PARSING_ARRAYS, np.load(path, allow_pickle=False) as stored:
+        return {name: stored[name] for name in stored.files}

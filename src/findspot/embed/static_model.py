@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from findspot.core.errors import ModelUnavailableError
-from findspot.core.files import TOO_MANY_OPEN, out_of_resources
+from findspot.core.files import TOO_MANY_OPEN, load_array, out_of_resources
 from findspot.embed.embedder import EmbedMode, Vectors
 from findspot.text.tokens import word_parts, words
 
@@ -47,7 +47,7 @@ class StaticEmbedder:
         try:
             about = json.loads((folder / "model.json").read_text("utf-8"))
             vocabulary = (folder / "vocabulary.txt").read_text("utf-8").splitlines()
-            table = np.load(folder / "vectors.npy", mmap_mode="r", allow_pickle=False)
+            table = load_array(folder / "vectors.npy")
             revision = str(about["revision"])
         except (OSError, ValueError, KeyError) as error:
             if isinstance(error, OSError) and error.errno in TOO_MANY_OPEN:

@@ -32,6 +32,9 @@ CHARS_PER_CODE = 1_000
 
 _COMPARED = 3
 
+_MOST_BLOCKS = 6
+"""That are shown around a definition: further away, they hardly belong to it."""
+
 _MARKS_CHARS = 16
 """For the marks of lines that are left out, with the number of a line."""
 
@@ -157,15 +160,20 @@ def _share(hits: Sequence[Hit], place: int) -> float:
 
 def _longest(hit: Hit, max_chars: int, measure: Measure) -> Hit | None:
     """Return the longest form of a hit within a number of characters."""
-    for form in (_definition(hit),) if hit.is_named else (_shown_whole(hit), _definition(hit)):
-        if measure(form, True) <= max_chars:
-            return form
-    form = _definition(hit)
-    length = len(form.text)
+    whole_hit, definition = _shown_whole(hit), _definition(hit)
+    if not hit.is_named and measure(whole_hit, True) <= max_chars:
+        return whole_hit
+    size = measure(definition, True)
+    if size <= max_chars:
+        return definition
+    length = len(definition.text)
     while length > FEWEST_CHARS:  # how much longer the text is in the answer is known by measuring
-        length -= max(measure(form, True) - max_chars, 16)
-        form = snippet(_definition(hit), length) if length > 0 else form
-        if length >= FEWEST_CHARS and measure(form, True) <= max_chars:
+        length -= max(size - max_chars, 16)
+        if length < FEWEST_CHARS:
+            return None
+        form = snippet(definition, length)
+        size = measure(form, True)
+        if size <= max_chars:
             return form
     return None
 
@@ -176,14 +184,17 @@ def _widened(form: Hit, hit: Hit, max_chars: int, measure: Measure) -> Hit:
         return form
     lines = hit.text.split("\n")
     bottom = len(lines) - 1
-    while True:
+    for _ in range(_MOST_BLOCKS):
         first, last = form.span.start - hit.span.start, form.span.end - hit.span.start
-        below, above = _block_end(lines, last), bottom - _block_end(lines[::-1], bottom - first)
-        wider = (_lines_of(hit, first, below), _lines_of(hit, above, last))
-        fitting = [each for each in wider if each.span != form.span and measure(each, True) <= max_chars]
-        if not fitting:
-            return form
-        form = fitting[0]
+        below = _lines_of(hit, first, _block_end(lines, last))
+        if below.span == form.span or measure(below, True) > max_chars:
+            above = _lines_of(hit, bottom - _block_end(lines[::-1], bottom - first), last)
+            if above.span == form.span or measure(above, True) > max_chars:
+                return form
+            form = above
+        else:
+            form = below
+    return form
 
 
 def _block_end(lines: Sequence[str], last: int) -> int:

@@ -239,10 +239,30 @@ def fitted_values(
     results: Results, corpus: Corpus, max_tokens: int, *, full: bool = True, slim: bool = False
 ) -> dict[str, Any]:
     """Return the structured answer within the limit, measured as the JSON that carries it."""
+    return _fitted_values(results, corpus, max_tokens, full=full, slim=slim)[0]
+
+
+def lean_answer(
+    results: Results, corpus: Corpus, max_tokens: int, *, slim: bool = False
+) -> tuple[str, dict[str, Any]]:
+    """Return the compact text and the lean values, with the same code in both wherever that fits."""
+    values, answer, shown = _fitted_values(results, corpus, max_tokens, full=False, slim=slim)
+    text = _rendered(answer, shown, corpus, COMPACT)
+    if token_count(text) > max_tokens:
+        text = fitted_text(results, corpus, COMPACT, max_tokens)
+    return text, values
+
+
+def _fitted_values(
+    results: Results, corpus: Corpus, max_tokens: int, *, full: bool, slim: bool
+) -> tuple[dict[str, Any], Results, Fitted]:
+    """Return the structured answer, with the results and the forms that it was made of."""
     values: dict[str, Any] = {}
+    made_of: tuple[Results, Fitted] = results, Fitted((), 0)
 
     def render(answer: Results, shown: Fitted) -> str:
-        nonlocal values
+        nonlocal values, made_of
+        made_of = answer, shown
         values = full_values(answer, shown.hits, corpus) if full else lean_values(answer, shown)
         if slim:
             for result in values["results"]:
@@ -254,7 +274,7 @@ def fitted_values(
         return len(json.dumps(result, ensure_ascii=False)) + 2
 
     _fitted(results, max_tokens, render, measure, noted=full)
-    return values
+    return values, *made_of
 
 
 def without_tail(results: Results) -> Results:

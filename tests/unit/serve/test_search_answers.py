@@ -20,6 +20,7 @@ from findspot.serve.search_answers import (
     MIN_TOKENS,
     fitted_text,
     fitted_values,
+    lean_answer,
     single_line,
     without_tail,
 )
@@ -276,6 +277,9 @@ class TestFit:
         self, answer: Results, most: int, form: str, corpus: Corpus
     ) -> None:
         assert token_count(fitted_text(answer, corpus, form, most)) <= most
+        text, lean = lean_answer(answer, corpus, most)
+        assert token_count(text) <= most
+        assert lean == fitted_values(answer, corpus, most, full=False)
         for full, slim in product((False, True), repeat=2):
             values = fitted_values(answer, corpus, most, full=full, slim=slim)
             assert token_count(json.dumps(values, ensure_ascii=False)) <= most

@@ -43,6 +43,7 @@ from findspot.serve.search_answers import (
     MIN_TOKENS,
     fitted_text,
     fitted_values,
+    lean_answer,
     single_line,
     without_tail,
 )
@@ -251,10 +252,14 @@ def _rendered(
     shape = structured_results(client, serve)
     if form != "json" and not (arguments["limit"] or arguments["top_k"]):
         results = without_tail(results)
-    values = fitted_values(results, corpus, limit, full=form == "json", slim=shape == "slim")
+    slim = shape == "slim"
+    if form == COMPACT and shape != "only":
+        text, values = lean_answer(results, corpus, limit, slim=slim)
+        return _noted(project, results, Answer(values, text))
+    values = fitted_values(results, corpus, limit, full=form == "json", slim=slim)
     if shape == "only":
         return _noted(project, results, Answer(values, single_line(results, len(values["results"]))))
-    link = _link(roots, values["results"][0]) if values["results"] and form != COMPACT else None
+    link = _link(roots, values["results"][0]) if values["results"] else None
     room = limit - (token_count(json.dumps(link_content(link))) if link else 0)
     text = fitted_text(results, corpus, form, max(room, MIN_TOKENS // 2))
     return _noted(project, results, Answer(values, text, more=(link,) if link else ()))
