@@ -15,9 +15,8 @@ from pathlib import Path
 import pytest
 import toon_format
 
-from findspot.search.token_budget import token_count
+from findspot.search.token_budget import MIN_TOKENS, token_count
 from findspot.serve.cli.app import run
-from findspot.serve.search_answers import MIN_TOKENS
 from program import TIMEOUT_S, Outcome, Program
 from shop_project import FILES
 

@@ -132,7 +132,7 @@ def global_excludes() -> Path | None:
     for file in files:
         for key, value in _entries_of(file, _MAX_INCLUDES):
             if key == "core.excludesfile":
-                chosen = Path(os.path.expanduser(value)) if value else None  # noqa: PTH111 - never raises
+                chosen = _expanded(value) if value else None
     return chosen
 
 
@@ -142,7 +142,7 @@ def _entries_of(file: Path, includes: int) -> Iterator[tuple[str, str]]:
     for key, value in _git_entries(stamp) if stamp else ():
         yield key, value
         if key == "include.path" and includes:
-            yield from _entries_of(file.parent / os.path.expanduser(value), includes - 1)  # noqa: PTH111 - never raises
+            yield from _entries_of(file.parent / _expanded(value), includes - 1)
 
 
 def stamp_of(path: Path) -> Stamp | None:
@@ -207,3 +207,8 @@ def _git_value(text: str) -> str:
             if quoted or not value[-1:].isspace():
                 end = len(value)
     return value[:end]
+
+
+def _expanded(value: str) -> Path:
+    """Return a path of git's configuration; `Path.expanduser` raises for a user that does not exist."""
+    return Path(os.path.expanduser(value))  # noqa: PTH111

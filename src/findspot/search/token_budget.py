@@ -14,6 +14,9 @@ from findspot.text.snippet import CUT_MARK, lines_around, shorten
 
 CHARS_PER_TOKEN = 4
 
+MIN_TOKENS = 200
+"""Enough for an answer that says what it leaves out."""
+
 LINE_CHARS = 80
 """What a hit is, where a line must do: enough to decide whether to open it."""
 
@@ -65,6 +68,10 @@ def left_out_note(count: int, *, shortened: int, left_out: int) -> str | None:
     """Return a sentence about results that do not fit whole; None where all do."""
     said = [f"{n} {what}" for n, what in ((shortened, "shortened"), (left_out, "left out")) if n]
     return f"To fit max_tokens: {', '.join(said)} of {count} results." if said else None
+
+
+LONGEST_NOTE = left_out_note(999, shortened=999, left_out=999) or ""
+"""For leaving room for a note before it is known what it says."""
 
 
 def token_count(text: str) -> int:
@@ -228,8 +235,7 @@ def _definition(hit: Hit) -> Hit:
 def snippet(hit: Hit, max_chars: int) -> Hit:
     """Return a hit with the first line and the lines around the one that matches best.
 
-    Its span is that of the lines shown. A mark stands for lines between them, with the number of the next
-    one, and for those after them.
+    Its span covers the lines that are shown. "…" and a line number mark a gap; "…" marks a cut end.
     """
     if len(hit.text) <= max_chars:
         return hit

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from findspot.search.token_budget import CHARS_PER_TOKEN, left_out_note
+from findspot.search.token_budget import CHARS_PER_TOKEN, LONGEST_NOTE, left_out_note
 from findspot.serve.assistance_answers import cut
 from findspot.serve.search_answers import indented, one_line
 from findspot.text.snippet import best_column, best_line, shorten
@@ -30,7 +30,6 @@ _WARNING_SHARE = 3
 
 _PLACE = ("file_path", "start_line", "end_line")
 
-_LONGEST_NOTE = "To fit max_tokens: 999 shortened, 999 left out of 999 results."
 
 Item = dict[str, Any]
 """A result in the shape of the specification."""
@@ -122,7 +121,7 @@ def _fitted(
     if len(sent(answer)) <= most:
         return answer
     found = _with_short_rest(found, most)
-    shown = _shown(whole, found.query, most - len(sent(render(found, (), _LONGEST_NOTE))), measure)
+    shown = _shown(whole, found.query, most - len(sent(render(found, (), LONGEST_NOTE))), measure)
     shortened = sum(short != item for item, short in zip(whole, shown, strict=False))
     note = left_out_note(len(whole), shortened=shortened, left_out=len(whole) - len(shown))
     return render(found, shown, note)

@@ -14,7 +14,15 @@ from typing import Any
 
 from findspot.core.model import NOTHING_FITS, CodeReference, Corpus, Hit, Results
 from findspot.rank.calibration import tail_start
-from findspot.search.token_budget import CHARS_PER_TOKEN, Fitted, Measure, fit, token_count, whole
+from findspot.search.token_budget import (
+    CHARS_PER_TOKEN,
+    LONGEST_NOTE,
+    Fitted,
+    Measure,
+    fit,
+    token_count,
+    whole,
+)
 from findspot.serve.assistance_answers import (
     assistance_flat,
     assistance_lines,
@@ -26,14 +34,9 @@ from findspot.serve.assistance_answers import (
 COMPACT = "compact"
 FORMATS = ("json", "toon", "human", COMPACT)
 
-MIN_TOKENS = 200
-"""Enough for an answer that says what it leaves out."""
-
 _SHOWN_QUERY_CHARS = 200
 _MOST_ESCAPED = 6
 """Characters that JSON may need for one: `\\u0001`."""
-
-_LONGEST_NOTE = "To fit max_tokens: 999 shortened, 999 left out of 999 results."
 
 _INDENT = "    "
 _ASIDE = "  "
@@ -59,7 +62,7 @@ def lean_values(results: Results, shown: Fitted) -> dict[str, Any]:
 
 
 def lean_result(hit: Hit, *, code: bool) -> dict[str, Any]:
-    """Return a result with its code, or with the line that stands for it."""
+    """Return one result: with its code and what belongs to it, or with a single line as its text."""
     return {
         "path": hit.path,
         "startLine": hit.span.start,
@@ -292,7 +295,7 @@ def _fitted(results: Results, max_tokens: int, render: Render, measure: Measure,
     text = render(results, whole(results.hits))
     if token_count(text) <= max_tokens:
         return text
-    longest = _LONGEST_NOTE if noted else None
+    longest = LONGEST_NOTE if noted else None
     nothing = Fitted((), 0)
     if token_count(render(_with_note(results, longest), nothing)) > max_tokens:
         results = without_assistance(results)

@@ -14,10 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from findspot.core.model import NOTHING_FITS, CodeReference, Corpus, Hit, Mode, Results, Span
-from findspot.search.token_budget import Fitted, as_line, fit, snippet, token_count, whole
+from findspot.search.token_budget import MIN_TOKENS, Fitted, as_line, fit, snippet, token_count, whole
 from findspot.serve.search_answers import (
     FORMATS,
-    MIN_TOKENS,
     fitted_text,
     fitted_values,
     lean_answer,

@@ -15,6 +15,7 @@ from findspot.core.roots import Roots
 from findspot.graph import Graph, Outline
 from findspot.research.findings import DEFAULT_DEPTH, MAX_DEPTH, MIN_DEPTH, Aim, Findings, Focus, Inquiry
 from findspot.research.module_map import ModuleMap, map_project
+from findspot.search.token_budget import MIN_TOKENS
 from findspot.serve.cli import output
 from findspot.serve.cli.index_commands import open_index
 from findspot.serve.cli.interaction import stoppable
@@ -28,7 +29,6 @@ from findspot.serve.research_answers import (
     outline_object,
     report,
 )
-from findspot.serve.search_answers import MIN_TOKENS
 from findspot.serve.shapes import warned
 
 NOT_FOUND = 1

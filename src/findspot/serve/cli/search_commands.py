@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from findspot.core.model import Assistance, Corpus, IncludeTests, Mode, Query
+from findspot.search.token_budget import MIN_TOKENS
 from findspot.serve import usage
 from findspot.serve.cli import output
 from findspot.serve.cli.index_commands import open_index
 from findspot.serve.cli.listing import show_notes, show_results
 from findspot.serve.cli.options import Command, Reply, common, project_option, update_option
 from findspot.serve.cli.terminal import open_in_editor, paged
-from findspot.serve.search_answers import COMPACT, FORMATS, MIN_TOKENS, fitted_text, fitted_values
+from findspot.serve.search_answers import COMPACT, FORMATS, fitted_text, fitted_values
 
 if TYPE_CHECKING:
     from findspot.core.model import Results

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from findspot.core.model import Assistance, Corpus, IncludeTests, Mode, Query, Results
 from findspot.core.roots import Roots, configured_roots
-from findspot.search.token_budget import token_count
+from findspot.search.token_budget import MIN_TOKENS, token_count
 from findspot.serve import usage
 from findspot.serve.mcp.client import structured_results
 from findspot.serve.mcp.target import Target, from_index, indexed_project
@@ -40,7 +40,6 @@ from findspot.serve.project_files import find_files
 from findspot.serve.search_answers import (
     COMPACT,
     FORMATS,
-    MIN_TOKENS,
     fitted_text,
     fitted_values,
     lean_answer,

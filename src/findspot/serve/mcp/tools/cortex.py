@@ -23,6 +23,7 @@ from findspot.core.errors import (
 )
 from findspot.core.log import get_logger
 from findspot.core.model import ChunkType
+from findspot.search.token_budget import MIN_TOKENS
 from findspot.serve.chunk_answers import (
     MAX_CONTEXT_TOKENS,
     FoundContext,
@@ -50,7 +51,7 @@ from findspot.serve.mcp.tool import (
 )
 from findspot.serve.mcp.tool_call import Call, Library
 from findspot.serve.mcp.tool_results import failed
-from findspot.serve.search_answers import COMPACT, MIN_TOKENS
+from findspot.serve.search_answers import COMPACT
 
 if TYPE_CHECKING:
     from mcp.server.mcpserver import MCPServer

@@ -8,6 +8,7 @@ from anyio import from_thread
 
 from findspot.core.model import Progress
 from findspot.core.progress import ProgressSink, ignore_progress
+from findspot.search.token_budget import MIN_TOKENS
 from findspot.serve.mcp.client import Client, structured_results
 from findspot.serve.mcp.target import indexed_project
 from findspot.serve.mcp.tool import (
@@ -32,7 +33,6 @@ from findspot.serve.mcp.tool_call import Call
 if TYPE_CHECKING:
     from findspot.research.findings import Findings, Inquiry
 
-MIN_TOKENS = 200
 _FOCUSES = ["architecture", "dependencies", "patterns", "flow"]
 _DESCRIPTION = (
     "Find who calls a function or method, where it is used, all implementations, what imports a module or "
