@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
-from findspot import Project
+from findspot import Engine, Project
 from findspot.core.facts import Facts, names_of
 from findspot.core.files import content_hash
 from findspot.core.model import Chunk, ChunkType, Corpus, SourceFile, Span, Symbol
@@ -236,3 +237,15 @@ def words_found(snapshot: Snapshot, word: str, corpus: Corpus = Corpus.CODE) -> 
         return set()
     found = snapshot.chunks.by_number([number for number, _ in reader.search({word: 1.0}, reader.size + 1)])
     return {chunk.text for chunk in found.values()}
+
+
+@contextlib.contextmanager
+def indexed_project(folder: Path, files: Mapping[str, str | bytes]) -> Iterator[Project]:
+    """Index files in a home of their own, for tests of a module that only read."""
+    write_files(folder / "project", files)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FINDSPOT_HOME", str(folder / "home"))
+        with contextlib.closing(Engine()) as engine:
+            project = engine.project(folder / "project")
+            project.update()
+            yield project

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from contents import write_files
+from contents import write_files, indexed_project
 from findspot import Engine, Project, Query
 from findspot.core.model import Corpus, IncludeTests, Mode
 from findspot.rank.signals import Candidate
@@ -82,14 +82,8 @@ QUERIES: tuple[tuple[str, dict[str, Any]], ...] = (
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
-    folder = tmp_path_factory.mktemp("signals")
-    write_files(folder / "project", FILES)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("FINDSPOT_HOME", str(folder / "home"))
-        with contextlib.closing(Engine()) as engine:
-            opened = engine.project(folder / "project")
-            opened.update()
-            yield opened
+    with indexed_project(tmp_path_factory.mktemp("signals"), FILES) as project:
+        yield project
 
 
 def shown(project: Project, text: str, options: dict[str, Any]) -> Iterator[str]:

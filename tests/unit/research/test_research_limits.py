@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterator
 
 import pytest
 
-from contents import write_files
-from findspot import Engine, Project
+from contents import indexed_project
+from findspot import Project
 from findspot.research.findings import Aim, Findings, Focus, Inquiry
 
 
@@ -51,14 +50,8 @@ def files() -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
-    folder = tmp_path_factory.mktemp("research")
-    write_files(folder / "project", files())
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("FINDSPOT_HOME", str(folder / "home"))
-        with contextlib.closing(Engine()) as engine:
-            opened = engine.project(folder / "project")
-            opened.update()
-            yield opened
+    with indexed_project(tmp_path_factory.mktemp("research"), files()) as project:
+        yield project
 
 
 def ask(project: Project, name: str, aim: Aim, depth: int = 1) -> Findings:

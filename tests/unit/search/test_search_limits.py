@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterator
 
 import pytest
 
-from contents import MakeProject, write_files
-from findspot import Engine, Project, Query
+from contents import MakeProject, indexed_project
+from findspot import Project, Query
 from findspot.core.errors import InvalidArgumentError, InvalidPatternError
 from findspot.core.model import Corpus, Mode
 from findspot.search.ripgrep import check_pattern, refusal
@@ -170,14 +169,8 @@ def crowd() -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def crowded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
-    folder = tmp_path_factory.mktemp("crowded")
-    write_files(folder / "project", crowd())
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("FINDSPOT_HOME", str(folder / "home"))
-        with contextlib.closing(Engine()) as engine:
-            project = engine.project(folder / "project")
-            project.update()
-            yield project
+    with indexed_project(tmp_path_factory.mktemp("crowded"), crowd()) as project:
+        yield project
 
 
 class TestNames:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import threading
 from collections.abc import Callable, Iterator
@@ -10,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from contents import write_files
-from findspot import Engine, Project, Query
+from contents import indexed_project
+from findspot import Project, Query
 from findspot.core.errors import InvalidArgumentError, InvalidPatternError
 from findspot.core.model import Corpus, Mode, Results, Span
 from findspot.search import regex
@@ -48,14 +47,8 @@ ODD = {
 @pytest.fixture(scope="module")
 def odd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
     """Files that are awkward to hand to another program; tests only look at them."""
-    folder = tmp_path_factory.mktemp("odd")
-    write_files(folder / "project", ODD)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("FINDSPOT_HOME", str(folder / "home"))
-        with contextlib.closing(Engine()) as engine:
-            project = engine.project(folder / "project")
-            project.update()
-            yield project
+    with indexed_project(tmp_path_factory.mktemp("odd"), ODD) as project:
+        yield project
 
 
 @pytest.fixture
