@@ -117,6 +117,7 @@ class TypeScript(Language):
     """TypeScript and TSX."""
 
     family = "js"
+    partial = False
     finder = EcmascriptModules
     constructors = frozenset({"constructor"})
     exports_default = True

@@ -44,6 +44,7 @@ class Go(Language):
     """Go."""
 
     family = "go"
+    partial = False
     finder = GoModules
     shares = "folder"
     satellites = True

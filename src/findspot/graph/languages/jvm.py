@@ -9,6 +9,7 @@ class Java(Language):
     """Java."""
 
     family = "jvm"
+    partial = False
     shares = "package"
     bare_members = True
     imports_packages = True
@@ -19,5 +20,6 @@ class Java(Language):
 class Kotlin(Java):
     """Kotlin, with extension functions."""
 
+    partial = True
     satellites = True
     extension_functions = True

@@ -51,6 +51,8 @@ class Language:
 
     family = ""
     finder: type[ModuleFinder] = ModuleFinder
+    partial = True
+    """Whether its edges were not measured, or fell below the bar of `benchmarks/graph.md`."""
 
     shares = "file"
     """Whose top-level names are visible without import: of the `file`, `folder`, `package` or `project`."""
