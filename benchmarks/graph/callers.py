@@ -46,7 +46,7 @@ def taken(project: Project, name: str) -> dict[str, float]:
         with project.store.snapshot():
             pass  # the index itself is open in a server that runs
         clock, processor = time.perf_counter(), time.process_time()
-        project.research(Inquiry(name, depth=MAX_DEPTH, aim=Aim.CALLERS))
+        project.research(Inquiry(relation=Aim.CALLERS, symbol=name, depth=MAX_DEPTH))
         found[f"{said}_ms"] = round(1000 * (time.perf_counter() - clock), 1)
         found[f"{said}_cpu_ms"] = round(1000 * (time.process_time() - processor), 1)
     return found

@@ -21,37 +21,59 @@ class Focus(StrEnum):
 
 
 class Aim(StrEnum):
-    """What a question asks about a name."""
+    """What a question asks about a symbol."""
 
     CALLERS = "callers"
     CALLEES = "callees"
-    IMPLEMENTERS = "implementers"
-    SUPERTYPES = "supertypes"
+    IMPLEMENTATIONS = "implementations"
     IMPORTERS = "importers"
-    IMPORTS = "imports"
     USES = "uses"
-    FLOW = "flow"
+    OVERRIDES = "overrides"
+    PATH = "path"
+    IMPACT = "impact"
+    TESTS = "tests"
+    SUPERTYPES = "supertypes"
+    IMPORTS = "imports"
     OPEN = "open"
-    """Nothing that a relation answers: search, and walk outward from what it finds."""
+    """No relation: search, and walk outward from the results."""
 
 
 @dataclass(frozen=True, slots=True)
 class Inquiry:
-    """One question, and how far to go for its answer."""
+    """One question: a sentence, or a relation and a symbol."""
 
-    question: str
+    question: str = ""
     depth: int = DEFAULT_DEPTH
     focus: Focus | None = None
     under: str | None = None
-    """The folder that may answer."""
-    aim: Aim | None = None
-    """What is asked about `question`, which then is a name and no sentence."""
+    """The folder whose definitions may be meant."""
+    relation: Aim | None = None
+    symbol: str = ""
+    """A name, a qualified name, or `path:line`; of importers a file, folder or module."""
+    to: str = ""
+    """Where a path ends."""
+    include_tests: bool = True
+    min_confidence: float | None = None
+    """Of edges; by default 0.5, and less where there is no better edge."""
 
     def __post_init__(self) -> None:
-        if not self.question.strip():
+        if not self.question.strip() and self.relation is None:
             raise InvalidArgumentError("Query cannot be empty")
+        if self.relation is not None and not self.symbol.strip():
+            raise InvalidArgumentError(f"The relation '{self.relation}' needs a symbol.")
+        if self.relation is Aim.PATH and not self.to.strip():
+            raise InvalidArgumentError("The relation 'path' needs 'to', the symbol where it ends.")
+        if self.min_confidence is not None and not 0 <= self.min_confidence <= 1:
+            raise InvalidArgumentError("min_confidence must be a number from 0 to 1.")
         if not MIN_DEPTH <= self.depth <= MAX_DEPTH:
             raise InvalidArgumentError(f"depth must be a whole number from {MIN_DEPTH} to {MAX_DEPTH}.")
+
+    @property
+    def text(self) -> str:
+        """The question as a sentence."""
+        if self.question.strip() or self.relation is None:
+            return self.question
+        return f"{self.relation} of {self.symbol}" + (f" to {self.to}" if self.to else "")
 
 
 @dataclass(frozen=True, slots=True)

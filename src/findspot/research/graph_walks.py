@@ -117,7 +117,7 @@ ADDITIONS = frozenset({"extension", "impl"})
 _VALUES = frozenset({"constant", "field", "variable", "property"})
 _TYPES = "class struct enum interface trait protocol object record union mixin type module"
 TYPES = frozenset(_TYPES.split(" "))
-_FAMILY = (Aim.IMPLEMENTERS, Aim.SUPERTYPES)
+_FAMILY = (Aim.IMPLEMENTATIONS, Aim.SUPERTYPES)
 
 
 def definitions_of(graph: Graph, name: str, aim: Aim) -> list[Node]:
@@ -213,14 +213,21 @@ def _using(graph: Graph, node: Node) -> list[Edge]:
     return graph.references_to(node, [relation for relation in Relation if relation is not Relation.IMPORT])
 
 
+def _overriding(graph: Graph, node: Node) -> list[Edge]:
+    return [edge for edge in graph.overrides(node) if edge.target.id == node.id]
+
+
 _NEIGHBOURS: dict[Aim, tuple[Callable[[Graph, Node], Iterable[Edge]], bool]] = {
     Aim.CALLERS: (lambda graph, node: graph.callers(node), True),
     Aim.CALLEES: (lambda graph, node: graph.callees(node), False),
-    Aim.IMPLEMENTERS: (_below, True),
+    Aim.IMPLEMENTATIONS: (_below, True),
     Aim.SUPERTYPES: (_above, False),
     Aim.IMPORTERS: (_importing, True),
     Aim.IMPORTS: (_imported, False),
     Aim.USES: (_using, True),
+    Aim.OVERRIDES: (_overriding, True),
+    Aim.IMPACT: (_using, True),
+    Aim.TESTS: (_using, True),
 }
 
 

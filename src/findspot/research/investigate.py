@@ -55,13 +55,14 @@ def investigate(
     reader: IndexReader, inquiry: Inquiry, progress: ProgressSink, cancel: CancelToken
 ) -> Findings:
     """read the question → record_path the walk that answers it → tell what was found, with its lines."""
-    query, depth = inquiry.question, inquiry.depth
+    query, depth = inquiry.text, inquiry.depth
     trail = Trail(Graph(reader.snapshot), depth, inquiry.under, cancel=cancel)
     trail.tick = lambda hop: progress(Progress(hop, max(hop, depth), "hop"))
     view = ResearchView(reader, trail)
-    asked = ParsedQuestion(inquiry.aim, query) if inquiry.aim else read_question(query)
+    relation = inquiry.relation
+    asked = ParsedQuestion(relation, inquiry.symbol, inquiry.to) if relation else read_question(query)
     focus = inquiry.focus or asked.focus
-    answer = _walk(view, query, asked, focus)
+    answer = _walk(view, inquiry, asked, focus)
     nodes = answer.nodes or tuple(_found_node(node, hop) for node, hop in trail.nodes.values())
     edges = answer.edges or tuple(map(_edge, trail.edges))
     full = (f"Stopped at {MOST_NODES} nodes; ask about less, or with less depth.",) if trail.full else ()
@@ -81,12 +82,13 @@ def investigate(
     return replace(findings, warning=reader.warning_about(findings.files))
 
 
-def _walk(view: ResearchView, query: str, asked: ParsedQuestion, focus: Focus | None) -> WalkAnswer:
+def _walk(view: ResearchView, inquiry: Inquiry, asked: ParsedQuestion, focus: Focus | None) -> WalkAnswer:
+    query = inquiry.text
     if focus is Focus.PATTERNS:
         return _patterns(view, query)
     if focus in (Focus.ARCHITECTURE, Focus.DEPENDENCIES):
         return _structure(view, focus)
-    if asked.aim is Aim.FLOW:
+    if asked.aim is Aim.PATH:
         return _flow_between(view, asked)
     missing: list[str] = []
     if asked.aim is not Aim.OPEN:
@@ -95,7 +97,7 @@ def _walk(view: ResearchView, query: str, asked: ParsedQuestion, focus: Focus | 
         if starts:
             return _relation(view, asked.aim, starts)
         missing = [f"{asked.name}: no definition of that name in the index"]
-        if asked.name == query:  # asked by name, and not in a sentence
+        if inquiry.relation:  # asked by name, and not in a sentence
             return WalkAnswer(f"The index holds no definition of {asked.name}.", unresolved=missing)
     if focus is Focus.FLOW:
         return _flow_from(view, query, missing)

@@ -35,8 +35,8 @@ _RELATIONS: tuple[tuple[Aim, str], ...] = (
     (Aim.CALLERS, rf"\bwhere\s+(?:is|are)\s+{_NAME}\s+(?:called|invoked)\b"),
     (Aim.CALLERS, rf"\b(?:{_CALL_TREE})\s+(?:of|for|to)\s+{_NAME}"),
     (Aim.CALLERS, rf"\b{_WHO}\s+(?:calls?|invokes?|is\s+calling)\s+{_NAME}"),
-    (Aim.IMPLEMENTERS, rf"\b(?:{_FAMILY})\s+(?:of|to|for)\s+{_NAME}"),
-    (Aim.IMPLEMENTERS, rf"\b{_WHO}\s+(?:{_BECOMES})\s+{_NAME}"),
+    (Aim.IMPLEMENTATIONS, rf"\b(?:{_FAMILY})\s+(?:of|to|for)\s+{_NAME}"),
+    (Aim.IMPLEMENTATIONS, rf"\b{_WHO}\s+(?:{_BECOMES})\s+{_NAME}"),
     (Aim.IMPORTERS, rf"\b{_WHO}\s+(?:imports?|depends?\s+on|requires?|includes?)\s+{_NAME}"),
     (Aim.IMPORTERS, rf"\b(?:importers?|dependents)\s+of\s+{_NAME}"),
     (Aim.USES, rf"\bwhere\s+(?:is|are)\s+{_NAME}\s+(?:used|referenced)\b"),
@@ -95,7 +95,7 @@ def read_question(text: str) -> ParsedQuestion:
     text = text[:_READ_CHARS]
     for way in _WAYS:
         if found := way.search(text):
-            return ParsedQuestion(Aim.FLOW, _trimmed(found["start"]), _trimmed(found["end"]))
+            return ParsedQuestion(Aim.PATH, _trimmed(found["start"]), _trimmed(found["end"]))
     for aim, pattern in _PATTERNS:
         found = pattern.search(text)
         if found and (name := found["name"].rstrip(".:/-")) and name.lower() not in _NO_NAMES:

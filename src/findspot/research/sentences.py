@@ -15,22 +15,28 @@ MOST_NAMED = 8
 _SAID = {
     Aim.CALLERS: ("is called by", "are called by", "called by"),
     Aim.CALLEES: ("calls", "call", "calling"),
-    Aim.IMPLEMENTERS: ("is implemented by", "are implemented by", "implemented in turn by"),
+    Aim.IMPLEMENTATIONS: ("is implemented by", "are implemented by", "implemented in turn by"),
     Aim.SUPERTYPES: ("is built on", "are built on", "built in turn on"),
     Aim.IMPORTERS: ("is imported by", "are imported by", "imported by"),
     Aim.IMPORTS: ("imports", "import", "importing"),
     Aim.USES: ("is used by", "are used by", "used by"),
+    Aim.OVERRIDES: ("is overridden by", "are overridden by", "overridden in turn by"),
+    Aim.IMPACT: ("is used by", "are used by", "used by"),
+    Aim.TESTS: ("is used by", "are used by", "used by"),
 }
 """Of one, of several, and at the hops after the first."""
 
 _NONE = {
     Aim.CALLERS: "Nothing in this project calls it.",
     Aim.CALLEES: "It calls nothing in this project.",
-    Aim.IMPLEMENTERS: "No type in this project implements it.",
+    Aim.IMPLEMENTATIONS: "No type in this project implements it.",
     Aim.SUPERTYPES: "It is built on no type of this project.",
     Aim.IMPORTERS: "Nothing in this project imports it.",
     Aim.IMPORTS: "It imports nothing of this project.",
     Aim.USES: "Nothing in this project uses it.",
+    Aim.OVERRIDES: "Nothing in this project overrides it.",
+    Aim.IMPACT: "Nothing in this project uses it.",
+    Aim.TESTS: "Nothing in this project uses it.",
 }
 
 

@@ -21,11 +21,11 @@ from findspot.research.question_parser import ParsedQuestion, read_question
         ("what does authenticate() call?", Aim.CALLEES, "authenticate"),
         ("callees of main", Aim.CALLEES, "main"),
         ("everything called by handle", Aim.CALLEES, "handle"),
-        ("all implementations of Authenticatable", Aim.IMPLEMENTERS, "Authenticatable"),
-        ("which types conform to Codable", Aim.IMPLEMENTERS, "Codable"),
-        ("what implements the interface Store", Aim.IMPLEMENTERS, "Store"),
-        ("subclasses of Handler", Aim.IMPLEMENTERS, "Handler"),
-        ("all classes that inherit from Base", Aim.IMPLEMENTERS, "Base"),
+        ("all implementations of Authenticatable", Aim.IMPLEMENTATIONS, "Authenticatable"),
+        ("which types conform to Codable", Aim.IMPLEMENTATIONS, "Codable"),
+        ("what implements the interface Store", Aim.IMPLEMENTATIONS, "Store"),
+        ("subclasses of Handler", Aim.IMPLEMENTATIONS, "Handler"),
+        ("all classes that inherit from Base", Aim.IMPLEMENTATIONS, "Base"),
         ("what does Admin inherit from", Aim.SUPERTYPES, "Admin"),
         ("base classes of Admin", Aim.SUPERTYPES, "Admin"),
         ("what imports app/auth/login.py?", Aim.IMPORTERS, "app/auth/login.py"),
@@ -52,7 +52,7 @@ def test_a_relation_and_its_name(question: str, aim: Aim, name: str) -> None:
     ],
 )
 def test_a_way_and_its_ends(question: str, start: str, end: str) -> None:
-    assert read_question(question) == ParsedQuestion(Aim.FLOW, start, end)
+    assert read_question(question) == ParsedQuestion(Aim.PATH, start, end)
 
 
 @pytest.mark.parametrize(

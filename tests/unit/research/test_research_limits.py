@@ -55,7 +55,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
 
 
 def ask(project: Project, name: str, aim: Aim, depth: int = 1) -> Findings:
-    return project.research(Inquiry(name, depth, aim=aim))
+    return project.research(Inquiry(relation=aim, symbol=name, depth=depth))
 
 
 def test_forty_citations_and_thirty_ways(project: Project) -> None:

@@ -55,7 +55,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> Callable[[Project], list[int]]:
         lambda project: project.search(Query("charge card"), Assistance(expand=True, synthesize=True)),
         lambda project: project.research(QUESTION),
         lambda project: project.research("how does pay reach charge_card"),
-        lambda project: project.research(Inquiry("charge_card", aim=Aim.CALLERS)),
+        lambda project: project.research(Inquiry(relation=Aim.CALLERS, symbol="charge_card")),
         lambda project: project.research("how is it built", focus=Focus.ARCHITECTURE),
         lambda project: project.research("repeated shapes", focus=Focus.PATTERNS),
         lambda project: project.files("*.py"),

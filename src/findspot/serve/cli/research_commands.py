@@ -83,7 +83,7 @@ def _verb(name: str, aim: Aim, depth: int, about: str) -> click.Command:
     @update_option
     @common
     def verb(reply: Reply, name: str, project: str | None, depth: int, update: bool) -> None:
-        findings = _ask(reply, project, name, update=update, depth=depth, aim=aim)
+        findings = _ask(reply, project, "", update=update, depth=depth, relation=aim, symbol=name)
         if reply.json:
             output.emit(findings_object(findings))
         else:
@@ -97,7 +97,7 @@ def _verb(name: str, aim: Aim, depth: int, about: str) -> click.Command:
 callers = _verb("callers", Aim.CALLERS, 1, "Show what calls NAME: a function, a `Type.method`, a type.")
 callees = _verb("callees", Aim.CALLEES, 1, "Show what NAME calls.")
 implementations = _verb(
-    "implementations", Aim.IMPLEMENTERS, 1, "Show every type that implements, extends or conforms to NAME."
+    "implementations", Aim.IMPLEMENTATIONS, 1, "Show every type that implements, extends or conforms to NAME."
 )
 importers = _verb(
     "importers", Aim.IMPORTERS, 1, "Show the files that import PATH: a file, a folder or a module."
