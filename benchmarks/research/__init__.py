@@ -1,0 +1,1 @@
+"""Graded questions for `code_research`."""
