@@ -6,6 +6,7 @@ A query file `queries/references/<language>.scm` speaks this vocabulary:
     @inherit   a supertype                  @decorate  a decorator or annotation
     @type      a type expression            @import    a statement that brings in names
     @use       one name of a type           @alias     the type that a type is another name of
+    @pass      a name or member that is passed, assigned, returned or kept, and not called
     @bind      a variable or attribute, @member one taken apart, @field one given to a constructor:
         @value     an expression            @declared  a type
         @each      what it is an element of @otherwise the value that a parameter has by default
@@ -34,6 +35,7 @@ from findspot.core.facts import (
     LITERAL,
     RETURNED,
     UNKNOWN,
+    WHOLE,
     BindingFact,
     DefinitionFact,
     Facts,
@@ -52,6 +54,8 @@ _OWN_TYPES = frozenset({"Self", "self", "static"})
 _PASSIVE = frozenset({"constant", "field", "variable"})
 """Kinds that run nothing themselves: what stands in them belongs to what is around them."""
 
+_VARIABLES = _PASSIVE | {"property"}
+
 _NAMED = {
     "call": Relation.CALL,
     "inherit": Relation.INHERIT,
@@ -62,6 +66,8 @@ _RANK = {Relation.TYPE_USE: 0, Relation.CALL: 1, Relation.INHERIT: 2, Relation.D
 """The better word for one place wins: a decorator is called, a type is used where it is made."""
 _FUNCTIONS = re.compile("function|method|lambda|closure")
 """Types of nodes that return what is returned inside of them."""
+_NAMED_IN_FILE = frozenset({"python", "javascript", "typescript", "tsx"})
+"""Languages in which a file defines or imports every name of the project that it uses."""
 
 
 @dataclass(slots=True)
@@ -75,6 +81,7 @@ class _Reading:
     is_php: bool
     references: dict[tuple[int, str], ReferenceFact] = field(default_factory=dict)
     bindings: dict[BindingFact, None] = field(default_factory=dict)
+    passed: list[Node] = field(default_factory=list)
     imports: list[ImportFact] = field(default_factory=list)
     types_until: int = -1
     requests: Requests | None = None
@@ -130,6 +137,7 @@ def read_references(
         reading.requests = Requests()
     for match in grammar.reference_matches(root):
         _read(reading, match, grammar.language, path)
+    _refer_to_values(reading, grammar.language)
     definitions = tuple(_definition(reading, each) for each in listed)
     if reading.requests is not None:
         reading.requests.settle(definitions, reading.references, reading.bindings)
@@ -157,6 +165,8 @@ def _read(reading: _Reading, match: dict[str, list[Node]], language: str, path: 
     for capture, nodes in match.items():
         if capture in _NAMED:
             _refer(reading, _NAMED[capture], nodes[0], match.get("on"), language)
+        elif capture == "pass":
+            reading.passed += nodes
         elif capture == "type":
             _use_types(reading, nodes[0])
         elif capture in ("bind", "member", "field"):
@@ -224,6 +234,47 @@ def _use_types(reading: _Reading, node: Node) -> None:
             continue
         fact = ReferenceFact(Relation.TYPE_USE, name, on, node.start_point[0] + 1, owner)
         reading.references.setdefault((node.start_byte, found), fact)
+
+
+def _refer_to_values(reading: _Reading, language: str) -> None:
+    """Record the names that are passed and may be functions, methods or types: variables are not."""
+    if not reading.passed:
+        return
+    bound: dict[tuple[int, str], bool] = {}
+    """By owner and name of a variable: whether something is known of its value."""
+    for owner, target, value in reading.bindings:
+        bound[owner, target] = bound.get((owner, target), False) or value not in (UNKNOWN, LITERAL)
+    attributes = {target.rpartition(".")[2] for _, target in bound if "." in target}
+    defined = {each.name for each in reading.definitions if each.kind not in _VARIABLES}
+    imported = {each.local for each in reading.imports}
+    is_open = language not in _NAMED_IN_FILE or WHOLE in imported
+    for node in reading.passed:
+        chain = expression(reading.text(node))
+        on, _, name = chain.rpartition(".")
+        root, at = _root(chain), node.start_byte
+        if not name.isidentifier() or UNKNOWN in on or LITERAL in on or (at, "") in reading.references:
+            continue
+        owner = reading.owner(at)
+        if root in _SELVES:
+            is_kept = bool(on) and (on != root or name not in attributes)
+        else:
+            known = _value_is_known(reading, bound, owner, root)
+            is_kept = root in defined or root in imported or is_open if known is None else bool(on) and known
+        if is_kept:
+            line = node.start_point[0] + 1
+            reading.references[at, ""] = ReferenceFact(Relation.VALUE, name, on, line, owner)
+
+
+def _value_is_known(
+    reading: _Reading, bound: dict[tuple[int, str], bool], owner: int, name: str
+) -> bool | None:
+    """Return whether the value of a variable is known; None where no definition around binds the name."""
+    while True:
+        if (owner, name) in bound:
+            return bound[owner, name]
+        if owner < 0:
+            return None
+        owner = reading.owner_of(owner)
 
 
 _GIVEN = {"return": RETURNED, "returns": RETURNED, "alias": ALIASED, "default": DEFAULT}

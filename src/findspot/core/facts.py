@@ -55,6 +55,8 @@ class Relation(StrEnum):
     INHERIT = "inherit"
     OVERRIDE = "override"
     DECORATE = "decorate"
+    VALUE = "value"
+    """A function, method or type that is passed, assigned, returned or kept, without being called."""
 
 
 class DefinitionFact(NamedTuple):

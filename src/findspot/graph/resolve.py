@@ -84,6 +84,8 @@ class Resolver:
                 return self._targets(extension) if extension else self._by_name(view, reference)
         else:
             values = self._bare(reference, view, owner)
+        if reference.relation == Relation.VALUE:  # what an instance does when called is not passed
+            values = [v for v in values if v.what is not What.INSTANCE]
         found = self._targets(values)
         if not found.targets and reference.relation == Relation.CALL:
             held = self._held(reference, view, owner)

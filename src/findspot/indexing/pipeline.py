@@ -57,8 +57,8 @@ from findspot.store.writer import Writer
 
 _log = get_logger("indexing")
 
-PIPELINE_REVISION = "4"
-"""Raised when the same file would give other chunks: an index of another revision is redone."""
+PIPELINE_REVISION = "5"
+"""Raised when the same file would give other chunks or facts: an index of another revision is redone."""
 
 WAIT_S = 1.0
 """How long another writer is waited for: saved files are stored in less than that."""

@@ -28,3 +28,17 @@
 (function_definition return_type: (type) @returns)
 (import_statement) @import
 (import_from_statement) @import
+(argument_list [(identifier) (attribute)] @pass)
+(keyword_argument value: [(identifier) (attribute)] @pass)
+(assignment right: [(identifier) (attribute)] @pass)
+(return_statement [(identifier) (attribute)] @pass)
+(list [(identifier) (attribute)] @pass)
+(tuple [(identifier) (attribute)] @pass)
+(set [(identifier) (attribute)] @pass)
+(expression_list [(identifier) (attribute)] @pass)
+(pair [(identifier) (attribute)] @pass)
+(default_parameter value: [(identifier) (attribute)] @pass)
+(typed_default_parameter value: [(identifier) (attribute)] @pass)
+(conditional_expression [(identifier) (attribute)] @pass)
+(boolean_operator [(identifier) (attribute)] @pass)
+(lambda body: [(identifier) (attribute)] @pass)
