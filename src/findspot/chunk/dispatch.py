@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+import sys
 from typing import NamedTuple
 
 from findspot.chunk.code import chunk_code
@@ -23,7 +25,8 @@ from findspot.chunk.plain import (
 from findspot.chunk.prose import FENCED, chunk_prose, find_fences, frontmatter_end
 from findspot.chunk.splitting import MAX_CHARS, Draft, SourceLines, Split, span_of
 from findspot.chunk.tags import chunk_tags, file_tags
-from findspot.core.languages import PLAIN, row
+from findspot.core.facts import pack
+from findspot.core.languages import PLAIN, language_of, row
 from findspot.core.model import Chunk, ChunkedFile, ChunkType, Corpus, Skip, SkipReason, SourceFile
 
 MAX_CHUNKS = 1_000
@@ -177,3 +180,14 @@ def _chunk(draft: Draft, about: _About) -> Chunk | None:
         tags=chunk_tags(shared, language, chunk_type, _prose(*rows, text, fenced) if is_docs else None),
         context=draft.context,
     )
+
+
+def print_facts() -> None:
+    """Read paths with their texts from standard input, and print the facts of each, packed."""
+    found = {}
+    for path, text in json.load(sys.stdin).items():
+        file = SourceFile(path, Corpus.CODE, language_of(path), len(text), 0)
+        facts = chunk_file(file, text).facts
+        if facts is not None:
+            found[path] = pack(facts).hex()
+    sys.stdout.write(json.dumps(found))

@@ -39,10 +39,12 @@ _ENVIRONMENT = {
     "LC_ALL": "C",
 }
 
-_UNFILTERED = frozenset({"rev-parse", "ls-files"})
+_UNFILTERED = frozenset({"rev-parse", "ls-files", "cat-file", "log"})
 """Commands that compare no file of the work tree, and so need no filter."""
 
 _FILTER_OFF = (("clean", ""), ("smudge", ""), ("process", ""), ("required", "false"))
+_PLAIN_DIFF = ("--no-renames", "--no-ext-diff", "--no-textconv", "--ignore-submodules=all")
+_MAX_REVISION_CHARS = 200
 _NOTHING_SET = 1
 """The exit status of `git config` where no key matches."""
 
@@ -63,8 +65,51 @@ def run_git(root: Path, command: str, *arguments: str) -> str | None:
 
 def differing(root: Path, commit: str) -> str | None:
     """Return the paths below a folder whose files differ from a commit, each ended by a NUL."""
-    quiet = ("--no-renames", "--no-ext-diff", "--no-textconv", "--ignore-submodules=all")
-    return run_git(root, "diff", "--name-only", "-z", "--relative", *quiet, commit, "--", ".")
+    return run_git(root, "diff", "--name-only", "-z", "--relative", *_PLAIN_DIFF, commit, "--", ".")
+
+
+def find_commit(root: Path, revision: str, what: str, hint: str) -> str:
+    """Return the commit of a revision; `what` names, in an error, that which needs a repository."""
+    if not revision.strip() or len(revision) > _MAX_REVISION_CHARS or "\0" in revision:
+        raise InvalidArgumentError(f"{what} must name a revision, such as 'main' or 'HEAD~3'.")
+    if run_git(root, "rev-parse", "--is-inside-work-tree") is None:
+        raise InvalidArgumentError(f"{what} needs a git repository, and {root} is in none.", hint=hint)
+    commit = run_git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
+    if commit is not None:
+        return commit.strip()
+    if run_git(root, "rev-parse", "--verify", "--quiet", "HEAD") is None:
+        raise InvalidArgumentError(f"{what} needs a commit, and this repository has none yet.", hint=hint)
+    raise InvalidArgumentError(
+        f"'{revision}' is not a revision of this repository.",
+        hint="Name a branch, a tag or a commit, such as 'main' or 'HEAD~3'.",
+    )
+
+
+def untracked(root: Path) -> str | None:
+    """Return the paths below a folder that git neither tracks nor ignores, each ended by a NUL."""
+    return run_git(root, "ls-files", "-z", "--others", "--exclude-standard", "--", ".")
+
+
+def diff_from(root: Path, commit: str) -> str | None:
+    """Return the changed lines below a folder, without any around them, as a unified diff."""
+    named = ("--src-prefix=a/", "--dst-prefix=b/", "--no-color")
+    return run_git(root, "diff", "-U0", *named, "--relative", *_PLAIN_DIFF, commit, "--", ".")
+
+
+def old_version(root: Path, commit: str, path: str) -> str | None:
+    """Return a file as a commit has it; None where it has no such file."""
+    return run_git(root, "cat-file", "blob", f"{commit}:./{path}")
+
+
+def changed_together(root: Path, commit: str, most: int) -> list[list[str]]:
+    """Return the paths below a folder that each of the last commits changed, latest first.
+
+    Merges are left out. Where the history cannot be read, there is none.
+    """
+    shape = ("--no-merges", "--name-only", "--format=%x00", "--no-show-signature", "--relative")
+    listed = run_git(root, "log", f"--max-count={most}", *shape, *_PLAIN_DIFF, commit, "--", ".")
+    commits = (listed or "").split("\0")
+    return [[path for path in each.split("\n") if path] for each in commits if each.strip()]
 
 
 def _filters_off(root: Path) -> list[tuple[str, str]]:

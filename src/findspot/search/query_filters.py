@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from findspot.core.errors import InvalidArgumentError
-from findspot.core.git import GitMissingError, differing, run_git
+from findspot.core.git import GitMissingError, differing, find_commit, untracked
 from findspot.core.globs import compile_glob
 from findspot.core.model import Corpus, IncludeTests, Query
 from findspot.core.roots import Roots
@@ -82,9 +82,6 @@ def is_filtered(query: Query) -> bool:
     )
 
 
-_MAX_CHARS = 200
-
-
 def with_changed_paths(roots: Roots, query: Query) -> Query:
     """Return a query that asks for what changed, with the paths that did, in each of several roots."""
     if query.changed_since is None:
@@ -99,8 +96,6 @@ def with_changed_paths(roots: Roots, query: Query) -> Query:
 
 def changed_since(root: Path, revision: str) -> frozenset[str]:
     """Return the paths below a root whose files differ from a revision, or are not tracked."""
-    if not revision.strip() or len(revision) > _MAX_CHARS or "\0" in revision:
-        raise InvalidArgumentError("changed_since must name a revision, such as 'main' or 'HEAD~3'.")
     try:
         return _differing(root, revision)
     except GitMissingError as error:
@@ -111,18 +106,8 @@ def changed_since(root: Path, revision: str) -> frozenset[str]:
 
 
 def _differing(root: Path, revision: str) -> frozenset[str]:
-    if run_git(root, "rev-parse", "--is-inside-work-tree") is None:
-        raise InvalidArgumentError(
-            f"changed_since needs a git repository, and {root} is in none.", hint="Leave changed_since out."
-        )
-    commit = run_git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
-    if commit is None:
-        raise InvalidArgumentError(
-            f"'{revision}' is not a revision of this repository.",
-            hint="Name a branch, a tag or a commit, such as 'main' or 'HEAD~3'.",
-        )
-    changed = differing(root, commit.strip())
-    untracked = run_git(root, "ls-files", "-z", "--others", "--exclude-standard", "--", ".")
-    if changed is None or untracked is None:
+    commit = find_commit(root, revision, "changed_since", "Leave changed_since out.")
+    changed, others = differing(root, commit), untracked(root)
+    if changed is None or others is None:
         raise InvalidArgumentError(f"git could not say what changed since '{revision}'.")
-    return frozenset(unicodedata.normalize("NFC", path) for path in (changed + untracked).split("\0") if path)
+    return frozenset(unicodedata.normalize("NFC", path) for path in (changed + others).split("\0") if path)

@@ -1,0 +1,229 @@
+"""What a diff changes: files, the definitions that its lines touch, and definitions that are gone."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from findspot.core.errors import InvalidArgumentError
+from findspot.core.facts import Facts, unpack
+from findspot.core.git import diff_from, find_commit, old_version, untracked
+from findspot.core.languages import language_of, row
+from findspot.core.model import Corpus
+from findspot.core.platforms import NO_WINDOW
+from findspot.core.programs import python_command, python_environment
+from findspot.core.roots import Roots
+from findspot.graph import Graph, Node
+from findspot.graph.sources import SourceView
+from findspot.research.research_view import flat
+from findspot.store.records import StoredFile
+
+DEFAULT_REVISION = "HEAD"
+MOST_FILES = 300
+"""Changed files whose definitions are compared; a diff of more is a merge or generated."""
+
+_MOST_OLD_BYTES = 1 << 20
+_OLD_SIDE_S = 20.0
+_HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+_ESCAPE = re.compile(rb"\\([0-7]{3}|.)")
+_ESCAPES = {b"a": b"\a", b"b": b"\b", b"t": b"\t", b"n": b"\n", b"v": b"\v", b"f": b"\f", b"r": b"\r"}
+
+LineRange = tuple[int, int]
+"""First and last line. Where nothing stands on one side, the last is before the first."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileChange:
+    """One file of a diff, with its changed lines before and after."""
+
+    path: str
+    old: tuple[LineRange, ...] = ()
+    new: tuple[LineRange, ...] = ()
+    text: str = ""
+    """The lines that were removed and added."""
+    added: bool = False
+    removed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What changed, as far as the index and the older version tell."""
+
+    files: tuple[FileChange, ...] = ()
+    nodes: tuple[Node, ...] = ()
+    """Definitions of the index that the diff touches; of lines outside of any, the file."""
+    gone: tuple[Node, ...] = ()
+    """Definitions of the older version that the file does not have any more."""
+    left_out: int = 0
+    """Changed files that were not compared."""
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        return tuple(file.path for file in self.files)
+
+
+def read_change(graph: Graph, roots: Roots, since: str | None) -> Change:
+    """Return what differs between a revision and the working tree."""
+    files: list[FileChange] = []
+    old: dict[str, str] = {}
+    for name, folder in roots.named or (("", roots.project),):
+        prefix = f"{name}/" if name else ""
+        changed, versions = _changes_below(folder, since or DEFAULT_REVISION, prefix)
+        files += changed
+        old |= versions
+    before = _views(old)
+    nodes: dict[str, Node] = {}
+    gone: list[Node] = []
+    for file in files[:MOST_FILES]:
+        current = [node for outline in graph.outline(file.path) for node in flat(outline)]
+        whole = graph.node(file.path)
+        nodes |= {node.id: node for node in touched(current, file.new, whole)}
+        older = before[file.path].nodes if file.path in before else ()
+        known = {node.id for node in current}
+        gone += [node for node in older if node.id not in known]
+    return Change(tuple(files), tuple(nodes.values()), tuple(gone), max(0, len(files) - MOST_FILES))
+
+
+def touched(nodes: Sequence[Node], lines: Sequence[LineRange], file: Node | None) -> list[Node]:
+    """Return the innermost definitions of changed lines; the file where no line lies in one."""
+    end = max((node.end_line for node in nodes), default=0)
+    innermost: list[Node | None] = [None] * (end + 2)
+    for node in sorted(nodes, key=lambda n: (n.start_line, -n.end_line, len(n.qualified))):
+        innermost[node.start_line : node.end_line + 1] = [node] * (node.end_line + 1 - node.start_line)
+    found: dict[str, Node] = {}
+    for first, last in lines:
+        if last >= first:
+            hit = innermost[first : last + 1]
+        else:  # between two lines: what encloses both
+            around = (node for node in nodes if node.start_line <= last and node.end_line >= first)
+            hit = [max(around, key=lambda n: (n.start_line, -n.end_line), default=None)]
+        found |= {node.id: node for node in hit if node is not None}
+    return list(found.values()) or ([file] if file is not None and lines else [])
+
+
+def parse_diff(text: str, prefix: str = "") -> list[FileChange]:
+    """Return the files of a unified diff, with or without lines of context."""
+    files = []
+    for section in re.split(r"(?m)^diff --git .*\n", text)[1:]:
+        head, mark, hunks = section.partition("\n@@ ")
+        names = dict(re.findall(r"(?m)^(---|\+\+\+) (.*)$", head))
+        before, after = _path(names.get("---", "")), _path(names.get("+++", ""))
+        path = after or before
+        if path is None:
+            continue
+        old, new, lines = _read_hunks(f"@@ {hunks}" if mark else "")
+        spelled = unicodedata.normalize("NFC", prefix + path)
+        files.append(FileChange(spelled, old, new, lines, added=before is None, removed=after is None))
+    return files
+
+
+def _read_hunks(hunks: str) -> tuple[tuple[LineRange, ...], tuple[LineRange, ...], str]:
+    old: list[LineRange] = []
+    new: list[LineRange] = []
+    text: list[str] = []
+    at_old = at_new = 0
+    run: list[int] | None = None  # first line on the old side, its length, the same on the new side
+    left = [0, 0]
+
+    def close() -> None:
+        if run is not None:
+            old.append((run[0], run[0] + run[1] - 1))
+            new.append((run[2], run[2] + run[3] - 1))
+
+    for line in hunks.split("\n"):
+        if left == [0, 0]:
+            close()
+            run = None
+            if found := _HUNK.match(line):
+                first_old, many_old, first_new, many_new = (int(n) if n else 1 for n in found.groups())
+                left = [many_old, many_new]
+                at_old = first_old + (many_old == 0)
+                at_new = first_new + (many_new == 0)
+            continue
+        if line[:1] in ("-", "+"):
+            run = run or [at_old, 0, at_new, 0]
+            side = line[0] == "+"
+            run[3 if side else 1] += 1
+            left[side] -= 1
+            at_old, at_new = at_old + (not side), at_new + side
+            text.append(line[1:])
+        elif line[:1] in (" ", ""):
+            close()
+            run = None
+            left = [left[0] - 1, left[1] - 1]
+            at_old, at_new = at_old + 1, at_new + 1
+    close()
+    return tuple(old), tuple(new), "\n".join(text)
+
+
+def _path(name: str) -> str | None:
+    """Return a path of a diff without its prefix and quotes; None for the side that has no such file."""
+    name = name.split("\t", maxsplit=1)[0]
+    if name.startswith('"') and name.endswith('"'):
+        name = _unquoted(name[1:-1])
+    return name[2:] if name[:2] in ("a/", "b/") else None
+
+
+def _unquoted(name: str) -> str:
+    def byte(found: re.Match[bytes]) -> bytes:
+        escaped = found[1]
+        return bytes([int(escaped, 8) & 0xFF]) if escaped.isdigit() else _ESCAPES.get(escaped, escaped)
+
+    return _ESCAPE.sub(byte, name.encode("utf-8", "surrogateescape")).decode("utf-8", "surrogateescape")
+
+
+def _changes_below(folder: Path, since: str, prefix: str) -> tuple[list[FileChange], dict[str, str]]:
+    """Return the changed files of one root, and the older versions of those that are code."""
+    commit = find_commit(folder, since, "The diff", "Name a symbol or a file instead.")
+    diff, others = diff_from(folder, commit), untracked(folder)
+    if diff is None or others is None:
+        raise InvalidArgumentError(f"git could not say what changed since '{since}'.")
+    files = parse_diff(diff, prefix)
+    old = {}
+    for file in files[:MOST_FILES]:
+        if not file.added and row(language_of(file.path)).grammar:
+            version = old_version(folder, commit, file.path.removeprefix(prefix))
+            if version is not None and len(version) <= _MOST_OLD_BYTES:
+                old[file.path] = version
+    untracked_paths = (unicodedata.normalize("NFC", path) for path in others.split("\0") if path)
+    files += [FileChange(prefix + path, new=((1, sys.maxsize),), added=True) for path in untracked_paths]
+    return files, old
+
+
+def _views(texts: Mapping[str, str]) -> dict[str, SourceView]:
+    """Return what older versions of files define."""
+    views = {}
+    for path, facts in _facts_of(texts).items():
+        stored = StoredFile(0, path, Corpus.CODE, language_of(path), 0, 0, "", 0)
+        views[path] = SourceView(stored, facts)
+    return views
+
+
+_CODE = "from findspot.chunk.dispatch import print_facts; print_facts()"
+
+
+def _facts_of(texts: Mapping[str, str]) -> dict[str, Facts]:
+    """Return the facts of texts, read by another process: a parser that hangs or crashes costs the answer
+    these facts, and nothing else.
+    """
+    if not texts:
+        return {}
+    try:
+        done = subprocess.run(
+            python_command("-c", _CODE),
+            input=json.dumps(dict(texts)).encode(),
+            capture_output=True,
+            timeout=_OLD_SIDE_S,
+            env=python_environment(),
+            creationflags=NO_WINDOW,
+            check=True,
+        )
+        return {path: unpack(bytes.fromhex(facts)) for path, facts in json.loads(done.stdout).items()}
+    except (subprocess.SubprocessError, OSError, ValueError):
+        return {}
