@@ -1,10 +1,31 @@
-"""The edges of our graph against those that another tool made of the same code.
+"""Compare the edges of our graph with those that another tool finds in the same code.
 
 python -m benchmarks.graph.measure FOLDER --truth truth.jsonl [--traces traces.jsonl] [--show N]
 
-Precision: of our call edges at places where the other tool has an answer, the share that it gives
-as well. Recall: of its calls that lead to a function, method or class of the project, the share that
-we have. Both count only edges above the confidence that answers use.
+All edges count that answers show by default (`FLOOR`).
+
+Calls: one edge per place where code calls something by name. Creating an instance is a call of the
+type. A call through a base class, interface or trait counts for the declared method. A decorator is
+no call. Precision: of our edges at places where the other tool has an answer, the share that it gives
+as well. Recall: of its calls that lead to a function, method or type of the project, the share that
+we have. Implementers are measured in the same way, from the type to the supertype that it names.
+
+Importers: pairs of files. Precision: of our pairs, in files that the truth covers, the share that the
+truth has. Recall: of its pairs, the share that we have. Empty files are left out: they are not indexed.
+
+The truth is one JSON object per line:
+
+{"kind": "call",    "path", "line", "name", "targets": [{"path", "line", "name"}], "others": [], "resolved"}
+{"kind": "inherit", the same}
+{"kind": "import",  "path", "line", "targets": [{"path"}], "others": [{"path"}]}
+
+`path` is relative to FOLDER, with slashes. `line` (from 1) is the line of `name`, the name as it is written
+there. `targets` are the definitions in the project that it leads to: the line of their name, and their name.
+None are given where it leads out of the project. `resolved` is false where the tool does not know; such rows
+do not count. `others`, optional, may be found as well, and need not be found. For calls and supertypes only
+targets that are functions, methods or types belong into the truth. For imports `targets` are the file that
+is named and the file that defines the imported name; `others` are files in between and packages around
+them. Every import of a covered file needs a row, even one without targets.
 """
 
 from __future__ import annotations
@@ -26,6 +47,7 @@ from findspot import Engine
 from findspot.core.facts import Relation
 from findspot.graph.edges import Edge
 from findspot.graph.graph import Graph, every_node
+from findspot.graph.values import FLOOR
 
 SAMPLE = 1_000
 
@@ -54,6 +76,7 @@ def read_edges(folder: Path) -> list[Edge]:
         with project.store.snapshot() as snapshot:
             graph = Graph(snapshot)
             edges = [edge for node in every_node(graph) for edge in graph.edges_of(node)]
+            edges = [edge for edge in edges if edge.confidence >= FLOOR]
         engine.close()
     return edges
 
@@ -122,6 +145,27 @@ def definitions(path: Path) -> dict[int, str]:
     return {node.lineno: node.name for node in ast.walk(tree) if isinstance(node, kinds)}
 
 
+def importers(edges: Iterable[Edge], truth: list[dict[str, Any]], folder: Path) -> tuple[Share, Share]:
+    """Return precision and recall of pairs of files of which one imports the other."""
+    covered = {row["path"] for row in truth}
+    pairs = ((edge.path, edge.target.path) for edge in edges if edge.path in covered)
+    ours = {pair for pair in pairs if pair[0] != pair[1]}
+    wanted = _pairs(truth, "targets", folder)
+    wrong = sorted(ours - wanted - _pairs(truth, "others", folder))
+    missed = sorted(wanted - ours)
+    return (
+        Share(len(ours) - len(wrong), len(ours), [f"{path} imports {target}" for path, target in wrong]),
+        Share(
+            len(wanted) - len(missed), len(wanted), [f"{path} imports {target}" for path, target in missed]
+        ),
+    )
+
+
+def _pairs(truth: list[dict[str, Any]], part: str, folder: Path) -> set[tuple[str, str]]:
+    pairs = {(row["path"], target["path"]) for row in truth for target in row.get(part, ())}
+    return {pair for pair in pairs if pair[0] != pair[1] and (folder / pair[1]).stat().st_size}
+
+
 def traced(edges: Iterable[Edge], traces: Path) -> Share:
     """Of the calls that really happened, where the callee's name is written at the line, those we have."""
     ours = defaultdict(list)
@@ -146,13 +190,19 @@ def main() -> None:
     edges = read_edges(options.folder)
     calls = [edge for edge in edges if edge.relation is Relation.CALL]
     bases = [edge for edge in edges if edge.relation is Relation.INHERIT]
+    imports = [edge for edge in edges if edge.relation is Relation.IMPORT]
+    imports_precision, imports_recall = importers(imports, rows(options.truth, "import"), options.folder)
     figures = {
         "calls, precision": precision(calls, rows(options.truth, "call")),
         "calls, recall": recall(calls, rows(options.truth, "call"), options.folder),
+        "implementers, precision": precision(bases, rows(options.truth, "inherit")),
         "implementers, recall": recall(bases, rows(options.truth, "inherit"), options.folder),
+        "importers, precision": imports_precision,
+        "importers, recall": imports_recall,
     }
     if options.traces:
-        figures["calls that happened, recall"] = traced(calls, options.traces)
+        decorators = [edge for edge in edges if edge.relation is Relation.DECORATE]
+        figures["calls that happened, recall"] = traced(calls + decorators, options.traces)
     for name, share in figures.items():
         sys.stdout.write(f"{options.folder.name:12} {name:30} {share}\n")
         for example in random.Random(1).sample(share.wrong, min(options.show, len(share.wrong))):

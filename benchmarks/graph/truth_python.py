@@ -1,10 +1,11 @@
-"""Calls of a Python project as a type checker resolves them: pyright, asked over its own protocol.
+"""Calls and supertypes of a Python project as pyright resolves them, and its imports by `ast`.
 
 python -m benchmarks.graph.truth_python FOLDER --pyright COMMAND > truth.jsonl
 
-FOLDER is a checkout of its own: settings for the checker are written into it. COMMAND starts the
+FOLDER is a checkout of its own: settings for the checker are written into it, and stubs beside their
+sources are removed, since the checker would lead to them. COMMAND starts the
 language server, such as `node node_modules/pyright/langserver.index.js --stdio`.
-One JSON object a line: {kind, path, line, name, targets: [{path, line}], resolved}.
+The truth is written in the format of `benchmarks.graph.measure`.
 """
 
 from __future__ import annotations
@@ -20,10 +21,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from benchmarks.graph.python_imports import Imports, sources
+
 SETTINGS = {"extraPaths": ["src"], "venvPath": ".", "venv": "none", "reportMissingImports": False}
 """The project's own packages, and none that happen to be installed here."""
-
-LEFT_OUT = {".git", ".venv", "node_modules", "build", "dist"}
 
 
 class Server:
@@ -78,14 +79,11 @@ class Server:
         self._process.wait(30)
 
 
-def sources(root: Path) -> list[Path]:
-    return sorted(p for p in root.rglob("*.py") if not LEFT_OUT & set(p.relative_to(root).parts))
-
-
 def names(tree: ast.AST, text: list[str]) -> Iterator[tuple[str, str, int, int]]:
     """Kind, name, line and column of what is called or inherited from."""
+    decorators = {id(node) for each in ast.walk(tree) for node in getattr(each, "decorator_list", ())}
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call):
+        if isinstance(node, ast.Call) and id(node) not in decorators:
             yield from _place("call", node.func, text)
         elif isinstance(node, ast.ClassDef):
             for base in node.bases:
@@ -110,6 +108,11 @@ def main() -> None:
     )
     options = parser.parse_args()
     root = options.root.resolve()
+    for stub in root.rglob("*.pyi"):
+        if stub.with_suffix(".py").exists():
+            stub.unlink()
+    for row in Imports(root).rows():
+        sys.stdout.write(json.dumps(row) + "\n")
     (root / "pyrightconfig.json").write_text(json.dumps(SETTINGS), encoding="utf-8")
     found = []
     for path in sources(root):
