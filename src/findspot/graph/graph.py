@@ -11,7 +11,8 @@ from findspot.core.facts import Relation
 from findspot.graph.edges import Edge, Node, Outline, Unresolved
 from findspot.graph.incoming import Incoming, module_names
 from findspot.graph.outgoing import Outgoing, in_order
-from findspot.graph.sources import SATELLITE_KINDS, VALUE_KINDS, Def, Sources
+from findspot.graph.sources import Def, Sources
+from findspot.graph.symbols import Symbols
 from findspot.graph.values import DISPATCHED, FLOOR
 from findspot.store.snapshot import Snapshot
 
@@ -27,20 +28,11 @@ class Graph:
         self._outgoing = Outgoing(self._sources)
         self._incoming = Incoming(self._outgoing)
         self._types = self._outgoing.types
+        self.symbols = Symbols(self._sources, self._outgoing.evaluator)
 
     def find(self, name: str) -> list[Node]:
-        """Return the definitions of a name: `name`, `Class.method`, `name()`, `path#name`, any case at
-        last.
-        """
-        wanted = name.strip().removesuffix("()").replace("::", ".").replace("#", ".").strip(".")
-        if "#" in name and (node := self.node(name)) is not None:
-            return [node]
-        qualifier, _, last = wanted.rpartition(".")
-        found = [d for d in self._sources.defining(last) if _qualifies(d, qualifier)]
-        if not found:
-            spelled = [other for other in self._sources.spellings(last) if other != last]
-            found = [d for n in spelled for d in self._sources.defining(n) if _qualifies(d, qualifier)]
-        return sorted((d.node for d in found), key=_importance)
+        """Return the definitions of a name, see `Symbols.find`."""
+        return self.symbols.find(name)
 
     def node(self, node_id: str) -> Node | None:
         """Return the node of an id, or of the path of a file."""
@@ -181,18 +173,6 @@ class Graph:
                 if pair[0] != pair[1]:
                     found[pair] += 1
         return found
-
-
-def _qualifies(definition: Def, qualifier: str) -> bool:
-    whole = definition.qualified.rpartition(".")[0]
-    return not qualifier or whole == qualifier or whole.endswith(f".{qualifier}") or (
-        definition.file.path.rpartition("/")[2].partition(".")[0] == qualifier
-    )  # fmt: skip
-
-
-def _importance(node: Node) -> tuple[bool, bool, str, int]:
-    """Return types and functions before values, extensions last."""
-    return node.kind in SATELLITE_KINDS, node.kind in VALUE_KINDS, node.path, node.start_line
 
 
 def _part(path: str, depth: int | None) -> str:

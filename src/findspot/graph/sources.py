@@ -364,6 +364,10 @@ class Sources:
         """Return the defined names that differ from this one by case only."""
         return self._snapshot.facts.spellings(name)
 
+    def defined_names(self) -> list[str]:
+        """Return every name that something in the project has."""
+        return self._snapshot.facts.defined_names()
+
     def text(self, path: str) -> str:
         """Return what the chunks of a file hold, for the settings that say where modules are."""
         chunks = self._snapshot.chunks.of_file(path)

@@ -335,6 +335,11 @@ class FactRows:
         )
         return found.fetchall()
 
+    def defined_names(self) -> list[str]:
+        """Return every name that is defined, and that code could write."""
+        found = self._db.execute("SELECT DISTINCT name FROM names WHERE defined > 0 AND name NOT LIKE '% %'")
+        return [row[0] for row in found]
+
     def spellings(self, name: str) -> list[str]:
         """Return the defined names that differ from this one only by case."""
         found = self._db.execute(

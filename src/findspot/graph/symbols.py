@@ -1,0 +1,193 @@
+"""Find the definitions that a name means, as people write it, and names that are close to an unknown one."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from difflib import SequenceMatcher
+from heapq import nlargest
+
+from findspot.graph.edges import Node
+from findspot.graph.evaluate import Evaluator
+from findspot.graph.modules import dotted
+from findspot.graph.sources import SATELLITE_KINDS, VALUE_KINDS, Def, Sources, SourceView
+from findspot.graph.values import Value, What
+
+_AT_LINE = re.compile(r"(?P<path>.+?):(?P<line>\d+)(?:[-:]\d+)?")
+_IN_FILE = re.compile(r"(?P<path>[^#]+?\.\w+)(?:#|::)(?P<name>.+)")
+_SEPARATOR = re.compile(r"::|->|[.#\\]")
+_PACKAGES = frozenset({"__init__", "index", "mod", "lib"})
+"""Files that are called by the name of their folder."""
+
+_CLOSE = 0.72
+_ALIKE = 40
+"""Names that are compared letter by letter, of those that share most pairs of letters."""
+
+
+class Symbols:
+    """The definitions of one generation, by name."""
+
+    def __init__(self, sources: Sources, evaluator: Evaluator) -> None:
+        self._sources = sources
+        self._evaluator = evaluator
+
+    def find(self, name: str) -> list[Node]:
+        """Return the definitions of a name, the most important first.
+
+        It may be `name`, `Class.method`, `package.module.name` (also where the package imports it from
+        another module), `path#name`, `path::name` or `path:line`. Another case counts if nothing else fits.
+        """
+        name = name.strip().strip("`").removesuffix("()")
+        if located := _AT_LINE.fullmatch(name):
+            return self._at_line(located["path"], int(located["line"]))
+        inside = _IN_FILE.fullmatch(name)
+        if inside and (views := self._files(inside["path"])):
+            found = [d for d in self._named(inside["name"]) if d.file in views]
+            exact = [d for d in found if d.node.id == f"{d.file.path}#{inside['name']}"]
+            return _sorted(exact or found)
+        return _sorted(self._named(name))
+
+    def near(self, name: str, limit: int = 5) -> list[Node]:
+        """Return definitions whose names are close to one that is not defined."""
+        last = _parts(name)[-1]
+        same = _sorted(d for spelled in self._spellings(last) for d in self._sources.defining(spelled))
+        if same:
+            return same[:limit]
+        close = _closest(last, self._sources.defined_names(), limit)
+        nodes = (node for other in close for node in _sorted(self._sources.defining(other))[:2])
+        return list(dict.fromkeys(nodes))[:limit]
+
+    def _files(self, path: str) -> list[SourceView]:
+        """Return the files of a path, or of the end of one."""
+        path = path.removeprefix("./")
+        known = self._sources.files.by_path
+        paths = [path] if path in known else [other for other in known if other.endswith(f"/{path}")]
+        views = (self._sources.at(each) for each in paths)
+        return [view for view in views if view is not None]
+
+    def _at_line(self, path: str, line: int) -> list[Node]:
+        """Return the innermost definition around a line of each file."""
+        found = []
+        for view in self._files(path):
+            around = [d for d in view.definitions if d.line <= line <= d.end_line]
+            found += [max(around, key=lambda d: (d.line, -d.end_line)).node] if around else []
+        return found
+
+    def _spellings(self, name: str) -> list[str]:
+        others = self._sources.spellings(name)
+        return sorted(others, key=lambda other: other != name)
+
+    def _named(self, name: str) -> list[Def]:
+        *qualifiers, last = _parts(name)
+        found = self._qualified(self._sources.defining(last), qualifiers, _ends_with)
+        found = found or self._handed_on(qualifiers, last)
+        found = found or self._qualified(self._sources.defining(last), qualifiers, _has_in_order)
+        if not found:
+            folded = [part.lower() for part in qualifiers]
+            others = [d for other in self._spellings(last) for d in self._sources.defining(other)]
+            found = self._qualified(others, folded, lambda chain, q: _has_in_order(_lower(chain), q))
+        return found
+
+    def _qualified(
+        self, found: Iterable[Def], qualifiers: list[str], fits: Callable[[list[str], list[str]], bool]
+    ) -> list[Def]:
+        return [d for d in found if not qualifiers or any(fits(chain, qualifiers) for chain in _chains(d))]
+
+    def _handed_on(self, qualifiers: list[str], name: str) -> list[Def]:
+        """Return what a module imports and offers under its own name: `flask.url_for`."""
+        for size in range(len(qualifiers), 0, -1):
+            for path in self._modules().get(qualifiers[size - 1], ()):
+                if _ends_with(module_parts(path), qualifiers[:size]):
+                    values = self._evaluator.names.exported(path, [*qualifiers[size:], name][0]) or []
+                    for member in [*qualifiers[size:], name][1:]:
+                        attribute = self._evaluator.members.attribute
+                        values = [v for value in values for v in attribute(value, member)]
+                    if found := list(_definitions(values, name)):
+                        return found
+        return []
+
+    def _modules(self) -> dict[str, list[str]]:
+        """Return the paths of the files by their last name as modules, short paths first."""
+
+        def gather() -> dict[str, list[str]]:
+            found: dict[str, list[str]] = {}
+            for path in sorted(self._sources.files.by_path, key=lambda p: (p.count("/"), p)):
+                found.setdefault((module_parts(path) or [""])[-1], []).append(path)
+            return found
+
+        return self._sources.once("modules by name", gather)
+
+
+def importance(node: Node) -> tuple[bool, bool, str, int]:
+    """Sort types and functions before values, extensions last."""
+    return node.kind in SATELLITE_KINDS, node.kind in VALUE_KINDS, node.path, node.start_line
+
+
+def module_parts(path: str) -> list[str]:
+    """Return the names of a file and of the folders around it, as a qualified name has them."""
+    folder, stem = posixpath.split(posixpath.splitext(path)[0])
+    parts = [*filter(None, folder.split("/")), stem]
+    return parts[:-1] if stem in _PACKAGES else parts
+
+
+def _parts(name: str) -> list[str]:
+    parts = [part for part in _SEPARATOR.split(name.removesuffix("()").strip(".")) if part]
+    return parts or [name]
+
+
+def _chains(definition: Def) -> Iterator[list[str]]:
+    """Yield the names around a definition: of files and folders or of its package, and of types."""
+    around = definition.qualified.split(".")[:-1]
+    modules = module_parts(definition.file.path)
+    yield [*modules, *around]
+    if around and modules and modules[-1] == around[0]:  # a file that is named after its type
+        yield [*modules[:-1], *around]
+    if definition.file.package:
+        yield [*dotted(definition.file.package).split("."), *around]
+
+
+def _ends_with(chain: list[str], qualifiers: Sequence[str]) -> bool:
+    return (
+        chain[len(chain) - len(qualifiers) :] == list(qualifiers) if len(qualifiers) <= len(chain) else False
+    )
+
+
+def _has_in_order(chain: list[str], qualifiers: Sequence[str]) -> bool:
+    remaining = iter(chain)
+    return all(part in remaining for part in qualifiers)
+
+
+def _lower(chain: list[str]) -> list[str]:
+    return [part.lower() for part in chain]
+
+
+def _definitions(values: Iterable[Value], name: str) -> Iterator[Def]:
+    for value in values:
+        if value.what in (What.FUNCTION, What.TYPE) and isinstance(value.of, Def) and value.of.name == name:
+            yield value.of
+
+
+def _sorted(definitions: Iterable[Def]) -> list[Node]:
+    return sorted(dict.fromkeys(d.node for d in definitions), key=importance)
+
+
+def _closest(name: str, others: Iterable[str], limit: int) -> list[str]:
+    """Return the names that contain the name, are contained in it, or differ by few letters."""
+    wanted = name.lower()
+    pairs = _pairs(wanted)
+    alike = nlargest(_ALIKE, others, key=lambda other: len(pairs & _pairs(other.lower())) - len(other) / 50)
+    scored = ((_likeness(wanted, other.lower()), other) for other in alike)
+    good = sorted((item for item in scored if item[0] >= _CLOSE), key=lambda item: (-item[0], item[1]))
+    return [other for _, other in good[:limit]]
+
+
+def _pairs(text: str) -> set[str]:
+    return {text[place : place + 2] for place in range(len(text) - 1)}
+
+
+def _likeness(name: str, other: str) -> float:
+    shorter, longer = sorted((name.strip("_"), other.strip("_")), key=len)
+    if len(shorter) > 3 and shorter in longer:
+        return _CLOSE + (1 - _CLOSE) * len(shorter) / len(longer)
+    return SequenceMatcher(None, name, other).ratio()
