@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from findspot.core.facts import LITERAL, UNKNOWN
+from findspot.core.facts import LITERAL, LOADED, UNKNOWN
 
 MAX_CHARS = 2_000
 """Longer expressions are tables and embedded programs; their chains say nothing."""
@@ -18,6 +18,7 @@ _LEAD = re.compile(rf"(?:(?:{_KEYWORDS})\b\s*|[&*]+|<-)\s*")
 _CONSTANTS = r"(?:None|null|nil|true|false|True|False|undefined)\b"
 _LITERAL = re.compile(rf"[rbfuRBFU@$]{{0,2}}[\"'`]|[\d\[{{]|{_CONSTANTS}|-\d")
 _ROOT = re.compile(r"(@@?|#|::|\\)?([A-Za-z_$][\w$]*(?:\\[A-Za-z_]\w*)*)")
+_LOADED = re.compile(r"(?:require|import)\(\s*[\"'`]([^\"'`]+)[\"'`]\s*\)")
 _STEP = re.compile(r"\s*(?:!!?|\?)?(?:\.|->|::|\?->)\s*(?:await\b|[#@]?([A-Za-z_$][\w$]*)[?!]?)?")
 _ANGLES = re.compile(r"=>|->|[<>]")
 _SKIPPED = re.compile(r"\s(?=\s*[{.])|!$")
@@ -43,11 +44,19 @@ def expression(text: str, depth: int = 0) -> str:
         return _bracketed(text, depth)
     if _LITERAL.match(text):
         return LITERAL if _is_whole(text) else UNKNOWN
+    loaded = _LOADED.match(text)
+    if loaded is not None:
+        return _chain(loaded_name(loaded[1]), text, loaded.end(), depth)
     root = _ROOT.match(text)
     if root is None:
         return UNKNOWN
     start = f"self.@{root[2]}" if root[1] in ("@", "@@") else root[2].rpartition("\\")[2]
     return _chain(start, text, root.end(), depth)
+
+
+def loaded_name(module: str) -> str:
+    """Return the name that stands for a module loaded inside of an expression: `require("./a").b`."""
+    return LOADED + re.sub(r"\W", "_", module)
 
 
 def _bracketed(text: str, depth: int) -> str:

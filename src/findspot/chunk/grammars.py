@@ -54,6 +54,8 @@ class Grammar:
     references: Query | None
     clauses: frozenset[int]
     """Patterns whose neighbours of the same name are one definition (`#set! clauses`)."""
+    named: dict[int, str]
+    """Patterns of definitions without a name, and the name that they get (`#set! named`)."""
 
     def parse(self, source: bytes) -> Tree:
         """Return the tree of a source, or raise an error where reading it would take too long."""
@@ -136,9 +138,10 @@ def grammar_for(language: str) -> Grammar | None:
 
     query = _query(language, loaded, _query_source(language))
     references = _query(language, loaded, _query_source(f"references/{language}"))
-    count = query.pattern_count if query else 0
-    merging = frozenset(i for i in range(count) if query and "clauses" in query.pattern_settings(i))
-    return Grammar(language, Parser(loaded), query, references, merging)
+    settings = [query.pattern_settings(i) for i in range(query.pattern_count)] if query else []
+    clauses = frozenset(i for i, each in enumerate(settings) if "clauses" in each)
+    named = {i: str(each["named"]) for i, each in enumerate(settings) if "named" in each}
+    return Grammar(language, Parser(loaded), query, references, clauses, named)
 
 
 def _query(language: str, loaded: Language, source: str) -> Query | None:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from findspot.chunk.expressions import loaded_name
 from findspot.chunk.symbols import text_of
 from findspot.core.facts import DEFAULT, WHOLE, ImportFact
 
@@ -147,13 +148,12 @@ def _python_module(module: str, path: str) -> str:
 def _ecmascript(statement: Statement) -> Iterator[Imported]:
     node = statement.node
     required = next((child for child in node.children if child.type == "import_require_clause"), None)
-    value = node.child_by_field_name("value")
-    call = value if value is not None and node.type == "variable_declarator" else node
-    arguments = call.child_by_field_name("arguments")
+    call = _loading_call(node)
     if required is not None:
         source = required.child_by_field_name("source")
-    elif arguments is not None:
-        source = next(iter(arguments.named_children), None)
+    elif call is not None:
+        arguments = call.child_by_field_name("arguments")
+        source = next(iter(arguments.named_children), None) if arguments is not None else None
     else:
         source = node.child_by_field_name("source")
     written = statement.string(source)
@@ -162,10 +162,35 @@ def _ecmascript(statement: Statement) -> Iterator[Imported]:
     module = statement.beside(written) if written.startswith(".") else written
     if required is not None:
         yield statement.text(required.named_children[0]), module, WHOLE
-    elif node.type == "variable_declarator":
-        yield from _required(statement, node.child_by_field_name("name"), module)
-    else:
+    elif call is None:
         yield from _clauses(statement, module)
+    elif call.id == node.id:
+        yield loaded_name(written), module, WHOLE
+    else:
+        yield from _required(statement, _assigned(statement, node), module)
+
+
+def _loading_call(node: Node) -> Node | None:
+    """Return the `require(…)` or `import(…)` that a statement is, or whose value it assigns."""
+    value = node
+    for role in ("value", "right"):
+        value = value.child_by_field_name(role) or value
+    while value.type in ("await_expression", "parenthesized_expression"):
+        value = value.named_children[0]
+    function = value.child_by_field_name("function") if value.type == "call_expression" else None
+    return value if function is not None and function.type in ("identifier", "import") else None
+
+
+def _assigned(statement: Statement, node: Node) -> Node | str:
+    """Return what a module is assigned to: a pattern, or the name that it is exported by."""
+    target = node.child_by_field_name("name") or node.child_by_field_name("key")
+    target = target or node.child_by_field_name("left")
+    if target is not None and target.type == "member_expression":
+        whole, _, last = statement.text(target).rpartition(".")
+        if last == "exports" and whole == "module":
+            return DEFAULT
+        return last if whole in ("exports", "module.exports") else ""
+    return target if target is not None else ""
 
 
 def _clauses(statement: Statement, module: str) -> Iterator[Imported]:
@@ -194,10 +219,11 @@ def _specifiers(statement: Statement, group: Node, module: str) -> Iterator[Impo
             yield (alias or name).strip("\"'"), module, name.strip("\"'")
 
 
-def _required(statement: Statement, pattern: Node | None, module: str) -> Iterator[Imported]:
+def _required(statement: Statement, pattern: Node | str, module: str) -> Iterator[Imported]:
     """Yield what the left side of `… = require("…")` binds."""
-    if pattern is None or pattern.type == "identifier":
-        yield statement.text(pattern), module, WHOLE
+    if isinstance(pattern, str) or not pattern.type.endswith("pattern"):
+        name = pattern if isinstance(pattern, str) else statement.text(pattern)
+        yield name.strip("\"'"), module, WHOLE
         return
     bound = [each for part in pattern.named_children for each in _members(statement, part)]
     yield from ((local, module, name) for local, name in bound or [("", WHOLE)])

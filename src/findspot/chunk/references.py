@@ -7,7 +7,8 @@ A query file `queries/references/<language>.scm` speaks this vocabulary:
     @type      a type expression            @import    a statement that brings in names
     @use       one name of a type           @alias     the type that a type is another name of
     @pass      a name or member that is passed, assigned, returned or kept, and not called
-    @bind      a variable or attribute, @member one taken apart, @field one given to a constructor:
+    @bind      a variable or attribute, @field one given to a constructor, @member one taken apart
+               (under another name, or deeper: by way of the members @key):
         @value     an expression            @declared  a type
         @each      what it is an element of @otherwise the value that a parameter has by default
     @default   what a module exports as a whole
@@ -320,7 +321,10 @@ def _bind(reading: _Reading, capture: str, nodes: list[Node], match: dict[str, l
             owner = reading.owner_of(owner)
         made = value
         if capture == "member" and value not in (UNKNOWN, LITERAL):
-            made = f"{value}.{target}" if "|" not in value else UNKNOWN
+            keys = [expression(reading.text(key)) for key in match.get("key", ())]
+            if not keys or node.type.startswith("shorthand"):
+                keys.append(target)
+            made = ".".join((value, *keys)) if "|" not in value and UNKNOWN not in keys else UNKNOWN
         target = f"this.{target}" if capture == "field" else target
         if target.count(".") <= 1 and not target.endswith(("]", ")")):
             reading.bindings[BindingFact(owner, target, made)] = None

@@ -11,8 +11,9 @@ A query file `queries/<language>.scm` speaks this small vocabulary and nothing e
     @doc              a doc string inside a definition
     @import           an import statement              @package  the name of the package
 
-Of two patterns that give the same name, the earlier in the file wins. `(#set! clauses)` on
-a pattern makes neighbours of the same name one definition (clauses of a function).
+Of two patterns that give the same name or the same body, the earlier in the file wins.
+`(#set! clauses)` on a pattern makes neighbours of the same name one definition (clauses of a function).
+`(#set! named NAME)` names what has no name of its own; its @name is where it starts.
 """
 
 from __future__ import annotations
@@ -41,6 +42,8 @@ CONTAINER_KINDS = TYPE_KINDS | {"module", "function", "method", "test", "macro"}
 
 MAX_NAME_CHARS = 200
 
+_SCOPES = re.compile("function|method|lambda|closure|block|body|object")
+"""Types of nodes that separate a definition inside of them from the statement around them."""
 _QUOTES = {'"': '"', "'": "'", "`": "`", "(": ")"}
 _TYPE_ARGUMENTS = re.compile(r"[<\[].*", re.DOTALL)
 
@@ -143,6 +146,7 @@ def _collect(grammar: Grammar, root: Node, source: bytes, lines: SourceLines) ->
                 if name:
                     made = _definition(capture[11:], nodes[0], match, source)
                     made.clauses = pattern in grammar.clauses
+                    made.name = grammar.named.get(pattern, made.name)
                     _keep_earliest(found, name[0].start_byte, pattern, made)
             elif capture in ("comment", "attribute"):
                 _add_lead(found, nodes[0], capture == "comment", lines)
@@ -199,14 +203,20 @@ def _add_lead(found: _Captures, node: Node, is_comment: bool, lines: SourceLines
 
 
 def _one_pattern_each(captures: _Captures) -> Iterator[Definition]:
-    """Yield definitions, those left out that an earlier pattern found under another name."""
+    """Yield definitions, except those that an earlier pattern captured under another name."""
     earliest: dict[int, int] = {}
     for pattern, definition in captures.definitions.values():
-        key = definition.node.id
-        earliest[key] = min(pattern, earliest.get(key, pattern))
+        for key in _keys(definition):
+            earliest[key] = min(pattern, earliest.get(key, pattern))
     for pattern, definition in captures.definitions.values():
-        if earliest[definition.node.id] == pattern:
+        if all(earliest[key] == pattern for key in _keys(definition)):
             yield definition
+
+
+def _keys(definition: Definition) -> tuple[int, ...]:
+    """Return what no two definitions share: the node, and the place of the body."""
+    body = definition.body_byte
+    return (definition.node.id,) if body is None else (definition.node.id, -1 - body)
 
 
 def _nest(captures: _Captures) -> list[Definition]:
@@ -218,27 +228,41 @@ def _nest(captures: _Captures) -> list[Definition]:
     items.sort(key=lambda item: (item[0], item[1], isinstance(item[2], Definition)))
     nested: list[Definition] = []
     stack: list[Definition] = []
-    wrapper: Node | None = None
+    wrappers: list[Node] = []
     for start, negative_end, item in items:
+        while wrappers and wrappers[-1].end_byte <= start:
+            wrappers.pop()
         if not isinstance(item, Definition):
             if stack and stack[-1].start_byte <= start and stack[-1].end_byte == -negative_end:
                 continue  # a part of the definition itself: `const` inside of `export const`
-            if wrapper is None or wrapper.end_byte < -negative_end:
-                wrapper = item
+            wrappers.append(item)
             continue
         while stack and stack[-1].end_byte <= start:
             stack.pop()
-        if wrapper is not None and wrapper.end_byte >= -negative_end:
-            item.first = wrapper.start_point[0]
-            item.last = max(item.last, end_row(wrapper))
-            item.end_byte = max(item.end_byte, wrapper.end_byte)
-        wrapper = None
+        _widen(item, wrappers)
+        wrappers.clear()
         if stack:
             item.parent = stack[-1]
             stack[-1].children.append(item)
         stack.append(item)
         nested.append(item)
     return nested
+
+
+def _widen(definition: Definition, wrappers: list[Node]) -> None:
+    """Widen a definition over the outermost wrapper that it is a part of."""
+    if not wrappers:
+        return
+    around, held = definition.node.parent, {wrapper.id for wrapper in wrappers}
+    while around is not None and held:
+        if around.id in held:
+            definition.first = around.start_point[0]
+            definition.last = max(definition.last, end_row(around))
+            definition.end_byte = max(definition.end_byte, around.end_byte)
+            held.discard(around.id)
+        elif _SCOPES.search(around.type):
+            return
+        around = around.parent
 
 
 def _attach_docs(definitions: list[Definition], docs: list[Node]) -> None:

@@ -36,6 +36,9 @@ FIXTURE = "@"
 FIXTURE_DECORATORS = frozenset({"fixture", "yield_fixture"})
 """What stands above a fixture, whatever it is imported from."""
 
+LOADED = "$"
+"""Before a name made from that of a module: the module, loaded inside of an expression."""
+
 WHOLE = "*"
 """In place of an imported name: the module itself, or all of its names."""
 

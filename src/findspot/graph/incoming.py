@@ -60,7 +60,7 @@ class Reach:
     def _as_a_whole(self, target: Def) -> set[str]:
         """Return what the importers of a module call what it exports as a whole."""
         exported = target.file.bindings.get(DEFAULT, ())
-        if not any(value.split(".")[-1] == target.name for _, value in exported):
+        if target.name != DEFAULT and not any(value.split(".")[-1] == target.name for _, value in exported):
             return set()
         found = set()
         for stem in module_names(target.file.path):

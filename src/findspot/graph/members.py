@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 from typing import TYPE_CHECKING
 
-from findspot.core.facts import DEFAULT, RETURNED
+from findspot.core.facts import RETURNED
 from findspot.graph.modules import is_top
 from findspot.graph.sources import VALUE_KINDS, Def, SourceView
 from findspot.graph.values import EXTERNAL, IMPORTED, INFERRED, MEMBER, TYPED, Value, Values, What
@@ -50,12 +50,10 @@ class Members:
         return [EXTERNAL] if value.what in (What.EXTERNAL, What.ELEMENTS) else []
 
     def _of_module(self, view: SourceView, name: str) -> Values:
-        """Return a name of a module, or a member of what it exports as a whole."""
-        found = self._evaluator.names.exported(view.path, name) or []
-        if not found and view.language.exports_default and name != DEFAULT:
-            whole = self._evaluator.names.exported(view.path, DEFAULT) or []
-            return [v for value in whole for v in self.attribute(value, name)]
-        return found
+        """Return a name of a module."""
+        if name == "exports" and view.language.exports_default:
+            return [Value(What.MODULE, view)]
+        return self._evaluator.names.exported(view.path, name) or []
 
     def _in_folder(self, folder: str, name: str) -> Values:
         path, below = self._evaluator.modules.member(folder, name)
@@ -96,7 +94,9 @@ class Members:
 
     def _find_fields(self, of: Def, name: str) -> Values:
         for owner in (of, *self._evaluator.types.ancestors(of)):
-            bindings = owner.bindings.get(name) or owner.bindings.get(f"@{name}")
+            bindings = owner.bindings.get(f"@{name}") or owner.bindings.get(name)
+            if owner.kind == "function":  # its variables are no members of the objects that it makes
+                bindings = owner.bindings.get(f"@{name}")
             if bindings:
                 in_type = all(place == owner.place for place, _ in bindings)
                 return self._evaluator.names.bound(bindings, owner.file, name if in_type else "")
@@ -115,8 +115,7 @@ class Members:
         if value.what is What.PARENT:
             return [value]
         if value.what is What.MODULE and isinstance(value.of, SourceView):
-            whole = self._evaluator.names.exported(value.of.path, DEFAULT) or []
-            return [v for each in whole if each.what is not What.MODULE for v in self.called(each)]
+            return [v for each in self._evaluator.names.whole(value.of) for v in self.called(each)]
         if value.what is What.TYPE:
             return [Value(What.INSTANCE, value.of, min(value.trust, TYPED))]
         if value.what is What.FUNCTION and isinstance(value.of, Def):

@@ -43,6 +43,8 @@ class Names:
             if name in _SELVES:
                 return []
         found = self.lookup(name, view, owner)
+        if found is None and name in view.language.own_module_names:
+            return [Value(What.MODULE, view)]
         return [EXTERNAL] if found is None else found
 
     def lookup(self, name: str, view: SourceView, owner: Def | None) -> Values | None:
@@ -76,6 +78,8 @@ class Names:
     ) -> Values | None:
         named = [d for d in definitions or () if not d.scope and not d.makes_its_type]
         named = [d for d in named if d.kind not in SATELLITE_KINDS]  # what they add to is elsewhere
+        if view.language.objects_are_types:
+            named = [d for d in named if d.kind != "method"]  # of an object without a name
         if named:
             return [value for definition in bodies(named)[-2:] for value in self.of_definition(definition)]
         if name in bindings:
@@ -105,8 +109,8 @@ class Names:
         if definition.is_type:
             return [Value(What.TYPE, self._evaluator.types.home(definition))]
         if definition.kind in VALUE_KINDS:
-            if definition.children and definition.file.language.objects_are_types:
-                return [Value(What.INSTANCE, definition)]  # an object with functions of its own
+            if definition.is_object:
+                return [Value(What.INSTANCE, definition)]
             parent = definition.parent
             bindings = parent.bindings if parent is not None else definition.file.bindings
             return self.bound(bindings.get(definition.name, []), definition.file)
@@ -140,7 +144,7 @@ class Names:
                 return inside[-1]
             if name in scope.bindings and not scope.is_type:
                 return None
-        if name in view.tops:
+        if name in view.tops and name not in view.imports:
             return view.tops[name][-1]
         if name == DEFAULT and name in view.bindings:
             return self.holder(view.bindings[name][0][1], view, None, hops + 1)
@@ -190,4 +194,12 @@ class Names:
             inside = self._evaluator.modules.submodule(view, name) if view is not None else None
             module = self._evaluator.sources.at(inside) if inside else None
             found = [Value(What.MODULE, module)] if module is not None else found
+        if not found and view is not None and view.language.exports_default and name != DEFAULT:
+            members = self._evaluator.members
+            return [v for value in self.whole(view) for v in members.attribute(value, name)] or found
         return found
+
+    def whole(self, view: SourceView) -> Values:
+        """Return what a module exports as a whole, other modules apart from itself included."""
+        exported = self.exported(view.path, DEFAULT) if view.language.exports_default else None
+        return [value for value in exported or () if value.of is not view]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from findspot.core.facts import WHOLE, ReferenceFact, Relation
+from findspot.core.facts import LOADED, WHOLE, ReferenceFact, Relation
 from findspot.graph.edges import Edge
 from findspot.graph.evaluate import Evaluator
 from findspot.graph.resolve import Resolver, Target
@@ -64,7 +64,10 @@ class Outgoing:
 
     def imports(self, view: SourceView) -> Iterator[Edge]:
         evaluator = self.evaluator
+        named_imports = {(f.module, f.line) for f in view.facts.imports if not f.local.startswith(LOADED)}
         for fact in view.facts.imports:
+            if fact.local.startswith(LOADED) and (fact.module, fact.line) in named_imports:
+                continue
             named = evaluator.names.imported(fact, view)
             targets: list[Target] = [v.of for v in named if isinstance(v.of, Def | SourceView)]
             if not targets:

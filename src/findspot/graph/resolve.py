@@ -140,6 +140,9 @@ class Resolver:
             return parents[0] if parents else None
         if value.what in (What.TYPE, What.FUNCTION) and isinstance(value.of, Def):
             return value.of
+        if value.what is What.MODULE and isinstance(value.of, SourceView):
+            exported = self.evaluator.names.whole(value.of)
+            return next((found for each in exported if (found := self._target(each)) is not None), None)
         return None
 
     def _by_name(self, view: SourceView, reference: ReferenceFact) -> Resolution:
@@ -167,7 +170,8 @@ class Resolver:
     def _is_method(self, definition: Def) -> bool:
         if definition.kind in VALUE_KINDS or definition.is_type:
             return False
-        return bool(definition.scope) or (definition.parent is not None and definition.parent.is_type)
+        parent = definition.parent
+        return bool(definition.scope) or (parent is not None and (parent.is_type or parent.is_object))
 
     def _root(self, method: Def) -> Def:
         """Return the method that it overrides and that overrides nothing itself."""

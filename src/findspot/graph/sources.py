@@ -85,6 +85,13 @@ class Def:
         return self.kind in TYPE_KINDS
 
     @property
+    def is_object(self) -> bool:
+        """Whether it is an object with functions of its own."""
+        if self.kind not in VALUE_KINDS or not self.file.language.objects_are_types:
+            return False
+        return bool(self.children) or any(d.scope == self.name for d in self.file.outside)
+
+    @property
     def around(self) -> Iterator[Def]:
         """What encloses it, nearest first."""
         outer = self.parent
@@ -195,6 +202,11 @@ class SourceView:
                 found.setdefault(definition.written, []).append(definition)
         return found
 
+    @cached_property
+    def outside(self) -> list[Def]:
+        """The definitions that add members to a type or object from outside of it."""
+        return [d for d in self.definitions if d.scope or d.kind in SATELLITE_KINDS]
+
     def scope(self, place: int) -> Scope:
         """Return what is bound in a definition; outside of all of them, by -1."""
         bound = self._bound.get(place)
@@ -215,11 +227,25 @@ class SourceView:
             if dot:  # an attribute of the object: it belongs to the type around the method
                 method = self.owner(owner)
                 around = next((outer for outer in method.around if outer.is_type), None) if method else None
-                if around is None:
+                if around is not None:
+                    name, place = attribute, around.place
+                elif (maker := self._maker(method)) is not None:
+                    name, place = f"@{attribute}", maker.place  # its variables are bound there too
+                else:
                     continue
-                name, place = attribute, around.place
             found.setdefault(place, []).append((name, owner, value))
         return dict(found)
+
+    def _maker(self, inside: Def | None) -> Def | None:
+        """Return the function whose objects `this` is one of: by its name, or that of a prototype."""
+        if not self.language.functions_are_types:
+            return None
+        for definition in (inside, *inside.around) if inside is not None else ():
+            if definition.scope not in ("", "this"):
+                return next(iter(self.tops.get(definition.scope, ())), None)
+            if definition.kind == "function" and definition.name[:1].isupper():
+                return definition
+        return None
 
     @property
     def bindings(self) -> Scope:
@@ -242,7 +268,8 @@ class SourceView:
         found: list[str] = []
         for definition in self.definitions:
             outer = found[definition.parent.place] if definition.parent is not None else ""
-            found.append(".".join(filter(None, (outer, definition.scope, definition.name))))
+            scope = definition.scope if definition.scope != "this" else ""
+            found.append(".".join(filter(None, (outer, scope, definition.name))))
         return found
 
     @cached_property

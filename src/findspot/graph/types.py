@@ -57,17 +57,33 @@ class Types:
         for definition in (owner, *owner.around) if owner is not None else ():
             if definition.is_type and definition.kind != "module":
                 return self.home(definition)
-            if definition.kind == "constant" and definition.file.language.objects_are_types:
-                return definition  # an object with functions of its own
-            if definition.scope:
+            if definition.is_object:
+                return definition
+            if definition.scope not in ("", "this"):
                 return self._named(definition.scope, definition.file, definition)
+            if self._makes_objects(definition):
+                return definition
         return None
+
+    def _makes_objects(self, function: Def) -> bool:
+        """Return whether a function is a constructor: by its name and by methods given to its objects."""
+        if function.kind != "function" or not function.file.language.functions_are_types:
+            return False
+        return function.name[:1].isupper() and (
+            any(d.scope == "this" for group in function.children.values() for d in group)
+            or bool(self.satellites(function))
+        )
 
     def _named(self, name: str, view: SourceView, inside: Def) -> Def | None:
         found = self._lookup(name.rpartition(".")[2], view, inside.parent)
         kinds = (What.TYPE, What.FUNCTION) if view.language.functions_are_types else (What.TYPE,)
         types = [value.of for value in found if value.what in kinds and isinstance(value.of, Def)]
-        return next((t for t in types if t.kind not in SATELLITE_KINDS), None)
+        home = next((t for t in types if t.kind not in SATELLITE_KINDS), None)
+        if home is None and view.language.objects_are_types:
+            scopes = [outer.children.get(name, []) for outer in inside.around]
+            named = (d for group in (*scopes, view.tops.get(name, ())) for d in group)
+            home = next((d for d in named if d.is_object), None)
+        return home
 
     def satellites(self, of: Def) -> list[Def]:
         """Return what adds members to a type from outside: extensions, implementations, methods with a
@@ -83,7 +99,7 @@ class Types:
                 definition
                 for view in self._sources.naming(of.name)
                 if view.language.family == of.file.language.family
-                for definition in view.definitions
+                for definition in view.outside
                 if definition is not of and self._adds_to(definition, of)
             ]
             self._gathering.discard(of)
@@ -122,7 +138,8 @@ class Types:
         """Return the types of the project that one clause of inheritance names."""
         chain = f"{reference.on}.{reference.name}" if reference.on else reference.name
         found = self._lookup(chain, part.file, part.parent)
-        types = [v.of for v in found if v.what is What.TYPE and isinstance(v.of, Def)]
+        kinds = (What.TYPE, What.FUNCTION) if part.file.language.functions_are_types else (What.TYPE,)
+        types = [v.of for v in found if v.what in kinds and isinstance(v.of, Def)]
         return [self.home(t) for t in types]
 
     def ancestors(self, of: Def) -> list[Def]:
@@ -160,6 +177,11 @@ class Types:
                 return part
             if part.kind in SATELLITE_KINDS and name in part.children:
                 return part.children[name][0]
+        if language.functions_are_types:  # `this.name = () => …` in a constructor or method
+            inside = [of, *(d for group in of.children.values() for d in group)]
+            given = (d for outer in inside for d in outer.children.get(name, ()) if d.scope == "this")
+            if (first := next(given, None)) is not None:
+                return first
         companion = of.children.get("companion") if language.companions else None
         return companion[0].children.get(name, [None])[0] if companion else None
 

@@ -234,3 +234,29 @@ def test_source_larger_than_one_read_is_parsed_whole() -> None:
     names = [symbol.name for chunk in chunks(text) for symbol in chunk.symbols]
     assert len(text) > 3 * READ_BYTES
     assert names == [f"größe_{n}" for n in range(60)]
+
+
+def test_a_function_inside_a_call_keeps_its_own_lines() -> None:
+    text = "run(function () {\n  start();\n  function inner() {\n    stop();\n  }\n});\n"
+    assert "inner (function) (lines 3-5)" in outline(text, "javascript").text
+
+
+@pytest.mark.parametrize(
+    ("text", "listed"),
+    [
+        ("export default class {\n  run() {}\n}", ["default (class)", "default.run (method)"]),
+        ("export default () => 1;", ["default (function)"]),
+        ("module.exports = class X extends Y {\n  run() {}\n};", ["X (class)", "X.run (method)"]),
+        ("module.exports = function () {};", ["default (function)"]),
+        ("module.exports = {\n  run() {},\n};", ["default (constant)", "default.run (method)"]),
+        ("const X = class Y {\n  run() {}\n};", ["X (class)", "X.run (method)"]),
+        ("exports.X = class {\n  run() {}\n};", ["X (class)", "X.run (method)"]),
+        ("app.use(function logger() {});", ["logger (function)"]),
+        ("const proto = module.exports = {\n  run() {},\n};", ["proto (constant)", "proto.run (method)"]),
+    ],
+)
+def test_what_a_module_exports_is_defined(text: str, listed: list[str]) -> None:
+    shown = [
+        line.strip(" -").rpartition(" (line")[0] for line in outline(text, "javascript").text.split("\n")
+    ]
+    assert sorted(name for name in shown if name) == sorted(listed)

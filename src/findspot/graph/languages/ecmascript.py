@@ -124,10 +124,11 @@ class TypeScript(Language):
     functions_are_types = True
     objects_are_types = True
     titled_tests = True
+    satellites = True
 
 
 class JavaScript(TypeScript):
-    """JavaScript, where prototypes get methods from outside."""
+    """JavaScript, where functions make types and a CommonJS module has names for itself."""
 
-    satellites = True
     functions_make_types = True
+    own_module_names = frozenset({"exports", "module"})

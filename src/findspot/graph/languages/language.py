@@ -69,6 +69,8 @@ class Language:
     """What constructors are called, besides the name of their type."""
     own_type_names = frozenset({"cls", "Self", "static", "class"})
     """What the code of a type calls the type itself."""
+    own_module_names: frozenset[str] = frozenset()
+    """What the code of a module calls the module itself."""
     attribute_suffix = ""
     """What the name of an annotation may leave out."""
 

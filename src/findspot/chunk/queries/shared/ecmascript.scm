@@ -1,14 +1,21 @@
-(call_expression function: [(identifier) (super)] @call)
+(call_expression function: [(identifier) (super)] @call (#not-eq? @call "require"))
 (call_expression function: (member_expression object: (_) @on property: (_) @call))
 (call_expression function: (await_expression (identifier) @call))
 (call_expression function: (await_expression (member_expression object: (_) @on property: (_) @call)))
+(call_expression function: (call_expression function: (identifier) @_load) @call (#eq? @_load "require"))
 (new_expression constructor: (identifier) @call)
+(new_expression constructor: (parenthesized_expression (_) @call))
 (new_expression constructor: (member_expression object: (_) @on property: (_) @call))
 (decorator [(identifier) (member_expression)] @decorate)
 (decorator (call_expression function: (_) @decorate))
 (assignment_expression left: (member_expression object: (this)) @bind right: (_) @value)
 (assignment_expression left: (identifier) @bind right: (_) @value)
 (variable_declarator name: (object_pattern (shorthand_property_identifier_pattern) @member) value: (_) @value)
+(variable_declarator name: (object_pattern (object_assignment_pattern left: (_) @member)) value: (_) @value)
+(variable_declarator name: (object_pattern (pair_pattern key: (_) @key value: (identifier) @member)) value: (_) @value)
+(variable_declarator
+  name: (object_pattern (pair_pattern key: (_) @key
+    value: (object_pattern (shorthand_property_identifier_pattern) @member))) value: (_) @value)
 (variable_declarator name: (array_pattern (identifier) @bind))
 (for_in_statement left: (identifier) @bind right: (_) @each)
 (catch_clause parameter: (identifier) @bind)
@@ -20,11 +27,28 @@
 (export_statement value: (_) @default)
 (export_statement "default" declaration: (_ name: (_) @default))
 (export_statement !source (export_clause (export_specifier name: (_) @value alias: (_) @bind)))
-(variable_declarator value: (call_expression function: (identifier) @_load) (#eq? @_load "require")) @import
-(call_expression function: (import) arguments: (arguments (string))) @import
+(variable_declarator name: (identifier) @value value: (function_expression name: (identifier) @bind))
+(variable_declarator name: (identifier) @default
+  value: [
+    (assignment_expression left: (_) @_module)
+    (parenthesized_expression (assignment_expression left: (_) @_module))
+  ] (#any-of? @_module "module.exports" "exports"))
+(variable_declarator value: (_) @_loaded (#match? @_loaded "^(await\\s+)?(require|import)\\s*\\(")) @import
+(assignment_expression right: (call_expression function: [(identifier) (import)] @_load)
+  (#any-of? @_load "require" "import")) @import
+(pair value: (call_expression function: [(identifier) (import)] @_load) (#any-of? @_load "require" "import")) @import
+(call_expression function: [(identifier) (import)] @_load arguments: (arguments . (string))
+  (#any-of? @_load "require" "import")) @import
 (assignment_expression left: (member_expression object: (identifier) @_exports property: (_) @bind) right: (_) @value
   (#eq? @_exports "exports"))
+(assignment_expression left: (member_expression object: (member_expression) @_module property: (_) @bind) right: (_) @value
+  (#eq? @_module "module.exports"))
+(assignment_expression left: (member_expression object: (identifier) @_exports property: (_) @bind)
+  right: (assignment_expression left: (_) @value) (#eq? @_exports "exports"))
 (assignment_expression left: (member_expression) @_module right: (_) @default (#eq? @_module "module.exports"))
+(assignment_expression left: (member_expression) @_module right: (_ name: (_) @default) (#eq? @_module "module.exports"))
+(assignment_expression left: (member_expression) @_module right: (assignment_expression left: (identifier) @default)
+  (#eq? @_module "module.exports"))
 (assignment_expression left: (member_expression) @_module
   right: (object (pair key: (property_identifier) @bind value: (_) @value)) (#eq? @_module "module.exports"))
 (call_expression
