@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from findspot.chunk.expressions import loaded_name
 from findspot.chunk.symbols import text_of
-from findspot.core.facts import DEFAULT, WHOLE, ImportFact
+from findspot.core.facts import DEFAULT, LOCAL, TYPING, WHOLE, ImportFact
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -23,6 +23,7 @@ MAX_SHOWN_CHARS = 120
 
 _SPACE = re.compile(r"\s+")
 _COMMENT = re.compile(r"#[^\n]*|//[^\n]*")
+_FUNCTIONS = re.compile("function|method|lambda|closure")
 _RUST_ROOTS = ("main.rs", "lib.rs", "mod.rs")
 """Files whose modules lie beside them rather than in a folder of their name."""
 
@@ -86,8 +87,31 @@ def read_imports(language: str, node: Node, source: bytes, path: str) -> list[Im
     reader = READERS.get(language)
     if reader is None:
         return []
-    line = node.start_point[0] + 1
-    return [ImportFact(*imported, line) for imported in reader(Statement(node, source, path))]
+    statement = Statement(node, source, path)
+    line, mark = node.start_point[0] + 1, _mark(statement)
+    return [ImportFact(*imported, line, mark) for imported in reader(statement)]
+
+
+def _mark(statement: Statement) -> str:
+    """Return whether an import is for type checkers only, or runs when a function does."""
+    if statement.node.type == "import_statement" and statement.has("type"):  # TypeScript
+        return TYPING
+    inner, outer, mark = statement.node, statement.node.parent, ""
+    while outer is not None:
+        if outer.type == "if_statement" and _checks_types(statement, outer, inner):
+            return TYPING
+        if _FUNCTIONS.search(outer.type):
+            mark = LOCAL
+        inner, outer = outer, outer.parent
+    return mark
+
+
+def _checks_types(statement: Statement, condition: Node, inner: Node) -> bool:
+    """Return whether a branch is that of `if TYPE_CHECKING`, which never runs."""
+    said = statement.text(condition.child_by_field_name("condition"))
+    return said.rpartition(".")[2] == "TYPE_CHECKING" and inner == condition.child_by_field_name(
+        "consequence"
+    )
 
 
 def read_import(language: str, node: Node, source: bytes, path: str) -> Import:

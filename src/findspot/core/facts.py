@@ -42,6 +42,9 @@ LOADED = "$"
 WHOLE = "*"
 """In place of an imported name: the module itself, or all of its names."""
 
+TYPING, LOCAL = "typing", "local"
+"""Marks of imports that do not run with their file: for type checkers only, and inside a function."""
+
 MAX_BYTES = 64 << 20
 """Of the facts of one file, stored uncompressed: a hundred times those of a long one."""
 
@@ -81,6 +84,8 @@ class ImportFact(NamedTuple):
     module: str
     original: str
     line: int
+    mark: str = ""
+    """`TYPING`, `LOCAL`, or nothing where it runs with the file."""
 
 
 class BindingFact(NamedTuple):
@@ -241,7 +246,7 @@ def unpack(data: bytes) -> Facts:
     return Facts(
         package,
         map(DefinitionFact._make, definitions),
-        map(ImportFact._make, imports),
+        (ImportFact(*row) for row in imports),
         map(BindingFact._make, bindings),
         map(ReferenceFact._make, references),
     )

@@ -10,6 +10,10 @@ FILE_KIND = "file"
 """The kind of the node that stands for a file, and runs what stands outside of any definition."""
 
 
+PACKAGE = "package"
+"""Mark of an import of a package that hands a name on: what defines the name is an edge of its own."""
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class Node:
     """A definition, or a file; the id stays the same as long as its path and name do."""
@@ -34,6 +38,8 @@ class Edge:
     path: str
     line: int
     confidence: float
+    mark: str = ""
+    """Of an import: `typing`, `local` (`core.facts`), `package`, or nothing where it runs with its file."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 
-from findspot.core.facts import Relation
-from findspot.graph.edges import Edge, Node, Outline, Unresolved
+from findspot.core.facts import LOCAL, TYPING, Relation
+from findspot.graph.edges import PACKAGE, Edge, Node, Outline, Unresolved
 from findspot.graph.incoming import Incoming, module_names
 from findspot.graph.outgoing import Outgoing, in_order
 from findspot.graph.sources import Def, Sources
@@ -164,11 +164,19 @@ class Graph:
         view = self._sources.at(path)
         return [_outline(d) for d in view.definitions if d.parent is None] if view is not None else []
 
-    def dependencies(self, depth: int | None = None) -> Counter[tuple[str, str]]:
-        """Return how often each file imports each other one; with a depth, folders of that many parts."""
+    def dependencies(
+        self, depth: int | None = None, *, when_loaded: bool = False
+    ) -> Counter[tuple[str, str]]:
+        """Return how often each file imports each other one; with a depth, folders of that many parts.
+
+        Imports for type checkers do not count, nor do packages that only hand names on. Imports inside of
+        functions can be left out too: they do not run when a file is loaded.
+        """
+        left_out = (TYPING, PACKAGE, LOCAL) if when_loaded else (TYPING, PACKAGE)
         found: Counter[tuple[str, str]] = Counter()
         for view in self._sources.all_views():
-            for target in {(edge.target.path, edge.line) for edge in self._outgoing.imports(view)}:
+            edges = (edge for edge in self._outgoing.imports(view) if edge.mark not in left_out)
+            for target in {(edge.target.path, edge.line) for edge in edges}:
                 pair = (_part(view.path, depth), _part(target[0], depth))
                 if pair[0] != pair[1]:
                     found[pair] += 1

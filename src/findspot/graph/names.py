@@ -183,6 +183,37 @@ class Names:
         what = What.PACKAGE if view.language.folders_are_packages else What.FOLDER
         return [EXTERNAL] if folder is None else [Value(what, folder, IMPORTED)]
 
+    def definers(self, fact: ImportFact, view: SourceView, hops: int = 0) -> list[Def | SourceView]:
+        """Return what defines an imported name: definitions, or the file that binds it."""
+        modules, sources = self._evaluator.modules, self._evaluator.sources
+        found: list[Def | SourceView] = []
+        for path in modules.resolve(view, fact.module):
+            other = sources.at(path)
+            if other is not None:
+                found += [other] if fact.original == WHOLE else self._definers_in(fact.original, other, hops)
+        inner = modules.inner(view, fact) if not found and fact.original != WHOLE else None
+        module = sources.at(inner) if inner else None
+        return found if module is None else [module]
+
+    def _definers_in(self, name: str, view: SourceView, hops: int) -> list[Def | SourceView]:
+        named = [d for d in view.tops.get(name, ()) if d.kind not in SATELLITE_KINDS]
+        if named:
+            return list(bodies(named)[-2:])
+        if name == DEFAULT and name in view.bindings:
+            value = view.bindings[name][0][1]
+            known = value in view.tops or value in view.imports
+            return self._definers_in(value, view, hops + 1) if known and hops < MAX_HOPS else [view]
+        if name in view.bindings:
+            return [view]
+        for fact in (*view.imports.get(name, ()), *view.imports.get(WHOLE, ())) if hops < MAX_HOPS else ():
+            wanted = fact._replace(original=name) if fact.local == WHOLE else fact
+            found = self.definers(wanted, view, hops + 1)
+            if found:
+                return found
+        inside = self._evaluator.modules.submodule(view, name)
+        module = self._evaluator.sources.at(inside) if inside else None
+        return [module] if module is not None else []
+
     def exported(self, path: str, name: str) -> Values | None:
         """Return a top-level name of a file, re-exports followed."""
         return self._evaluator.memo.once(("export", path, name), lambda: self._exported(path, name), None)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from findspot.core.facts import LOADED, WHOLE, ReferenceFact, Relation
-from findspot.graph.edges import Edge
+from findspot.core.facts import LOADED, WHOLE, ImportFact, ReferenceFact, Relation
+from findspot.graph.edges import PACKAGE, Edge
 from findspot.graph.evaluate import Evaluator
 from findspot.graph.resolve import Resolver, Target
 from findspot.graph.sources import SATELLITE_KINDS, Def, Sources, SourceView
@@ -63,21 +63,30 @@ class Outgoing:
             yield Edge(method.node, other.node, Relation.OVERRIDE, method.file.path, method.line, IMPORTED)
 
     def imports(self, view: SourceView) -> Iterator[Edge]:
-        evaluator = self.evaluator
         named_imports = {(f.module, f.line) for f in view.facts.imports if not f.local.startswith(LOADED)}
         for fact in view.facts.imports:
             if fact.local.startswith(LOADED) and (fact.module, fact.line) in named_imports:
                 continue
-            named = evaluator.names.imported(fact, view)
-            targets: list[Target] = [v.of for v in named if isinstance(v.of, Def | SourceView)]
-            if not targets:
-                paths = evaluator.modules.resolve(view, fact.module)
-                targets = [other for path in paths if (other := self.sources.at(path)) is not None]
-            if not targets and fact.original == WHOLE and view.language.imports_whole_packages:
-                folder = evaluator.modules.folder(view, fact)
-                targets = list(evaluator.packages.used_of(fact.module, folder, view))
-            for target in dict.fromkeys(targets):
-                yield Edge(view.node, target.node, Relation.IMPORT, view.path, fact.line, IMPORTED)
+            targets = dict.fromkeys(self._imported(fact, view), fact.mark)
+            paths = {target.node.path for target in targets}
+            for path in self.evaluator.modules.resolve(view, fact.module):
+                handing = self.sources.at(path) if path not in paths else None
+                if handing is not None:
+                    targets[handing] = fact.mark or (PACKAGE if paths else "")
+            for target, mark in targets.items():
+                yield Edge(view.node, target.node, Relation.IMPORT, view.path, fact.line, IMPORTED, mark)
+
+    def _imported(self, fact: ImportFact, view: SourceView) -> list[Target]:
+        """Return what defines that which an import brings in."""
+        names = self.evaluator.names
+        if view.language.imports_packages or fact.original == WHOLE:
+            found = [v.of for v in names.imported(fact, view) if isinstance(v.of, Def | SourceView)]
+        else:
+            found = names.definers(fact, view)
+        if not found and fact.original == WHOLE and view.language.imports_whole_packages:
+            folder = self.evaluator.modules.folder(view, fact)
+            return list(self.evaluator.packages.used_of(fact.module, folder, view))
+        return found
 
 
 def in_order(edges: Iterable[Edge]) -> list[Edge]:

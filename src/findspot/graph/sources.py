@@ -293,7 +293,7 @@ class SourceView:
     def renamed(self) -> dict[str, set[str]]:
         """What is called something else here, by what it is called elsewhere."""
         found: dict[str, set[str]] = {}
-        for local, _, original, _ in self.facts.imports:
+        for local, _, original, *_ in self.facts.imports:
             if local != original:
                 found.setdefault(original, set()).add(local)
         for place, target, value in self.facts.bindings if self.language.exports_default else ():

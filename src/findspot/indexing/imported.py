@@ -11,7 +11,7 @@ import math
 import re
 from collections.abc import Iterator
 
-from findspot.core.facts import Facts, names_of, unpack
+from findspot.core.facts import LOCAL, TYPING, Facts, names_of, unpack
 from findspot.core.files import content_hash
 from findspot.core.model import ChunkType, Skip, SourceFile
 from findspot.core.roots import Roots
@@ -216,5 +216,5 @@ def _shown(facts: Facts) -> Iterator[str]:
 
 def _lines_fit(facts: Facts, count: int) -> bool:
     definitions = all(1 <= each.line <= each.end_line <= count + 1 for each in facts.definitions)
-    imports = all(0 <= each.line <= count for each in facts.imports)
+    imports = all(0 <= each.line <= count and each.mark in ("", TYPING, LOCAL) for each in facts.imports)
     return definitions and imports and all(0 <= each.line <= count for each in facts.references)

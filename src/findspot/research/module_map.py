@@ -32,7 +32,7 @@ class Dependence:
 
 @dataclass(frozen=True, slots=True)
 class ModuleMap:
-    """Modules in layers, the ones that nobody imports first."""
+    """Modules in layers, the ones that nobody imports first; imports inside of functions make no layers."""
 
     files: Mapping[str, tuple[str, ...]]
     """Module → its files."""
@@ -148,7 +148,8 @@ def module_map(graph: Graph, pairs: Imports, parts: int) -> ModuleMap:
     for source, target in sorted(pairs):
         first.setdefault((module[source], module[target]), (source, target))
     dependences = tuple(_dependence(graph, pair, counts[pair], first[pair]) for pair in sorted(counts))
-    layers, cycles = layered(sorted(files), [(d.source, d.target) for d in dependences])
+    loaded = {pair: 1 for pair in graph.dependencies(when_loaded=True) if pair in pairs}
+    layers, cycles = layered(sorted(files), sorted(_imports_between_groups(loaded, module.__getitem__)))
     return ModuleMap({name: tuple(found) for name, found in files.items()}, dependences, layers, cycles)
 
 

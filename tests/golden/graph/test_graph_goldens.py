@@ -30,7 +30,7 @@ def files_of(language: str) -> dict[str, str]:
 def shown(edge: Edge) -> str:
     return (
         f"{edge.relation:9} {edge.source.id} -> {edge.target.id}"
-        f"  [{edge.path.rpartition('/')[2]}:{edge.line}, {edge.confidence:.2f}]"
+        f"  [{edge.path.rpartition('/')[2]}:{edge.line}, {edge.confidence:.2f}{edge.mark and f', {edge.mark}'}]"
     )
 
 

@@ -178,9 +178,10 @@ class TestTypes:
 class TestModules:
     def test_imports_and_importers(self, tmp_path: Path) -> None:
         with graph_of(SHOP, tmp_path) as graph:
-            assert [edge.target.id for edge in graph.imports_of("app.py")] == [
-                "shop/__init__.py",
-                "shop/cart.py#Cart",
+            assert [(edge.target.id, edge.mark) for edge in graph.imports_of("app.py")] == [
+                ("shop/__init__.py", ""),
+                ("shop/__init__.py", "package"),
+                ("shop/cart.py#Cart", ""),
             ]
             for place in ("shop/cart.py", "shop.cart"):
                 assert [edge.path for edge in graph.importers(place)] == ["app.py", "shop/__init__.py"]
@@ -190,6 +191,39 @@ class TestModules:
                 "shop/cart.py",
             }
             assert graph.importers("gone.py") == []
+
+    def test_an_import_of_a_value_leads_to_the_module_that_defines_it(self, tmp_path: Path) -> None:
+        """protocol-and-research B5: it led to the class of the value, and never to the package."""
+        files = {
+            "pkg/__init__.py": "from .codes import codes\nfrom . import tools\n",
+            "pkg/structures.py": "class Lookup:\n    pass\n",
+            "pkg/codes.py": "from .structures import Lookup\n\ncodes: Lookup = Lookup()\n",
+            "pkg/tools.py": "limit = 3\n",
+            "use.py": "from pkg import codes, tools\nfrom pkg.codes import codes as known\n",
+        }
+        with graph_of(files, tmp_path) as graph:
+            assert [(e.target.id, e.line, e.mark) for e in graph.imports_of("use.py")] == [
+                ("pkg/__init__.py", 1, "package"),
+                ("pkg/codes.py#codes", 1, ""),
+                ("pkg/tools.py", 1, ""),
+                ("pkg/codes.py#codes", 2, ""),
+            ]
+            assert {edge.path for edge in graph.importers("pkg/structures.py")} == {"pkg/codes.py"}
+            assert {edge.path for edge in graph.importers("pkg/__init__.py")} == {"pkg/__init__.py", "use.py"}
+            assert ("use.py", "pkg/__init__.py") not in graph.dependencies()
+
+    def test_imports_that_do_not_run_with_their_file_are_marked(self, tmp_path: Path) -> None:
+        files = {
+            "a.py": "import typing as t\nif t.TYPE_CHECKING:\n    from b import B\nelse:\n"
+            "    from b import C\ndef f():\n    from b import D\n",
+            "b.py": "B = C = D = 1\n",
+            "c.ts": "import type { E } from './d'\nfunction f() { const d = require('./d') }\n",
+            "d.ts": "export type E = string\n",
+        }
+        with graph_of(files, tmp_path) as graph:
+            assert [e.mark for e in graph.imports_of("a.py")] == ["typing", "", "local"]
+            assert [e.mark for e in graph.imports_of("c.ts")] == ["typing", "local"]
+            assert graph.dependencies() == {("a.py", "b.py"): 2, ("c.ts", "d.ts"): 1}
 
     def test_dependencies_between_files_and_folders(self, tmp_path: Path) -> None:
         with graph_of(SHOP, tmp_path) as graph:
