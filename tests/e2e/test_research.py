@@ -229,14 +229,18 @@ class TestFocus:
         assert hops(answer) == {f"{place}Handler": 0, f"{place}LoginHandler": 1, f"{place}LogoutHandler": 1}
         assert answer["summary"] == "1 pattern: 2 built on Handler (LoginHandler, LogoutHandler)."
 
-    @pytest.mark.parametrize(
-        "query",
-        ["path from Server.handle to Database.query", "how does a request reach the database"],
-    )
-    def test_flow_is_a_path_from_a_to_b(self, asked: Connection, query: str) -> None:
-        answer = asked.values("code_research", query=query)
+    def test_flow_is_a_path_from_a_to_b(self, asked: Connection) -> None:
+        answer = asked.values("code_research", query="path from Server.handle to Database.query")
         assert answer["chains"] == [[HANDLE, RESPOND, AUTHENTICATE, FIND, QUERY]]
         assert hops(answer) == {HANDLE: 0, RESPOND: 1, AUTHENTICATE: 2, FIND: 3, QUERY: 4}
+
+    def test_flow_between_ends_in_plain_words(self, asked: Connection) -> None:
+        answer = asked.values("code_research", query="how does a request reach the database")
+        assert answer["chains"][0] == [MAIN, HANDLE, RESPOND, AUTHENTICATE, FIND, QUERY]
+        assert answer["passages"][0]["symbol"] == "Database.query"
+        assert answer["summary"].startswith(
+            "main (app/__main__.py:7) calls Server.handle (app/http/server.py:14), which calls "
+        )
 
     def test_no_way_is_told(self, asked: Connection) -> None:
         answer = asked.values("code_research", query="path from hash_of to greet")

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from findspot.core.errors import InvalidArgumentError
-from findspot.core.model import FROM_INDEX
+from findspot.core.model import FROM_INDEX, Hit
 
 MIN_DEPTH, DEFAULT_DEPTH, MAX_DEPTH = 1, 2, 5
 
@@ -122,6 +122,8 @@ class Findings:
     edges: tuple[FoundEdge, ...] = ()
     chains: tuple[tuple[str, ...], ...] = ()
     """Node ids in the order in which control or dependence passes."""
+    passages: tuple[Hit, ...] = ()
+    """The code that carries the answer, the best first."""
     citations: tuple[Citation, ...] = ()
     related_topics: tuple[str, ...] = ()
     unresolved: tuple[str, ...] = ()

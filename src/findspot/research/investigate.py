@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from findspot.core.model import Progress
+from findspot.core.model import Hit, Progress
 from findspot.core.progress import CancelToken, ProgressSink
 from findspot.graph import Edge, Graph, Node, Relation
 from findspot.research import sentences
+from findspot.research.connections import FUNCTIONS
 from findspot.research.findings import FOLDER, Aim, Citation, Findings, Focus, FoundEdge, FoundNode, Inquiry
 from findspot.research.graph_walks import (
     MOST_NODES,
@@ -18,13 +20,13 @@ from findspot.research.graph_walks import (
     definitions_of,
     find_path,
     follow,
-    longest_path,
     record_path,
 )
 from findspot.research.module_map import entry_points, imports_between, module_map
+from findspot.research.open_questions import Flow, OpenAnswer, answer_open
 from findspot.research.patterns import MOST_MEMBERS, find_patterns
 from findspot.research.question_parser import ParsedQuestion, read_question
-from findspot.research.research_view import ResearchView, walk_outward
+from findspot.research.research_view import ResearchView
 from findspot.search.reader import IndexReader
 from findspot.text.tokens import parts
 
@@ -49,6 +51,7 @@ class WalkAnswer:
     nodes: tuple[FoundNode, ...] = ()
     """Instead of the trail's, where nodes are no definitions."""
     edges: tuple[FoundEdge, ...] = ()
+    passages: tuple[Hit, ...] = ()
 
 
 def investigate(
@@ -74,6 +77,7 @@ def investigate(
         nodes=nodes,
         edges=edges,
         chains=tuple(answer.chains),
+        passages=answer.passages,
         citations=_citations(view, nodes, edges),
         related_topics=tuple(dict.fromkeys(answer.topics))[:MOST_TOPICS],
         unresolved=(*full, *answer.unresolved[:MOST_UNRESOLVED]),
@@ -89,7 +93,7 @@ def _walk(view: ResearchView, inquiry: Inquiry, asked: ParsedQuestion, focus: Fo
     if focus in (Focus.ARCHITECTURE, Focus.DEPENDENCIES):
         return _structure(view, focus)
     if asked.aim is Aim.PATH:
-        return _flow_between(view, asked)
+        return _flow_between(view, query, asked)
     missing: list[str] = []
     if asked.aim is not Aim.OPEN:
         starts = definitions_of(view.graph, asked.name, asked.aim)
@@ -101,10 +105,11 @@ def _walk(view: ResearchView, inquiry: Inquiry, asked: ParsedQuestion, focus: Fo
             return WalkAnswer(f"The index holds no definition of {asked.name}.", unresolved=missing)
     if focus is Focus.FLOW:
         return _flow_from(view, query, missing)
-    reached = walk_outward(view, query)
-    summary = sentences.of_search(reached.seeds, len(view.trail.nodes) - len(reached.seeds))
-    unresolved = missing + _unresolved_calls(view, reached.seeds)
-    return WalkAnswer(summary, view.trail.chains(reached.seeds), reached.cut, unresolved)
+    return _open(answer_open(view, query), missing)
+
+
+def _open(answer: OpenAnswer, missing: Sequence[str] = ()) -> WalkAnswer:
+    return WalkAnswer(answer.summary, answer.chains, unresolved=missing, passages=answer.passages)
 
 
 def _relation(view: ResearchView, aim: Aim, starts: Sequence[Node]) -> WalkAnswer:
@@ -126,14 +131,12 @@ def _flow_from(view: ResearchView, query: str, missing: list[str]) -> WalkAnswer
     )
 
 
-def _flow_between(view: ResearchView, asked: ParsedQuestion) -> WalkAnswer:
-    """From one end to the other; where no calls lead there, the two ends alone."""
-    named, ends = (
-        _find_by_name(view, asked.name),
-        _find_by_name(view, asked.end) or _find_by_search(view, asked.end),
-    )
-    starts = named or _find_by_search(view, asked.name)
-    way = (find_path if named else longest_path)(starts, ends, view.trail) if starts and ends else None
+def _flow_between(view: ResearchView, query: str, asked: ParsedQuestion) -> WalkAnswer:
+    """From one symbol to the other; with ends in plain words, what search and the graph have between them."""
+    starts, ends = (_symbol(view, query, phrase) for phrase in (asked.name, asked.end))
+    if not (starts and ends):
+        return _open(answer_open(view, query, Flow(asked.name, asked.end, starts, ends)))
+    way = find_path(starts, ends, view.trail)
     chains = [record_path(way, view.trail)] if way else []
     if not way:
         for node in (*starts[:3], *ends[:3]):
@@ -144,10 +147,13 @@ def _flow_between(view: ResearchView, asked: ParsedQuestion) -> WalkAnswer:
     return WalkAnswer(summary, chains, _related_names(view, starts[:3]), unresolved)
 
 
-def _find_by_name(view: ResearchView, phrase: str) -> list[Node]:
-    """Return an end of a way that is a name."""
-    found = definitions_of(view.graph, phrase, Aim.CALLEES) if " " not in phrase else []
-    return [member for node in found[:MOST_STARTS] for member in view.functions(node)]
+def _symbol(view: ResearchView, query: str, phrase: str) -> list[Node]:
+    """Return what an end of a way names: functions, or those of a type; a word with an article is no name."""
+    with_article = re.search(rf"\b(?:an?|the)\s+{re.escape(phrase)}\b", query, re.IGNORECASE)
+    if " " in phrase or (phrase.islower() and with_article):
+        return []
+    found = definitions_of(view.graph, phrase, Aim.CALLEES)[:MOST_STARTS]
+    return [member for node in found for member in view.functions(node) if member.kind in FUNCTIONS]
 
 
 def _find_by_search(view: ResearchView, phrase: str) -> list[Node]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from findspot.core.model import Hit, Query
-from findspot.graph import Edge, Graph, Node, Outline, Relation
+from findspot.graph import Graph, Node, Outline
 from findspot.rank.signals import coverage
 from findspot.research.findings import Citation
 from findspot.research.graph_walks import ADDITIONS, TYPES, Trail
@@ -47,6 +47,14 @@ class ResearchView:
         if path not in self._lines:
             self._lines[path] = dict(self._numbered(path))
         return Citation(path, line, self._lines[path].get(line, "").strip()[:_LINE_CHARS])
+
+    def text_of(self, node: Node) -> str:
+        """Return the lines of a definition as the index has them."""
+        self.cite(node.path, node.start_line)
+        lines = self._lines[node.path]
+        return "\n".join(
+            lines.get(number, "") for number in range(node.start_line, node.end_line + 1)
+        ).rstrip()
 
     def _numbered(self, path: str) -> Iterator[tuple[int, str]]:
         for chunk in reversed(
@@ -96,18 +104,6 @@ def flat(outline: Outline) -> Iterator[Node]:
         yield from flat(child)
 
 
-INHERITED = 0.4
-"""Of a node's score comes from where it was reached from, the rest from its own likeness to the question."""
-
-MAX_PER_HOP = 15
-MIN_KEPT = 3
-_FLAT = 0.02
-"""Scores that fall so evenly have no elbow."""
-
-_OUT = (Relation.CALL, Relation.INHERIT, Relation.TYPE_USE, Relation.DECORATE)
-_IN = (Relation.CALL, Relation.INHERIT)
-
-
 @dataclass
 class Nearness:
     """How near code is to the root question: half by its words, half by its meaning."""
@@ -115,6 +111,7 @@ class Nearness:
     snapshot: Snapshot
     question: Question
     _chunks: dict[str, list[StoredChunk]] = field(default_factory=dict)
+    _known: dict[str, float] = field(default_factory=dict)
 
     @classmethod
     def to(cls, reader: IndexReader, text: str) -> Nearness:
@@ -124,93 +121,27 @@ class Nearness:
 
     def of(self, node: Node) -> float:
         """0 to 1; nothing for what the index no longer holds."""
+        if node.id not in self._known:
+            self._known[node.id] = self._measure(node)
+        return self._known[node.id]
+
+    def _measure(self, node: Node) -> float:
         if node.path not in self._chunks:
             found = self.snapshot.chunks.of_file(node.path)
             self._chunks[node.path] = [chunk for chunk in found if chunk.kind != "outline"]
-        chunks = self._chunks[node.path]
-        chunk = next((c for c in chunks if c.start_line <= node.start_line <= c.end_line), None)
-        if chunk is None:
+        first, last = node.start_line, node.end_line
+        chunks = [c for c in self._chunks[node.path] if c.start_line <= last and c.end_line >= first]
+        if not chunks:
             return 0.0
-        lines = chunk.text.split("\n")
-        own = lines[node.start_line - chunk.start_line : node.end_line - chunk.start_line + 1]
+        own = [
+            line
+            for chunk in chunks
+            for number, line in enumerate(chunk.text.split("\n"), chunk.start_line)
+            if first <= number <= last
+        ]
         held = set(tokens(" ".join((node.qualified, node.path, *own))))
         query = self.question.vector
-        likeness = self.snapshot.vectors.scores(query, [chunk.number]) if len(query) else {}
-        cosine = likeness.get(chunk.number, 0.0) * self.question.scale
+        numbers = [chunk.number for chunk in chunks]
+        likeness = self.snapshot.vectors.scores(query, numbers) if len(query) else {}
+        cosine = max(likeness.values(), default=0.0) * self.question.scale
         return 0.5 * coverage(self.question.term_weights, held) + 0.5 * max(0.0, min(1.0, cosine))
-
-
-@dataclass(frozen=True, slots=True)
-class Reached:
-    """How an outward walk went."""
-
-    seeds: tuple[Node, ...]
-    cut: tuple[str, ...]
-    """Names that were reached and left out at the elbow, best first."""
-
-
-def walk_outward(view: ResearchView, text: str) -> Reached:
-    """search → cut at the elbow → hop by hop: neighbours, scored against the question, cut again."""
-    trail = view.trail
-    found = view.seeds(text)
-    found = found[: elbow([found[0][1].score * hit.relative for _, hit in found])]
-    scores = {node.id: found[0][1].score * hit.relative for node, hit in found}
-    for node, _ in found:
-        trail.add(node, 0)
-    near = Nearness.to(view.reader, text) if found else None
-    frontier, left = [node for node, _ in found], []
-    for hop in range(1, trail.depth + 1):
-        if not frontier or near is None:
-            break
-        trail.tick(hop)
-        ranked = _ranked(view, frontier, scores, near)
-        kept = ranked[: min(MAX_PER_HOP, elbow([score for score, _ in ranked]))]
-        left += [(score, node.qualified) for score, node in ranked[len(kept) :]]
-        scores.update({node.id: score for score, node in kept})
-        frontier = [node for _, node in kept if trail.add(node, hop)]
-    _link_all(view)
-    names = [name for _, name in sorted(left, key=lambda item: (-item[0], item[1]))]
-    return Reached(tuple(node for node, _ in found), tuple(dict.fromkeys(names)))
-
-
-def _ranked(
-    view: ResearchView, frontier: Sequence[Node], scores: dict[str, float], near: Nearness
-) -> list[tuple[float, Node]]:
-    """Return what lies next to the frontier, the best first."""
-    best: dict[str, tuple[float, Node]] = {}
-    for node in frontier:
-        view.trail.cancel.check()
-        for edge in _around(view.graph, node):
-            far = edge.target if edge.source.id == node.id else edge.source
-            if far.id in view.trail.nodes or not view.trail.covers(far.path):
-                continue
-            inherited = scores[node.id] * edge.confidence
-            if far.id not in best or inherited > best[far.id][0]:
-                best[far.id] = (inherited, far)
-    own = 1 - INHERITED
-    ranked = [(INHERITED * inherited + own * near.of(node), node) for inherited, node in best.values()]
-    return sorted(ranked, key=lambda item: (-item[0], item[1].id))
-
-
-def _around(graph: Graph, node: Node) -> Iterator[Edge]:
-    yield from graph.edges_of(node, _OUT)
-    yield from graph.references_to(node, _IN)
-
-
-def _link_all(view: ResearchView) -> None:
-    """Link the nodes that were kept by the edges between them."""
-    for node, _ in list(view.trail.nodes.values()):
-        for edge in view.graph.edges_of(node, _OUT):
-            if edge.source.id != edge.target.id:
-                view.trail.link(edge)
-
-
-def elbow(scores: Sequence[float]) -> int:
-    """Return how many to keep of falling scores: those before they fall furthest below their even decline."""
-    last = len(scores) - 1
-    if last < MIN_KEPT or scores[0] <= scores[-1]:
-        return len(scores)
-    step = (scores[-1] - scores[0]) / last
-    gaps = [scores[0] + step * place - score for place, score in enumerate(scores)]
-    place = gaps.index(max(gaps))
-    return len(scores) if gaps[place] < _FLAT else max(MIN_KEPT, place)

@@ -6,18 +6,24 @@ import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from html import escape
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from findspot.core.model import Hit
 from findspot.research.findings import Findings, FoundNode
 from findspot.research.module_map import Dependence, ModuleMap
-from findspot.search.token_budget import CHARS_PER_TOKEN, token_count
+from findspot.search.token_budget import CHARS_PER_TOKEN, fit, token_count
 from findspot.serve.assistance_answers import cut
+from findspot.serve.search_answers import indented, one_line
 
 if TYPE_CHECKING:
     from findspot.graph import Outline
 
 _SHARE = 3
 """The question and the summary may each take one third of a short answer."""
+
+_REST_SHARE = 0.5
+"""Of an answer with code, for everything else."""
 
 _FEW = 3
 """Of topics and open ends, where there is no room for all."""
@@ -64,6 +70,7 @@ def findings_object(findings: Findings) -> dict[str, Any]:
             for edge in findings.edges
         ],
         "chains": [list(chain) for chain in findings.chains],
+        **({"passages": [_passage(hit) for hit in findings.passages]} if findings.passages else {}),
         "files": list(findings.files),
         "citations": [{"path": c.path, "line": c.line, "text": c.text} for c in findings.citations],
         "relatedTopics": list(findings.related_topics),
@@ -82,6 +89,16 @@ def _node(node: FoundNode) -> dict[str, Any]:
         "startLine": node.start_line,
         "endLine": node.end_line,
         "hop": node.hop,
+    }
+
+
+def _passage(hit: Hit) -> dict[str, Any]:
+    return {
+        "path": hit.path,
+        "startLine": hit.span.start,
+        "endLine": hit.span.end,
+        "symbol": hit.symbol,
+        "text": hit.text,
     }
 
 
@@ -131,6 +148,8 @@ def _lines(findings: Findings) -> Iterator[str]:
     if findings.chains:
         yield from ("", "Chains")
         yield from (f"  {' → '.join(_called(findings, node) for node in chain)}" for chain in findings.chains)
+    for hit in findings.passages:
+        yield from ("", _passage_block(hit))
     if findings.nodes:
         yield from ("", "Found, by hop")
         yield from (f"  {node.hop}  {_placed(findings, node)}" for node in findings.nodes)
@@ -143,6 +162,11 @@ def _lines(findings: Findings) -> Iterator[str]:
             yield from (f"  {text}" for text in texts)
     if findings.warning:
         yield from ("", findings.warning)
+
+
+def _passage_block(hit: Hit) -> str:
+    head = f"{one_line(hit.path)}:{hit.span.start}-{hit.span.end}  {one_line(hit.symbol or '')}".rstrip()
+    return f"{head}\n{indented(hit.text)}"
 
 
 def _called(findings: Findings, node_id: str) -> str:
@@ -180,6 +204,8 @@ def _fitted(findings: Findings, max_tokens: int, render: Callable[[Findings], st
 
     if fits(findings):
         return findings
+    if findings.passages:
+        return _with_code(findings, max_tokens, render)
     findings = _with_few_asides(replace(findings, summary=cut(findings.summary, room)))
     for quoted in (_FEW * 3, _FEW, 0):
         part = _with_citations(findings, quoted)
@@ -191,6 +217,35 @@ def _fitted(findings: Findings, max_tokens: int, render: Callable[[Findings], st
         low, high = (middle, high) if fits(_first(findings, middle, 0)) else (low, middle)
     quoted = next((count for count in (low, _FEW) if fits(_first(findings, low, count))), 0)
     return _first(findings, low, quoted)
+
+
+def _with_code(findings: Findings, max_tokens: int, render: Callable[[Findings], str]) -> Findings:
+    """Return the findings with the code of the passages as far as there is room, and the rest short."""
+    rest = replace(findings, passages=(), citations=(), related_topics=())
+    most = int(max_tokens * _REST_SHARE)
+    for shorter in (rest, _without_side_steps(rest), replace(rest, edges=())):
+        rest = _fitted(shorter, most, render)
+        if rest.chains[:1] == findings.chains[:1]:
+            break
+    room = max_tokens * CHARS_PER_TOKEN - len(render(rest))
+
+    def measure(hit: Hit, _code: bool) -> int:
+        return len(render(replace(rest, passages=(hit,)))) - len(render(rest)) + 2
+
+    while True:
+        shown = fit(findings.passages, room, measure)
+        part = replace(rest, passages=shown.hits[: shown.with_code])
+        excess = len(render(part)) - max_tokens * CHARS_PER_TOKEN
+        if excess <= 0 or not part.passages:
+            return part
+        room -= excess
+
+
+def _without_side_steps(findings: Findings) -> Findings:
+    """Return the findings with the edges along their chains alone."""
+    steps = {step for chain in findings.chains for step in pairwise(chain)}
+    edges = tuple(edge for edge in findings.edges if (edge.source, edge.target) in steps)
+    return replace(findings, edges=edges)
 
 
 def _with_few_asides(findings: Findings) -> Findings:

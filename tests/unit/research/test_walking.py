@@ -1,4 +1,4 @@
-"""The parts of walks that have answers of their own: elbows, layers, limits, patterns."""
+"""The parts of walks that have answers of their own: layers, limits, patterns."""
 
 from __future__ import annotations
 
@@ -14,24 +14,7 @@ from findspot.core.progress import CancelToken
 from findspot.research.findings import Focus, Inquiry
 from findspot.research.graph_walks import MOST_NODES
 from findspot.research.module_map import Dependence, ModuleMap, layered
-from findspot.research.research_view import elbow
 from findspot.serve.research_answers import draw
-
-
-@pytest.mark.parametrize(
-    ("scores", "kept"),
-    [
-        ([], 0),
-        ([0.9], 1),
-        ([0.9, 0.1, 0.1], 3),
-        ([0.9, 0.85, 0.8, 0.2, 0.15, 0.1], 3),
-        ([0.9, 0.88, 0.87, 0.86, 0.3, 0.29, 0.28], 4),
-        ([0.9, 0.7, 0.5, 0.3, 0.1], 5),
-        ([0.5, 0.5, 0.5, 0.5], 4),
-    ],
-)
-def test_scores_are_cut_where_they_fall(scores: list[float], kept: int) -> None:
-    assert elbow(scores) == kept
 
 
 class TestLayers:

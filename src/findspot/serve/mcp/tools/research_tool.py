@@ -138,6 +138,9 @@ CODE_RESEARCH = Tool(
                 }
             ),
             "chains": {"type": "array", "items": TEXTS},
+            "passages": objects(
+                {"path": TEXT, "startLine": COUNT, "endLine": COUNT, "symbol": TEXT, "text": TEXT}
+            ),
             "files": TEXTS,
             "citations": objects({"path": TEXT, "line": COUNT, "text": TEXT}),
             "relatedTopics": TEXTS,

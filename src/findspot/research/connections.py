@@ -1,0 +1,269 @@
+"""How the results of a search hang together: the definitions they show, and the chains that connect them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+
+from findspot.core.model import Hit, IncludeTests, Query
+from findspot.graph import Edge, Graph, Node, Relation
+from findspot.rank.roles import ASKS_FOR_TESTS, Role, role_of
+from findspot.research.research_view import Nearness, ResearchView
+
+MOST_HITS = 15
+"""Results that a walk starts from."""
+
+FUNCTIONS = frozenset({"function", "method"})
+BESIDE = 0.8
+"""Of a result's value, for a function of its passage that does not hold the best line."""
+
+EXPANDED = 8
+"""Of the best definitions, whose neighbours are looked at in each hop."""
+
+MOST_PER_HOP = 12
+MOST_CALLERS = 20
+"""What is called from more places says nothing about the question by being called."""
+
+INHERITED, OWN = 0.35, 0.45
+"""A neighbour's value: a share of the value of where it was reached from, and of its own nearness."""
+
+LINK, MOST_LINKED = 0.15, 0.3
+"""Added for each result that a definition is linked with, as a share of that one's value; and at most."""
+
+STEP_COST = 0.4
+"""A definition on a chain has to be worth this much; one that is not may still connect two that are."""
+
+LESS_SURE = {Relation.VALUE: 0.15, Relation.OVERRIDE: 0.1}
+"""What a step costs in addition where it is no call."""
+
+LEAST_GAIN = 0.4
+"""Of a further chain, to be worth its line."""
+
+MOST_CHAINS = 3
+CLEAR = 2
+"""Callers of a definition, at most, among which the nearest to the question is taken to lead there."""
+
+LONGEST_CHAIN = 8
+MOST_STEPS = 20_000
+"""Looked at for one chain."""
+
+_FOLLOWED = (Relation.CALL, Relation.VALUE)
+
+_NOTHING: Mapping[str, float] = MappingProxyType({})
+
+Way = tuple[Edge, ...]
+
+
+@dataclass(slots=True)
+class Found:
+    """A definition that bears on the question."""
+
+    node: Node
+    value: float
+    """0 to 1, or a little more for what several results are linked with."""
+    hop: int = 0
+    focus: int | None = None
+    """The line that matches best."""
+
+
+@dataclass
+class Connections:
+    """The definitions that bear on a question, and the references between them."""
+
+    view: ResearchView
+    near: Nearness
+    with_tests: bool
+    found: dict[str, Found] = field(default_factory=dict)
+    edges: dict[tuple[str, str], Edge] = field(default_factory=dict)
+    _nearest: float = 0.0
+
+    @classmethod
+    def of(cls, view: ResearchView, text: str, also: Mapping[str, float] = _NOTHING) -> Connections:
+        """Search for the question, and follow the code from the results, a hop per level of depth.
+
+        `also` are parts of the question to search for by themselves, with what they count.
+        """
+        connections = cls(view, Nearness.to(view.reader, text), ASKS_FOR_TESTS.search(text) is not None)
+        connections._add_results(text, 1.0)
+        for part, share in also.items():
+            connections._add_results(part, share)
+        for hop in range(1, view.trail.depth + 1):
+            view.trail.tick(hop)
+            connections._expand(hop)
+        connections._link()
+        return connections
+
+    @property
+    def ranked(self) -> list[Found]:
+        """The best first."""
+        return sorted(self.found.values(), key=lambda one: (-one.value, one.node.id))
+
+    def chains(self, bonus: Mapping[str, float] = _NOTHING) -> list[Way]:
+        """Return the ways through the code that connect most of what bears on the question.
+
+        `bonus` is what single definitions are worth in addition.
+        """
+        onward: dict[str, list[Edge]] = {}
+        for edge in self.edges.values():
+            onward.setdefault(edge.source.id, []).append(edge)
+        worth = {key: one.value + bonus.get(key, 0.0) - STEP_COST for key, one in self.found.items()}
+        ways: list[Way] = []
+        while len(ways) < MOST_CHAINS:
+            way, gain = _best_way(onward, worth)
+            if not way or (ways and gain < LEAST_GAIN):
+                break
+            ways.append(way)
+            for node in nodes_of(way):
+                worth[node.id] = min(worth[node.id], -STEP_COST)
+        return ways
+
+    def lead_up(self, node: Node, steps: int) -> Way:
+        """Return the calls that lead to a definition, as long as it is clear which."""
+        way: Way = ()
+        seen = {node.id}
+        while len(way) < steps:
+            callers = [e for e in self._incoming(way[0].source if way else node) if e.source.id not in seen]
+            callers = [e for e in callers if e.source.kind in FUNCTIONS]
+            calls = [e for e in callers if e.relation is Relation.CALL] or callers
+            if not calls or len({e.source.id for e in calls}) > CLEAR:
+                break
+            edge = max(calls, key=lambda e: (self.near.of(e.source), e.source.id))
+            seen.add(edge.source.id)
+            way = (edge, *way)
+        return way
+
+    def may_show(self, node: Node) -> bool:
+        """Return whether a definition belongs in the answer: tests only where they are asked for."""
+        return self.view.trail.covers(node.path) and (self.with_tests or role_of(node.path) is Role.SOURCE)
+
+    def _add_results(self, text: str, share: float) -> None:
+        hits = self._search(text)
+        shown = [(node, hit) for hit in hits for node in self._definitions(hit)]
+        own = {node.id: self.near.of(node) for node, _ in shown}
+        self._nearest = self._nearest or max(own.values(), default=0.0)
+        for node, hit in shown:
+            focus = hit.focus if hit.focus and node.start_line <= hit.focus <= node.end_line else None
+            sure = hit.relative if focus else BESIDE * hit.relative
+            value = share * (0.5 * sure + 0.5 * self._share(own[node.id]))
+            if node.id not in self.found or value > self.found[node.id].value:
+                self.found[node.id] = Found(node, value, 0, focus)
+
+    def _search(self, text: str) -> Sequence[Hit]:
+        """Return the results, those of production code alone as long as there are any."""
+        under = self.view.trail.under
+        wanted = [IncludeTests.AUTO] if self.with_tests else [IncludeTests.NO, IncludeTests.AUTO]
+        for tests in wanted:
+            query = Query(text=text, limit=MOST_HITS, under=under, include_tests=tests)
+            hits = self.view.reader.search_indexed(query)
+            source = [hit for hit in hits if role_of(hit.path) is Role.SOURCE]
+            if source and not self.with_tests:
+                return source
+            if hits:
+                self.with_tests = self.with_tests or tests is IncludeTests.AUTO
+                return hits
+        return ()
+
+    def _definitions(self, hit: Hit) -> list[Node]:
+        """Return the functions that a result shows, the innermost; without any, what it is about."""
+        inside = [
+            node
+            for node in self.view.definitions(hit.path)
+            if node.kind in FUNCTIONS and node.start_line <= hit.span.end and node.end_line >= hit.span.start
+        ]
+        outer = {n.id for n in inside for other in inside if other.id.startswith(f"{n.id}.")}
+        kept = [node for node in inside if node.id not in outer or self._holds_alone(node, inside, hit)]
+        return kept or [self.view.node_of(hit)]
+
+    @staticmethod
+    def _holds_alone(node: Node, inside: Sequence[Node], hit: Hit) -> bool:
+        """Return whether the best line is the function's own, and not that of a function inside it."""
+        holding = [n for n in inside if hit.focus and n.start_line <= hit.focus <= n.end_line]
+        return bool(holding) and max(holding, key=lambda n: n.start_line).id == node.id
+
+    def _share(self, nearness: float) -> float:
+        return min(1.0, nearness / self._nearest) if self._nearest else 0.0
+
+    def _expand(self, hop: int) -> None:
+        best: dict[str, tuple[float, Node]] = {}
+        for one in self.ranked[:EXPANDED]:
+            self.view.trail.cancel.check()
+            for far in self._neighbours(one.node):
+                if far.id not in self.found and one.value > best.get(far.id, (0.0, far))[0]:
+                    best[far.id] = (one.value, far)
+        valued = [(INHERITED * v + OWN * self._share(self.near.of(n)), n) for v, n in best.values()]
+        for value, node in sorted(valued, key=lambda item: (-item[0], item[1].id))[:MOST_PER_HOP]:
+            self.found[node.id] = Found(node, value, hop)
+
+    def _neighbours(self, node: Node) -> Iterator[Node]:
+        for edge in _outgoing(self.view.graph, node):
+            if self.may_show(edge.target):
+                yield edge.target
+        yield from (edge.source for edge in self._incoming(node))
+
+    def _incoming(self, node: Node) -> list[Edge]:
+        """Return who calls it or passes it on, and what it overrides; nothing for what everybody calls."""
+        graph = self.view.graph
+        if len(graph.calling_paths(node)) > MOST_CALLERS:
+            return []
+        edges = [*graph.references_to(node, _FOLLOWED), *_dispatched(graph, node, onward=False)]
+        callers = [edge for edge in edges if self.may_show(edge.source) and edge.source.id != node.id]
+        return callers if len(callers) <= MOST_CALLERS else []
+
+    def _link(self) -> None:
+        """Collect the references between the definitions, and count them for both ends."""
+        results = {key: one.value for key, one in self.found.items() if one.hop == 0}
+        for one in list(self.found.values()):
+            if one.node.kind not in FUNCTIONS:
+                continue
+            for edge in _outgoing(self.view.graph, one.node):
+                if edge.target.id in self.found and edge.target.id != one.node.id:
+                    self.edges.setdefault((one.node.id, edge.target.id), edge)
+        linked: dict[str, float] = {}
+        for source, target in self.edges:
+            for near, far in ((source, target), (target, source)):
+                linked[near] = linked.get(near, 0.0) + LINK * results.get(far, 0.0)
+        for key, extra in linked.items():
+            self.found[key].value += min(MOST_LINKED, extra)
+
+
+def nodes_of(way: Way) -> list[Node]:
+    """Return the definitions that a way passes, in their order."""
+    return [*(edge.source for edge in way[:1]), *(edge.target for edge in way)]
+
+
+def _outgoing(graph: Graph, node: Node) -> Iterator[Edge]:
+    """Yield what a definition calls or passes on, and what overrides it."""
+    yield from (edge for edge in graph.edges_of(node, _FOLLOWED) if edge.source.id == node.id)
+    yield from _dispatched(graph, node, onward=True)
+
+
+def _dispatched(graph: Graph, node: Node, *, onward: bool) -> Iterator[Edge]:
+    """Yield the steps from a declared method to one that overrides it, in the order of control."""
+    for edge in graph.overrides(node):
+        if (edge.target.id == node.id) is onward:
+            yield replace(edge, source=edge.target, target=edge.source)
+
+
+def _best_way(onward: Mapping[str, Sequence[Edge]], worth: Mapping[str, float]) -> tuple[Way, float]:
+    """Return the way whose steps are worth most together, and what that is."""
+    best: tuple[Way, float] = ((), 0.0)
+    steps = 0
+
+    def extend(way: Way, seen: frozenset[str], gain: float) -> None:
+        nonlocal best, steps
+        steps += 1
+        if way and gain > best[1] + 1e-9:
+            best = (way, gain)
+        if len(way) + 1 >= LONGEST_CHAIN or steps > MOST_STEPS:
+            return
+        for edge in onward.get(way[-1].target.id, ()):
+            if edge.target.id not in seen:
+                more = worth[edge.target.id] - LESS_SURE.get(edge.relation, 0.0)
+                extend((*way, edge), seen | {edge.target.id}, gain + more)
+
+    for start in sorted(onward, key=lambda key: (-worth[key], key)):
+        for edge in onward[start]:
+            gain = worth[start] + worth[edge.target.id] - LESS_SURE.get(edge.relation, 0.0)
+            extend((edge,), frozenset({start, edge.target.id}), gain)
+    return best

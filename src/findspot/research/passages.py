@@ -1,0 +1,109 @@
+"""The code that carries an answer: which definitions, around which line, and where they go on unseen."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from findspot.core.model import Hit, Span
+from findspot.graph import Node, Relation
+from findspot.rank.signals import coverage
+from findspot.research.connections import FUNCTIONS, Connections, Found, Way, nodes_of
+from findspot.research.research_view import ResearchView
+from findspot.text.tokens import tokens
+
+MOST_PASSAGES = 3
+ON_CHAIN, DECLARED = 0.2, 0.4
+"""Added to the value of a definition on the first chain when passages are chosen; and taken from that of one
+that only declares what another one does."""
+
+_THROUGH_ELEMENT = re.compile(r"((?:[A-Za-z_$@][\w$]*(?:\.|::|->))*[A-Za-z_$@][\w$]*\[[^\]\n]+\])\)?\s*\(")
+"""A call of what a container holds: `handlers[name](…)`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dynamic:
+    """A call whose target is known only when the program runs."""
+
+    expression: str
+    path: str
+    line: int
+    share: float
+    """Of the question, that its words hold."""
+
+
+def choose(connections: Connections, ways: Sequence[Way]) -> list[Found]:
+    """Return the definitions that carry the answer, the best first, none inside another."""
+    on_chain = {node.id for way in ways[:1] for node in nodes_of(way)}
+    declared = {e.source.id for e in connections.edges.values() if e.relation is Relation.OVERRIDE}
+
+    def order(one: Found) -> tuple[float, str]:
+        key = one.node.id
+        return DECLARED * (key in declared) - one.value - ON_CHAIN * (key in on_chain), key
+
+    ranked = sorted((one for one in connections.found.values() if connections.may_show(one.node)), key=order)
+    functions = [one for one in ranked if one.node.kind in FUNCTIONS]
+    chosen: list[Found] = []
+    for one in (*functions, *(one for one in ranked if one.node.kind not in FUNCTIONS)):
+        if len(chosen) < MOST_PASSAGES and not any(_overlap(one.node, other.node) for other in chosen):
+            chosen.append(one)
+    return chosen
+
+
+def _overlap(one: Node, other: Node) -> bool:
+    return one.path == other.path and one.start_line <= other.end_line and other.start_line <= one.end_line
+
+
+def passage(view: ResearchView, found: Found, focus: int | None) -> Hit | None:
+    """Return the code of a definition, to be cut around a line where there is no room for all of it."""
+    node = found.node
+    text = view.text_of(node)
+    if not text.strip():
+        return None
+    span = Span(node.start_line, node.start_line + text.count("\n"))
+    return Hit(
+        path=node.path,
+        span=span,
+        text=text,
+        score=min(1.0, found.value),
+        kind=node.kind,
+        language="",
+        breadcrumb=node.qualified,
+        focus=focus or found.focus or node.start_line,
+        definition=span,
+        is_named=True,
+    )
+
+
+def call_lines(ways: Sequence[Way]) -> dict[str, int]:
+    """Return the line at which each definition of a chain hands control on."""
+    lines: dict[str, int] = {}
+    for edge in (edge for way in ways for edge in way):
+        if edge.path == edge.source.path and edge.source.start_line <= edge.line <= edge.source.end_line:
+            lines.setdefault(edge.source.id, edge.line)
+    return lines
+
+
+def dynamic_call(view: ResearchView, node: Node, weights: Mapping[str, float]) -> Dynamic | None:
+    """Return the call of a definition that leads where no reader of the code can say.
+
+    A call of an element or a parameter, or an unresolved one whose name the question holds.
+    """
+    text = view.text_of(node)
+    calls = [
+        _dynamic(match[1], node.path, node.start_line + text.count("\n", 0, match.start(1)), weights)
+        for match in _THROUGH_ELEMENT.finditer(text)
+    ]
+    parameters = text.partition("(")[2].partition(")")[0]
+    for use in view.graph.unresolved(node):
+        if use.relation is Relation.CALL and use.reason != "external" and not use.candidates:
+            expression = f"{use.receiver}.{use.name}" if use.receiver else use.name
+            call = _dynamic(expression, use.path, use.line, weights)
+            if call.share or (not use.receiver and re.search(rf"\b{re.escape(use.name)}\b", parameters)):
+                calls.append(call)
+    return max(calls, key=lambda call: (call.share, -call.line), default=None)
+
+
+def _dynamic(expression: str, path: str, line: int, weights: Mapping[str, float]) -> Dynamic:
+    return Dynamic(expression, path, line, coverage(weights, set(tokens(expression))))
