@@ -11,6 +11,9 @@ A query file `queries/references/<language>.scm` speaks this vocabulary:
                (under another name, or deeper: by way of the members @key):
         @value     an expression            @declared  a type
         @each      what it is an element of @otherwise the value that a parameter has by default
+    @within    what a variable is confined to, where that is not what is around it
+    @targets   several variables that get the @values, or the results of the only one
+    @results   a function whose results are declared one by one, @generic a type parameter
     @default   what a module exports as a whole
     @return    an expression returned       @returns   the declared type of what is returned
     @yield     an expression yielded, @parameter a parameter that the caller has to give, and
@@ -25,6 +28,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from findspot.chunk import go_expressions
+from findspot.chunk.block_scopes import BlockScopes
 from findspot.chunk.expressions import declared, expression, type_names
 from findspot.chunk.imports import read_imports
 from findspot.chunk.symbols import Definition, FileSymbols, text_of
@@ -79,7 +84,8 @@ class _Reading:
     definitions: list[Definition]
     starts: list[int]
     places: dict[Definition, int]
-    is_php: bool
+    language: str
+    scopes: BlockScopes
     references: dict[tuple[int, str], ReferenceFact] = field(default_factory=dict)
     bindings: dict[BindingFact, None] = field(default_factory=dict)
     passed: list[Node] = field(default_factory=list)
@@ -91,7 +97,25 @@ class _Reading:
     def text(self, node: Node) -> str:
         """Return the text of a node; PHP's mark of variables is no part of their names."""
         text = text_of(node, self.source)
-        return text.replace("$", "") if self.is_php else text
+        return text.replace("$", "") if self.language == "php" else text
+
+    def expression(self, node: Node) -> str:
+        """Return a value or receiver in the notation of `core.facts`."""
+        if self.language == "go":
+            return go_expressions.expression(node, self.source)
+        return expression(self.text(node))
+
+    def declared(self, node: Node) -> str:
+        """Return a type in the notation of `core.facts`."""
+        if self.language == "go":
+            return go_expressions.declared(node, self.source)
+        return declared(self.text(node))
+
+    def bind(self, binding: BindingFact, node: Node) -> None:
+        """Add a binding that holds around a node."""
+        self.bindings[binding] = None
+        if self.scopes.is_needed:
+            self.scopes.add(binding, node)
 
     def around(self, at: int) -> Definition | None:
         """Return the innermost definition that holds a byte."""
@@ -133,12 +157,13 @@ def read_references(
     listed = symbols.definitions
     places = {definition: place for place, definition in enumerate(listed)}
     starts = [definition.start_byte for definition in listed]
-    reading = _Reading(source, listed, starts, places, is_php=grammar.language == "php")
+    reading = _Reading(source, listed, starts, places, grammar.language, BlockScopes(grammar.language))
     if grammar.language == "python" and may_test(path, source):
         reading.requests = Requests()
     for match in grammar.reference_matches(root):
         _read(reading, match, grammar.language, path)
     _refer_to_values(reading, grammar.language)
+    reading.scopes.settle(reading.bindings, reading.references)
     definitions = tuple(_definition(reading, each) for each in listed)
     if reading.requests is not None:
         reading.requests.settle(definitions, reading.references, reading.bindings)
@@ -172,6 +197,15 @@ def _read(reading: _Reading, match: dict[str, list[Node]], language: str, path: 
             _use_types(reading, nodes[0])
         elif capture in ("bind", "member", "field"):
             _bind(reading, capture, nodes, match)
+        elif capture == "targets":
+            _bind_each(reading, nodes[0], match["values"][0].named_children)
+        elif capture == "results":
+            owner = reading.owner(nodes[0].start_byte)
+            for name, value in go_expressions.declarations(nodes[0], reading.source):
+                reading.bindings[BindingFact(owner, name, value)] = None
+        elif capture == "generic":
+            bound = BindingFact(reading.owner(nodes[0].start_byte), f"[{reading.text(nodes[0])}]", "")
+            reading.bindings[bound._replace(value=reading.declared(match["declared"][0]))] = None
         elif capture in _GIVEN:
             _give(reading, capture, nodes[0])
         elif capture == "import":
@@ -198,7 +232,7 @@ def _refer(reading: _Reading, relation: Relation, node: Node, on: list[Node] | N
     at = node.start_byte
     name, receiver = reading.text(node), ""
     if on:
-        receiver = expression(reading.text(on[0]))
+        receiver = reading.expression(on[0])
         if receiver == LITERAL:
             return
     if name == "new" and language == "ruby":  # the type is what is called
@@ -250,7 +284,7 @@ def _refer_to_values(reading: _Reading, language: str) -> None:
     imported = {each.local for each in reading.imports}
     is_open = language not in _NAMED_IN_FILE or WHOLE in imported
     for node in reading.passed:
-        chain = expression(reading.text(node))
+        chain = reading.expression(node)
         on, _, name = chain.rpartition(".")
         root, at = _root(chain), node.start_byte
         if not name.isidentifier() or UNKNOWN in on or LITERAL in on or (at, "") in reading.references:
@@ -283,8 +317,7 @@ _GIVEN = {"return": RETURNED, "returns": RETURNED, "alias": ALIASED, "default": 
 
 def _give(reading: _Reading, capture: str, node: Node) -> None:
     """Bind what a function returns, a type is an alias of, or a module exports."""
-    text = reading.text(node)
-    value = declared(text) if capture in ("returns", "alias") else expression(text)
+    value = reading.declared(node) if capture in ("returns", "alias") else reading.expression(node)
     owner = -1 if capture == "default" else reading.owner(node.start_byte)
     if value in (UNKNOWN, LITERAL) or (capture == "return" and not _returns_from(reading, node, owner)):
         return
@@ -305,8 +338,8 @@ def _bind(reading: _Reading, capture: str, nodes: list[Node], match: dict[str, l
     value = UNKNOWN
     for source in ("declared", "value", "otherwise", "each"):
         if source in match:
-            text = reading.text(match[source][0])
-            value = declared(text) if source == "declared" else expression(text)
+            read = reading.declared if source == "declared" else reading.expression
+            value = read(match[source][0])
             if source == "otherwise" and value == LITERAL:
                 value = UNKNOWN  # a parameter that is `None` by default is mostly something else
             if source == "each" and value not in (UNKNOWN, LITERAL):
@@ -326,8 +359,23 @@ def _bind(reading: _Reading, capture: str, nodes: list[Node], match: dict[str, l
                 keys.append(target)
             made = ".".join((value, *keys)) if "|" not in value and UNKNOWN not in keys else UNKNOWN
         target = f"this.{target}" if capture == "field" else target
+        if "struct" in match and (around := match["struct"][0].parent) and around.type != "type_spec":
+            target = f"{go_expressions.mark_of(match['struct'][0])}{target}"
         if target.count(".") <= 1 and not target.endswith(("]", ")")):
-            reading.bindings[BindingFact(owner, target, made)] = None
+            reading.bind(BindingFact(owner, target, made), match.get("within", [node])[0])
+
+
+def _bind_each(reading: _Reading, group: Node, values: list[Node]) -> None:
+    """Bind variables to as many values, or to the results of the only one."""
+    targets = group.children_by_field_name("name") or group.named_children
+    for place, node in enumerate(targets):
+        target = reading.text(node)
+        if target.isidentifier() and target != "_":
+            paired = len(values) == len(targets)
+            value = reading.expression(values[place if paired else 0])
+            if place and not paired:
+                value = f"{value[:-1]}{place + 1})" if value.endswith("()") else UNKNOWN
+            reading.bind(BindingFact(reading.owner(node.start_byte), target, value), node)
 
 
 def _used(reading: _Reading, references: tuple[ReferenceFact, ...]) -> Iterator[BindingFact]:
@@ -341,7 +389,7 @@ def _used(reading: _Reading, references: tuple[ReferenceFact, ...]) -> Iterator[
         if dot:
             wanted = head in _SELVES and binding.value != UNKNOWN
         elif kinds.get(binding.owner) in ("function", "method"):
-            wanted = binding.target == RETURNED or binding.target in roots
+            wanted = binding.target[0] in "({[" or binding.target in roots
         else:
             wanted = known or binding.target in roots
         if wanted:

@@ -2,8 +2,10 @@
 
 Expressions are text in one small notation for all languages: a name, then any of `.member`,
 `()` for a call and `[]` for an element: `self.session.get().items[]`. A leading `:` marks a
-declared type (`:Session`, `:[]Session` for a container of them), a leading `@` what a fixture
-hands to a test; what does not fit is `?`.
+declared type (`:Session`, `:[]Session` for a container of them, `:()Session` for a function that
+returns one, `:{12:4}` for the struct without a name at that place), a leading `@` what a fixture
+hands to a test; what does not fit is `?`. A chain may start at a value of a type, `<:[]Session>[]`,
+and take a later one of several results, `open(2)`.
 """
 
 from __future__ import annotations
@@ -23,6 +25,9 @@ LITERAL = "'"
 
 RETURNED = "()"
 """The name that what a function returns is bound to."""
+
+SIGNATURE = "("
+"""The name that the parameters and results of a method are bound to, where interfaces compare them."""
 
 ALIASED = "="
 """The name that the type behind a type alias is bound to."""

@@ -12,9 +12,9 @@ from findspot.graph.names import Names
 from findspot.graph.shared_tables import Memo
 from findspot.graph.sources import Def, Sources, SourceView
 from findspot.graph.types import Types
-from findspot.graph.values import EXTERNAL, TYPED, Value, Values, What
+from findspot.graph.values import EXTERNAL, TYPED, Record, Value, Values, What
 
-_STEP = re.compile(r"\(\)|\[\]|\.[\w$@]+")
+_STEP = re.compile(r"\(\d*\)|\[\]|\.[\w$@]+")
 _TYPES = (What.TYPE, What.EXTERNAL)
 _TYPES_OR_MAKERS = (What.TYPE, What.FUNCTION, What.EXTERNAL)
 
@@ -47,9 +47,13 @@ class Evaluator:
         if text[0] == FIXTURE:
             fixture = self.fixtures.find(text[1:], view, owner)
             return self.members.called(fixture) if fixture is not None else []
-        first = _STEP.search(text)
-        root = text[: first.start()] if first else text
-        values = self.names.root(root, view, owner)
+        if text[0] == "<":  # a value of a type that is written out
+            root = text[: text.index(">") + 1]
+            values = self._declared(root[2:-1], view, owner)
+        else:
+            first = _STEP.search(text)
+            root = text[: first.start()] if first else text
+            values = self.names.root(root, view, owner)
         for step in _STEP.findall(text[len(root) :]):
             if not values:
                 return []
@@ -59,18 +63,25 @@ class Evaluator:
     def _step(self, value: Value, step: str) -> Values:
         if value.what is What.EXTERNAL:
             return [EXTERNAL]
-        if step == "()":
-            return self.members.called(value)
+        if step[0] == "(":
+            return self.members.called(value, step)
         if step == "[]":
             return self.members.element(value)
         return self.members.attribute(value, step[1:])
 
     def _declared(self, text: str, view: SourceView, owner: Def | None) -> Values:
         """Instances of a declared type."""
-        depth = (len(text) - len(text.lstrip("[]"))) // 2
-        what = What.ELEMENTS if depth else What.INSTANCE
-        types = self.named_types(text.lstrip("[]"), view, owner)
-        return [v if v.what is What.EXTERNAL else Value(what, v.of, min(v.trust, TYPED)) for v in types]
+        name = text.lstrip("[]()")
+        shape = text[: len(text) - len(name)]
+        if name[:1] == "{":
+            record = Record(view, owner.place if owner is not None else -1, name)
+            return [Value(What.RECORD, record, TYPED).wrapped(shape)]
+        limits = self._constraint(name, owner)
+        types = self.named_types(name, view, owner) if limits is None else limits
+        return [
+            v if v.what is What.EXTERNAL else Value(What.INSTANCE, v.of, min(v.trust, TYPED)).wrapped(shape)
+            for v in types
+        ]
 
     def named_types(self, name: str, view: SourceView, owner: Def | None) -> Values:
         """Return the types that a (qualified) name means."""
@@ -81,6 +92,8 @@ class Evaluator:
             found = self._chain(name, view, owner)
         else:
             nested = self._nested_type(name, owner)
+            if not nested and self._constraint(name, owner) is not None:
+                return [EXTERNAL]  # a type parameter
             outside = None if nested else self.names.lookup(name, view, None)
             found = nested or ([EXTERNAL] if outside is None else outside)
         kinds = _TYPES_OR_MAKERS if view.language.functions_make_types else _TYPES
@@ -98,3 +111,15 @@ class Evaluator:
             if inside:
                 return [Value(What.TYPE, self.types.home(inside[0]))]
         return []
+
+    def _constraint(self, name: str, owner: Def | None) -> Values | None:
+        """Return the types that a type parameter is limited to; None for what is no type parameter."""
+        for scope in (owner, *owner.around) if owner is not None else ():
+            bound = scope.bindings.get(f"[{name}]")
+            if bound is None and scope.scope and (around := self.types.around(scope)) is not None:
+                bound = around.bindings.get(f"[{name}]")
+            for place, value in bound or ():
+                if value[:1] != ":" or value[1:] == name:
+                    return [EXTERNAL]
+                return self.named_types(value[1:], scope.file, scope.file.owner(place))
+        return None

@@ -5,10 +5,10 @@ from __future__ import annotations
 import posixpath
 from typing import TYPE_CHECKING
 
-from findspot.core.facts import RETURNED
+from findspot.core.facts import ALIASED, RETURNED
 from findspot.graph.modules import is_top
 from findspot.graph.sources import VALUE_KINDS, Def, SourceView
-from findspot.graph.values import EXTERNAL, IMPORTED, INFERRED, MEMBER, TYPED, Value, Values, What
+from findspot.graph.values import EXTERNAL, IMPORTED, INFERRED, MEMBER, TYPED, Record, Value, Values, What
 
 if TYPE_CHECKING:
     from findspot.graph.evaluate import Evaluator
@@ -47,7 +47,10 @@ class Members:
             return self._of_type(value, value.of, name)
         if isinstance(value.of, Def) and value.what is What.PARENT:
             return self._of_parent(value.of, name)
-        return [EXTERNAL] if value.what in (What.EXTERNAL, What.ELEMENTS) else []
+        if isinstance(value.of, Record) and value.what is What.RECORD:
+            bindings = value.of.view.scope(value.of.owner).get(value.of.mark + name, [])
+            return self._evaluator.names.bound(bindings, value.of.view)
+        return [EXTERNAL] if value.what in (What.EXTERNAL, What.WRAPPED) else []
 
     def _of_module(self, view: SourceView, name: str) -> Values:
         """Return a name of a module."""
@@ -110,8 +113,8 @@ class Members:
                 return [Value(What.FUNCTION, found, MEMBER, of)]
         return [EXTERNAL] if external or not parents else []
 
-    def called(self, value: Value) -> Values:
-        """Return what calling a value gives."""
+    def called(self, value: Value, result: str = RETURNED) -> Values:
+        """Return what calling a value gives; with a result such as `(2)`, a later one of several."""
         if value.what is What.PARENT:
             return [value]
         if value.what is What.MODULE and isinstance(value.of, SourceView):
@@ -121,21 +124,27 @@ class Members:
         if value.what is What.FUNCTION and isinstance(value.of, Def):
             if value.of.file.language.functions_make_types and self._evaluator.types.satellites(value.of):
                 return [Value(What.INSTANCE, value.of, min(value.trust, TYPED))]
-            return self._returned(value.of, value)
+            return self._returned(value.of, value, result)
+        if value.what is What.WRAPPED:
+            return self._unwrapped(value, RETURNED) if result == RETURNED else []
         if value.what is What.INSTANCE and isinstance(value.of, Def):
             if value.of.file.language.calls_bare:
                 return [value]
             method = self._evaluator.types.member(value.of, "__call__")
-            return self._returned(method, value) if method is not None else []
+            if method is None:
+                return self._unwrapped(value, RETURNED) if result == RETURNED else []
+            return self._returned(method, value)
         return [EXTERNAL] if value.what is What.EXTERNAL else []
 
-    def _returned(self, function: Def, value: Value) -> Values:
-        key = ("return", function, value.on)
-        found = self._evaluator.memo.once(key, lambda: self._find_returned(function, value.on), _NOTHING)
+    def _returned(self, function: Def, value: Value, result: str = RETURNED) -> Values:
+        key = ("return", function, value.on, result)
+        found = self._evaluator.memo.once(
+            key, lambda: self._find_returned(function, value.on, result), _NOTHING
+        )
         return [v if v.what is What.EXTERNAL else v.through(value.trust) for v in found]
 
-    def _find_returned(self, function: Def, on: Def | None) -> Values:
-        returned = function.bindings.get(RETURNED, [])
+    def _find_returned(self, function: Def, on: Def | None, result: str) -> Values:
+        returned = function.bindings.get(result, [])
         types = [item for item in returned if item[1][:1] == ":"]
         found: Values = []
         for place, text in types or returned[:MAX_RETURNS]:
@@ -147,9 +156,25 @@ class Members:
         return list(dict.fromkeys(v if v.what is What.EXTERNAL else v.through(trust) for v in found))
 
     def element(self, value: Value) -> Values:
-        if value.what is What.ELEMENTS and isinstance(value.of, Def):
-            return [Value(What.INSTANCE, value.of, value.trust)]
+        """Return an element of a container; of something generic, the same with its type arguments."""
+        if value.what in (What.TYPE, What.FUNCTION):
+            return [value]
         if value.what is What.INSTANCE and isinstance(value.of, Def):
             method = self._evaluator.types.member(value.of, "__getitem__")
-            return self._returned(method, value) if method is not None else []
+            if method is not None:
+                return self._returned(method, value)
+        return self._unwrapped(value, "[]")
+
+    def _unwrapped(self, value: Value, step: str) -> Values:
+        """Return what is in a container or returned by a function, or by an instance of a type of those."""
+        if value.what is not What.INSTANCE or not isinstance(value.of, Def):
+            inner = value.unwrapped(step)
+            return [inner] if inner is not None else []
+        types = self._evaluator.types
+        for of in (value.of, *types.ancestors(value.of)):
+            for place, alias in of.bindings.get(ALIASED, ()):
+                behind = self._evaluator.value_of(alias, of.file, of.file.owner(place))
+                found = [inner for v in behind if (inner := v.unwrapped(step)) is not None]
+                if found:
+                    return [v.through(value.trust) for v in found]
         return []

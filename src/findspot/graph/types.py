@@ -14,6 +14,9 @@ MAX_ANCESTORS = 60
 _PARTIAL = frozenset({"overload", "setter", "deleter"})
 """Decorators of definitions that stand beside the one that counts."""
 
+_WRAPPED = frozenset("[({")
+"""What the notation of types without a name of their own starts with."""
+
 TypeLookup = Callable[[str, SourceView, Def | None], list[Value]]
 
 
@@ -127,7 +130,9 @@ class Types:
                         external = external or not types
             for place, alias in of.bindings.get(ALIASED, ()):
                 for name in alias.removeprefix(":").split("|"):
-                    values = self._lookup(name.lstrip("[]"), of.file, of.file.owner(place))
+                    if name[:1] in _WRAPPED:  # a container or function of a type is not the type
+                        continue
+                    values = self._lookup(name, of.file, of.file.owner(place))
                     types = [v.of for v in values if v.what is What.TYPE and isinstance(v.of, Def)]
                     found += [t for t in types if t not in found and t is not of]
             self._opening.discard(of)

@@ -39,23 +39,48 @@ class What(Enum):
     FOLDER = auto()
     PACKAGE = auto()
     """A folder whose files share their names."""
-    ELEMENTS = auto()
+    RECORD = auto()
+    """A struct whose type has no name."""
+    WRAPPED = auto()
+    """A container of instances, or a function that returns one."""
     PARENT = auto()
     EXTERNAL = auto()
+
+
+class Record(NamedTuple):
+    """A struct without a name: where it is written, and what the names of its fields start with."""
+
+    view: SourceView
+    owner: int
+    mark: str
 
 
 class Value(NamedTuple):
     """A value: an instance or a type by its definition, a function, a module by its file."""
 
     what: What
-    of: Def | SourceView | str | None
+    of: Def | SourceView | Record | str | None
     trust: float = SCOPE
     on: Def | None = None
     """The type through which a function was reached: what its `Self` is."""
+    shape: str = ""
+    """Of something wrapped: `[]` for each container and `()` for each function around the instance."""
 
     def through(self, trust: float) -> Value:
         """Return the same value, reached by a step that is to be trusted so far: the weakest step counts."""
         return self if trust >= self.trust else self._replace(trust=trust)
+
+    def wrapped(self, shape: str) -> Value:
+        """Return it inside of containers and functions."""
+        return self._replace(what=What.WRAPPED, shape=shape) if shape else self
+
+    def unwrapped(self, step: str) -> Value | None:
+        """Return an element, or what a call returns; None where it has none."""
+        if self.what is not What.WRAPPED or not self.shape.startswith(step):
+            return None
+        shape = self.shape[len(step) :]
+        inner = What.RECORD if isinstance(self.of, Record) else What.INSTANCE
+        return self._replace(what=What.WRAPPED if shape else inner, shape=shape)
 
 
 Values = list[Value]

@@ -1,0 +1,142 @@
+"""Variables of one name in different blocks of a function: which of them a use means.
+
+Facts bind names per function. Where a function binds a name to different values in different blocks, all but
+one of those variables are renamed (`x~2`), and the uses in their blocks with them.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from findspot.core.facts import BindingFact, ReferenceFact
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_GO = """
+block func_literal for_statement if_statement expression_switch_statement type_switch_statement type_case
+expression_case default_case communication_case function_declaration method_declaration
+"""
+_C = """
+compound_statement for_statement for_range_loop if_statement switch_statement while_statement
+function_definition lambda_expression catch_clause
+"""
+_BLOCKS = {
+    "go": frozenset(_GO.split()),
+    "c": frozenset(_C.split()),
+    "cpp": frozenset(_C.split()),
+}
+"""By language: the types of nodes that variables are confined to."""
+
+_STATEMENTS = frozenset({"short_var_declaration", "var_spec", "init_declarator"})
+"""A variable is visible from the end of its declaration on: `x := x.(T)` reads an outer `x`."""
+_ASSIGNMENTS = frozenset({"assignment_statement"})
+"""What gives an existing variable another value."""
+
+_ROOT = re.compile(r"[A-Za-z_]\w*")
+
+
+class _Variable(NamedTuple):
+    """A binding with where it stands and the bytes in which it holds."""
+
+    binding: BindingFact
+    at: int
+    visible_from: int
+    start: int
+    end: int
+    is_assignment: bool
+
+
+@dataclass(slots=True)
+class BlockScopes:
+    """The variables of one file; only those that differ in value are looked at more closely."""
+
+    language: str
+    written: dict[tuple[int, str], list[tuple[BindingFact, Node]]] = field(default_factory=dict)
+
+    @property
+    def is_needed(self) -> bool:
+        return self.language in _BLOCKS
+
+    def add(self, binding: BindingFact, node: Node) -> None:
+        """Note a binding and the node that it holds around."""
+        self.written.setdefault((binding.owner, binding.target), []).append((binding, node))
+
+    def settle(
+        self,
+        bindings: dict[BindingFact, None],
+        references: dict[tuple[int, str], ReferenceFact],
+    ) -> None:
+        """Rename variables and their uses."""
+        conflicts = {
+            key: [self._variable(*item) for item in written]
+            for key, written in self.written.items()
+            if key[0] >= 0 and len({binding.value for binding, _ in written}) > 1
+        }
+        seen = {}
+        for key, variables in conflicts.items():
+            names = _names(variables)
+            if len(set(names.values())) > 1:
+                seen[key] = [(variable, names[_block(variable)]) for variable in variables]
+        if not seen:
+            return
+        for key, reference in references.items():
+            on = _resolved(reference.on, reference.owner, key[0], seen)
+            if on != reference.on:
+                references[key] = reference._replace(on=on)
+        fresh: list[tuple[BindingFact, BindingFact]] = []
+        for key, written in self.written.items():
+            for place, (binding, node) in enumerate(written):
+                value = _resolved(binding.value, binding.owner, node.start_byte, seen)
+                target = seen[key][place][1] if key in seen else binding.target
+                if key in seen or value != binding.value:
+                    fresh.append((binding, BindingFact(binding.owner, target, value)))
+        for before, _ in fresh:
+            bindings.pop(before, None)
+        bindings.update(dict.fromkeys(after for _, after in fresh))
+
+    def _variable(self, binding: BindingFact, node: Node) -> _Variable:
+        blocks = _BLOCKS[self.language]
+        visible_from, is_assignment = node.end_byte, False
+        around = node.parent
+        while around is not None and around.type not in blocks:
+            if around.type in _STATEMENTS:
+                visible_from = around.end_byte
+            is_assignment = is_assignment or around.type in _ASSIGNMENTS
+            around = around.parent
+        start, end = (around.start_byte, around.end_byte) if around is not None else (0, 1 << 62)
+        return _Variable(binding, node.start_byte, visible_from, start, end, is_assignment)
+
+
+def _block(variable: _Variable) -> tuple[int, int]:
+    return variable.start, variable.end
+
+
+def _names(variables: list[_Variable]) -> dict[tuple[int, int], str]:
+    """Return what the variable of each block is called; the outermost keeps the name."""
+    declared = [v for v in variables if not v.is_assignment] or variables
+    blocks = sorted({_block(v) for v in declared}, key=lambda block: (block[0], -block[1]))
+    target = variables[0].binding.target
+    names = {block: target if not place else f"{target}~{place + 1}" for place, block in enumerate(blocks)}
+    for variable in variables:
+        if variable.is_assignment and _block(variable) not in names:
+            around = [b for b in blocks if b[0] <= variable.at < b[1]]
+            names[_block(variable)] = names[min(around, key=lambda b: b[1] - b[0])] if around else target
+    return names
+
+
+def _resolved(
+    chain: str, owner: int, at: int, seen: dict[tuple[int, str], list[tuple[_Variable, str]]]
+) -> str:
+    """Return a chain whose first name is that of the variable it means at a byte."""
+    root = _ROOT.match(chain)
+    if root is None or (owner, root[0]) not in seen or "|" in chain:
+        return chain
+    holding = [
+        (variable.end - variable.start, name)
+        for variable, name in seen[owner, root[0]]
+        if variable.start <= at < variable.end and variable.visible_from <= at and not variable.is_assignment
+    ]
+    return min(holding)[1] + chain[root.end() :] if holding else chain
