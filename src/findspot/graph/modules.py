@@ -97,13 +97,34 @@ class Packages:
 
     def used_of(self, module: str, folder: str | None, view: SourceView) -> list[SourceView]:
         """Of an import of a whole package or folder, the files that define something used here."""
+        if folder is not None or view.language.folders_are_packages:
+            names = view.references.names
+            numbers = self._by_folder().get(folder, ()) if folder is not None else ()
+            inside = (self._sources.view(number) for number in numbers)
+            same = (v for v in inside if v is not None and v.language.family == view.language.family)
+            return [v for v in same if v is not view and _defines_one(v, names)]
         found = {}
         for name in view.references.names:
             for d in self._sources.defining(name, view.language.family) if name.isidentifier() else ():
-                here = posixpath.dirname(d.file.path) == folder if folder is not None else False
-                if d.file is not view and is_top(d) and (here or package_of(d) == dotted(module)):
+                if d.file is not view and is_top(d) and package_of(d) == dotted(module):
                     found[d.file.id] = d.file
         return [found[file_id] for file_id in sorted(found)]
+
+    def _by_folder(self) -> dict[str, list[int]]:
+        """Return the numbers of the files that each folder holds."""
+
+        def read() -> dict[str, list[int]]:
+            folders: dict[str, list[int]] = {}
+            for file in self._sources.files.files:
+                folders.setdefault(posixpath.dirname(file.path), []).append(file.id)
+            return folders
+
+        return self._sources.once("files by folder", read)
+
+
+def _defines_one(view: SourceView, names: set[str]) -> bool:
+    """Return whether a file defines, outside of types and functions, one of these names."""
+    return any(is_top(d) for name in names & view.tops.keys() for d in view.tops[name])
 
 
 def packages_of(view: SourceView) -> set[str]:

@@ -1,0 +1,252 @@
+"""The tests that most likely notice a change: a weighted sum of a few signals, each with its reason."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+
+from findspot.core.git import changed_together
+from findspot.core.model import Corpus
+from findspot.core.progress import CancelToken
+from findspot.graph import Graph, Node
+from findspot.rank.roles import Role, role_of
+from findspot.research.changes import Change
+from findspot.research.impact import impact_of
+from findspot.store.records import ORDINAL_BITS
+from findspot.store.snapshot import Snapshot
+from findspot.text.tokens import parts, tokens, word_tokens
+
+MOST_COMMITS = 2_000
+_LARGE_COMMIT = 60
+"""Files of a commit that says nothing about any two of them: a release, a move, a new style."""
+
+_DEPTH = 3
+_MOST_NAMES = 30
+_MOST_TERMS = 40
+_MOST_CHUNKS = 300
+_CHUNKS_PER_FILE = 3
+_MARKS = frozenset({"test", "tests", "testing", "spec", "specs", "unit", "it", "e2e"})
+"""Words of a test's path that only say that it is one."""
+
+WEIGHTS: dict[str, float] = {
+    "name": 1.0,
+    "path": 1.0,
+    "symbol": 1.0,
+    "calls": 1.0,
+    "reaches": 1.0,
+    "imports": 1.0,
+    "near_imports": 1.0,
+    "together": 1.0,
+    "often": 1.0,
+    "mentions": 1.0,
+    "text": 1.0,
+}
+"""What each signal adds at its strongest."""
+
+
+@dataclass(slots=True)
+class Candidate:
+    """A test file with its signals, each from 0 to 1, and the reasons for them."""
+
+    path: str
+    signals: dict[str, float] = field(default_factory=dict)
+    reasons: dict[str, str] = field(default_factory=dict)
+    functions: dict[str, Node] = field(default_factory=dict)
+
+    def add(self, signal: str, value: float, reason: str = "") -> None:
+        if value > self.signals.get(signal, 0.0):
+            self.signals[signal] = min(1.0, value)
+            if reason:
+                self.reasons[signal] = reason
+
+    @property
+    def score(self) -> float:
+        return sum(WEIGHTS[signal] * value for signal, value in self.signals.items())
+
+    @property
+    def why(self) -> list[str]:
+        """The reasons, those that count most first."""
+        ordered = sorted(self.reasons, key=lambda signal: -WEIGHTS[signal] * self.signals[signal])
+        return [self.reasons[signal] for signal in ordered]
+
+
+@lru_cache(maxsize=8)
+def read_history(root: Path, commit: str) -> tuple[tuple[str, ...], ...]:
+    """Return the paths that each of the last commits changed, latest first."""
+    return tuple(map(tuple, changed_together(root, commit, MOST_COMMITS)))
+
+
+def rank_tests(
+    snapshot: Snapshot,
+    graph: Graph,
+    change: Change,
+    history: Sequence[Sequence[str]],
+    cancel: CancelToken | None = None,
+) -> list[Candidate]:
+    """Return the test files that a change may concern, the likeliest first."""
+    paths = [file.path for file in snapshot.files.files if role_of(file.path) is Role.TEST]
+    candidates = {path: Candidate(path) for path in paths}
+    _compare_names(candidates, change)
+    _follow_graph(candidates, graph, change, cancel)
+    _follow_imports(candidates, graph, change)
+    _read_history(candidates, change, history)
+    _search_text(candidates, snapshot, change)
+    ranked = sorted(candidates.values(), key=lambda each: (-each.score, each.path))
+    return [each for each in ranked if each.score > 0]
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(part for part in parts(text) if part not in _MARKS)
+
+
+def _stem(path: str) -> str:
+    return path.rpartition("/")[2].partition(".")[0]
+
+
+@lru_cache(maxsize=50_000)
+def _path_words(path: str) -> tuple[frozenset[str], frozenset[str], str]:
+    """Return the words of a path, those of its file name, and these as one word."""
+    own = _words(_stem(path))
+    whole = _words(path.rpartition(".")[0].replace("/", " "))
+    return frozenset(whole), frozenset(own), "".join(own)
+
+
+def _compare_names(candidates: Mapping[str, Candidate], change: Change) -> None:
+    """Compare the names of tests with those of the changed files and definitions."""
+    frequency = Counter(word for path in candidates for word in _path_words(path)[0])
+    total = len(candidates) + 1
+
+    def weight(words: Iterable[str]) -> float:
+        return sum(math.log(total / (1 + frequency[word])) + 0.1 for word in words)
+
+    symbols = {"".join(_words(node.name)): node.name for node in (*change.nodes, *change.gone)}
+    symbols |= {
+        "".join(_words(name)): name
+        for node in (*change.nodes, *change.gone)
+        for name in node.qualified.split(".")[:1]
+        if node.kind != "file"
+    }
+    for path, candidate in candidates.items():
+        words, _, joined = _path_words(path)
+        for changed in change.paths:
+            others, own, joined_other = _path_words(changed)
+            if joined and joined == joined_other:
+                candidate.add("name", 1.0, f"named like {changed}")
+            elif own and own <= words:
+                candidate.add("name", 0.6, f"named like {changed}")
+            elif joined and joined in others:
+                candidate.add("name", 0.5, f"named like {changed}")
+            elif len(joined) > 3 and (joined in "".join(sorted(own)) or joined in changed.replace("/", "")):
+                candidate.add("name", 0.4, f"named like {changed}")
+            shared = weight(words & others)
+            both = weight(words | others)
+            candidate.add("path", shared / both if both > 0 else 0.0)
+        if joined and joined in symbols:
+            candidate.add("symbol", 1.0, f"named like {symbols[joined]}")
+
+
+def _follow_graph(
+    candidates: Mapping[str, Candidate], graph: Graph, change: Change, cancel: CancelToken | None
+) -> None:
+    """Look for tests that call what changed, or something that leads to it."""
+    near: dict[str, float] = defaultdict(float)
+    far: dict[str, float] = defaultdict(float)
+    subjects = [node for node in change.nodes if role_of(node.path) is not Role.TEST]
+    for affected in impact_of(graph, subjects, _DEPTH, cancel=cancel).affected:
+        candidate = candidates.get(affected.node.path)
+        if candidate is None:
+            continue
+        counts = near if affected.distance == 1 else far
+        counts[candidate.path] += affected.confidence * len(affected.edges) / affected.distance**2
+        edge = affected.edges[0]
+        if affected.node.kind != "file":
+            candidate.functions.setdefault(affected.node.id, affected.node)
+            verb = "calls" if affected.distance == 1 else "reaches what changed through"
+            signal = "calls" if affected.distance == 1 else "reaches"
+            candidate.reasons.setdefault(signal, f"{verb} {edge.target.qualified}")
+    for signal, counts in (("calls", near), ("reaches", far)):
+        _spread(candidates, signal, counts)
+
+
+def _spread(candidates: Mapping[str, Candidate], signal: str, values: Mapping[str, float]) -> None:
+    """Set a signal from amounts: the largest is 1, and half as much is more than half."""
+    most = max(values.values(), default=0.0)
+    for path, value in values.items():
+        if path in candidates and most > 0:
+            candidates[path].add(signal, math.log1p(value) / math.log1p(most))
+
+
+def _follow_imports(candidates: Mapping[str, Candidate], graph: Graph, change: Change) -> None:
+    """Look for tests that import a changed file, or one that imports it."""
+    for changed in change.paths:
+        direct = {edge.source.path for edge in graph.importers(changed)}
+        tests = direct & candidates.keys()
+        for path in tests:
+            candidates[path].add("imports", 1 / math.sqrt(len(tests)), f"imports {changed}")
+        between = sorted(direct - candidates.keys())[:20]
+        further = {edge.source.path for path in between for edge in graph.importers(path)} & candidates.keys()
+        for path in further:
+            candidates[path].add("near_imports", 1 / math.sqrt(len(further)))
+
+
+def _read_history(
+    candidates: Mapping[str, Candidate], change: Change, history: Sequence[Sequence[str]]
+) -> None:
+    """Look for tests that were committed together with the changed files, or are changed often."""
+    changed = set(change.paths)
+    together: dict[str, float] = defaultdict(float)
+    times: Counter[str] = Counter()
+    often: dict[str, float] = defaultdict(float)
+    total = 0.5
+    for paths in history:
+        if not 0 < len(paths) <= _LARGE_COMMIT:
+            continue
+        weight = 1 / math.log2(1 + len(paths))
+        tests = [path for path in paths if path in candidates]
+        for path in tests:
+            often[path] += weight
+        if not changed.isdisjoint(paths):
+            total += weight
+            for path in tests:
+                together[path] += weight
+                times[path] += 1
+    for path, value in together.items():
+        count = "once" if times[path] == 1 else f"{times[path]} times"
+        candidates[path].add("together", value / total, f"changed together {count}")
+    _spread(candidates, "often", often)
+
+
+def _search_text(candidates: Mapping[str, Candidate], snapshot: Snapshot, change: Change) -> None:
+    """Look for tests that mention the changed names, or have words of the changed lines."""
+    ids = [snapshot.files.by_path[path] for path in candidates]
+    names = [node.name for node in (*change.nodes, *change.gone) if node.kind != "file"]
+    whole = [word_tokens(name)[0] for name in dict.fromkeys(names) if word_tokens(name)][:_MOST_NAMES]
+    words = Counter(tokens("\n".join(file.text for file in change.files)))
+    for corpus in Corpus:
+        reader = snapshot.keywords.get(corpus)
+        if reader is None or not ids:
+            continue
+
+        def rarity(term: str) -> float:
+            return math.log(1 + reader.size / (1 + reader.document_frequency(term)))  # noqa: B023
+
+        common = sorted(words, key=lambda w: -rarity(w) * math.log1p(words[w]))
+        known = [word for word in common if reader.document_frequency(word)][:_MOST_TERMS]
+        for signal, terms in (("mentions", dict.fromkeys(whole, 1.0)), ("text", dict.fromkeys(known, 1.0))):
+            if not terms:
+                continue
+            scores: dict[str, list[float]] = defaultdict(list)
+            for number, score in reader.search(terms, _MOST_CHUNKS, ids):
+                file = snapshot.files.by_id.get(number >> ORDINAL_BITS)
+                if file is not None and len(scores[file.path]) < _CHUNKS_PER_FILE:
+                    scores[file.path].append(score)
+            summed = {path: sum(values) for path, values in scores.items()}
+            most = max(summed.values(), default=0.0)
+            for path, value in summed.items():
+                if path in candidates and most > 0:
+                    reason = "mentions the changed names" if signal == "mentions" else ""
+                    candidates[path].add(signal, value / most, reason)
