@@ -25,6 +25,8 @@ _SKIPPED = re.compile(r"\s(?=\s*[{.])|!$")
 _EITHER = re.compile(r"\s*(?:\bor\b|\|\||\?\?|\?:)\s*")
 _IF_ELSE = re.compile(r"\s+if\s.*\selse\s+", re.DOTALL)
 _AS = re.compile(r"\s+(?:as[?!]?|satisfies)\s+(?!const\b)(.+)\Z", re.DOTALL)
+_CAST = re.compile(r"\s*(?!(?:if|else|or|and|in|is|not|as|of|instanceof|satisfies)\b)[A-Za-z_$\"]|\s\(")
+"""What follows `(Type)`: a value that is cast to it."""
 _BRACKETS = re.compile(r"[()\[\]{}]|\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|`(?:\\.|[^`\\])*`")
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
 
@@ -64,10 +66,14 @@ def _bracketed(text: str, depth: int) -> str:
     if end is None:
         return UNKNOWN
     inner = text[1 : end - 1]
+    if _CAST.match(text, end) and (text[end + 1 : end + 2] != "(" or inner[:1].isupper()):
+        return declared(inner)
     cast = _AS.search(inner)
     start = declared(cast[1]) if cast else expression(inner, depth + 1)
     if start == UNKNOWN or (end < len(text) and "|" in start):
         return UNKNOWN
+    if start[0] == ":" and end < len(text):  # what follows belongs to an instance of the type
+        start = UNKNOWN if "[" in start else f"{start[1:]}()"
     return _chain(start, text, end, depth)
 
 
@@ -188,6 +194,8 @@ def _type(text: str, depth: int) -> list[str]:
         return []
     while (lead := _TYPE_LEAD.match(text)) is not None:
         text = text[lead.end() :]
+    if "..." in text:  # `Foo... names`: any number of them
+        return [f"[]{name}" for name in _type(text.partition("...")[0], depth + 1)]
     options = split(text, "|") if "|" in text else [text]
     if len(options) > 1:
         return list(dict.fromkeys(name for option in options for name in _type(option, depth + 1)))

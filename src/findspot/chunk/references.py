@@ -18,6 +18,8 @@ A query file `queries/references/<language>.scm` speaks this vocabulary:
     @return    an expression returned       @returns   the declared type of what is returned
     @yield     an expression yielded, @parameter a parameter that the caller has to give, and
     @options   the arguments of a decorator: of tests and fixtures (`fixture_requests`)
+    @anonymous the body of a type without a name; @base what it inherits from, @constant the enum
+               constant that it is the type of
 """
 
 from __future__ import annotations
@@ -29,11 +31,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from findspot.chunk import go_expressions
+from findspot.chunk.arity import OVERLOADING, UNKNOWN_ARITY, argument_count, parameter_range
 from findspot.chunk.block_scopes import BlockScopes
 from findspot.chunk.expressions import declared, expression, type_names
 from findspot.chunk.fixture_requests import Requests, may_test
 from findspot.chunk.imports import read_imports
-from findspot.chunk.symbols import Definition, FileSymbols, text_of
+from findspot.chunk.symbols import Definition, FileSymbols, end_row, insert_definitions, text_of
 from findspot.core.facts import (
     ALIASED,
     DEFAULT,
@@ -153,17 +156,22 @@ def read_references(
     """Return the facts of a file; None where its language has no query of references."""
     if grammar.references is None:
         return None
-    listed = symbols.definitions
+    matches = list(grammar.reference_matches(root))
+    anonymous = list(_anonymous_types(matches, source))
+    listed = insert_definitions(symbols.definitions, [made for made, _ in anonymous])
     places = {definition: place for place, definition in enumerate(listed)}
     starts = [definition.start_byte for definition in listed]
     reading = _Reading(source, listed, starts, places, grammar.language, BlockScopes(grammar.language))
     if grammar.language == "python" and may_test(path, source):
         reading.requests = Requests()
-    for match in grammar.reference_matches(root):
+    for made, base in anonymous:
+        _inherit(reading, made, base)
+    for match in matches:
         _read(reading, match, grammar.language, path)
     _refer_to_values(reading, grammar.language)
     reading.scopes.settle(reading.bindings, reading.references)
-    definitions = tuple(_definition(reading, each) for each in listed)
+    overloading = grammar.language in OVERLOADING
+    definitions = tuple(_definition(reading, each, overloading) for each in listed)
     if reading.requests is not None:
         reading.requests.settle(definitions, reading.references, reading.bindings)
     references = sorted(reading.references.items(), key=lambda item: item[0][0])
@@ -180,10 +188,36 @@ def read_references(
     )
 
 
-def _definition(reading: _Reading, definition: Definition) -> DefinitionFact:
+def _anonymous_types(
+    matches: list[dict[str, list[Node]]], source: bytes
+) -> Iterator[tuple[Definition, Node | None]]:
+    """Yield the types without a name, and what each is based on; None for that of an enum constant."""
+    for match in matches:
+        if "anonymous" in match:
+            body = match["anonymous"][0]
+            base, constant = match.get("base"), match.get("constant")
+            node = (base or constant or [body])[0]
+            name = expression(text_of(node, source)).rpartition(".")[2]
+            name = name if constant else f"new {name}"
+            rows = node.start_point[0], end_row(body)
+            made = Definition(name, "class", body, body.start_byte, body.end_byte, *rows, node.start_point[0])
+            yield made, base[0] if base else None
+
+
+def _inherit(reading: _Reading, made: Definition, base: Node | None) -> None:
+    """Let a type without a name inherit from its base; that of an enum constant, from the enum."""
+    chain = expression(reading.text(base)) if base is not None else made.parent.name if made.parent else ""
+    on, _, name = chain.rpartition(".")
+    if name.isidentifier():
+        fact = ReferenceFact(Relation.INHERIT, name, on, made.row + 1, reading.places[made])
+        reading.references[made.start_byte, "anonymous"] = fact
+
+
+def _definition(reading: _Reading, definition: Definition, overloading: bool) -> DefinitionFact:
     parent = reading.places[definition.parent] if definition.parent is not None else -1
     first, last, scope = definition.row + 1, definition.last + 1, definition.scope or ""
-    return DefinitionFact(definition.name, definition.kind, first, last, parent, scope)
+    arity = parameter_range(definition.node) if overloading else UNKNOWN_ARITY
+    return DefinitionFact(definition.name, definition.kind, first, last, parent, scope, *arity)
 
 
 def _read(reading: _Reading, match: dict[str, list[Node]], language: str, path: str) -> None:
@@ -247,7 +281,9 @@ def _refer(reading: _Reading, relation: Relation, node: Node, on: list[Node] | N
         known = reading.references.get((at, ""))
         if known is None or _RANK[relation] > _RANK[Relation(known.relation)]:
             line = node.start_point[0] + 1
-            reading.references[at, ""] = ReferenceFact(relation, name, receiver, line, owner)
+            counted = relation is Relation.CALL and language in OVERLOADING
+            given = argument_count(node) if counted else -1
+            reading.references[at, ""] = ReferenceFact(relation, name, receiver, line, owner, given)
 
 
 def _is_name_of(reading: _Reading, owner: int, name: str, node: Node) -> bool:

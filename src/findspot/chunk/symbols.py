@@ -126,6 +126,21 @@ def read_symbols(grammar: Grammar, root: Node, source: bytes, lines: SourceLines
     return FileSymbols(definitions, tops, captures.imports, captures.package)
 
 
+def insert_definitions(definitions: list[Definition], made: list[Definition]) -> list[Definition]:
+    """Return definitions in text order and nested, with those that only the graph knows."""
+    if not made:
+        return definitions
+    listed = sorted([*definitions, *made], key=lambda each: (each.start_byte, -each.end_byte))
+    stack: list[Definition] = []
+    for definition in listed:
+        while stack and stack[-1].end_byte <= definition.start_byte:
+            stack.pop()
+        definition.parent = stack[-1] if stack else None
+        stack.append(definition)
+        _name_kind(definition)
+    return listed
+
+
 def text_of(node: Node, source: bytes) -> str:
     """Return the text of a node; its own `text` would ask the parser's reader again."""
     return source[node.start_byte : node.end_byte].decode("utf-8", "replace")

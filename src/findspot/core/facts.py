@@ -80,6 +80,9 @@ class DefinitionFact(NamedTuple):
     parent: int
     scope: str = ""
     """The type it belongs to, where it is written outside of that type."""
+    least: int = -1
+    """How many arguments a function takes at least; -1 in languages without overloads."""
+    most: int = -1
 
 
 class ImportFact(NamedTuple):
@@ -109,6 +112,8 @@ class ReferenceFact(NamedTuple):
     on: str
     line: int
     owner: int
+    arguments: int = -1
+    """How many arguments a call has; -1 in languages without overloads."""
 
 
 class Facts:

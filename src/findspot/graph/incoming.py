@@ -13,7 +13,7 @@ from findspot.graph.resolve import Target
 from findspot.graph.sources import Def, Sources, SourceView
 from findspot.graph.values import IMPORTED
 
-OWN_NAMES = frozenset({"cls", "super", "Self", "static", "self", "parent", "base", "class"})
+OWN_NAMES = frozenset({"cls", "super", "Self", "static", "self", "this", "parent", "base", "class"})
 """What a type and its subtypes are called by their own code."""
 
 _INDEXES = frozenset({"__init__", "index", "mod", "lib", "main"})
@@ -230,4 +230,7 @@ class Incoming:
         around = self.types.around(target) if target is not None else None
         if target is None or around is None or around is target:
             return [] if target is None else [target]
-        return [target, around] if target is self.types.constructor(around) else [target]
+        if target.makes_its_type or target is self.types.constructor(around):
+            return [target, around]
+        overloads = self.resolver.overloads(target)
+        return [target, *(d for d in overloads if d is not target and d.takes(target.least, target.most))]

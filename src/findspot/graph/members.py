@@ -73,6 +73,9 @@ class Members:
     def _of_type(self, value: Value, of: Def, name: str) -> Values:
         if name == "new" and of.file.language.new_makes_instances and value.what is What.TYPE:
             return [Value(What.INSTANCE, of, value.trust)]
+        if name in ("this", "super") and value.what is What.TYPE:  # `Outer.this`, `Interface.super`
+            inside = name == "this" or of.kind == "interface"
+            return [Value(What.INSTANCE if inside else What.PARENT, of, value.trust)]
         if name in _CLASS_OF and value.what is What.INSTANCE:
             return [Value(What.TYPE, of, value.trust)]
         member = self._evaluator.types.member(of, name)

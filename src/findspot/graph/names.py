@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 MAX_HOPS = 6
 """Re-exports after re-exports that are followed to a constant."""
 
-_SELVES = frozenset({"self", "this"})
-_PARENTS = frozenset({"super", "parent", "base"})
 _ROOT = re.compile(r"[.(\[|]")
 
 
@@ -35,12 +33,13 @@ class Names:
             ]
             return [Value(What.MODULE, module) for module in modules if module is not None]
         own_type = name in view.language.own_type_names
-        if own_type or name in _SELVES or name in _PARENTS:
+        own_object = name in view.language.self_names
+        if own_type or own_object or name in view.language.parent_names:
             around = self._evaluator.types.around(owner)
             if around is not None:
-                what = What.TYPE if own_type else What.INSTANCE if name in _SELVES else What.PARENT
+                what = What.TYPE if own_type else What.INSTANCE if own_object else What.PARENT
                 return [Value(what, around, MEMBER)]
-            if name in _SELVES:
+            if own_object:
                 return []
         found = self.lookup(name, view, owner)
         if found is None and name in view.language.own_module_names:

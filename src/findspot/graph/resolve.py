@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from findspot.core.facts import FIXTURE, ReferenceFact, Relation
@@ -9,7 +10,7 @@ from findspot.graph.evaluate import Evaluator
 from findspot.graph.shared_tables import RESOLVED
 from findspot.graph.sources import VALUE_KINDS, Def, SourceView
 from findspot.graph.values import EXTERNAL as NOTHING
-from findspot.graph.values import IMPORTED, UNIQUE, Value, What
+from findspot.graph.values import IMPORTED, MEMBER, UNIQUE, Value, What
 from findspot.rank.roles import Role, role_of
 
 _PYTHON_TYPES = (str, bytes, list, dict, set, int, float, tuple, type, Exception)
@@ -86,12 +87,30 @@ class Resolver:
             values = self._bare(reference, view, owner)
         if reference.relation == Relation.VALUE:  # what an instance does when called is not passed
             values = [v for v in values if v.what is not What.INSTANCE]
-        found = self._targets(values)
+        found = self._targets([self._overload(value, reference.arguments) for value in values])
         if not found.targets and reference.relation == Relation.CALL:
             held = self._held(reference, view, owner)
             if held is not None:
                 return Resolution(((held, IMPORTED),))
         return found
+
+    def _overload(self, value: Value, arguments: int) -> Value:
+        """Return the first overload of a method that takes so many arguments, its own or inherited."""
+        method = value.of
+        if value.what is not What.FUNCTION or not isinstance(method, Def) or arguments < 0:
+            return value
+        fits = next((d for d in self.overloads(method, value.on) if d.takes(arguments, arguments)), method)
+        return value._replace(of=fits)
+
+    def overloads(self, method: Def, on: Def | None = None) -> Iterator[Def]:
+        """Yield the methods of one name that a type has, the nearest first."""
+        around = method.parent
+        if around is None or not around.is_type or not self._is_method(method):
+            yield method
+            return
+        types = [on, *self.evaluator.types.ancestors(on)] if on is not None else []
+        for each in types[types.index(around) :] if around in types else [around]:
+            yield from (d for d in each.children.get(method.name, ()) if self._is_method(d))
 
     def _held(self, reference: ReferenceFact, view: SourceView, owner: Def | None) -> Def | None:
         """Return the constant or field that holds what is called, where nothing says what that is."""
@@ -111,6 +130,9 @@ class Resolver:
         name, language = reference.name, view.language
         if reference.relation in (Relation.TYPE_USE, Relation.INHERIT):
             return self.evaluator.named_types(name, view, owner)
+        if name == "this":  # another constructor of the same type
+            around = self.evaluator.types.around(owner)
+            return [Value(What.TYPE, around, MEMBER)] if around is not None else []
         if name == "super" and not language.super_is_callable:
             return [NOTHING]  # it calls nothing: the member that follows does
         values = self.evaluator.names.root(name, view, owner)

@@ -51,13 +51,25 @@ _CHILDLESS: dict[str, list[Def]] = {}
 class Def:
     """One definition, linked to what encloses it and what it encloses."""
 
-    __slots__ = ("children", "end_line", "file", "kind", "line", "name", "parent", "place", "scope")
+    __slots__ = (
+        "children",
+        "end_line",
+        "file",
+        "kind",
+        "least",
+        "line",
+        "most",
+        "name",
+        "parent",
+        "place",
+        "scope",
+    )
 
     def __init__(self, file: SourceView, place: int, parent: Def | None, fact: DefinitionFact) -> None:
         self.file = file
         self.place = place
         self.parent = parent
-        self.name, self.kind, self.line, self.end_line, _, self.scope = fact
+        self.name, self.kind, self.line, self.end_line, _, self.scope, self.least, self.most = fact
         self.children = _CHILDLESS
 
     def enclose(self, child: Def) -> None:
@@ -79,6 +91,10 @@ class Def:
         """Whether it is a constructor, which is called by the name of its type."""
         around = self.scope.rpartition(".")[2] or (self.parent.name if self.parent is not None else "")
         return self.kind == "constructor" or (self.name == around and not self.is_type)
+
+    def takes(self, least: int, most: int) -> bool:
+        """Return whether it can be called with a number of arguments in this range."""
+        return self.most < 0 or (self.least <= most and least <= self.most)
 
     @property
     def is_type(self) -> bool:
@@ -160,7 +176,7 @@ class References:
                 yield owner
 
     def _row(self, row: int) -> ReferenceFact:
-        return ReferenceFact._make([column[row] for column in self._columns])
+        return ReferenceFact(*[column[row] for column in self._columns])
 
     @cached_property
     def _rows_by_owner(self) -> dict[int, list[int]]:

@@ -13,4 +13,7 @@ class CSharp(Language):
     bare_members = True
     imports_packages = True
     imports_whole_packages = True
+    own_type_names = frozenset()
+    self_names = frozenset({"this"})
+    parent_names = frozenset({"base"})
     attribute_suffix = "Attribute"

@@ -15,6 +15,9 @@ class Java(Language):
     imports_packages = True
     imports_whole_packages = True
     companions = True
+    own_type_names = frozenset()
+    self_names = frozenset({"this"})
+    parent_names = frozenset({"super"})
 
 
 class Kotlin(Java):

@@ -71,6 +71,10 @@ class Language:
     """What the code of a type calls the type itself."""
     own_module_names: frozenset[str] = frozenset()
     """What the code of a module calls the module itself."""
+    self_names = frozenset({"self", "this"})
+    """What a method calls the object it runs on."""
+    parent_names = frozenset({"super", "parent", "base"})
+    """What the code of a type calls its supertype."""
     attribute_suffix = ""
     """What the name of an annotation may leave out."""
 
