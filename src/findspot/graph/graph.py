@@ -13,7 +13,7 @@ from findspot.graph.incoming import Incoming, module_names
 from findspot.graph.outgoing import Outgoing, in_order
 from findspot.graph.sources import Def, Sources
 from findspot.graph.symbols import Symbols
-from findspot.graph.values import DISPATCHED, FLOOR
+from findspot.graph.values import FLOOR
 from findspot.store.snapshot import Snapshot
 
 ALL = tuple(Relation)
@@ -55,11 +55,14 @@ class Graph:
                 if view is not None
                 else []
             )
-        for method in (
-            self._outgoing.resolver.overridden(targets[0]) if targets and floor <= DISPATCHED else ()
-        ):
-            reached = self._incoming.to(method, Relation.CALL)
-            edges += [replace(edge, target=node, confidence=DISPATCHED) for edge in reached]
+        for method in self._outgoing.resolver.overridden(targets[0]) if targets else ():
+            confidence = self._incoming.dispatched(method, targets[0].node)
+            reached = self._incoming.to(method, Relation.CALL) if confidence >= floor else ()
+            edges += [
+                replace(edge, target=node, confidence=confidence)
+                for edge in reached
+                if within in (None, edge.path)
+            ]
         return in_order(edge for edge in edges if edge.confidence >= floor)
 
     def calling_paths(self, node: Node) -> set[str]:

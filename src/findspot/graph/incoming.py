@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterator
+from itertools import islice
 
 from findspot.core.facts import DEFAULT, WHOLE, Relation, module_name
 from findspot.graph.edges import Edge, Node
@@ -11,7 +12,8 @@ from findspot.graph.modules import Modules
 from findspot.graph.outgoing import Outgoing, in_order
 from findspot.graph.resolve import Target
 from findspot.graph.sources import Def, Sources, SourceView
-from findspot.graph.values import IMPORTED
+from findspot.graph.values import DISPATCHED, IMPORTED, UNIQUE
+from findspot.rank.roles import Role, role_of
 
 OWN_NAMES = frozenset({"cls", "super", "Self", "static", "self", "this", "parent", "base", "class"})
 """What a type and its subtypes are called by their own code."""
@@ -213,6 +215,16 @@ class Incoming:
             own = self.types.own(below, method.name) if below is not None else None
             if own is not None and own is not method and method in self.resolver.overridden(own):
                 yield Edge(own.node, method.node, Relation.OVERRIDE, own.file.path, own.line, IMPORTED)
+
+    def dispatched(self, method: Def, overriding: Node) -> float:
+        """Return how sure it is that a call of a method reaches one that overrides it.
+
+        The only one that overrides a stub is reached; those that tests define do not count.
+        """
+        if not self.resolver.is_stub(method):
+            return DISPATCHED
+        defined = (edge for edge in self.overridden_by(method) if role_of(edge.path) is not Role.TEST)
+        return UNIQUE if {edge.source for edge in islice(defined, 2)} == {overriding} else DISPATCHED
 
     def definition(self, node: Node) -> Def | None:
         view = self.sources.at(node.path)

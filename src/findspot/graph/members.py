@@ -8,7 +8,18 @@ from typing import TYPE_CHECKING
 from findspot.core.facts import ALIASED, RETURNED
 from findspot.graph.modules import is_top
 from findspot.graph.sources import VALUE_KINDS, Def, SourceView
-from findspot.graph.values import EXTERNAL, IMPORTED, INFERRED, MEMBER, TYPED, Record, Value, Values, What
+from findspot.graph.values import (
+    EXTERNAL,
+    IMPORTED,
+    INFERRED,
+    MEMBER,
+    TYPED,
+    UNIQUE,
+    Record,
+    Value,
+    Values,
+    What,
+)
 
 if TYPE_CHECKING:
     from findspot.graph.evaluate import Evaluator
@@ -91,7 +102,11 @@ class Members:
         fields = self._fields(value, of, name)
         if fields or member is not None:
             return fields
-        return [EXTERNAL] if self._evaluator.types.opaque(of) else []
+        if self._evaluator.types.opaque(of):
+            return [EXTERNAL]
+        combined = self._evaluator.types.combined(of, name) if value.what is What.INSTANCE else []
+        functions = [member for member in combined if member.kind not in VALUE_KINDS and not member.is_type]
+        return [Value(What.FUNCTION, member, UNIQUE, member.parent) for member in functions]
 
     def _fields(self, value: Value, of: Def, name: str) -> Values:
         """Return what the nearest of its types binds an attribute to."""

@@ -31,6 +31,10 @@ warning with write zip
 COMMON_METHODS = frozenset(_OTHERS.split()).union(*map(dir, _PYTHON_TYPES))
 
 
+_DECLARING_KINDS = frozenset({"interface", "protocol", "trait"})
+_ABSTRACT = frozenset({"abstractmethod", "NotImplementedError"})
+"""Names inside and above methods that only declare."""
+
 MAX_CANDIDATES = 40
 """Definitions of one name compared; a name that more things have says nothing."""
 
@@ -199,6 +203,16 @@ class Resolver:
         """Return the method that it overrides and that overrides nothing itself."""
         overridden = self.overridden(method)
         return overridden[-1] if overridden else method
+
+    def is_stub(self, method: Def) -> bool:
+        """Return whether a method does nothing itself: it is declared for others to define."""
+        if method.parent is not None and method.parent.kind in _DECLARING_KINDS:
+            return True
+        inside = method.file.references.inside(method.place)
+        if any(reference.name in _ABSTRACT for reference in inside):
+            return True
+        is_bare = all(reference.relation == Relation.TYPE_USE for reference in inside)
+        return is_bare and method.line == method.end_line
 
     def overridden(self, method: Def) -> list[Def]:
         """Return the methods of the same name in the supertypes, nearest first."""

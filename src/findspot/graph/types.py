@@ -17,6 +17,9 @@ _PARTIAL = frozenset({"overload", "setter", "deleter"})
 _WRAPPED = frozenset("[({")
 """What the notation of types without a name of their own starts with."""
 
+_MEMBERLESS = frozenset({"object", "ABC", "Generic", "Protocol", "Object"})
+"""Supertypes of libraries without members that a project calls."""
+
 TypeLookup = Callable[[str, SourceView, Def | None], list[Value]]
 
 
@@ -35,6 +38,7 @@ class Types:
         table = sources.tables.table
         self._parents: dict[Def, tuple[list[Def], bool]] = table("parents")
         self._ancestors: dict[Def, list[Def]] = table("ancestors")
+        self._subtypes: dict[Def, list[Def]] = table("subtypes")
         self._satellites: dict[Def, list[Def]] = table("satellites")
         self._homes: dict[Def, Def | None] = table("homes")
         self._members: dict[tuple[Def, str], Def | None] = table("members")
@@ -127,7 +131,7 @@ class Types:
                     if reference.relation == Relation.INHERIT:
                         types = self.supertype(reference, part)
                         found += [t for t in types if t not in found and t is not of]
-                        external = external or not types
+                        external = external or not (types or reference.name in _MEMBERLESS)
             for place, alias in of.bindings.get(ALIASED, ()):
                 for name in alias.removeprefix(":").split("|"):
                     if name[:1] in _WRAPPED:  # a container or function of a type is not the type
@@ -161,6 +165,38 @@ class Types:
         if not self._opening:  # else some parents are not known yet
             self._ancestors[of] = found
         return found
+
+    def subtypes(self, of: Def) -> list[Def]:
+        """Return the types that name it, as it is called where it is defined, as a supertype."""
+        if of in self._subtypes:
+            return self._subtypes[of]
+        owners = (
+            view.owner(reference.owner)
+            for view in self._sources.naming(of.name)
+            if view.language.family == of.file.language.family and of.name in view.facts.bases
+            for reference in view.references.to(of.name)
+            if reference.relation == Relation.INHERIT
+        )
+        types = dict.fromkeys(self.home(owner) for owner in owners if owner is not None and owner.is_type)
+        found = [each for each in types if of in self.parents(each)[0]]
+        if not self._opening:  # else some parents are not known yet
+            self._subtypes[of] = found
+        return found
+
+    def combined(self, of: Def, name: str) -> list[Def]:
+        """Return the members of a name that types built on this one have: what a mixin's `self` may offer."""
+        found: dict[Def, None] = {}
+        waiting, seen = self.subtypes(of)[:], {of}
+        while waiting and len(seen) < MAX_ANCESTORS:
+            current = waiting.pop()
+            if current not in seen:
+                seen.add(current)
+                member = self.member(current, name)
+                if member is not None:
+                    found[member] = None
+                else:
+                    waiting += self.subtypes(current)
+        return list(found)
 
     def opaque(self, of: Def) -> bool:
         """Return whether something that it inherits from is not of the project."""

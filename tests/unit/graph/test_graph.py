@@ -175,6 +175,63 @@ class TestTypes:
             assert conforms.target.name == "P"
 
 
+class TestMixins:
+    """protocol-and-research B13: `self.m()` in a class that others combine with the one that has `m`."""
+
+    MIXIN = """\
+class RedirectMixin:
+    limit: int
+{declared}
+    def follow(self):
+        return self.send(self.limit)
+"""
+    SESSION = """\
+from redirects import RedirectMixin
+
+
+class Session(RedirectMixin):
+    def send(self, request):
+        return request
+
+    def run(self):
+        return self.follow()
+"""
+
+    def test_a_mixin_calls_the_method_of_the_class_that_combines_it(self, tmp_path: Path) -> None:
+        files = {"redirects.py": self.MIXIN.format(declared=""), "sessions.py": self.SESSION}
+        with graph_of(files, tmp_path) as graph:
+            (send,) = graph.find("Session.send")
+            (edge,) = graph.callers(send)
+            assert (edge.source.qualified, edge.confidence) == ("RedirectMixin.follow", 0.6)
+
+    def test_the_only_override_of_a_stub_is_reached(self, tmp_path: Path) -> None:
+        stubs = (
+            "    def send(self, request: int) -> int: ...",
+            "    def send(self, request):\n        raise NotImplementedError",
+        )
+        for number, declared in enumerate(stubs):
+            files = {"redirects.py": self.MIXIN.format(declared=declared), "sessions.py": self.SESSION}
+            with graph_of(files, tmp_path / str(number)) as graph:
+                (send,) = graph.find("Session.send")
+                (edge,) = graph.callers(send)
+                assert (edge.source.qualified, edge.confidence) == ("RedirectMixin.follow", 0.6)
+                assert graph.callers(send, within="redirects.py") == [edge]
+                assert graph.callers(send, within="sessions.py") == []
+
+    def test_several_candidates_are_shown_on_request(self, tmp_path: Path) -> None:
+        other = self.SESSION.replace("Session", "Other")
+        files = {
+            "redirects.py": self.MIXIN.format(declared=""),
+            "sessions.py": self.SESSION,
+            "other.py": other,
+        }
+        with graph_of(files, tmp_path) as graph:
+            (send,) = graph.find("Session.send")
+            assert graph.callers(send) == []
+            (edge,) = graph.callers(send, floor=0.0)
+            assert edge.source.qualified == "RedirectMixin.follow"
+
+
 class TestModules:
     def test_imports_and_importers(self, tmp_path: Path) -> None:
         with graph_of(SHOP, tmp_path) as graph:
