@@ -28,13 +28,13 @@ MOST_CALLERS = 20
 INHERITED, OWN = 0.35, 0.45
 """A neighbour's value: a share of the value of where it was reached from, and of its own nearness."""
 
-LINK, MOST_LINKED = 0.15, 0.3
+LINK, MOST_LINKED = 0.1, 0.2
 """Added for each result that a definition is linked with, as a share of that one's value; and at most."""
 
-STEP_COST = 0.4
+STEP_COST = 0.5
 """A definition on a chain has to be worth this much; one that is not may still connect two that are."""
 
-LESS_SURE = {Relation.VALUE: 0.15, Relation.OVERRIDE: 0.1}
+LESS_SURE = {Relation.VALUE: 0.3, Relation.OVERRIDE: 0.1}
 """What a step costs in addition where it is no call."""
 
 LEAST_GAIN = 0.4
@@ -133,6 +133,10 @@ class Connections:
             way = (edge, *way)
         return way
 
+    def onward(self, node: Node) -> list[Edge]:
+        """Return what a definition calls or passes on, and what overrides it, as far as it may be shown."""
+        return [edge for edge in _outgoing(self.view.graph, node) if self.may_show(edge.target)]
+
     def may_show(self, node: Node) -> bool:
         """Return whether a definition belongs in the answer: tests only where they are asked for."""
         return self.view.trail.covers(node.path) and (self.with_tests or role_of(node.path) is Role.SOURCE)
@@ -196,9 +200,7 @@ class Connections:
             self.found[node.id] = Found(node, value, hop)
 
     def _neighbours(self, node: Node) -> Iterator[Node]:
-        for edge in _outgoing(self.view.graph, node):
-            if self.may_show(edge.target):
-                yield edge.target
+        yield from (edge.target for edge in self.onward(node))
         yield from (edge.source for edge in self._incoming(node))
 
     def _incoming(self, node: Node) -> list[Edge]:
@@ -223,6 +225,9 @@ class Connections:
         for source, target in self.edges:
             for near, far in ((source, target), (target, source)):
                 linked[near] = linked.get(near, 0.0) + LINK * results.get(far, 0.0)
+        for key, value in results.items():
+            if (outer := key.rpartition(".")[0]) in results:  # a function whose inner one matches, too
+                linked[outer] = linked.get(outer, 0.0) + LINK * value
         for key, extra in linked.items():
             self.found[key].value += min(MOST_LINKED, extra)
 

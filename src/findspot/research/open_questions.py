@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
 from findspot.core.model import Hit
@@ -16,8 +16,14 @@ from findspot.research.sentences import named, placed
 MOST_LISTED = 14
 """Definitions that an answer lists, those with code included."""
 
-MOST_BEFORE = 4
-"""Steps that lead up to a flow: enough to see where it comes from."""
+MOST_BEFORE, MOST_AFTER = 4, 3
+"""Steps that lead up to a flow and on from it: enough to see where it comes from and where it goes."""
+
+MOST_LOOKED_AT = 40
+"""Definitions, for a call that is decided at run time."""
+
+MOST_CALLED = 8
+"""Names of what a definition calls, in the summary."""
 
 _PART = 0.7
 """What a result for one end of a flow counts, against one for the whole question."""
@@ -57,18 +63,19 @@ def answer_open(view: ResearchView, text: str, flow: Flow | None = None) -> Open
         ways = connections.chains()
     else:
         ways, dynamic = _along(connections, flow)
-    chosen = choose(connections, ways)
+    chosen = choose(connections, ways, ways[0][-1].target if dynamic else None)
     if not chosen:
         return OpenAnswer("Nothing in the index answers this.")
     if flow is not None and ways:
         record_path(ways[0], view.trail)
     _record(connections, ways, chosen)
     chains = tuple(tuple(node.id for node in nodes_of(way)) for way in ways)
-    lines = call_lines(ways)
+    lines = call_lines(ways[:1])
     if dynamic is not None:
         lines |= {one.node.id: dynamic.line for one in chosen if _holds(one.node, dynamic)}
-    shown = (passage(view, one, lines.get(one.node.id)) for one in chosen)
-    return OpenAnswer(_summary(ways, chosen, dynamic), chains, tuple(filter(None, shown)))
+    focus = {one.node.id: one.focus or connections.near.line(one.node) for one in chosen} | lines
+    shown = (passage(view, one, focus[one.node.id]) for one in chosen)
+    return OpenAnswer(_summary(connections, ways, chosen, dynamic), chains, tuple(filter(None, shown)))
 
 
 def _along(connections: Connections, flow: Flow) -> tuple[list[Way], Dynamic | None]:
@@ -92,15 +99,44 @@ def _along(connections: Connections, flow: Flow) -> tuple[list[Way], Dynamic | N
         if way is not None:
             ways = [way, *(other for other in ways if not set(other) <= set(way))]
             return ways, dynamic.get(way[-1].target.id)
+    extended = [_to_dynamic(connections, way, dynamic) for way in ways]
+    ways = sorted(extended, key=lambda way: -_share(dynamic.get(way[-1].target.id)))
     if not ways:
         return [], None
-    first = ways[0]
-    at = max(range(len(first)), key=lambda place: _share(dynamic.get(first[place].target.id)))
-    last = first[at].target.id
-    if _share(dynamic.get(last)) > 0:
-        first = first[: at + 1]
-    first = (*connections.lead_up(first[0].source, MOST_BEFORE), *first)
+    first = _led_up(connections, ways[0])
     return [first, *ways[1:]], dynamic.get(first[-1].target.id)
+
+
+def _led_up(connections: Connections, way: Way) -> Way:
+    """Return a way with the calls that lead to it, in place of a first step that only passes it on."""
+    if len(way) > 1 and way[0].relation is Relation.VALUE:
+        called = connections.lead_up(way[0].target, MOST_BEFORE)
+        if called and called[-1].relation is Relation.CALL:
+            return (*called, *way[1:])
+    return (*connections.lead_up(way[0].source, MOST_BEFORE), *way)
+
+
+def _to_dynamic(connections: Connections, way: Way, dynamic: dict[str, Dynamic]) -> Way:
+    """Return a way up to the definition that hands control on at run time, which may lie beyond its end."""
+    at = max(range(len(way)), key=lambda place: _share(dynamic.get(way[place].target.id)))
+    if _share(dynamic.get(way[at].target.id)) > 0:
+        return way[: at + 1]
+    view, weights = connections.view, connections.near.question.term_weights
+    ways: list[Way] = [()]
+    seen = {node.id for node in nodes_of(way)}
+    for _ in range(MOST_AFTER):
+        longer: list[Way] = []
+        for before in ways:
+            for edge in connections.onward(before[-1].target if before else way[-1].target):
+                if edge.target.id not in seen and len(seen) < MOST_LOOKED_AT:
+                    seen.add(edge.target.id)
+                    longer.append((*before, edge))
+                    call = dynamic_call(view, edge.target, weights)
+                    if call is not None and call.share > 0:
+                        dynamic[edge.target.id] = call
+                        return (*way, *before, edge)
+        ways = longer
+    return way
 
 
 def _share(dynamic: Dynamic | None) -> float:
@@ -123,21 +159,38 @@ def _record(connections: Connections, ways: Sequence[Way], chosen: Sequence[Foun
         trail.link(edge)
 
 
-def _summary(ways: Sequence[Way], chosen: Sequence[Found], dynamic: Dynamic | None) -> str:
-    said = [_told(way) for way in ways[:1]]
+def _summary(
+    connections: Connections, ways: Sequence[Way], chosen: Sequence[Found], dynamic: Dynamic | None
+) -> str:
+    said = [_told(way, dynamic) for way in ways[:1]]
     on_way = {node.id for way in ways[:1] for node in nodes_of(way)}
     others = [one.node for one in chosen if one.node.id not in on_way]
     if others:
         said.append(f"{'See also' if ways else 'Best in'} {named(others)}.")
-    if dynamic is not None:
-        said.append(f"Dynamic from here: `{dynamic.expression}` ({dynamic.path}:{dynamic.line}).")
-    return " ".join(said)
+    calls = filter(None, (_calls(connections, one.node, on_way) for one in chosen))
+    return "\n".join((" ".join(said), *calls))
 
 
-def _told(way: Way) -> str:
-    """Return a way as a sentence: `A (a.py:1) calls B (b.py:2), which calls C (c.py:3).`"""
-    return f"{placed(way[0].source)} {', which '.join(map(_step, way))}."
+def _calls(connections: Connections, node: Node, but: Set[str]) -> str | None:
+    """Return what else a definition calls that is near to the question, in the order of its lines."""
+    edges = [edge for edge in connections.onward(node) if edge.relation is Relation.CALL]
+    called = list({e.target.name: e.target for e in edges if e.target.id not in {*but, node.id}}.values())
+    nearest = sorted(called, key=lambda target: (-connections.near.of(target), target.id))[:MOST_CALLED]
+    if not called:
+        return None
+    more = f" and {len(called) - MOST_CALLED} more" if len(called) > MOST_CALLED else ""
+    return f"{node.qualified} → {', '.join(target.name for target in called if target in nearest)}{more}"
 
 
-def _step(edge: Edge) -> str:
-    return f"{_VERBS.get(edge.relation, 'uses')} {placed(edge.target)}"
+def _told(way: Way, dynamic: Dynamic | None) -> str:
+    """Return a way as a sentence: `A (a.py:1) calls B (:9), which calls C (c.py:3).`"""
+    steps = [f"{_VERBS.get(edge.relation, 'uses')} {_placed_after(edge)}" for edge in way]
+    end = f"; dynamic from here: `{dynamic.expression}` ({dynamic.path}:{dynamic.line})" if dynamic else ""
+    return f"{placed(way[0].source)} {', which '.join(steps)}{end}."
+
+
+def _placed_after(edge: Edge) -> str:
+    """Return a definition with its line, and with its file where that is another one."""
+    if edge.target.path != edge.source.path or edge.target.id == edge.target.path:
+        return placed(edge.target)
+    return f"{edge.target.qualified} (:{edge.target.start_line})"

@@ -9,14 +9,18 @@ from dataclasses import dataclass
 from findspot.core.model import Hit, Span
 from findspot.graph import Node, Relation
 from findspot.rank.signals import coverage
-from findspot.research.connections import FUNCTIONS, Connections, Found, Way, nodes_of
+from findspot.research.connections import Connections, Found, Way, nodes_of
+from findspot.research.graph_walks import TYPES
 from findspot.research.research_view import ResearchView
 from findspot.text.tokens import tokens
 
 MOST_PASSAGES = 3
-ON_CHAIN, DECLARED = 0.2, 0.4
-"""Added to the value of a definition on the first chain when passages are chosen; and taken from that of one
-that only declares what another one does."""
+ON_CHAIN = 0.15
+"""Added to the value of a definition on the first chain when passages are chosen."""
+
+DECLARED, TYPE = 0.4, 0.15
+"""Taken from that of a method that only declares what another one does, and of a type: its methods say
+more."""
 
 _THROUGH_ELEMENT = re.compile(r"((?:[A-Za-z_$@][\w$]*(?:\.|::|->))*[A-Za-z_$@][\w$]*\[[^\]\n]+\])\)?\s*\(")
 """A call of what a container holds: `handlers[name](…)`."""
@@ -33,29 +37,35 @@ class Dynamic:
     """Of the question, that its words hold."""
 
 
-def choose(connections: Connections, ways: Sequence[Way]) -> list[Found]:
-    """Return the definitions that carry the answer, the best first, none inside another."""
+def choose(connections: Connections, ways: Sequence[Way], end: Node | None) -> list[Found]:
+    """Return the definitions that carry the answer, the best first: none inside another, none of a kind.
+
+    `end` is where a flow leaves what can be read; that is always shown.
+    """
     on_chain = {node.id for way in ways[:1] for node in nodes_of(way)}
     declared = {e.source.id for e in connections.edges.values() if e.relation is Relation.OVERRIDE}
 
     def order(one: Found) -> tuple[float, str]:
-        key = one.node.id
-        return DECLARED * (key in declared) - one.value - ON_CHAIN * (key in on_chain), key
+        node = one.node
+        less = DECLARED * (node.id in declared) + TYPE * (node.kind in TYPES)
+        return less - one.value - ON_CHAIN * (node.id in on_chain), node.id
 
+    chosen = [connections.found.get(end.id) or Found(end, 1.0)] if end is not None else []
     ranked = sorted((one for one in connections.found.values() if connections.may_show(one.node)), key=order)
-    functions = [one for one in ranked if one.node.kind in FUNCTIONS]
-    chosen: list[Found] = []
-    for one in (*functions, *(one for one in ranked if one.node.kind not in FUNCTIONS)):
-        if len(chosen) < MOST_PASSAGES and not any(_overlap(one.node, other.node) for other in chosen):
+    for one in ranked:
+        if len(chosen) < MOST_PASSAGES and not any(_alike(one.node, other.node) for other in chosen):
             chosen.append(one)
     return chosen
 
 
-def _overlap(one: Node, other: Node) -> bool:
-    return one.path == other.path and one.start_line <= other.end_line and other.start_line <= one.end_line
+def _alike(one: Node, other: Node) -> bool:
+    """Return whether two definitions share lines, or are the same method of two types."""
+    if one.path == other.path and one.start_line <= other.end_line and other.start_line <= one.end_line:
+        return True
+    return one.name == other.name and one.kind == other.kind == "method"
 
 
-def passage(view: ResearchView, found: Found, focus: int | None) -> Hit | None:
+def passage(view: ResearchView, found: Found, focus: int) -> Hit | None:
     """Return the code of a definition, to be cut around a line where there is no room for all of it."""
     node = found.node
     text = view.text_of(node)
@@ -70,7 +80,7 @@ def passage(view: ResearchView, found: Found, focus: int | None) -> Hit | None:
         kind=node.kind,
         language="",
         breadcrumb=node.qualified,
-        focus=focus or found.focus or node.start_line,
+        focus=focus,
         definition=span,
         is_named=True,
     )
@@ -91,19 +101,21 @@ def dynamic_call(view: ResearchView, node: Node, weights: Mapping[str, float]) -
     A call of an element or a parameter, or an unresolved one whose name the question holds.
     """
     text = view.text_of(node)
-    calls = [
-        _dynamic(match[1], node.path, node.start_line + text.count("\n", 0, match.start(1)), weights)
-        for match in _THROUGH_ELEMENT.finditer(text)
-    ]
-    parameters = text.partition("(")[2].partition(")")[0]
+    calls = []
+    for match in _THROUGH_ELEMENT.finditer(text):
+        line = node.start_line + text.count("\n", 0, match.start(1))
+        calls.append(_dynamic(match[1], match[1].partition("[")[0], node.path, line, weights))
+    parameters = text.partition("(")[2].partition(")")[0].split(",")
     for use in view.graph.unresolved(node):
-        if use.relation is Relation.CALL and use.reason != "external" and not use.candidates:
-            expression = f"{use.receiver}.{use.name}" if use.receiver else use.name
-            call = _dynamic(expression, use.path, use.line, weights)
-            if call.share or (not use.receiver and re.search(rf"\b{re.escape(use.name)}\b", parameters)):
-                calls.append(call)
+        if use.relation is not Relation.CALL or use.candidates:
+            continue
+        named = [] if use.receiver else [p for p in parameters if re.search(rf"\b{re.escape(use.name)}\b", p)]
+        expression = f"{use.receiver}.{use.name}" if use.receiver else use.name
+        call = _dynamic(expression, " ".join([use.name, *named]), use.path, use.line, weights)
+        if named or (call.share and use.reason != "external"):
+            calls.append(call)
     return max(calls, key=lambda call: (call.share, -call.line), default=None)
 
 
-def _dynamic(expression: str, path: str, line: int, weights: Mapping[str, float]) -> Dynamic:
-    return Dynamic(expression, path, line, coverage(weights, set(tokens(expression))))
+def _dynamic(expression: str, words: str, path: str, line: int, weights: Mapping[str, float]) -> Dynamic:
+    return Dynamic(expression, path, line, coverage(weights, set(tokens(words))))

@@ -111,7 +111,7 @@ class Nearness:
     snapshot: Snapshot
     question: Question
     _chunks: dict[str, list[StoredChunk]] = field(default_factory=dict)
-    _known: dict[str, float] = field(default_factory=dict)
+    _known: dict[str, tuple[float, int]] = field(default_factory=dict)
 
     @classmethod
     def to(cls, reader: IndexReader, text: str) -> Nearness:
@@ -120,28 +120,35 @@ class Nearness:
         return cls(reader.snapshot, question)
 
     def of(self, node: Node) -> float:
-        """0 to 1; nothing for what the index no longer holds."""
+        """0 to 1, by the nearest part of a definition; nothing for what the index no longer holds."""
+        return self._measured(node)[0]
+
+    def line(self, node: Node) -> int:
+        """Return the line of a definition that holds most of the question's words."""
+        return self._measured(node)[1]
+
+    def _measured(self, node: Node) -> tuple[float, int]:
         if node.id not in self._known:
-            self._known[node.id] = self._measure(node)
+            measured = (self._part(node, chunk) for chunk in self._chunks_of(node))
+            self._known[node.id] = max(measured, default=(0.0, node.start_line), key=lambda part: part[0])
         return self._known[node.id]
 
-    def _measure(self, node: Node) -> float:
+    def _chunks_of(self, node: Node) -> list[StoredChunk]:
         if node.path not in self._chunks:
             found = self.snapshot.chunks.of_file(node.path)
             self._chunks[node.path] = [chunk for chunk in found if chunk.kind != "outline"]
         first, last = node.start_line, node.end_line
-        chunks = [c for c in self._chunks[node.path] if c.start_line <= last and c.end_line >= first]
-        if not chunks:
-            return 0.0
-        own = [
-            line
-            for chunk in chunks
-            for number, line in enumerate(chunk.text.split("\n"), chunk.start_line)
-            if first <= number <= last
-        ]
-        held = set(tokens(" ".join((node.qualified, node.path, *own))))
-        query = self.question.vector
-        numbers = [chunk.number for chunk in chunks]
-        likeness = self.snapshot.vectors.scores(query, numbers) if len(query) else {}
-        cosine = max(likeness.values(), default=0.0) * self.question.scale
-        return 0.5 * coverage(self.question.term_weights, held) + 0.5 * max(0.0, min(1.0, cosine))
+        return [c for c in self._chunks[node.path] if c.start_line <= last and c.end_line >= first]
+
+    def _part(self, node: Node, chunk: StoredChunk) -> tuple[float, int]:
+        """Return how near the part of a definition is that lies in a chunk, and the best line of it."""
+        weights, query = self.question.term_weights, self.question.vector
+        first = max(node.start_line, chunk.start_line)
+        own = chunk.text.split("\n")[first - chunk.start_line : node.end_line - chunk.start_line + 1]
+        words = [set(tokens(line)) for line in own]
+        held = set(tokens(f"{node.qualified} {node.path}")).union(*words)
+        likeness = self.snapshot.vectors.scores(query, [chunk.number]) if len(query) else {}
+        cosine = likeness.get(chunk.number, 0.0) * self.question.scale
+        near = 0.5 * coverage(weights, held) + 0.5 * max(0.0, min(1.0, cosine))
+        best = max(range(len(own)), key=lambda place: len(words[place] & weights.keys()), default=0)
+        return near, first + best

@@ -150,9 +150,9 @@ def _lines(findings: Findings) -> Iterator[str]:
         yield from (f"  {' → '.join(_called(findings, node) for node in chain)}" for chain in findings.chains)
     for hit in findings.passages:
         yield from ("", _passage_block(hit))
-    if findings.nodes:
-        yield from ("", "Found, by hop")
-        yield from (f"  {node.hop}  {_placed(findings, node)}" for node in findings.nodes)
+    if nodes := [node for node in findings.nodes if not _is_told(findings, node)]:
+        yield from ("", "Also, by hop" if findings.passages else "Found, by hop")
+        yield from (f"  {node.hop}  {_placed(findings, node)}" for node in nodes)
     if findings.citations:
         yield from ("", "Lines")
         yield from (f"  {place.path}:{place.line}  {place.text}" for place in findings.citations)
@@ -162,6 +162,14 @@ def _lines(findings: Findings) -> Iterator[str]:
             yield from (f"  {text}" for text in texts)
     if findings.warning:
         yield from ("", findings.warning)
+
+
+def _is_told(findings: Findings, node: FoundNode) -> bool:
+    """Return whether an answer with code has a definition already: as a passage, or in the first sentence."""
+    if not findings.passages:
+        return False
+    shown = {(hit.path, hit.span.start) for hit in findings.passages}
+    return (node.path, node.start_line) in shown or node.id in (findings.chains or ((),))[0]
 
 
 def _passage_block(hit: Hit) -> str:
