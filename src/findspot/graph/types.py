@@ -186,7 +186,7 @@ class Types:
     def combined(self, of: Def, name: str) -> list[Def]:
         """Return the members of a name that types built on this one have: what a mixin's `self` may offer."""
         found: dict[Def, None] = {}
-        waiting, seen = self.subtypes(of)[:], {of}
+        waiting, seen = self.subtypes(of)[:] if of.file.language.mixins else [], {of}
         while waiting and len(seen) < MAX_ANCESTORS:
             current = waiting.pop()
             if current not in seen:

@@ -91,6 +91,9 @@ class Language:
     structural_interfaces = False
     """Whether a type conforms to an interface by having its methods."""
 
+    mixins = False
+    """Whether a type may use members that only the types built on it have."""
+
     calls_bare = False
     """Whether naming a function calls it."""
     class_scope = False

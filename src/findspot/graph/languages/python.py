@@ -105,6 +105,7 @@ class Python(Language):
     finder = PythonModules
     constructors = frozenset({"__init__", "__new__"})
     class_scope = True
+    mixins = True
     last_definition_wins = True
     super_is_callable = False
     fixtures = True
