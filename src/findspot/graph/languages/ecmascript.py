@@ -9,7 +9,7 @@ from typing import Any
 from findspot.graph.languages.language import Language, ModuleFinder
 from findspot.text import jsonc
 
-_SUFFIXES = (".ts", ".tsx", ".mts", ".cts", ".d.ts", ".js", ".jsx", ".mjs", ".cjs")
+_SUFFIXES = (".ts", ".tsx", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs", ".d.ts")
 _ENDS = ("", *_SUFFIXES, *(f"/index{suffix}" for suffix in _SUFFIXES))
 _COMPILED = {".js": (".ts", ".tsx"), ".jsx": (".tsx",), ".mjs": (".mts",), ".cjs": (".cts",)}
 """TypeScript imports name what its files are compiled to."""
@@ -36,7 +36,11 @@ class EcmascriptModules(ModuleFinder):
                 yield base + compiled
                 return
         ends = _ENDS if stem else tuple(end.lstrip("/") for end in _ENDS if end.startswith("/"))
-        yield from self.first(stem, ends)
+        found = list(self.first(stem, ends))
+        if not found and posixpath.join(stem, "package.json") in self.paths:
+            entries = (posixpath.normpath(posixpath.join(stem, entry)) for entry in self._entries(stem))
+            found = next((files for entry in entries if (files := list(self.first(entry, _ENDS)))), [])
+        yield from found
 
     def _stems(self, folder: str, module: str) -> Iterator[str]:
         """Yield paths, without suffix, where a module may be; the likeliest first."""
