@@ -169,9 +169,9 @@ def _structure(view: ResearchView, focus: Focus) -> WalkAnswer:
     """Modules as nodes; their hop is their layer."""
     trail = view.trail
     trail.tick(1)
-    pairs = imports_between(view.graph, view.paths)
-    modules = module_map(view.graph, pairs, trail.depth)
-    entries = entry_points(view.graph, pairs) if focus is Focus.ARCHITECTURE else []
+    imports = imports_between(view.graph, view.paths)
+    modules = module_map(view.graph, imports, trail.depth)
+    entries = entry_points(view.graph, imports) if focus is Focus.ARCHITECTURE else []
     found = (view.graph.node(entry) for entry in entries)
     begun = [node for node in found if node is not None and trail.covers(node.path)]
     nodes = [_found_node(node, 0) for node in begun]

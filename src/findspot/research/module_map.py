@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,9 +15,15 @@ from findspot.store.records import StoredFile
 from findspot.store.snapshot import Snapshot
 
 _MAIN_NAMES = frozenset({"main", "Main", "__main__"})
-MOST_ENTRIES = 12
-_FACES = ("__init__.py", "mod.rs")
-"""Files that only show others of their folder to the outside."""
+MOST_ENTRIES = 8
+_FACES = frozenset({"__init__.py", "mod.rs", "lib.rs", "index.js", "index.ts", "index.mjs"})
+"""Files that show others of their folder to the outside."""
+
+_DOCS = re.compile(r"(?:^|/)docs?/")
+"""Folders whose code builds documentation, and is no part of the program."""
+
+ENOUGH_MODULES = 12
+"""A map of fewer shows the parts of a folder that holds most of the files: a flat package has no folders."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +35,8 @@ class Dependence:
     count: int
     path: str
     line: int
+    late: bool = False
+    """Whether all of these imports stand inside of functions, and run when those are called."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +48,7 @@ class ModuleMap:
     dependences: tuple[Dependence, ...]
     layers: tuple[tuple[str, ...], ...]
     cycles: tuple[tuple[str, ...], ...]
-    """Modules that depend on each other, directly or by way of others."""
+    """Modules that need each other to be loaded, directly or by way of others."""
 
 
 @dataclass(slots=True)
@@ -129,33 +138,60 @@ def code_files(snapshot: Snapshot) -> list[str]:
     return [file.path for file in snapshot.files.files if file.corpus == Corpus.CODE]
 
 
-def imports_between(graph: Graph, paths: Iterable[str]) -> Imports:
-    """Return the imports among these files, tests and examples left out."""
-    kept = {path for path in paths if role_of(path) is Role.SOURCE}
-    return {pair: n for pair, n in graph.dependencies().items() if kept.issuperset(pair)}
+@dataclass(frozen=True, slots=True)
+class ProjectImports:
+    """The imports between the files of a program; those for type checkers alone do not count."""
+
+    counts: Imports
+    when_loaded: frozenset[tuple[str, str]]
+    """The pairs of files of which one loads the other, in contrast to imports inside of functions."""
 
 
-def module_map(graph: Graph, pairs: Imports, parts: int) -> ModuleMap:
+def imports_between(graph: Graph, paths: Iterable[str]) -> ProjectImports:
+    """Return the imports among these files, without tests, examples and what builds documentation."""
+    kept = {path for path in paths if role_of(path) is Role.SOURCE and not _DOCS.search(path)}
+    counts = {pair: n for pair, n in graph.dependencies().items() if kept.issuperset(pair)}
+    loaded = frozenset(graph.dependencies(when_loaded=True)).intersection(counts)
+    return ProjectImports(counts, loaded)
+
+
+def module_map(graph: Graph, imports: ProjectImports, parts: int) -> ModuleMap:
     """Return the modules of importing files: folders so many parts below what all share, or single files."""
-    involved = sorted({path for pair in pairs for path in pair})
-    shared = _shared_folder(involved)
-    module = {path: _module(path, shared, parts) for path in involved}
+    pairs = imports.counts
+    module = _modules(sorted({path for pair in pairs for path in pair}), parts)
     files: dict[str, list[str]] = {}
-    for path in involved:
-        files.setdefault(module[path], []).append(path)
+    for path, name in module.items():
+        files.setdefault(name, []).append(path)
     counts = _imports_between_groups(pairs, module.__getitem__)
+    loaded = {(module[source], module[target]) for source, target in imports.when_loaded}
     first: dict[tuple[str, str], tuple[str, str]] = {}
     for source, target in sorted(pairs):
         first.setdefault((module[source], module[target]), (source, target))
-    dependences = tuple(_dependence(graph, pair, counts[pair], first[pair]) for pair in sorted(counts))
-    loaded = {pair: 1 for pair in graph.dependencies(when_loaded=True) if pair in pairs}
-    layers, cycles = layered(sorted(files), sorted(_imports_between_groups(loaded, module.__getitem__)))
+    dependences = tuple(
+        _dependence(graph, pair, counts[pair], first[pair], late=pair not in loaded)
+        for pair in sorted(counts)
+    )
+    layers, cycles = layered(sorted(files), [(d.source, d.target) for d in dependences if not d.late])
     return ModuleMap({name: tuple(found) for name, found in files.items()}, dependences, layers, cycles)
 
 
-def _dependence(graph: Graph, pair: tuple[str, str], count: int, first: tuple[str, str]) -> Dependence:
+def _dependence(
+    graph: Graph, pair: tuple[str, str], count: int, first: tuple[str, str], *, late: bool
+) -> Dependence:
     edges = (edge for edge in graph.imports_of(first[0]) if edge.target.path == first[1])
-    return Dependence(*pair, count, first[0], next((edge.line for edge in edges), 1))
+    return Dependence(*pair, count, first[0], next((edge.line for edge in edges), 1), late)
+
+
+def _modules(paths: Sequence[str], parts: int) -> dict[str, str]:
+    """Return the module of each file; a folder that holds most of the files is shown by its parts."""
+    shared = _shared_folder(paths)
+    module = {path: _module(path, shared, parts) for path in paths}
+    while True:
+        sizes = Counter(module.values())
+        name, size = max(sizes.items(), key=lambda item: (item[1], item[0]), default=("", 0))
+        if len(sizes) >= ENOUGH_MODULES or size * 2 <= len(paths) or size < 2:
+            return module
+        module |= {path: _module(path, name, 1) for path in paths if module[path] == name}
 
 
 def _shared_folder(paths: Sequence[str]) -> str:
@@ -227,11 +263,21 @@ def _finish(name: str, onward: Mapping[str, list[str]], seen: set[str], order: l
             waiting += [(other, False) for other in onward[member] if other not in seen]
 
 
-def entry_points(graph: Graph, pairs: Imports) -> list[str]:
-    """Return the ids of where a program begins: functions called main, then files that only import."""
+def entry_points(graph: Graph, imports: ProjectImports) -> list[str]:
+    """Return the ids of where a program begins.
+
+    Functions called main, files that run as a package, the face of the package and the files beside it that
+    only import; without any of these, all files that only import.
+    """
+    pairs = imports.counts
     importing, imported = {source for source, _ in pairs}, {target for _, target in pairs}
     named = [node for name in sorted(_MAIN_NAMES) for node in graph.find(name)]
     mains = [n.id for n in named if role_of(n.path) is Role.SOURCE and "." not in n.qualified]
-    of_main = {node.partition("#")[0] for node in mains}
-    only = (path for path in sorted(importing - imported - of_main) if not path.endswith(_FACES))
-    return list(dict.fromkeys([*mains, *only]))[:MOST_ENTRIES]
+    only = sorted(importing - imported - {node.partition("#")[0] for node in mains})
+    runs = [path for path in only if posixpath.basename(path).startswith("__main__.")]
+    top = _shared_folder(sorted(importing | imported))
+    beside = [path for path in sorted(importing) if posixpath.dirname(path) == top]
+    faces = [path for path in beside if posixpath.basename(path) in _FACES]
+    known = [*mains, *runs, *faces, *(path for path in beside if path in only)]
+    rest = [path for path in only if posixpath.basename(path) not in _FACES]
+    return list(dict.fromkeys(known or rest))[:MOST_ENTRIES]

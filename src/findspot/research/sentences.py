@@ -93,7 +93,10 @@ def of_map(focus: Focus, modules: ModuleMap, entries: Sequence[str]) -> str:
     if focus is Focus.ARCHITECTURE:
         layers = (f"Layer {n}: {_listed(layer)}." for n, layer in enumerate(modules.layers, 1))
         begins = f"It begins in {_listed(entries)}." if entries else "No entry point was found."
-        return " ".join((f"{size}, {_count(len(modules.layers), 'layer')}.", begins, *layers, *cycles))
+        late = [f"{d.source} → {d.target}" for d in modules.dependences if d.late]
+        lately = [f"Imported inside functions only: {_listed(late)}."] if late else []
+        whole = f"{size}, {_count(len(modules.layers), 'layer')}."
+        return " ".join((whole, begins, *layers, *cycles, *lately))
     most = sorted(modules.dependences, key=lambda d: (-d.count, d.source, d.target))[:MOST_NAMED]
     pairs = "; ".join(f"{d.source} → {d.target} ({d.count})" for d in most)
     return " ".join((f"{size}: {pairs}.", *(list(cycles) or ["No cycles."])))
@@ -117,7 +120,9 @@ def of_search(seeds: Sequence[Node], reached: int) -> str:
 
 
 def _listed(names: Iterable[str]) -> str:
-    return ", ".join(list(names)[:MOST_NAMED])
+    given = list(names)
+    more = f" and {len(given) - MOST_NAMED} more" if len(given) > MOST_NAMED else ""
+    return ", ".join(given[:MOST_NAMED]) + more
 
 
 def _count(number: int, noun: str) -> str:

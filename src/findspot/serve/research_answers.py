@@ -125,6 +125,7 @@ def module_map_object(modules: ModuleMap) -> dict[str, Any]:
         ],
         "dependencies": [
             {"from": d.source, "to": d.target, "count": d.count, "path": d.path, "line": d.line}
+            | ({"late": True} if d.late else {})
             for d in modules.dependences
         ],
         "cycles": [list(cycle) for cycle in modules.cycles],
