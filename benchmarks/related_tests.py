@@ -123,7 +123,7 @@ class Cache:
 
 
 def key_of(blob: str, path: str) -> str:
-    return f"{blob} {language_of(path)} {role_of(path) is Role.TEST}"
+    return f"{blob} {language_of(path)}"
 
 
 def relevant(path: str, size: int) -> bool:
@@ -133,14 +133,14 @@ def relevant(path: str, size: int) -> bool:
 
 
 def extract(path: str, data: bytes) -> FileRecord | None:
-    """Return a file with its facts and, of tests, the words for keyword search."""
+    """Return a file with its facts and the words for keyword search."""
     text = readable_text(path, data, "off")
     if not isinstance(text, str):
         return None
     file = SourceFile(path, Corpus.CODE, language_of(path), len(data), 0)
     chunked = chunk_file(file, text)
     records = []
-    for chunk in chunked.chunks if role_of(path) is Role.TEST else ():
+    for chunk in chunked.chunks:
         if chunk.chunk_type is not ChunkType.SYMBOLS:
             words = keyword_text(path, chunk.breadcrumb, chunk.context, chunk.text)
             records.append(ChunkRecord(chunk, words, b"", 1.0, bytes(8)))

@@ -10,12 +10,13 @@ from functools import lru_cache
 from pathlib import Path
 
 from findspot.core.git import changed_together
-from findspot.core.model import Corpus
 from findspot.core.progress import CancelToken
 from findspot.graph import Graph, Node
+from findspot.graph.edges import FILE_KIND
 from findspot.rank.roles import Role, role_of
 from findspot.research.changes import Change
 from findspot.research.impact import impact_of
+from findspot.store.keywords import KeywordReader
 from findspot.store.records import ORDINAL_BITS
 from findspot.store.snapshot import Snapshot
 from findspot.text.tokens import parts, tokens, word_tokens
@@ -25,27 +26,30 @@ _LARGE_COMMIT = 60
 """Files of a commit that says nothing about any two of them: a release, a move, a new style."""
 
 _DEPTH = 3
-_MOST_NAMES = 30
+_MOST_NAMES = 20
+_MOST_PATHS = 50
 _MOST_TERMS = 40
+_MOST_CHARS = 50_000
 _MOST_CHUNKS = 300
 _CHUNKS_PER_FILE = 3
+_INDEXES = frozenset({"init", "index", "mod", "lib", "main"})
 _MARKS = frozenset({"test", "tests", "testing", "spec", "specs", "unit", "it", "e2e"})
 """Words of a test's path that only say that it is one."""
 
 WEIGHTS: dict[str, float] = {
-    "name": 1.0,
-    "path": 1.0,
+    "itself": 10.0,
+    "name": 2.0,
+    "path": 2.0,
     "symbol": 1.0,
     "calls": 1.0,
-    "reaches": 1.0,
-    "imports": 1.0,
-    "near_imports": 1.0,
-    "together": 1.0,
-    "often": 1.0,
-    "mentions": 1.0,
-    "text": 1.0,
+    "reaches": 0.5,
+    "imports": 0.8,
+    "together": 2.2,
+    "often": 1.4,
+    "mentions": 1.2,
+    "text": 2.2,
 }
-"""What each signal adds at its strongest."""
+"""What each signal adds at its strongest: about what benchmarks/related_tests.py fits."""
 
 
 @dataclass(slots=True)
@@ -55,7 +59,8 @@ class Candidate:
     path: str
     signals: dict[str, float] = field(default_factory=dict)
     reasons: dict[str, str] = field(default_factory=dict)
-    functions: dict[str, Node] = field(default_factory=dict)
+    functions: dict[str, tuple[Node, str]] = field(default_factory=dict)
+    """What in the file reaches what changed, the nearest first, and how."""
 
     def add(self, signal: str, value: float, reason: str = "") -> None:
         if value > self.signals.get(signal, 0.0):
@@ -90,6 +95,8 @@ def rank_tests(
     """Return the test files that a change may concern, the likeliest first."""
     paths = [file.path for file in snapshot.files.files if role_of(file.path) is Role.TEST]
     candidates = {path: Candidate(path) for path in paths}
+    for path in candidates.keys() & set(change.paths):
+        candidates[path].add("itself", 1.0, "is changed itself")
     _compare_names(candidates, change)
     _follow_graph(candidates, graph, change, cancel)
     _follow_imports(candidates, graph, change)
@@ -103,49 +110,40 @@ def _words(text: str) -> tuple[str, ...]:
     return tuple(part for part in parts(text) if part not in _MARKS)
 
 
-def _stem(path: str) -> str:
-    return path.rpartition("/")[2].partition(".")[0]
-
-
 @lru_cache(maxsize=50_000)
 def _path_words(path: str) -> tuple[frozenset[str], frozenset[str], str]:
-    """Return the words of a path, those of its file name, and these as one word."""
-    own = _words(_stem(path))
-    whole = _words(path.rpartition(".")[0].replace("/", " "))
-    return frozenset(whole), frozenset(own), "".join(own)
+    """Return the words of a path, those of its module's name, and these as one word."""
+    folder, _, name = path.rpartition("/")
+    stem = name.partition(".")[0]
+    own = _words(folder.rpartition("/")[2] if stem.strip("_") in _INDEXES else stem)
+    return frozenset(_words(f"{folder} {stem}")), frozenset(own), "".join(own)
 
 
 def _compare_names(candidates: Mapping[str, Candidate], change: Change) -> None:
     """Compare the names of tests with those of the changed files and definitions."""
     frequency = Counter(word for path in candidates for word in _path_words(path)[0])
-    total = len(candidates) + 1
+    rarity = {word: math.log((len(candidates) + 1) / (1 + n)) + 0.1 for word, n in frequency.items()}
+    unseen = math.log(len(candidates) + 1) + 0.1
 
     def weight(words: Iterable[str]) -> float:
-        return sum(math.log(total / (1 + frequency[word])) + 0.1 for word in words)
+        return sum(rarity.get(word, unseen) for word in words)
 
-    symbols = {"".join(_words(node.name)): node.name for node in (*change.nodes, *change.gone)}
-    symbols |= {
-        "".join(_words(name)): name
-        for node in (*change.nodes, *change.gone)
-        for name in node.qualified.split(".")[:1]
-        if node.kind != "file"
-    }
+    defined = [node for node in (*change.nodes, *change.gone) if node.kind != FILE_KIND]
+    names = dict.fromkeys(name for node in defined for name in (node.name, node.qualified.split(".")[0]))
+    symbols = {"".join(_words(name)): name for name in names}
     for path, candidate in candidates.items():
         words, _, joined = _path_words(path)
-        for changed in change.paths:
+        for changed in change.paths[:_MOST_PATHS]:
             others, own, joined_other = _path_words(changed)
+            shared = weight(words & others)
+            candidate.add("path", shared / weight(words | others) if shared else 0.0)
             if joined and joined == joined_other:
                 candidate.add("name", 1.0, f"named like {changed}")
             elif own and own <= words:
                 candidate.add("name", 0.6, f"named like {changed}")
             elif joined and joined in others:
                 candidate.add("name", 0.5, f"named like {changed}")
-            elif len(joined) > 3 and (joined in "".join(sorted(own)) or joined in changed.replace("/", "")):
-                candidate.add("name", 0.4, f"named like {changed}")
-            shared = weight(words & others)
-            both = weight(words | others)
-            candidate.add("path", shared / both if both > 0 else 0.0)
-        if joined and joined in symbols:
+        if joined in symbols and joined:
             candidate.add("symbol", 1.0, f"named like {symbols[joined]}")
 
 
@@ -160,14 +158,14 @@ def _follow_graph(
         candidate = candidates.get(affected.node.path)
         if candidate is None:
             continue
-        counts = near if affected.distance == 1 else far
+        direct = affected.distance == 1
+        counts = near if direct else far
         counts[candidate.path] += affected.confidence * len(affected.edges) / affected.distance**2
-        edge = affected.edges[0]
-        if affected.node.kind != "file":
-            candidate.functions.setdefault(affected.node.id, affected.node)
-            verb = "calls" if affected.distance == 1 else "reaches what changed through"
-            signal = "calls" if affected.distance == 1 else "reaches"
-            candidate.reasons.setdefault(signal, f"{verb} {edge.target.qualified}")
+        if affected.node.kind != FILE_KIND:
+            target = affected.edges[0].target.qualified
+            reason = f"uses {target}" if direct else f"reaches what changed through {target}"
+            candidate.functions.setdefault(affected.node.id, (affected.node, reason))
+            candidate.reasons.setdefault("calls" if direct else "reaches", reason)
     for signal, counts in (("calls", near), ("reaches", far)):
         _spread(candidates, signal, counts)
 
@@ -181,16 +179,11 @@ def _spread(candidates: Mapping[str, Candidate], signal: str, values: Mapping[st
 
 
 def _follow_imports(candidates: Mapping[str, Candidate], graph: Graph, change: Change) -> None:
-    """Look for tests that import a changed file, or one that imports it."""
-    for changed in change.paths:
-        direct = {edge.source.path for edge in graph.importers(changed)}
-        tests = direct & candidates.keys()
+    """Look for tests that import a changed file."""
+    for changed in change.paths[:_MOST_PATHS]:
+        tests = {edge.source.path for edge in graph.importers(changed)} & candidates.keys()
         for path in tests:
             candidates[path].add("imports", 1 / math.sqrt(len(tests)), f"imports {changed}")
-        between = sorted(direct - candidates.keys())[:20]
-        further = {edge.source.path for path in between for edge in graph.importers(path)} & candidates.keys()
-        for path in further:
-            candidates[path].add("near_imports", 1 / math.sqrt(len(further)))
 
 
 def _read_history(
@@ -223,30 +216,37 @@ def _read_history(
 def _search_text(candidates: Mapping[str, Candidate], snapshot: Snapshot, change: Change) -> None:
     """Look for tests that mention the changed names, or have words of the changed lines."""
     ids = [snapshot.files.by_path[path] for path in candidates]
-    names = [node.name for node in (*change.nodes, *change.gone) if node.kind != "file"]
-    whole = [word_tokens(name)[0] for name in dict.fromkeys(names) if word_tokens(name)][:_MOST_NAMES]
-    words = Counter(tokens("\n".join(file.text for file in change.files)))
-    for corpus in Corpus:
-        reader = snapshot.keywords.get(corpus)
-        if reader is None or not ids:
-            continue
+    defined = [node.name for node in (*change.nodes, *change.gone) if node.kind != FILE_KIND]
+    names = list(dict.fromkeys(defined))[:_MOST_NAMES]
+    words = Counter(tokens("\n".join(file.text for file in change.files)[:_MOST_CHARS]))
+    for reader in snapshot.keywords.values() if ids else ():
+        mentioned: dict[str, float] = defaultdict(float)
+        for name in names:
+            found = _best_chunks(snapshot, reader, dict.fromkeys(word_tokens(name)[:1], 1.0), ids)
+            for path, score in found.items():
+                mentioned[path] += score
+                if path in candidates:
+                    candidates[path].reasons.setdefault("mentions", f"mentions {name}")
+        rare = sorted(words, key=lambda word: -_rarity(reader, word) * math.log1p(words[word]))
+        terms = [word for word in rare[: 2 * _MOST_TERMS] if reader.document_frequency(word)][:_MOST_TERMS]
+        found = _best_chunks(snapshot, reader, dict.fromkeys(terms, 1.0), ids)
+        for signal, scores in (("mentions", mentioned), ("text", found)):
+            most = max(scores.values(), default=0.0)
+            for path in scores.keys() & candidates.keys():
+                candidates[path].add(signal, scores[path] / most if most > 0 else 0.0)
 
-        def rarity(term: str) -> float:
-            return math.log(1 + reader.size / (1 + reader.document_frequency(term)))  # noqa: B023
 
-        common = sorted(words, key=lambda w: -rarity(w) * math.log1p(words[w]))
-        known = [word for word in common if reader.document_frequency(word)][:_MOST_TERMS]
-        for signal, terms in (("mentions", dict.fromkeys(whole, 1.0)), ("text", dict.fromkeys(known, 1.0))):
-            if not terms:
-                continue
-            scores: dict[str, list[float]] = defaultdict(list)
-            for number, score in reader.search(terms, _MOST_CHUNKS, ids):
-                file = snapshot.files.by_id.get(number >> ORDINAL_BITS)
-                if file is not None and len(scores[file.path]) < _CHUNKS_PER_FILE:
-                    scores[file.path].append(score)
-            summed = {path: sum(values) for path, values in scores.items()}
-            most = max(summed.values(), default=0.0)
-            for path, value in summed.items():
-                if path in candidates and most > 0:
-                    reason = "mentions the changed names" if signal == "mentions" else ""
-                    candidates[path].add(signal, value / most, reason)
+def _rarity(reader: KeywordReader, word: str) -> float:
+    return math.log(1 + reader.size / (1 + reader.document_frequency(word)))
+
+
+def _best_chunks(
+    snapshot: Snapshot, reader: KeywordReader, terms: Mapping[str, float], ids: Sequence[int]
+) -> dict[str, float]:
+    """Return, for each file, the sum of the scores of its best chunks."""
+    scores: dict[str, list[float]] = defaultdict(list)
+    for number, score in reader.search(terms, _MOST_CHUNKS, ids) if terms else ():
+        file = snapshot.files.by_id.get(number >> ORDINAL_BITS)
+        if file is not None and len(scores[file.path]) < _CHUNKS_PER_FILE:
+            scores[file.path].append(score)
+    return {path: sum(values) for path, values in scores.items()}
