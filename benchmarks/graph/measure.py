@@ -39,6 +39,7 @@ import sys
 import tempfile
 from collections import defaultdict
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -166,18 +167,32 @@ def _pairs(truth: list[dict[str, Any]], part: str, folder: Path) -> set[tuple[st
     return {pair for pair in pairs if pair[0] != pair[1] and (folder / pair[1]).stat().st_size}
 
 
-def traced(edges: Iterable[Edge], traces: Path) -> Share:
-    """Of the calls that really happened, where the callee's name is written at the line, those we have."""
+def traced(edges: Iterable[Edge], traces: Path, overrides: Iterable[Edge] = ()) -> Share:
+    """Of the calls that really happened, where the callee's name is written at the line, those we have.
+
+    With overrides, an edge to a method that the called one overrides counts as well.
+    """
     ours = defaultdict(list)
     for edge in edges:
         ours[edge.path, edge.line].append(edge)
+    above = {edge.source.id: edge for edge in overrides}
     wanted = rows(traces, "traced")
-    missed = [
-        f"{row['path']}:{row['line']} {row['name']} → {row['targets'][0]}"
-        for row in wanted
-        if not any(leads_to(edge, t) for edge in ours[row["path"], row["line"]] for t in row["targets"])
-    ]
+    missed = []
+    for row in wanted:
+        here = ours[row["path"], row["line"]]
+        target = row["targets"][0]
+        start = next((edge for edge in above.values() if leads_to(_reversed(edge), target)), None)
+        found = any(leads_to(edge, target) for edge in here)
+        while start is not None and not found:
+            found = any(edge.target.id == start.target.id for edge in here)
+            start = above.get(start.target.id)
+        if not found:
+            missed.append(f"{row['path']}:{row['line']} {row['name']} → {target}")
     return Share(len(wanted) - len(missed), len(wanted), missed)
+
+
+def _reversed(edge: Edge) -> Edge:
+    return replace(edge, source=edge.target, target=edge.source)
 
 
 def main() -> None:
@@ -202,7 +217,9 @@ def main() -> None:
     }
     if options.traces:
         decorators = [edge for edge in edges if edge.relation is Relation.DECORATE]
+        overrides = [edge for edge in edges if edge.relation is Relation.OVERRIDE]
         figures["calls that happened, recall"] = traced(calls + decorators, options.traces)
+        figures["… or of an overridden method"] = traced(calls + decorators, options.traces, overrides)
     for name, share in figures.items():
         sys.stdout.write(f"{options.folder.name:12} {name:30} {share}\n")
         for example in random.Random(1).sample(share.wrong, min(options.show, len(share.wrong))):

@@ -59,7 +59,7 @@ def _row(call: tuple[CodeType, int, CodeType]) -> dict[str, Any] | None:
 
 @cache
 def _inside(filename: str) -> str | None:
-    if not filename.endswith(".py"):
+    if not filename.endswith(".py") or not Path(filename).is_file():  # code made at run time has no file
         return None
     try:
         return Path(filename).resolve().relative_to(ROOT).as_posix()
