@@ -10,6 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from findspot.core.git import changed_together
+from findspot.core.languages import language_of, row
 from findspot.core.progress import CancelToken
 from findspot.graph import Graph, Node
 from findspot.graph.edges import FILE_KIND
@@ -33,6 +34,9 @@ _MOST_CHARS = 50_000
 _MOST_CHUNKS = 300
 _CHUNKS_PER_FILE = 3
 _INDEXES = frozenset({"init", "index", "mod", "lib", "main"})
+_DATA = 0.4
+"""Of what a name is worth, for files beside tests that are no code."""
+
 _MARKS = frozenset({"test", "tests", "testing", "spec", "specs", "unit", "it", "e2e"})
 """Words of a test's path that only say that it is one."""
 
@@ -133,18 +137,19 @@ def _compare_names(candidates: Mapping[str, Candidate], change: Change) -> None:
     symbols = {"".join(_words(name)): name for name in names}
     for path, candidate in candidates.items():
         words, _, joined = _path_words(path)
+        worth = 1.0 if row(language_of(path)).grammar else _DATA
         for changed in change.paths[:_MOST_PATHS]:
             others, own, joined_other = _path_words(changed)
             shared = weight(words & others)
-            candidate.add("path", shared / weight(words | others) if shared else 0.0)
+            candidate.add("path", worth * shared / weight(words | others) if shared else 0.0)
             if joined and joined == joined_other:
-                candidate.add("name", 1.0, f"named like {changed}")
+                candidate.add("name", worth, f"named like {changed}")
             elif own and own <= words:
-                candidate.add("name", 0.6, f"named like {changed}")
+                candidate.add("name", 0.6 * worth, f"named like {changed}")
             elif joined and joined in others:
-                candidate.add("name", 0.5, f"named like {changed}")
+                candidate.add("name", 0.5 * worth, f"named like {changed}")
         if joined in symbols and joined:
-            candidate.add("symbol", 1.0, f"named like {symbols[joined]}")
+            candidate.add("symbol", worth, f"named like {symbols[joined]}")
 
 
 def _follow_graph(

@@ -45,7 +45,7 @@ def test_callers_names_and_imports_count(tmp_path: Path) -> None:
     assert "named like shop/prices.py" in found["tests/test_prices.py"]
     assert "reaches what changed through Cart.sum" in found["tests/test_far.py"]
     assert "tests/test_mail.py" not in found
-    assert next(iter(found)) == "tests/test_direct.py"
+    assert set(list(found)[:2]) == {"tests/test_direct.py", "tests/test_prices.py"}
 
 
 def test_functions_are_named_with_the_way_to_the_change(tmp_path: Path) -> None:
