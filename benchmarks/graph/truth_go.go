@@ -7,6 +7,9 @@
 // Only the standard library and the project's own packages are type-checked; whatever depends on another
 // module is left without an answer. A call of a method of an interface leads to the method as the interface
 // declares it; a conversion is a call of the type. Variables and fields of function type are `others`.
+// A type inherits, at the line of its name, from each interface whose methods it has (there is a row without
+// targets for each other one that it shares a method's name with; generic ones are `others`), and from what it
+// embeds. An import leads to the files that define what is used of the package; to all, if nothing is.
 package main
 
 import (
@@ -54,6 +57,7 @@ type project struct {
 	fset    *token.FileSet
 	folders map[string]string      // import path → folder
 	sources map[string][]*ast.File // folder → every file that the default build reads
+	leftOut map[string][]string    // folder → the files for other systems and tags
 	plain   map[string]*types.Package
 	tested  map[string]*types.Package
 	std     types.Importer
@@ -72,7 +76,7 @@ func main() {
 	}
 	build.Default.CgoEnabled = false
 	fset := token.NewFileSet()
-	p := &project{root, fset, map[string]string{}, map[string][]*ast.File{}, map[string]*types.Package{},
+	p := &project{root, fset, map[string]string{}, map[string][]*ast.File{}, map[string][]string{}, map[string]*types.Package{},
 		map[string]*types.Package{}, importer.ForCompiler(fset, "source", nil), json.NewEncoder(os.Stdout)}
 	p.read()
 	var all []checked
@@ -116,6 +120,8 @@ func (p *project) read() {
 				if file, _ := parser.ParseFile(p.fset, at, nil, parser.SkipObjectResolution); file != nil {
 					p.sources[folder] = append(p.sources[folder], file)
 				}
+			} else {
+				p.leftOut[folder] = append(p.leftOut[folder], at)
 			}
 		}
 		return nil
@@ -292,8 +298,10 @@ func (p *project) imports(c checked) {
 			return true
 		})
 		for _, spec := range file.Imports {
+			at, _ := p.at(spec.Path.Pos(), "")
 			folder, ok := p.folders[strings.Trim(spec.Path.Value, `"`)]
 			if !ok {
+				p.out.Encode(row{"import", at.Path, at.Line, "", true, []place{}, []place{}})
 				continue
 			}
 			object := c.info.Implicits[spec]
@@ -310,10 +318,13 @@ func (p *project) imports(c checked) {
 					}
 				}
 			}
-			at, _ := p.at(spec.Path.Pos(), "")
 			found := row{"import", at.Path, at.Line, path.Base(folder), true, []place{}, []place{}}
 			for source := range paths {
 				found.Targets = append(found.Targets, place{source, 1, ""})
+			}
+			for _, at := range p.leftOut[folder] {
+				below, _ := filepath.Rel(p.root, at)
+				found.Others = append(found.Others, place{filepath.ToSlash(below), 1, ""})
 			}
 			sort.Slice(found.Targets, func(a, b int) bool { return found.Targets[a].Path < found.Targets[b].Path })
 			p.out.Encode(found)
@@ -355,14 +366,31 @@ func (p *project) implementers(all []checked) {
 		add(pkg)
 	}
 	for _, at := range places(concrete) {
-		found := row{"implement", at.Path, at.Line, at.Name, true, []place{}, []place{}}
 		for _, wanted := range places(interfaces) {
+			found := row{"inherit", at.Path, at.Line, wanted.Name, true, []place{}, []place{}}
+			of, methods := concrete[at][0], interfaces[wanted][0].Underlying().(*types.Interface)
 			if implements(concrete[at], interfaces[wanted]) {
 				found.Targets = append(found.Targets, wanted)
+			} else if !sharesName(of, methods) {
+				continue
+			} else if of.TypeParams().Len() > 0 || interfaces[wanted][0].TypeParams().Len() > 0 {
+				found.Others = append(found.Others, wanted) // depends on the arguments
+			}
+			p.out.Encode(found)
+		}
+	}
+}
+
+func sharesName(of *types.Named, wanted *types.Interface) bool {
+	methods := types.NewMethodSet(types.NewPointer(of))
+	for i := 0; i < methods.Len(); i++ {
+		for j := 0; j < wanted.NumMethods(); j++ {
+			if methods.At(i).Obj().Name() == wanted.Method(j).Name() {
+				return true
 			}
 		}
-		p.out.Encode(found)
 	}
+	return false
 }
 
 func places(of map[place][]*types.Named) []place {

@@ -95,7 +95,7 @@ def declarations(function: Node, source: bytes) -> Iterator[tuple[str, str]]:
 def signature(function: Node, source: bytes) -> str:
     """Return the types of parameters and results, without names and packages: what interfaces compare."""
     lists = [function.child_by_field_name(name) for name in ("parameters", "result")]
-    return ";".join(",".join(_signature(part, source)) for part in lists if part is not None)
+    return ";".join(",".join(_signature(part, source)) if part is not None else "" for part in lists)
 
 
 def _signature(part: Node, source: bytes) -> Iterator[str]:
@@ -148,6 +148,9 @@ def _chain(node: Node, source: bytes, depth: int) -> str:
         return _unary(node, source, depth)
     if kind in ("composite_literal", "type_assertion_expression", "type_conversion_expression"):
         return _typed(node.child_by_field_name("type"), source)
+    if kind == "type_instantiation_expression":  # a generic function or type with its arguments
+        base = node.child_by_field_name("type")
+        return text_of(base, source) if base is not None else UNKNOWN
     if kind == "func_literal":
         first = next(results(node, source), UNKNOWN)
         return f"<:(){first[1:]}>" if first != UNKNOWN else UNKNOWN

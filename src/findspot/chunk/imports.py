@@ -271,10 +271,15 @@ def _members(statement: Statement, part: Node) -> Iterator[tuple[str, str]]:
         yield statement.text(part.named_children[0]), WHOLE
 
 
+_GO_VERSION = re.compile(r"[/.]v\d+\Z")
+"""A major version at the end of a path, which is no part of the package's name."""
+
+
 def _go(statement: Statement) -> Iterator[Imported]:
     module = statement.string(statement.node.child_by_field_name("path"))
     alias = statement.text(statement.node.child_by_field_name("name"))
-    local = {".": WHOLE, "_": "", "": module.rpartition("/")[2]}.get(alias, alias)
+    last = _GO_VERSION.sub("", module).rpartition("/")[2]
+    local = {".": WHOLE, "_": "", "": last}.get(alias, alias)
     yield local, module, WHOLE
 
 

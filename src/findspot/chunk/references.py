@@ -378,6 +378,7 @@ def _bind(reading: _Reading, capture: str, nodes: list[Node], match: dict[str, l
             if source == "otherwise" and value == LITERAL:
                 value = UNKNOWN  # a parameter that is `None` by default is mostly something else
             if source == "each" and value not in (UNKNOWN, LITERAL):
+                value = f"<{value}>" if value[0] == ":" and reading.language == "go" else value
                 value = f"{value}[]" if "|" not in value else UNKNOWN
             break
     for node in nodes:

@@ -55,7 +55,7 @@ class Graph:
                 if view is not None
                 else []
             )
-        for method in self._outgoing.resolver.overridden(targets[0]) if targets else ():
+        for method in self._outgoing.dispatching(targets[0]) if targets else ():
             confidence = self._incoming.dispatched(method, targets[0].node)
             reached = self._incoming.to(method, Relation.CALL) if confidence >= floor else ()
             edges += [

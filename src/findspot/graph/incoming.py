@@ -12,7 +12,7 @@ from findspot.graph.modules import Modules
 from findspot.graph.outgoing import Outgoing, in_order
 from findspot.graph.resolve import Target
 from findspot.graph.sources import Def, Sources, SourceView
-from findspot.graph.values import DISPATCHED, IMPORTED, UNIQUE
+from findspot.graph.values import DISPATCHED, IMPORTED, STRUCTURAL, UNIQUE
 from findspot.rank.roles import Role, role_of
 
 OWN_NAMES = frozenset({"cls", "super", "Self", "static", "self", "this", "parent", "base", "class"})
@@ -112,15 +112,13 @@ class Incoming:
                 yield from (edge for edge in self._outgoing.imports(view) if edge.target == target.node)
             return
         if relation is Relation.OVERRIDE:
-            yield from (e for e in self.overridden_by(target) if self._overrides_first(e, target))
+            for edge in self.overridden_by(target):
+                if edge.confidence == STRUCTURAL or self._overrides_first(edge, target):
+                    yield edge
             return
-        language = target.file.language
-        if relation is Relation.INHERIT and target.kind == "interface" and language.structural_interfaces:
-            for method in self.types.members(target)[:1]:
-                for other in self.sources.defining(method.name, language.family):
-                    around = self.types.around(other) if other.scope else None
-                    if around is not None:
-                        yield from (e for e in self._outgoing.structural(around) if e.target == target.node)
+        if relation is Relation.INHERIT:
+            for of in self._outgoing.conformance.implementers(target):
+                yield from (e for e in self._outgoing.structural(of) if e.target == target.node)
         for name in sorted(self.reach.names(target)):
             for view in self.sources.naming(name):
                 if relation is not Relation.INHERIT or name in view.facts.bases:
@@ -213,8 +211,12 @@ class Incoming:
         for edge in self.implementers(around.node):
             below = self.type_of(edge.source)
             own = self.types.own(below, method.name) if below is not None else None
-            if own is not None and own is not method and method in self.resolver.overridden(own):
+            if own is None or own is method:
+                continue
+            if method in self.resolver.overridden(own):
                 yield Edge(own.node, method.node, Relation.OVERRIDE, own.file.path, own.line, IMPORTED)
+            elif method in self._outgoing.conformance.declared(own):
+                yield Edge(own.node, method.node, Relation.OVERRIDE, own.file.path, own.line, STRUCTURAL)
 
     def dispatched(self, method: Def, overriding: Node) -> float:
         """Return how sure it is that a call of a method reaches one that overrides it.

@@ -79,7 +79,8 @@ class Members:
     def _tops_in(self, folder: str, name: str) -> list[Def]:
         """Return the definitions of a package that is a folder."""
         named = [d for d in self._evaluator.sources.defining(name) if d.file.language.folders_are_packages]
-        return [d for d in named if is_top(d) and posixpath.dirname(d.file.path) == folder]
+        here = [d for d in named if is_top(d) and posixpath.dirname(d.file.path) == folder]
+        return [d for d in here if not d.file.package.endswith("_test")]
 
     def _of_type(self, value: Value, of: Def, name: str) -> Values:
         if name == "new" and of.file.language.new_makes_instances and value.what is What.TYPE:

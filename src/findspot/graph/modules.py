@@ -33,6 +33,14 @@ class Modules:
         """Return the folder that a module without a file of its own is."""
         return self._finder(view).folder(view, fact)
 
+    def files_in(self, view: SourceView, folder: str) -> tuple[str, ...]:
+        """Return the files of a package that is a folder, without its tests."""
+        return self._finder(view).files_in(folder)
+
+    def imports_called(self, view: SourceView, name: str) -> list[ImportFact]:
+        """Return the imports of packages whose own name this is."""
+        return self._finder(view).imports_called(view, name)
+
     def submodule(self, view: SourceView, name: str) -> str | None:
         """Return the file of a module inside of the package that a file is."""
         return self._finder(view).submodule(view.path, name)
@@ -65,7 +73,8 @@ class Packages:
         shares = view.language.shares
         if shares == "file":
             return []
-        place = {"folder": posixpath.dirname(view.path), "package": view.package}.get(shares, "")
+        folder = f"{posixpath.dirname(view.path)}:{view.package}"
+        place = {"folder": folder, "package": view.package}.get(shares, "")
         key = (view.language.family, name, f"{shares}:{place}:{view.id if shares != 'folder' else ''}")
         if key not in self._shared:
             self._shared[key] = self._visible(name, view, shares)
@@ -75,7 +84,8 @@ class Packages:
         found = [d for d in self._sources.defining(name, view.language.family) if is_top(d)]
         folder = posixpath.dirname(view.path)
         if shares == "folder":
-            found = [d for d in found if posixpath.dirname(d.file.path) == folder]
+            here = [d for d in found if posixpath.dirname(d.file.path) == folder]
+            return [d for d in here if d.file.package == view.package]  # several for several systems
         if shares == "package":
             packages = {dotted(view.package), *_starred(view)}
             found = [d for d in found if package_of(d) in packages]
@@ -95,10 +105,11 @@ class Packages:
                 found.append(definition)
         return found
 
-    def used_of(self, module: str, folder: str | None, view: SourceView) -> list[SourceView]:
+    def used_of(self, fact: ImportFact, folder: str | None, view: SourceView) -> list[SourceView]:
         """Of an import of a whole package or folder, the files that define something used here."""
         if folder is not None or view.language.folders_are_packages:
-            names = view.references.names
+            by_package = view.language.folders_are_packages and fact.local != WHOLE
+            names = view.references.names_on(fact.local) if by_package else view.references.names
             numbers = self._by_folder().get(folder, ()) if folder is not None else ()
             inside = (self._sources.view(number) for number in numbers)
             same = (v for v in inside if v is not None and v.language.family == view.language.family)
@@ -106,7 +117,7 @@ class Packages:
         found = {}
         for name in view.references.names:
             for d in self._sources.defining(name, view.language.family) if name.isidentifier() else ():
-                if d.file is not view and is_top(d) and package_of(d) == dotted(module):
+                if d.file is not view and is_top(d) and package_of(d) == dotted(fact.module):
                     found[d.file.id] = d.file
         return [found[file_id] for file_id in sorted(found)]
 

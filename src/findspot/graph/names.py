@@ -118,6 +118,8 @@ class Names:
     def _in_module(self, name: str, view: SourceView) -> Values | None:
         found = self._local(name, view.tops.get(name), view.bindings, view)
         imported = view.imports.get(name)
+        if imported is None and found is None and view.language.folders_are_packages:
+            imported = self._evaluator.modules.imports_called(view, name)
         if imported and not (found and all(value.what is not What.EXTERNAL for value in found)):
             outside = [value for fact in imported for value in self.imported(fact, view)]
             return list(dict.fromkeys([*(found or []), *outside]))
@@ -128,6 +130,13 @@ class Names:
                 there = self.exported(target, name)
                 if there:
                     return [value.through(IMPORTED) for value in there]
+            folder = (
+                self._evaluator.modules.folder(view, fact) if view.language.folders_are_packages else None
+            )
+            if folder is not None and (
+                there := self._evaluator.members.attribute(Value(What.PACKAGE, folder), name)
+            ):
+                return there
         return None
 
     def _shared(self, name: str, view: SourceView) -> Values | None:

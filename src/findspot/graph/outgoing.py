@@ -9,6 +9,7 @@ from findspot.graph.edges import PACKAGE, Edge
 from findspot.graph.evaluate import Evaluator
 from findspot.graph.resolve import Resolver, Target
 from findspot.graph.sources import SATELLITE_KINDS, Def, Sources, SourceView
+from findspot.graph.structural import Structural
 from findspot.graph.values import IMPORTED, STRUCTURAL
 
 _RELATIONS = {str(relation): relation for relation in Relation}
@@ -22,6 +23,7 @@ class Outgoing:
         self.evaluator = Evaluator(sources)
         self.resolver = Resolver(self.evaluator)
         self.types = self.evaluator.types
+        self.conformance = Structural(sources, self.types)
 
     def edges(self, view: SourceView, reference: ReferenceFact) -> Iterator[Edge]:
         yield from (edge for _, edge in self.resolved(view, reference))
@@ -35,18 +37,8 @@ class Outgoing:
 
     def structural(self, of: Def) -> Iterator[Edge]:
         """Yield the interfaces that a type satisfies without naming them."""
-        methods = {m.name for m in self.types.members(of) if m.scope}
-        seen = set()
-        language = of.file.language
-        for name in sorted(methods) if of.kind == "struct" and language.structural_interfaces else ():
-            for other in self.sources.defining(name, language.family):
-                interface = other.parent
-                if interface is not None and interface.kind == "interface" and interface not in seen:
-                    seen.add(interface)
-                    wanted = [interface, *self.types.ancestors(interface)]
-                    if all(self.types.member(of, m.name) for t in wanted for m in self.types.members(t)):
-                        lines = of.file.path, of.line
-                        yield Edge(of.node, interface.node, Relation.INHERIT, *lines, STRUCTURAL)
+        for interface in self.conformance.interfaces_of(of):
+            yield Edge(of.node, interface.node, Relation.INHERIT, of.file.path, of.line, STRUCTURAL)
 
     def inheriting(self, of: Def) -> Iterator[Edge]:
         for part in (of, *(s for s in self.types.satellites(of) if s.kind in SATELLITE_KINDS)):
@@ -61,6 +53,12 @@ class Outgoing:
             return  # declared here and defined elsewhere: the definition overrides
         for other in self.resolver.overridden(method)[:1]:
             yield Edge(method.node, other.node, Relation.OVERRIDE, method.file.path, method.line, IMPORTED)
+        for other in self.conformance.declared(method):
+            yield Edge(method.node, other.node, Relation.OVERRIDE, method.file.path, method.line, STRUCTURAL)
+
+    def dispatching(self, method: Def) -> list[Def]:
+        """Return the methods whose calls may reach a method: those it overrides or stands for."""
+        return [*self.resolver.overridden(method), *self.conformance.declared(method)]
 
     def imports(self, view: SourceView) -> Iterator[Edge]:
         named_imports = {(f.module, f.line) for f in view.facts.imports if not f.local.startswith(LOADED)}
@@ -85,7 +83,11 @@ class Outgoing:
             found = names.definers(fact, view)
         if not found and fact.original == WHOLE and view.language.imports_whole_packages:
             folder = self.evaluator.modules.folder(view, fact)
-            return list(self.evaluator.packages.used_of(fact.module, folder, view))
+            used: list[Target] = [*self.evaluator.packages.used_of(fact, folder, view)]
+            if not used and folder is not None:  # for its effects, or for what is not read here
+                views = map(self.sources.at, self.evaluator.modules.files_in(view, folder))
+                return [other for other in views if other is not None]
+            return used
         return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import TypeVar, cast
@@ -35,9 +36,10 @@ SATELLITE_KINDS = frozenset({"impl", "extension"})
 """Kinds that add members to a type defined elsewhere."""
 VALUE_KINDS = frozenset({"constant", "field", "variable", "property"})
 
-_RELATION, _NAME, _LINE, _OWNER = (
-    ReferenceFact._fields.index(f) for f in ("relation", "name", "line", "owner")
+_RELATION, _NAME, _ON, _LINE, _OWNER = (
+    ReferenceFact._fields.index(f) for f in ("relation", "name", "on", "line", "owner")
 )
+_MEMBER = re.compile(r"[.()\[\]]")
 
 
 Scope = dict[str, list[tuple[int, str]]]
@@ -142,6 +144,13 @@ class References:
     def names(self) -> set[str]:
         """Every name that the file refers to."""
         return set(self._columns[_NAME])
+
+    def names_on(self, receiver: str) -> set[str]:
+        """Return the members of a package that the file refers to, by what it calls the package."""
+        receivers = self._columns[_ON]
+        found = {name for name, on in zip(self._columns[_NAME], receivers, strict=True) if on == receiver}
+        start = f"{receiver}."
+        return found.union(_MEMBER.split(on, maxsplit=2)[1] for on in receivers if on.startswith(start))
 
     @property
     def last_line(self) -> int:

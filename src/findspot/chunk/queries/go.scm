@@ -6,8 +6,8 @@
     (pointer_type (type_identifier) @scope)
     (pointer_type (generic_type type: (type_identifier) @scope))]))
   name: (field_identifier) @name body: (block)? @body) @definition.method
-(type_declaration (type_spec name: (type_identifier) @name type: (struct_type (field_declaration_list) @body))) @definition.struct
-(type_declaration (type_spec name: (type_identifier) @name type: (interface_type))) @definition.interface
+(type_declaration . (type_spec name: (type_identifier) @name type: (struct_type (field_declaration_list) @body)) .) @definition.struct
+(type_declaration . (type_spec name: (type_identifier) @name type: (interface_type)) .) @definition.interface
 (type_spec name: (type_identifier) @name type: (struct_type (field_declaration_list) @body)) @definition.struct
 (type_spec name: (type_identifier) @name type: (interface_type)) @definition.interface
 (type_spec name: (type_identifier) @name) @definition.type
@@ -16,7 +16,7 @@
 (source_file (const_declaration (const_spec name: (identifier) @name) @definition.constant))
 (source_file (var_declaration (var_spec name: (identifier) @name) @definition.constant))
 (source_file (var_declaration (var_spec_list (var_spec name: (identifier) @name) @definition.constant)))
-(type_declaration) @wrapper
+(type_declaration . [(type_spec) (type_alias)] .) @wrapper
 (const_declaration . (const_spec) .) @wrapper
 (var_declaration . (var_spec) .) @wrapper
 (comment) @comment

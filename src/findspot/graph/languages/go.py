@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+import re
 from typing import TYPE_CHECKING
 
 from findspot.core.facts import ImportFact
@@ -11,33 +12,66 @@ from findspot.graph.languages.language import Language, ModuleFinder
 if TYPE_CHECKING:
     from findspot.graph.sources import SourceView
 
+_MODULE = re.compile(r"^module\s+\"?([^\s\"]+)", re.MULTILINE)
+
 
 class GoModules(ModuleFinder):
-    """Finds the folder that the path of a package ends in."""
+    """Finds the folder of a package: below the module that `go.mod` names, or by how its path ends."""
 
     def folder(self, view: SourceView, fact: ImportFact) -> str | None:
-        parts = fact.module.split("/")
-        for start in range(len(parts)):
-            below = "/".join(parts[start:])
-            if below in self._folders:
-                return below
-        return "" if "" in self._folders and parts[-1] == self._module_name else None
+        for module, folder in self._modules:
+            if fact.module == module or fact.module.startswith(f"{module}/"):
+                below = posixpath.join(folder, fact.module[len(module) + 1 :]).rstrip("/")
+                return below if below in self._folders else None
+        return None if self._modules else self._ending(fact.module)
+
+    def _ending(self, module: str) -> str | None:
+        """Return the longest folder that a path ends in, of a project without `go.mod`."""
+        parts = module.split("/")
+        tails = ("/".join(parts[start:]) for start in range(len(parts)))
+        return next((tail for tail in tails if tail in self._folders), None)
+
+    def files_in(self, folder: str) -> tuple[str, ...]:
+        return self._folders.get(folder, ())
+
+    def imports_called(self, view: SourceView, name: str) -> list[ImportFact]:
+        table: dict[int, dict[str, list[ImportFact]]] = self.sources.tables.table("go packages")
+        if view.id not in table:
+            table[view.id] = {}
+            for fact in view.facts.imports:
+                folder = self.folder(view, fact)
+                for path in self.files_in(folder)[:1] if folder is not None else ():
+                    package = self.sources.at(path)
+                    if package is not None:
+                        table[view.id].setdefault(package.package, []).append(fact)
+        return table[view.id].get(name, [])
 
     @property
-    def _folders(self) -> set[str]:
+    def _folders(self) -> dict[str, tuple[str, ...]]:
         return self.sources.once("go_folders", self._find_folders)
 
-    def _find_folders(self) -> set[str]:
-        return {posixpath.dirname(path) for path in self.paths if path.endswith(".go")}
+    def _find_folders(self) -> dict[str, tuple[str, ...]]:
+        """Return the folders that have Go files, each with those that are no tests."""
+        found: dict[str, list[str]] = {}
+        for path in sorted(self.paths):
+            if path.endswith(".go"):
+                files = found.setdefault(posixpath.dirname(path), [])
+                files += [] if path.endswith("_test.go") else [path]
+        return {folder: tuple(files) for folder, files in found.items()}
 
     @property
-    def _module_name(self) -> str:
-        return self.sources.once("go_module_name", self._find_module_name)
+    def _modules(self) -> list[tuple[str, str]]:
+        return self.sources.once("go_modules", self._find_modules)
 
-    def _find_module_name(self) -> str:
-        """Return the last part of the module's own path: what imports of the root folder end in."""
-        text = self.sources.text("go.mod") if "go.mod" in self.paths else ""
-        return text.partition("module ")[2].split("\n")[0].strip().rpartition("/")[2]
+    def _find_modules(self) -> list[tuple[str, str]]:
+        """Return the path and folder of each module, longest path first."""
+        found = []
+        for path in self.paths:
+            if posixpath.basename(path) == "go.mod":
+                name = _MODULE.search(self.sources.text(path))
+                if name is not None:
+                    found.append((name[1], posixpath.dirname(path)))
+        return sorted(found, key=lambda item: (-len(item[0]), item))
 
 
 class Go(Language):

@@ -26,6 +26,14 @@ class ModuleFinder:
         """Return the folder that a module without a file of its own is."""
         return None
 
+    def files_in(self, folder: str) -> tuple[str, ...]:
+        """Return the files of a package that is a folder, without its tests."""
+        return ()
+
+    def imports_called(self, view: SourceView, name: str) -> list[ImportFact]:
+        """Return the imports of packages whose own name this is, whatever their paths end in."""
+        return []
+
     def inner_module(self, fact: ImportFact) -> str | None:
         """Return the module that an import may name as a member of a folder."""
         return None

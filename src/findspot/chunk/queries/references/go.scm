@@ -7,6 +7,9 @@
 (call_expression function: (index_expression operand: (identifier) @call))
 (call_expression function: (index_expression
   operand: (selector_expression operand: (_) @on field: (field_identifier) @call)))
+(call_expression function: (type_instantiation_expression type: (type_identifier) @call))
+(call_expression function: (type_instantiation_expression
+  type: (qualified_type package: (_) @on name: (type_identifier) @call)))
 (type_conversion_expression type: (generic_type type: (type_identifier) @call))
 (type_conversion_expression type: (generic_type type: (qualified_type package: (_) @on name: (type_identifier) @call)))
 (field_declaration !name type: [(type_identifier) (generic_type type: (type_identifier))] @inherit)
@@ -18,9 +21,8 @@
   (generic_type type: (type_identifier) @inherit)
   (qualified_type package: (_) @on name: (type_identifier) @inherit)] .))
 (qualified_type package: (_) @on name: (type_identifier) @use)
-((type_identifier) @use (#not-any-of? @use
-  "any" "bool" "byte" "comparable" "error" "float32" "float64" "int" "int16" "int32" "int64" "int8" "rune" "string"
-  "uint" "uint16" "uint32" "uint64" "uint8" "uintptr"))
+((type_identifier) @use (#not-match? @use
+  "^(any|bool|byte|comparable|error|rune|string|float32|float64|u?int(8|16|32|64)?|uintptr)$"))
 (type_spec type: [(type_identifier) (qualified_type) (generic_type) (pointer_type) (slice_type) (array_type) (map_type)
   (channel_type) (function_type)] @alias)
 (type_alias type: (_) @alias)

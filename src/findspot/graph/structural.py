@@ -1,0 +1,141 @@
+"""Types that conform to an interface by having its methods, without naming it: Go."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from findspot.core.facts import SIGNATURE, Relation
+from findspot.graph.languages.go_library import STANDARD_INTERFACES
+from findspot.graph.sources import Def, Sources
+from findspot.graph.types import Types
+
+MAX_CANDIDATES = 2_000
+"""Types compared with one interface, and interfaces with one type."""
+
+Methods = dict[str, str]
+"""Name → parameters and results; nothing where they are not known."""
+
+
+class Structural:
+    """Compares the methods of types and interfaces, in languages with structural interfaces."""
+
+    def __init__(self, sources: Sources, types: Types) -> None:
+        self._sources = sources
+        self._types = types
+        self._methods: dict[Def, tuple[Methods, bool]] = sources.tables.table("method sets")
+        self._interfaces: dict[Def, list[Def]] = sources.tables.table("structural interfaces")
+        self._by_method: dict[str, list[Def]] = sources.tables.table("interfaces by method")
+        self._embedding: dict[str, list[Def]] = sources.tables.table("embedding types")
+
+    def interfaces_of(self, of: Def) -> list[Def]:
+        """Return the interfaces that a type has the methods of."""
+        if not of.file.language.structural_interfaces or not of.is_type or of.kind == "interface":
+            return []
+        if of not in self._interfaces:
+            candidates: dict[Def, None] = {}
+            for name in self.methods(of)[0]:
+                candidates.update(dict.fromkeys(self._declaring(name)))
+            named = self._types.ancestors(of)
+            asked = [each for each in candidates if each not in named][:MAX_CANDIDATES]
+            self._interfaces[of] = [interface for interface in asked if self.conforms(of, interface)]
+        return self._interfaces[of]
+
+    def implementers(self, interface: Def) -> list[Def]:
+        """Return the types that have the methods of an interface."""
+        if not interface.file.language.structural_interfaces or interface.kind != "interface":
+            return []
+        family = interface.file.language.family
+        defined = [self._sources.defining(name, family) for name in self.methods(interface)[0]]
+        waiting = []
+        for method in min(defined, key=len, default=[]):
+            around = self._types.around(method)
+            waiting += [around] if around is not None else []
+        for name, methods in STANDARD_INTERFACES.items():  # a type may get a method by embedding one of these
+            if not self.methods(interface)[0].keys().isdisjoint(methods):
+                waiting += self._heirs(name.rpartition(".")[2])
+        candidates: dict[Def, None] = {}
+        while waiting and len(candidates) < MAX_CANDIDATES:
+            of = waiting.pop()
+            if of not in candidates:
+                candidates[of] = None
+                waiting += [heir for heir in self._heirs(of.name) if of in self._types.parents(heir)[0]]
+        kept = [of for of in candidates if of.kind != "interface" and self.conforms(of, interface)]
+        return sorted(kept, key=lambda of: (of.file.path, of.place))
+
+    def declared(self, method: Def) -> Iterator[Def]:
+        """Yield the methods of interfaces that a method of a type stands for."""
+        around = self._types.around(method) if method.scope else None
+        for interface in self.interfaces_of(around) if around is not None else ():
+            found = self._types.member(interface, method.name)
+            if found is not None and found is not method:
+                yield found
+
+    def conforms(self, of: Def, interface: Def) -> bool:
+        """Return whether a type has all methods of an interface, with the same parameters and results."""
+        wanted, complete = self.methods(interface)
+        if not wanted or not complete:
+            return False
+        own = self.methods(of)[0]
+        if not wanted.keys() <= own.keys():
+            return False
+        if _is_generic(of) or _is_generic(interface):
+            return True
+        return all(not wanted[name] or not own[name] or wanted[name] == own[name] for name in wanted)
+
+    def methods(self, of: Def) -> tuple[Methods, bool]:
+        """Return the methods of a type, embedded ones included, and whether all are known."""
+        if of not in self._methods:
+            found: Methods = {}
+            complete = True
+            for owner in (of, *self._types.ancestors(of)):
+                for method in self._types.members(owner):
+                    if method.kind == "method":
+                        signature = next((value for _, value in method.bindings.get(SIGNATURE, ())), "")
+                        found.setdefault(method.name, signature)
+                for name in self._outside(owner):
+                    complete = complete and name in STANDARD_INTERFACES
+                    for method_name, signature in STANDARD_INTERFACES.get(name, {}).items():
+                        found.setdefault(method_name, signature)
+            self._methods[of] = found, complete
+        return self._methods[of]
+
+    def _outside(self, of: Def) -> Iterator[str]:
+        """Yield what it embeds that is not of the project."""
+        for reference in of.file.references.inside(of.place):
+            if reference.relation == Relation.INHERIT and not self._types.supertype(reference, of):
+                yield f"{reference.on}.{reference.name}" if reference.on else reference.name
+
+    def _declaring(self, method: str) -> list[Def]:
+        """Return the interfaces that declare a method, or embed one that does."""
+        if method not in self._by_method:
+            around = (d.parent for d in self._sources.defining(method))
+            waiting = [parent for parent in around if parent is not None and parent.kind == "interface"]
+            for name, methods in STANDARD_INTERFACES.items():
+                if method in methods:
+                    waiting += [d for d in self._heirs(name.rpartition(".")[2]) if d.kind == "interface"]
+            found: dict[Def, None] = {}
+            while waiting and len(found) < MAX_CANDIDATES:
+                interface = waiting.pop()
+                if interface not in found:
+                    found[interface] = None
+                    waiting += [d for d in self._heirs(interface.name) if d.kind == "interface"]
+            self._by_method[method] = list(found)
+        return self._by_method[method]
+
+    def _heirs(self, name: str) -> list[Def]:
+        """Return the types that embed something of a name."""
+        if name not in self._embedding:
+            found: dict[Def, None] = {}
+            for view in self._sources.naming(name):
+                if view.language.structural_interfaces and name in view.facts.bases:
+                    for reference in view.references.to(name):
+                        inherits = reference.relation == Relation.INHERIT
+                        owner = view.owner(reference.owner) if inherits else None
+                        if owner is not None and owner.is_type:
+                            found[owner] = None
+            self._embedding[name] = list(found)
+        return self._embedding[name]
+
+
+def _is_generic(of: Def) -> bool:
+    return any(name.startswith("[") for name in of.bindings)
