@@ -247,7 +247,7 @@ def ask(checkout: Checkout, issue: Issue) -> dict[str, Any] | None:
 
 def log(mirror: Mirror, commit: str) -> list[list[str]]:
     """Return the files that the last commits before one changed, as `findspot tests` reads them."""
-    shape = ("--no-merges", "--name-only", "--format=%x00", "--no-renames")
+    shape = ("--min-parents=1", "--max-parents=1", "--name-only", "--format=%x00", "--no-renames")
     listed = mirror.run("log", f"--max-count={MOST_COMMITS}", *shape, commit)
     commits = listed.decode("utf-8", "surrogateescape").split("\0")
     return [[path for path in each.split("\n") if path] for each in commits if each.strip()]

@@ -104,10 +104,11 @@ def old_version(root: Path, commit: str, path: str) -> str | None:
 def changed_together(root: Path, commit: str, most: int) -> list[list[str]]:
     """Return the paths below a folder that each of the last commits changed, latest first.
 
-    Merges are left out. Where the history cannot be read, there is none.
+    Merges and first commits are left out. Where the history cannot be read, there is none.
     """
-    shape = ("--no-merges", "--name-only", "--format=%x00", "--no-show-signature", "--relative")
-    listed = run_git(root, "log", f"--max-count={most}", *shape, *_PLAIN_DIFF, commit, "--", ".")
+    chosen = (f"--max-count={most}", "--min-parents=1", "--max-parents=1")
+    shape = ("--name-only", "--format=%x00", "--no-show-signature", "--relative")
+    listed = run_git(root, "log", *chosen, *shape, *_PLAIN_DIFF, commit, "--", ".")
     commits = (listed or "").split("\0")
     return [[path for path in each.split("\n") if path] for each in commits if each.strip()]
 

@@ -141,7 +141,8 @@ def _compare_names(candidates: Mapping[str, Candidate], change: Change) -> None:
         for changed in change.paths[:_MOST_PATHS]:
             others, own, joined_other = _path_words(changed)
             shared = weight(words & others)
-            candidate.add("path", worth * shared / weight(words | others) if shared else 0.0)
+            likeness = worth * shared / weight(words | others) if shared else 0.0
+            candidate.add("path", likeness, f"path like {changed}")
             if joined and joined == joined_other:
                 candidate.add("name", worth, f"named like {changed}")
             elif own and own <= words:
@@ -175,12 +176,14 @@ def _follow_graph(
         _spread(candidates, signal, counts)
 
 
-def _spread(candidates: Mapping[str, Candidate], signal: str, values: Mapping[str, float]) -> None:
+def _spread(
+    candidates: Mapping[str, Candidate], signal: str, values: Mapping[str, float], reason: str = ""
+) -> None:
     """Set a signal from amounts: the largest is 1, and half as much is more than half."""
     most = max(values.values(), default=0.0)
     for path, value in values.items():
         if path in candidates and most > 0:
-            candidates[path].add(signal, math.log1p(value) / math.log1p(most))
+            candidates[path].add(signal, math.log1p(value) / math.log1p(most), reason)
 
 
 def _follow_imports(candidates: Mapping[str, Candidate], graph: Graph, change: Change) -> None:
@@ -215,7 +218,7 @@ def _read_history(
     for path, value in together.items():
         count = "once" if times[path] == 1 else f"{times[path]} times"
         candidates[path].add("together", value / total, f"changed together {count}")
-    _spread(candidates, "often", often)
+    _spread(candidates, "often", often, "changed often")
 
 
 def _search_text(candidates: Mapping[str, Candidate], snapshot: Snapshot, change: Change) -> None:
@@ -238,7 +241,8 @@ def _search_text(candidates: Mapping[str, Candidate], snapshot: Snapshot, change
         for signal, scores in (("mentions", mentioned), ("text", found)):
             most = max(scores.values(), default=0.0)
             for path in scores.keys() & candidates.keys():
-                candidates[path].add(signal, scores[path] / most if most > 0 else 0.0)
+                reason = "has words of the changed lines" if signal == "text" else ""
+                candidates[path].add(signal, scores[path] / most if most > 0 else 0.0, reason)
 
 
 def _rarity(reader: KeywordReader, word: str) -> float:

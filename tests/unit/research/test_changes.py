@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from findspot.core.errors import InvalidArgumentError
+from findspot.core.git import changed_together
 from findspot.core.roots import Roots
 from findspot.graph import Node
 from findspot.research.changes import Change, FileChange, parse_diff, read_change, touched
@@ -112,3 +113,13 @@ def test_a_diff_needs_a_repository_with_that_revision(tmp_path: Path) -> None:
     run_git(root, "commit", "-q", "-m", "start", "--allow-empty")
     with pytest.raises(InvalidArgumentError, match="'nowhere' is not a revision"):
         change(root, BEFORE, tmp_path / "home3", "nowhere")
+
+
+def test_the_history_leaves_out_first_commits(tmp_path: Path) -> None:
+    root = tmp_path / "project"
+    commit(root, BEFORE)
+    write(root, {"a.py": "x = 1\n", "ä b.py": "y = 1\n"})
+    run_git(root, "add", "-A")
+    run_git(root, "commit", "-q", "-m", "both")
+    assert changed_together(root, "HEAD", 10) == [["a.py", "ä b.py"]]
+    assert changed_together(tmp_path, "HEAD", 10) == []
