@@ -70,8 +70,12 @@ def _bracketed(text: str, depth: int) -> str:
         return declared(inner)
     cast = _AS.search(inner)
     start = declared(cast[1]) if cast else expression(inner, depth + 1)
-    if start == UNKNOWN or (end < len(text) and "|" in start):
+    if start == UNKNOWN:
         return UNKNOWN
+    if end < len(text) and "|" in start:
+        rest = _chain("", text, end, depth)
+        is_plain = rest[:1] in (".", "(", "[") and "|" not in rest and start[0] != ":"
+        return "|".join(f"{option}{rest}" for option in start.split("|")) if is_plain else UNKNOWN
     if start[0] == ":" and end < len(text):  # what follows belongs to an instance of the type
         start = UNKNOWN if "[" in start else f"{start[1:]}()"
     return _chain(start, text, end, depth)

@@ -25,12 +25,15 @@ _WORD = re.compile(r"[A-Za-z_]\w*")
 _ALL = "*"
 """In place of a parameter's name: any of them."""
 
+_MANAGERS = frozenset({"contextmanager", "asynccontextmanager"})
+"""Decorators of functions whose `yield` gives what `with` binds."""
+
 References = dict[tuple[int, str], ReferenceFact]
 
 
 def may_test(path: str, source: bytes) -> bool:
-    """Return whether a file may hold tests or fixtures; most do not, and are spared the rest."""
-    return "test" in path or b"fixture" in source
+    """Return whether a file may hold tests, fixtures or context managers; most do not, and are spared it."""
+    return "test" in path or b"fixture" in source or b"contextmanager" in source
 
 
 @dataclass(slots=True)
@@ -50,10 +53,10 @@ class Requests:
         bindings: dict[BindingFact, None],
     ) -> None:
         """Bind parameters to fixtures, and let fixtures return what they yield."""
-        above = (fact for fact in references.values() if fact.relation == Relation.DECORATE)
+        above = [fact for fact in references.values() if fact.relation == Relation.DECORATE]
         fixtures = {fact.owner for fact in above if fact.name in FIXTURE_DECORATORS}
         self._ask(definitions, fixtures, references, bindings)
-        self._give(fixtures, bindings)
+        self._give(fixtures | {fact.owner for fact in above if fact.name in _MANAGERS}, bindings)
         for owner, decorator, options in self.options:
             named = _NAMED_FIXTURE.search(options)
             if named and owner in fixtures and decorator.rpartition(".")[2] in FIXTURE_DECORATORS:

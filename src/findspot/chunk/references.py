@@ -11,6 +11,7 @@ A query file `queries/references/<language>.scm` speaks this vocabulary:
                (under another name, or deeper: by way of the members @key):
         @value     an expression            @declared  a type
         @each      what it is an element of @otherwise the value that a parameter has by default
+        @context   what gives it for the length of a block
     @within    what a variable is confined to, where that is not what is around it
     @targets   several variables that get the @values, or the results of the only one
     @results   a function whose results are declared one by one, @generic a type parameter
@@ -30,7 +31,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from findspot.chunk import go_expressions
+from findspot.chunk import go_expressions, python_expressions
 from findspot.chunk.arity import OVERLOADING, UNKNOWN_ARITY, argument_count, parameter_range
 from findspot.chunk.block_scopes import BlockScopes
 from findspot.chunk.expressions import declared, expression, type_names
@@ -231,7 +232,7 @@ def _read(reading: _Reading, match: dict[str, list[Node]], language: str, path: 
         elif capture in ("bind", "member", "field"):
             _bind(reading, capture, nodes, match)
         elif capture == "targets":
-            _bind_each(reading, nodes[0], match["values"][0].named_children)
+            _bind_several(reading, nodes[0], match)
         elif capture == "results":
             owner = reading.owner(nodes[0].start_byte)
             for name, value in go_expressions.declarations(nodes[0], reading.source):
@@ -347,6 +348,9 @@ def _value_is_known(
         owner = reading.owner_of(owner)
 
 
+_TUPLES = frozenset({"pattern_list", "tuple_pattern"})
+"""What several variables of Python are assigned by: parts of one value."""
+
 _GIVEN = {"return": RETURNED, "returns": RETURNED, "alias": ALIASED, "default": DEFAULT}
 
 
@@ -354,9 +358,14 @@ def _give(reading: _Reading, capture: str, node: Node) -> None:
     """Bind what a function returns, a type is an alias of, or a module exports."""
     value = reading.declared(node) if capture in ("returns", "alias") else reading.expression(node)
     owner = -1 if capture == "default" else reading.owner(node.start_byte)
-    if value in (UNKNOWN, LITERAL) or (capture == "return" and not _returns_from(reading, node, owner)):
+    if capture == "return" and not _returns_from(reading, node, owner):
         return
-    reading.bindings[BindingFact(owner, _GIVEN[capture], value)] = None
+    if value not in (UNKNOWN, LITERAL):
+        reading.bindings[BindingFact(owner, _GIVEN[capture], value)] = None
+    if capture in ("return", "returns") and reading.language == "python":
+        for place, part in enumerate(python_expressions.parts(node, reading.source), 1):
+            if part not in (UNKNOWN, LITERAL):
+                reading.bindings[BindingFact(owner, f"({place})", part)] = None
 
 
 def _returns_from(reading: _Reading, node: Node, owner: int) -> bool:
@@ -371,10 +380,12 @@ def _returns_from(reading: _Reading, node: Node, owner: int) -> bool:
 
 def _bind(reading: _Reading, capture: str, nodes: list[Node], match: dict[str, list[Node]]) -> None:
     value = UNKNOWN
-    for source in ("declared", "value", "otherwise", "each"):
+    for source in ("declared", "value", "otherwise", "each", "context"):
         if source in match:
             read = reading.declared if source == "declared" else reading.expression
             value = read(match[source][0])
+            if source == "context" and value not in (UNKNOWN, LITERAL):
+                value = f"{value}.__enter__()" if "|" not in value else UNKNOWN
             if source == "otherwise" and value == LITERAL:
                 value = UNKNOWN  # a parameter that is `None` by default is mostly something else
             if source == "each" and value not in (UNKNOWN, LITERAL):
@@ -401,17 +412,30 @@ def _bind(reading: _Reading, capture: str, nodes: list[Node], match: dict[str, l
             reading.bind(BindingFact(owner, target, made), match.get("within", [node])[0])
 
 
-def _bind_each(reading: _Reading, group: Node, values: list[Node]) -> None:
-    """Bind variables to as many values, or to the results of the only one."""
+def _bind_several(reading: _Reading, group: Node, match: dict[str, list[Node]]) -> None:
+    """Bind variables to as many values, to the results of the only one, or to what is iterated over."""
     targets = group.children_by_field_name("name") or group.named_children
-    for place, node in enumerate(targets):
+    if "each" in match:
+        values = python_expressions.iterated(match["each"][0], reading.source)
+    else:
+        values = _several_values(reading, match["values"][0], len(targets), group.type)
+    for node, value in zip(targets, values, strict=False):
         target = reading.text(node)
-        if target.isidentifier() and target != "_":
-            paired = len(values) == len(targets)
-            value = reading.expression(values[place if paired else 0])
-            if place and not paired:
-                value = f"{value[:-1]}{place + 1})" if value.endswith("()") else UNKNOWN
+        if target != "_" and (target.isidentifier() or target.startswith("self.")) and target.count(".") <= 1:
             reading.bind(BindingFact(reading.owner(node.start_byte), target, value), node)
+
+
+def _several_values(reading: _Reading, node: Node, count: int, kind: str) -> Iterator[str]:
+    values = node.named_children if node.type in ("expression_list", "tuple") else [node]
+    if len(values) == count:
+        yield from map(reading.expression, values)
+        return
+    value = reading.expression(values[0]) if values else UNKNOWN
+    for place in range(1, count + 1):
+        if place == 1 and kind not in _TUPLES:  # the first of several results is that of the call itself
+            yield value
+        else:
+            yield f"{value[:-1]}{place})" if value.endswith("()") and "|" not in value else UNKNOWN
 
 
 def _used(reading: _Reading, references: tuple[ReferenceFact, ...]) -> Iterator[BindingFact]:

@@ -31,6 +31,10 @@ _CLASS_OF = frozenset({"__class__", "constructor"})
 _PROPERTIES = frozenset({"property", "cached_property", "classproperty", "hybrid_property"})
 _ITSELF = frozenset({":Self", ":self", ":static", ":this", "self", "this"})
 """What a function says that returns the object it was called on."""
+_MADE = frozenset({"cls()", "self.__class__()", "static()"})
+"""What a function says that returns a new object of the type it was called on."""
+_GIVING_ALL = frozenset({"copy", "values"})
+_GIVING_ONE = frozenset({"get", "pop", "popleft", "setdefault", "__enter__"})
 _NOTHING: Values = []
 
 
@@ -61,7 +65,17 @@ class Members:
         if isinstance(value.of, Record) and value.what is What.RECORD:
             bindings = value.of.view.scope(value.of.owner).get(value.of.mark + name, [])
             return self._evaluator.names.bound(bindings, value.of.view)
+        if value.what is What.WRAPPED and value.shape.startswith("[]"):
+            return self._of_container(value, name)
         return [EXTERNAL] if value.what in (What.EXTERNAL, What.WRAPPED) else []
+
+    def _of_container(self, value: Value, name: str) -> Values:
+        """Return a method of a list or map that gives one of its elements, or all of them."""
+        if name in _GIVING_ALL:
+            return [value._replace(shape=f"{RETURNED}{value.shape}")]
+        if name in _GIVING_ONE:
+            return [value._replace(shape=f"{RETURNED}{value.shape[2:]}")]
+        return [EXTERNAL]
 
     def _of_module(self, view: SourceView, name: str) -> Values:
         """Return a name of a module."""
@@ -91,6 +105,10 @@ class Members:
         if name in _CLASS_OF and value.what is What.INSTANCE:
             return [Value(What.TYPE, of, value.trust)]
         member = self._evaluator.types.member(of, name)
+        if name == "__enter__" and member is None:  # most objects give themselves
+            member = self._evaluator.types.member(of, "__aenter__")
+            if member is None and value.what is What.INSTANCE:
+                return [value.wrapped(RETURNED)]
         if member is not None and member.kind not in VALUE_KINDS:
             if member.is_type:
                 return [Value(What.TYPE, member, value.trust)]
@@ -167,12 +185,16 @@ class Members:
         types = [item for item in returned if item[1][:1] == ":"]
         found: Values = []
         for place, text in types or returned[:MAX_RETURNS]:
-            if text in _ITSELF and on is not None:
+            if on is not None and (text in _ITSELF or self._makes_own_type(function, text)):
                 found.append(Value(What.INSTANCE, on))
             else:
                 found += self._evaluator.value_of(text, function.file, function.file.owner(place))
         trust = TYPED if types else INFERRED
         return list(dict.fromkeys(v if v.what is What.EXTERNAL else v.through(trust) for v in found))
+
+    def _makes_own_type(self, function: Def, text: str) -> bool:
+        """Return whether what is returned is made by `cls()`, also by way of a variable."""
+        return text in _MADE or any(value in _MADE for _, value in function.bindings.get(text, ()))
 
     def element(self, value: Value) -> Values:
         """Return an element of a container; of something generic, the same with its type arguments."""

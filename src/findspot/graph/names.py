@@ -201,7 +201,12 @@ class Names:
                 found += [other] if fact.original == WHOLE else self._definers_in(fact.original, other, hops)
         inner = modules.inner(view, fact) if not found and fact.original != WHOLE else None
         module = sources.at(inner) if inner else None
-        return found if module is None else [module]
+        if module is not None:
+            return [module]
+        if not found and hops and fact.local != WHOLE:  # bound in a way that facts do not tell
+            paths = modules.resolve(view, fact.module)
+            return [other for path in paths if (other := sources.at(path)) is not None]
+        return found
 
     def _definers_in(self, name: str, view: SourceView, hops: int) -> list[Def | SourceView]:
         named = [d for d in view.tops.get(name, ()) if d.kind not in SATELLITE_KINDS]

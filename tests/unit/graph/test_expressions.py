@@ -35,7 +35,8 @@ from findspot.core.facts import LITERAL, UNKNOWN, module_name
         ("None", LITERAL),
         ("a + b", UNKNOWN),
         ("lambda x: x", UNKNOWN),
-        ("(a or b).c()", UNKNOWN),
+        ("(a or b).c()", "a.c()|b.c()"),
+        ("(a or b)(x)", "a()|b()"),
         ("x" * 3_000 + "(", UNKNOWN),
     ],
 )
