@@ -66,6 +66,7 @@ __all__ = [
     "Outline",
     "PathNotFoundError",
     "PermissionDeniedError",
+    "PossiblePlace",
     "Progress",
     "ProgressSink",
     "Project",
@@ -178,7 +179,16 @@ if TYPE_CHECKING:
     from findspot.graph import Edge, Graph, Node, Outline, Relation, Unresolved
     from findspot.llm import Completion, Prompt, Sample
     from findspot.project import Project
-    from findspot.research.findings import Aim, Citation, Findings, Focus, FoundEdge, FoundNode, Inquiry
+    from findspot.research.findings import (
+        Aim,
+        Citation,
+        Findings,
+        Focus,
+        FoundEdge,
+        FoundNode,
+        Inquiry,
+        PossiblePlace,
+    )
     from findspot.search.reader import IndexReader
     from findspot.serve.mcp.tools.cortex import add_cortex_search_tool
     from findspot.sync.supervisor import Supervisor, WatcherStatus
@@ -209,7 +219,7 @@ _EXPORTS = {
     "findspot.graph": "Edge Graph Node Outline Relation Unresolved",
     "findspot.llm": "Completion Prompt Sample",
     "findspot.project": "Project",
-    "findspot.research.findings": "Aim Citation Findings Focus FoundEdge FoundNode Inquiry",
+    "findspot.research.findings": "Aim Citation Findings Focus FoundEdge FoundNode Inquiry PossiblePlace",
     "findspot.search.reader": "IndexReader",
     "findspot.serve.mcp.tools.cortex": "add_cortex_search_tool",
     "findspot.sync.supervisor": "Supervisor WatcherStatus",

@@ -30,7 +30,16 @@ _SECTIONS = {
         *("IndexReport", "IndexStatus", "IndexState", "SlowerModelStatus", "Skip", "SkipReason"),
         *("Supervisor", "WatcherStatus"),
     ),
-    "Research": ("Inquiry", "Focus", "Aim", "Findings", "FoundNode", "FoundEdge", "Citation"),
+    "Research": (
+        "Inquiry",
+        "Focus",
+        "Aim",
+        "Findings",
+        "FoundNode",
+        "FoundEdge",
+        "Citation",
+        "PossiblePlace",
+    ),
     "The graph": ("Graph", "Node", "Edge", "Relation", "Outline", "Unresolved"),
     "Language models": ("Sample", "Prompt", "Completion"),
     "Documents and chunk files": (

@@ -78,7 +78,7 @@ class TestRelations:
         result = asked.call("code_research", query="what calls authenticate()")
         answer = result.structured_content
         assert isinstance(answer, dict)
-        assert set(answer) == FIELDS
+        assert set(answer) == FIELDS | {"relation"}
         assert hops(answer) == {AUTHENTICATE: 0, BY_TOKEN: 1, RESPOND: 1, RESEND: 2, HANDLE: 2}
         assert edges(answer) == [
             (BY_TOKEN, AUTHENTICATE, "call", "app/auth/login.py", 22),
@@ -99,14 +99,16 @@ class TestRelations:
         ]
         assert answer["summary"] == (
             "authenticate (app/auth/login.py:7) is called by 2: sign_in_by_token (app/auth/login.py:20), "
-            "LoginHandler.respond (app/http/handlers.py:20). Hop 2, called by 2: "
-            "resend (app/mail/sender.py:11), Server.handle (app/http/server.py:14)."
+            "LoginHandler.respond (app/http/handlers.py:20). Hop 2: 2 callers."
         )
         assert (answer["query"], answer["depth"]) == ("what calls authenticate()", 2)
         assert (answer["unresolved"], answer["madeBy"]) == ([], "index")
         report = text_of(result)
         assert "  resend → sign_in_by_token → authenticate\n" in report
-        assert "  app/mail/sender.py:13  return sign_in_by_token(token, database)" in report
+        assert (
+            "app/mail/sender.py\n  13  resend → sign_in_by_token: return sign_in_by_token(token, database)"
+            in report
+        )
 
     def test_depth_follows_references_five_levels(self, asked: Connection) -> None:
         answer = asked.values("code_research", query="what calls Database.query", depth=5)
@@ -154,18 +156,72 @@ class TestRelations:
             }),
         ],
     )  # fmt: skip
-    def test_each_relation(self, asked: Connection, query: str, found: dict[str, int]) -> None:
+    def test_each_question(self, asked: Connection, query: str, found: dict[str, int]) -> None:
         assert hops(asked.values("code_research", query=query)) == found
 
-    def test_a_name_that_is_not_there_is_told(self, asked: Connection) -> None:
-        answer = asked.values("code_research", query="what calls authentikate()")
-        assert answer["unresolved"][0] == "authentikate: no definition of that name in the index"
+    @pytest.mark.parametrize(
+        ("relation", "symbol", "found"),
+        [
+            ("callers", "app.auth.login.authenticate", {AUTHENTICATE: 0, BY_TOKEN: 1, RESPOND: 1}),
+            ("callers", "app/auth/login.py:8", {AUTHENTICATE: 0, BY_TOKEN: 1, RESPOND: 1}),
+            ("callees", "UserStore.find", {FIND: 0, QUERY: 1}),
+            ("uses", "hash_of", {"app/auth/passwords.py#hash_of": 0, CHECK: 1}),
+            ("importers", "app.mail.sender", {"app/mail/sender.py": 0, "app/http/handlers.py": 1}),
+            ("overrides", "Handler.respond", {
+                "app/http/handlers.py#Handler.respond": 0,
+                "app/http/handlers.py#LoginHandler.respond": 1,
+                "app/http/handlers.py#LogoutHandler.respond": 1,
+            }),
+            ("implementations", "app.http.handlers.LoginHandler", {
+                "app/http/handlers.py#LoginHandler": 0, "app/http/handlers.py#RefreshHandler": 1,
+            }),
+        ],
+    )  # fmt: skip
+    def test_each_relation(
+        self, asked: Connection, relation: str, symbol: str, found: dict[str, int]
+    ) -> None:
+        """protocol-and-research, 2 and B11: relations and qualified symbols are arguments."""
+        answer = asked.values("code_research", relation=relation, symbol=symbol, depth=1)
+        assert (answer["relation"], hops(answer)) == (relation, found)
 
-    def test_a_folder_limits_the_answer(self, asked: Connection, project: Path) -> None:
-        answer = asked.values(
-            "code_research", query="what calls authenticate()", path=str(project / "app/auth")
+    def test_a_path_by_its_two_ends(self, asked: Connection) -> None:
+        ends = {"symbol": "Server.handle", "to": "Database.query"}
+        answer = asked.values("code_research", relation="path", **ends)
+        assert answer["chains"] == [[HANDLE, RESPOND, AUTHENTICATE, FIND, QUERY]]
+
+    @pytest.mark.parametrize(
+        ("arguments", "text"),
+        [
+            ({}, "Missing required argument: query"),
+            ({"relation": "callers"}, "The relation 'callers' needs a symbol."),
+            (
+                {"relation": "path", "symbol": "main"},
+                "The relation 'path' needs 'to', the symbol where it ends.",
+            ),
+            (
+                {"relation": "callers", "symbol": "main", "min_confidence": 2},
+                "'min_confidence' must be a number from 0 to 1, not 2.",
+            ),
+        ],
+    )
+    def test_what_a_relation_needs(self, asked: Connection, arguments: dict[str, Any], text: str) -> None:
+        assert asked.refusal("code_research", **arguments) == ("INVALID_ARGUMENT", text)
+
+    def test_a_name_that_is_not_there_is_told(self, asked: Connection) -> None:
+        """protocol-and-research, 3: the first line says that a symbol is unknown, with close names."""
+        answer = asked.call("code_research", query="what calls authentikate()")
+        assert text_of(answer) == (
+            "No definition named authentikate in the index. Did you mean authenticate (app/auth/login.py:7)?"
         )
-        assert hops(answer) == {AUTHENTICATE: 0, BY_TOKEN: 1}
+
+    def test_a_folder_limits_where_the_question_starts(self, asked: Connection, project: Path) -> None:
+        """protocol-and-research B10: callers outside of the folder are reported."""
+        for folder in ("app/auth", "app/storage"):
+            answer = asked.values(
+                "code_research", query="what calls authenticate()", path=str(project / folder), depth=1
+            )
+            assert hops(answer) == {AUTHENTICATE: 0, BY_TOKEN: 1, RESPOND: 1}
+        assert "app/storage does not define it" in answer["summary"]
 
 
 class TestSwift:
@@ -249,7 +305,8 @@ class TestFocus:
 
     def test_flow_alone_shows_what_is_set_off(self, asked: Connection) -> None:
         answer = asked.values("code_research", query="check the password", focus="flow")
-        assert [CHECK, "app/auth/passwords.py#hash_of"] in [found[-2:] for found in answer["chains"]]
+        steps = [(edge["from"], edge["to"]) for edge in answer["edges"]]
+        assert (CHECK, "app/auth/passwords.py#hash_of") in steps
 
 
 class TestOpenQuestions:

@@ -12,7 +12,7 @@ from findspot.graph.edges import PACKAGE, Edge, Node, Outline, Unresolved
 from findspot.graph.incoming import Incoming, module_names
 from findspot.graph.outgoing import Outgoing, in_order
 from findspot.graph.sources import Def, Sources
-from findspot.graph.symbols import Symbols
+from findspot.graph.symbol_lookup import Symbols
 from findspot.graph.values import FLOOR
 from findspot.store.snapshot import Snapshot
 
@@ -217,5 +217,5 @@ def _paths(sources: Sources, place: str) -> set[str]:
         file.path
         for file in files.files
         if file.path.startswith(f"{place.rstrip('/')}/")
-        or posixpath.splitext(file.path)[0].removesuffix("/__init__").endswith(below)
+        or f"/{posixpath.splitext(file.path)[0].removesuffix('/__init__')}".endswith(f"/{below}")
     }

@@ -79,3 +79,9 @@ def re_exports(path: str, text: str, name: str) -> bool:
     stated, offered = _statements(name)
     in_package = path == _PACKAGE or path.endswith(f"/{_PACKAGE}")
     return bool(stated.search(text) or (in_package and offered.search(text)))
+
+
+@lru_cache(maxsize=100_000)
+def reading_order(path: str) -> int:
+    """Return what to show first: the code itself, then examples, then tests."""
+    return {Role.EXAMPLE: 1, Role.TEST: 2}.get(role_of(path), 0)

@@ -38,6 +38,10 @@ class Aim(StrEnum):
     """No relation: search, and walk outward from the results."""
 
 
+RELATIONS = tuple(str(aim) for aim in Aim if aim is not Aim.OPEN)
+"""What can be asked about a symbol without a sentence."""
+
+
 @dataclass(frozen=True, slots=True)
 class Inquiry:
     """One question: a sentence, or a relation and a symbol."""
@@ -111,6 +115,19 @@ class Citation:
 
 
 @dataclass(frozen=True, slots=True)
+class PossiblePlace:
+    """A place that may mean the symbol, with the reason for the doubt."""
+
+    path: str
+    line: int
+    source: str
+    """The definition that holds it."""
+    reason: str
+    confidence: float
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Findings:
     """All that research found; nodes in the order in which they matter."""
 
@@ -122,6 +139,14 @@ class Findings:
     edges: tuple[FoundEdge, ...] = ()
     chains: tuple[tuple[str, ...], ...] = ()
     """Node ids in the order in which control or dependence passes."""
+    chain_count: int = 0
+    """How many chains there are, shown or not."""
+    relation: Aim | None = None
+    """What was asked about a symbol, if that was the question."""
+    possible: tuple[PossiblePlace, ...] = ()
+    """Places that may mean the symbol, apart from what is certain."""
+    unknown: bool = False
+    """Whether the index has no definition of the symbol."""
     passages: tuple[Hit, ...] = ()
     """The code that carries the answer, the best first."""
     citations: tuple[Citation, ...] = ()

@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import islice
 
 from findspot.core.progress import CancelToken
 from findspot.graph import Edge, Graph, Node, Relation
-from findspot.rank.roles import Role, role_of
+from findspot.graph.values import FLOOR
+from findspot.rank.roles import Role, reading_order, role_of
 from findspot.research.findings import DEFAULT_DEPTH, Aim
 
 MOST_NODES = 200
 """A walk that finds more has left the question behind; the answer says that it stopped."""
 
 MOST_CHAINS = 30
+_EDGE = 2
+"""Nodes of a way that is a single step."""
 
 Chain = tuple[str, ...]
 
@@ -30,18 +34,25 @@ class Trail:
     graph: Graph
     depth: int = DEFAULT_DEPTH
     under: str | None = None
-    """The folder that the question is limited to."""
+    """The folder where the question starts; what it leads to may be anywhere."""
+    floor: float = FLOOR
+    """The least confidence of edges that are followed."""
+    include_tests: bool = True
     tick: Callable[[int], None] = _ignore_hop
     """Called with the number of each hop before it is taken."""
     cancel: CancelToken = field(default_factory=CancelToken)
     nodes: dict[str, tuple[Node, int]] = field(default_factory=dict)
     edges: dict[Edge, None] = field(default_factory=dict)
     full: bool = False
+    tests_left_out: set[str] = field(default_factory=set)
     _paths: set[str] = field(default_factory=set)
 
     def add(self, node: Node, hop: int) -> bool:
         """Return whether it is new and there is room for it."""
-        if node.id in self.nodes or not self.covers(node.path):
+        if node.id in self.nodes:
+            return False
+        if hop and not self.include_tests and is_test(node.path):
+            self.tests_left_out.add(node.id)
             return False
         if len(self.nodes) >= MOST_NODES:
             self.full = True
@@ -88,27 +99,39 @@ class Trail:
                     self.link(edge)
             frontier = reached
 
-    def chains(self, starts: Iterable[Node], *, backwards: bool = False) -> list[Chain]:
-        """Return the longest ways from the starts that do not cross themselves, from first to last."""
+    def chains(self, starts: Iterable[Node], *, backwards: bool = False) -> tuple[list[Chain], int]:
+        """Return the longest ways from the starts, each step one hop further, and how many there are.
+
+        A way has two steps at least: one of a single step is an edge.
+        """
         onward: dict[str, list[str]] = {}
         for edge in self.edges:
             near, far = (edge.target, edge.source) if backwards else (edge.source, edge.target)
-            if far.id not in onward.setdefault(near.id, []):
+            further = self.nodes[far.id][1] == self.nodes[near.id][1] + 1
+            if further and far.id not in onward.setdefault(near.id, []):
                 onward[near.id].append(far.id)
-        found: list[Chain] = []
-        for start in starts:
-            _extend((start.id,), onward, found)
-        return [way[::-1] for way in found] if backwards else found
+        for reached in onward.values():
+            reached.sort(key=lambda node: reading_order(self.nodes[node][0].path))
+        begun = [node.id for node in starts if node.id in onward]
+        ways = (way for start in begun for way in _ways((start,), onward) if len(way) > _EDGE)
+        found = list(islice(ways, MOST_CHAINS))
+        counts: dict[str, int] = {}
+        total = sum(_count_ways(start, onward, counts) for start in begun)
+        total -= sum(not onward.get(far) for start in begun for far in onward[start])
+        return [way[::-1] for way in found] if backwards else found, total
 
 
-def _extend(way: Chain, onward: dict[str, list[str]], found: list[Chain]) -> None:
-    if len(found) >= MOST_CHAINS:
-        return
-    further = [node for node in onward.get(way[-1], ()) if node not in way]
-    if not further and len(way) > 1:
-        found.append(way)
-    for node in further:
-        _extend((*way, node), onward, found)
+def _ways(way: Chain, onward: dict[str, list[str]]) -> Iterator[Chain]:
+    if not onward.get(way[-1]):
+        yield way
+    for node in onward.get(way[-1], ()):
+        yield from _ways((*way, node), onward)
+
+
+def _count_ways(node: str, onward: dict[str, list[str]], counts: dict[str, int]) -> int:
+    if node not in counts:
+        counts[node] = sum(_count_ways(far, onward, counts) for far in onward.get(node, ())) or 1
+    return counts[node]
 
 
 ADDITIONS = frozenset({"extension", "impl"})
@@ -137,28 +160,28 @@ def _files_of(graph: Graph, name: str) -> list[Node]:
         return [node]
     places = dict.fromkeys((name, name.replace(".", "/")))  # a folder may be meant by its dotted name
     imported = (edge.target.path for place in places for edge in graph.importers(place))
-    targets = set(imported) or {node.path for node in graph.find(name)}
+    targets = set(imported) or set(graph.symbols.modules(name)) or {node.path for node in graph.find(name)}
     files = (graph.node(path) for path in sorted(targets))
     return [node for node in files if node is not None]
 
 
-def follow(aim: Aim, starts: Sequence[Node], trail: Trail) -> list[Chain]:
-    """Follow one relation from the starts; returns the ways that it went."""
+def follow(aim: Aim, starts: Sequence[Node], trail: Trail) -> tuple[list[Chain], int]:
+    """Follow one relation from the starts; return the ways that it went, and how many there are."""
     neighbours, backwards = _NEIGHBOURS[aim]
     levels = None if aim in _FAMILY else trail.depth  # who asks for all implementations means all
 
     def next_to(node: Node) -> Iterable[Edge]:
         if aim is Aim.CALLERS:
             return _calling(trail, node)
-        edges = neighbours(trail.graph, node)
-        return sorted(edges, key=lambda e: _is_test((e.source if backwards else e.target).path))
+        edges = (edge for edge in neighbours(trail.graph, node) if edge.confidence >= trail.floor)
+        return sorted(edges, key=lambda e: reading_order((e.source if backwards else e.target).path))
 
     trail.spread(starts, next_to, levels, backwards=backwards)
     return trail.chains(starts, backwards=backwards)
 
 
 @lru_cache(maxsize=10_000)  # a walk asks again and again about the files of one project
-def _is_test(path: str) -> bool:
+def is_test(path: str) -> bool:
     """Sort tests last: they use everything, and nobody asks for them first."""
     return role_of(path) is Role.TEST
 
@@ -168,9 +191,11 @@ def _calling(trail: Trail, node: Node) -> Iterator[Edge]:
     before.
     """
     paths = filter(trail.reaches_into, trail.graph.calling_paths(node))
-    for path in sorted(paths, key=lambda p: (_is_test(p), p)):
+    for path in sorted(paths, key=lambda p: (reading_order(p), p)):
         if trail.reaches_into(path):
-            yield from trail.graph.callers(node, within=path)
+            yield from trail.graph.callers(node, trail.floor, within=path)
+    decorated = trail.graph.references_to(node, (Relation.DECORATE,), trail.floor)
+    yield from sorted(decorated, key=lambda edge: reading_order(edge.path))
 
 
 def is_backwards(aim: Aim) -> bool:
@@ -210,7 +235,9 @@ def _between_files(graph: Graph, edge: Edge) -> Edge:
 
 def _using(graph: Graph, node: Node) -> list[Edge]:
     """Return references from code; a file's import of what it then uses says nothing more."""
-    return graph.references_to(node, [relation for relation in Relation if relation is not Relation.IMPORT])
+    return graph.references_to(
+        node, [relation for relation in Relation if relation is not Relation.IMPORT], 0
+    )
 
 
 def _overriding(graph: Graph, node: Node) -> list[Edge]:
@@ -218,8 +245,8 @@ def _overriding(graph: Graph, node: Node) -> list[Edge]:
 
 
 _NEIGHBOURS: dict[Aim, tuple[Callable[[Graph, Node], Iterable[Edge]], bool]] = {
-    Aim.CALLERS: (lambda graph, node: graph.callers(node), True),
-    Aim.CALLEES: (lambda graph, node: graph.callees(node), False),
+    Aim.CALLERS: (lambda graph, node: graph.callers(node, 0), True),
+    Aim.CALLEES: (lambda graph, node: graph.callees(node, 0), False),
     Aim.IMPLEMENTATIONS: (_below, True),
     Aim.SUPERTYPES: (_above, False),
     Aim.IMPORTERS: (_importing, True),
@@ -274,7 +301,7 @@ def find_path(starts: Sequence[Node], ends: Sequence[Node], trail: Trail) -> Cal
         reached: list[Node] = []
         for edge in (edge for node in frontier for edge in _onward(trail.graph, node)):
             trail.cancel.check()
-            if edge.target.id in came_by or not trail.covers(edge.target.path):
+            if edge.target.id in came_by or edge.confidence < trail.floor:
                 continue
             came_by[edge.target.id] = edge
             reached.append(edge.target)

@@ -9,9 +9,21 @@ from dataclasses import dataclass, replace
 from findspot.core.model import Hit, Progress
 from findspot.core.progress import CancelToken, ProgressSink
 from findspot.graph import Edge, Graph, Node, Relation
+from findspot.graph.values import FLOOR
+from findspot.rank.roles import reading_order
 from findspot.research import sentences
 from findspot.research.connections import FUNCTIONS
-from findspot.research.findings import FOLDER, Aim, Citation, Findings, Focus, FoundEdge, FoundNode, Inquiry
+from findspot.research.findings import (
+    FOLDER,
+    Aim,
+    Citation,
+    Findings,
+    Focus,
+    FoundEdge,
+    FoundNode,
+    Inquiry,
+    PossiblePlace,
+)
 from findspot.research.graph_walks import (
     MOST_NODES,
     STEPS_PER_LEVEL,
@@ -26,18 +38,26 @@ from findspot.research.module_map import entry_points, imports_between, module_m
 from findspot.research.open_questions import Flow, OpenAnswer, answer_open
 from findspot.research.patterns import MOST_MEMBERS, find_patterns
 from findspot.research.question_parser import ParsedQuestion, read_question
+from findspot.research.relations import (
+    MOST_STARTS,
+    answer_relation,
+    meant,
+    related_names,
+    unknown_symbol,
+    unresolved_calls,
+)
 from findspot.research.research_view import ResearchView
 from findspot.search.reader import IndexReader
 from findspot.text.tokens import parts
 
-MOST_CITATIONS = 40
+MOST_CITATIONS = 100
 MOST_UNRESOLVED = 20
 MOST_TOPICS = 8
 ABOUT_AS_SURE = 0.6
 """Of the best hit's value: what is less sure would make every question begin everywhere."""
 
-MOST_STARTS = 20
-"""Definitions of one name that are followed; a name with more of them needs a type before it."""
+_PROSE = frozenset({Aim.USES, Aim.TESTS, Aim.IMPACT})
+"""Relations that are also asked about plain words, which then are searched for: "where is caching used"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +66,10 @@ class WalkAnswer:
 
     summary: str
     chains: Sequence[Chain] = ()
+    chain_count: int = 0
+    possible: tuple[PossiblePlace, ...] = ()
+    relation: Aim | None = None
+    unknown: bool = False
     topics: Iterable[str] = ()
     unresolved: Sequence[str] = ()
     nodes: tuple[FoundNode, ...] = ()
@@ -59,15 +83,16 @@ def investigate(
 ) -> Findings:
     """read the question → record_path the walk that answers it → tell what was found, with its lines."""
     query, depth = inquiry.text, inquiry.depth
-    trail = Trail(Graph(reader.snapshot), depth, inquiry.under, cancel=cancel)
+    floor = FLOOR if inquiry.min_confidence is None else inquiry.min_confidence
+    trail = Trail(Graph(reader.snapshot), depth, inquiry.under, floor, inquiry.include_tests, cancel=cancel)
     trail.tick = lambda hop: progress(Progress(hop, max(hop, depth), "hop"))
     view = ResearchView(reader, trail)
     relation = inquiry.relation
     asked = ParsedQuestion(relation, inquiry.symbol, inquiry.to) if relation else read_question(query)
     focus = inquiry.focus or asked.focus
     answer = _walk(view, inquiry, asked, focus)
-    nodes = answer.nodes or tuple(_found_node(node, hop) for node, hop in trail.nodes.values())
-    edges = answer.edges or tuple(map(_edge, trail.edges))
+    nodes = answer.nodes or _found_nodes(trail, ordered=answer.relation is not None)
+    edges = answer.edges or tuple(map(_edge, sorted(trail.edges, key=lambda edge: reading_order(edge.path))))
     full = (f"Stopped at {MOST_NODES} nodes; ask about less, or with less depth.",) if trail.full else ()
     findings = Findings(
         query=query,
@@ -77,6 +102,10 @@ def investigate(
         nodes=nodes,
         edges=edges,
         chains=tuple(answer.chains),
+        chain_count=max(answer.chain_count, len(answer.chains)),
+        relation=answer.relation,
+        possible=answer.possible,
+        unknown=answer.unknown,
         passages=answer.passages,
         citations=_citations(view, nodes, edges),
         related_topics=tuple(dict.fromkeys(answer.topics))[:MOST_TOPICS],
@@ -94,41 +123,49 @@ def _walk(view: ResearchView, inquiry: Inquiry, asked: ParsedQuestion, focus: Fo
         return _structure(view, focus)
     if asked.aim is Aim.PATH:
         return _flow_between(view, query, asked)
-    missing: list[str] = []
+    missing = ""
     if asked.aim is not Aim.OPEN:
-        starts = definitions_of(view.graph, asked.name, asked.aim)
-        starts = [node for node in starts if view.trail.covers(node.path)][:MOST_STARTS]
+        aim, starts, note = meant(view, asked.name, asked.aim)
         if starts:
-            return _relation(view, asked.aim, starts)
-        missing = [f"{asked.name}: no definition of that name in the index"]
-        if inquiry.relation:  # asked by name, and not in a sentence
-            return WalkAnswer(f"The index holds no definition of {asked.name}.", unresolved=missing)
+            return _relation(view, inquiry, aim, starts, note)
+        missing = unknown_symbol(view, asked.name)
+        if inquiry.relation or not asked.plain or asked.aim not in _PROSE:
+            return WalkAnswer(missing, unknown=True, relation=asked.aim)
     if focus is Focus.FLOW:
         return _flow_from(view, query, missing)
     return _open(answer_open(view, query), missing)
 
 
-def _open(answer: OpenAnswer, missing: Sequence[str] = ()) -> WalkAnswer:
-    return WalkAnswer(answer.summary, answer.chains, unresolved=missing, passages=answer.passages)
+def _open(answer: OpenAnswer, missing: str = "") -> WalkAnswer:
+    summary = " ".join(filter(None, (missing, answer.summary)))
+    return WalkAnswer(summary, answer.chains, passages=answer.passages)
 
 
-def _relation(view: ResearchView, aim: Aim, starts: Sequence[Node]) -> WalkAnswer:
-    chains = follow(aim, starts, view.trail)
-    summary = sentences.of_relation(aim, starts, view.trail)
-    unresolved = _unresolved_calls(view, starts, external=True) if aim is Aim.CALLEES else []
-    return WalkAnswer(summary, chains, _related_names(view, starts), unresolved)
+def _relation(
+    view: ResearchView, inquiry: Inquiry, aim: Aim, starts: Sequence[Node], note: str
+) -> WalkAnswer:
+    answer = answer_relation(view, aim, starts, inquiry)
+    return WalkAnswer(
+        " ".join(filter(None, (answer.summary, note))),
+        answer.chains,
+        answer.chain_count,
+        answer.possible,
+        aim,
+        topics=answer.topics,
+        unresolved=answer.unresolved,
+    )
 
 
-def _flow_from(view: ResearchView, query: str, missing: list[str]) -> WalkAnswer:
+def _flow_from(view: ResearchView, query: str, missing: str) -> WalkAnswer:
     """Flow without an end: what the question's first answers set off."""
     starts = _find_by_search(view, query)[:MOST_STARTS]
     if not starts:
-        return WalkAnswer(sentences.of_search((), 0), unresolved=missing)
-    chains = follow(Aim.CALLEES, starts, view.trail)
-    summary = sentences.of_relation(Aim.CALLEES, starts, view.trail)
-    return WalkAnswer(
-        summary, chains, _related_names(view, starts), missing + _unresolved_calls(view, starts)
-    )
+        return WalkAnswer(" ".join(filter(None, (missing, sentences.of_search((), 0)))))
+    chains, count = follow(Aim.CALLEES, starts, view.trail)
+    summary = " ".join(filter(None, (missing, sentences.of_relation(Aim.CALLEES, starts, view.trail))))
+    topics = related_names(view, starts)
+    unresolved = unresolved_calls(view, starts)
+    return WalkAnswer(summary, chains, count, relation=Aim.CALLEES, topics=topics, unresolved=unresolved)
 
 
 def _flow_between(view: ResearchView, query: str, asked: ParsedQuestion) -> WalkAnswer:
@@ -143,8 +180,9 @@ def _flow_between(view: ResearchView, query: str, asked: ParsedQuestion) -> Walk
             view.trail.add(node, 0)
     steps = view.trail.depth * STEPS_PER_LEVEL
     summary = sentences.of_path(chains, (asked.name, asked.end), steps, view.trail)
-    unresolved = [] if way else [summary, *_unresolved_calls(view, starts[:3])]
-    return WalkAnswer(summary, chains, _related_names(view, starts[:3]), unresolved)
+    unresolved = [] if way else unresolved_calls(view, starts[:3])
+    topics = related_names(view, starts[:3])
+    return WalkAnswer(summary, chains, relation=Aim.PATH, topics=topics, unresolved=unresolved)
 
 
 def _symbol(view: ResearchView, query: str, phrase: str) -> list[Node]:
@@ -183,7 +221,8 @@ def _structure(view: ResearchView, focus: Focus) -> WalkAnswer:
     )
     summary = sentences.of_map(focus, modules, [sentences.placed(node) for node in begun])
     topics = [f"what imports {name}" for name in (modules.layers[-1] if modules.layers else ())]
-    return WalkAnswer(summary, _longest_chains(edges, modules.layers), topics, (), tuple(nodes), edges)
+    chains = _longest_chains(edges, modules.layers)
+    return WalkAnswer(summary, chains, topics=topics, nodes=tuple(nodes), edges=edges)
 
 
 def _module(name: str, files: Sequence[str], hop: int) -> FoundNode:
@@ -220,21 +259,7 @@ def _patterns(view: ResearchView, query: str) -> WalkAnswer:
         for edge in pattern.edges:
             trail.link(edge)
     chains = [(edge.target.id, edge.source.id) for edge in trail.edges]
-    return WalkAnswer(sentences.of_patterns(found), chains, [pattern.what for pattern in found])
-
-
-def _related_names(view: ResearchView, starts: Sequence[Node]) -> list[str]:
-    """Return what the starts refer to and the answer does not show: where to look next."""
-    edges = [edge for node in starts for edge in view.graph.edges_of(node)]
-    near = (edge.target for edge in edges if edge.relation is not Relation.IMPORT)
-    return [node.qualified for node in near if node.id not in view.trail.nodes]
-
-
-def _unresolved_calls(view: ResearchView, starts: Sequence[Node], *, external: bool = False) -> list[str]:
-    """Return the calls that the graph does not follow, with the reason."""
-    found = [unknown for node in starts for unknown in view.graph.unresolved(node)]
-    calls = (u for u in found if u.relation is Relation.CALL and (external or u.reason != "external"))
-    return list(dict.fromkeys(f"{u.name} ({u.path}:{u.line}): {u.reason}" for u in calls))
+    return WalkAnswer(sentences.of_patterns(found), chains, topics=[pattern.what for pattern in found])
 
 
 def _citations(
@@ -245,6 +270,14 @@ def _citations(
     places = dict.fromkeys([*starts, *((edge.path, edge.line) for edge in edges)])
     cited = (view.cite(*place) for place in list(places)[:MOST_CITATIONS])
     return tuple(citation for citation in cited if citation.text)
+
+
+def _found_nodes(trail: Trail, *, ordered: bool) -> tuple[FoundNode, ...]:
+    """Return the nodes of a trail; ordered by hop, and production code before tests."""
+    found = list(trail.nodes.values())
+    if ordered:
+        found.sort(key=lambda item: (item[1], reading_order(item[0].path)))
+    return tuple(_found_node(node, hop) for node, hop in found)
 
 
 def _found_node(node: Node, hop: int) -> FoundNode:

@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from findspot.graph import Node
+from findspot.graph.possible_uses import PossibleUses
+from findspot.rank.roles import reading_order
 from findspot.research.findings import Aim, Focus
-from findspot.research.graph_walks import Chain, Trail, is_backwards
+from findspot.research.graph_walks import Chain, Trail, is_backwards, is_test
 from findspot.research.module_map import ModuleMap
 from findspot.research.patterns import Pattern
 
 MOST_NAMED = 8
+FEW = 3
+"""Named in the sentence where the answer lists all of them below it."""
 
 _SAID = {
-    Aim.CALLERS: ("is called by", "are called by", "called by"),
-    Aim.CALLEES: ("calls", "call", "calling"),
-    Aim.IMPLEMENTATIONS: ("is implemented by", "are implemented by", "implemented in turn by"),
-    Aim.SUPERTYPES: ("is built on", "are built on", "built in turn on"),
-    Aim.IMPORTERS: ("is imported by", "are imported by", "imported by"),
-    Aim.IMPORTS: ("imports", "import", "importing"),
-    Aim.USES: ("is used by", "are used by", "used by"),
-    Aim.OVERRIDES: ("is overridden by", "are overridden by", "overridden in turn by"),
-    Aim.IMPACT: ("is used by", "are used by", "used by"),
-    Aim.TESTS: ("is used by", "are used by", "used by"),
+    Aim.CALLERS: ("is called by", "are called by", "caller"),
+    Aim.CALLEES: ("calls", "call", "callee"),
+    Aim.IMPLEMENTATIONS: ("is implemented by", "are implemented by", "implementation"),
+    Aim.SUPERTYPES: ("is built on", "are built on", "supertype"),
+    Aim.IMPORTERS: ("is imported by", "are imported by", "importer"),
+    Aim.IMPORTS: ("imports", "import", "import"),
+    Aim.USES: ("is used by", "are used by", "use"),
+    Aim.OVERRIDES: ("is overridden by", "are overridden by", "override"),
+    Aim.IMPACT: ("is used by", "are used by", "use"),
+    Aim.TESTS: ("is used by", "are used by", "use"),
 }
-"""Of one, of several, and at the hops after the first."""
+"""Of one start, of several, and what each result is."""
 
 _NONE = {
     Aim.CALLERS: "Nothing in this project calls it.",
@@ -47,25 +52,48 @@ def placed(node: Node) -> str:
     return f"{node.qualified} ({node.path}:{node.start_line})"
 
 
-def named(nodes: Sequence[Node]) -> str:
+def named(nodes: Sequence[Node], most: int = MOST_NAMED) -> str:
     """Return the first of them with their places, and how many more there are."""
-    shown = ", ".join(map(placed, nodes[:MOST_NAMED]))
-    return f"{shown} and {len(nodes) - MOST_NAMED} more" if len(nodes) > MOST_NAMED else shown
+    shown = ", ".join(map(placed, nodes[:most]))
+    return f"{shown} and {len(nodes) - most} more" if len(nodes) > most else shown
 
 
-def of_relation(aim: Aim, starts: Sequence[Node], trail: Trail) -> str:
-    """Return what is related to the starts, hop by hop."""
-    by_hop: dict[int, list[Node]] = {1: _next_to(aim, starts, trail)}
-    for node, hop in trail.nodes.values():
-        if hop > 1:
-            by_hop.setdefault(hop, []).append(node)
-    if not by_hop[1]:
-        return f"{named(starts)}: {_NONE[aim]}"
-    one, several, then = _SAID[aim]
-    first = one if len(starts) == 1 else several
-    said = [f"{named(starts)} {first} {len(by_hop[1])}: {named(by_hop.pop(1))}."]
-    said += [f"Hop {hop}, {then} {len(nodes)}: {named(nodes)}." for hop, nodes in sorted(by_hop.items())]
+def of_relation(aim: Aim, starts: Sequence[Node], trail: Trail, uses: PossibleUses | None = None) -> str:
+    """Return what is related to the starts, hop by hop, and what may be."""
+    uses = uses or PossibleUses()
+    nearest = sorted(_next_to(aim, starts, trail), key=lambda node: reading_order(node.path))
+    one, several, what = _SAID[aim]
+    if not nearest:
+        return f"{named(starts, FEW)}: {_of_none(aim, what, uses, hidden=bool(trail.tests_left_out))}"
+    verb = one if len(starts) == 1 else several
+    said = [f"{named(starts, FEW)} {verb} {_tests_counted(nearest)}: {named(nearest, FEW)}."]
+    further = Counter(hop for _, hop in trail.nodes.values() if hop > 1)
+    said += [f"Hop {hop}: {counted(count, what)}." for hop, count in sorted(further.items())]
+    if uses.places:
+        said.append(f"Possibly also {_places(uses)}, listed apart.")
     return " ".join(said)
+
+
+def _of_none(aim: Aim, what: str, uses: PossibleUses, *, hidden: bool) -> str:
+    """Return that nothing is known to be related: a fact only where no place of that name is left."""
+    if uses.places:
+        return f"No certain {what}. {_places(uses).capitalize()} may be one, listed below with the reason."
+    if hidden:
+        return f"No {what} outside of tests."
+    if uses.elsewhere:
+        others = counted(uses.elsewhere, "use")
+        verb = "leads" if uses.elsewhere == 1 else "lead"
+        return f"No {what} was found; {others} of that name {verb} elsewhere."
+    return _NONE[aim]
+
+
+def _places(uses: PossibleUses) -> str:
+    return counted(len(uses.places), "place") if uses.complete else f"{len(uses.places)} places or more"
+
+
+def _tests_counted(nodes: Sequence[Node]) -> str:
+    tests = sum(is_test(node.path) for node in nodes)
+    return f"{len(nodes)} ({tests} in tests)" if tests else str(len(nodes))
 
 
 def _next_to(aim: Aim, starts: Sequence[Node], trail: Trail) -> list[Node]:
@@ -81,21 +109,21 @@ def of_path(chains: Sequence[Chain], ends: tuple[str, str], steps: int, trail: T
         return f"No chain of calls leads from {ends[0]} to {ends[1]} within {steps} steps."
     way = chains[0]
     passed = " → ".join(placed(trail.nodes[node][0]) for node in way)
-    return f"{ends[0]} reaches {ends[1]} in {_count(len(way) - 1, 'step')}: {passed}."
+    return f"{ends[0]} reaches {ends[1]} in {counted(len(way) - 1, 'step')}: {passed}."
 
 
 def of_map(focus: Focus, modules: ModuleMap, entries: Sequence[str]) -> str:
     """Return the shape of a project."""
     if not modules.files:
         return "No file of this project imports another, as far as the graph knows its languages."
-    size = f"{_count(len(modules.files), 'module')}, {_count(len(modules.dependences), 'dependency')}"
+    size = f"{counted(len(modules.files), 'module')}, {counted(len(modules.dependences), 'dependency')}"
     cycles = (f"In a cycle: {', '.join(cycle)}." for cycle in modules.cycles)
     if focus is Focus.ARCHITECTURE:
         layers = (f"Layer {n}: {_listed(layer)}." for n, layer in enumerate(modules.layers, 1))
         begins = f"It begins in {_listed(entries)}." if entries else "No entry point was found."
         late = [f"{d.source} → {d.target}" for d in modules.dependences if d.late]
         lately = [f"Imported inside functions only: {_listed(late)}."] if late else []
-        whole = f"{size}, {_count(len(modules.layers), 'layer')}."
+        whole = f"{size}, {counted(len(modules.layers), 'layer')}."
         return " ".join((whole, begins, *layers, *cycles, *lately))
     most = sorted(modules.dependences, key=lambda d: (-d.count, d.source, d.target))[:MOST_NAMED]
     pairs = "; ".join(f"{d.source} → {d.target} ({d.count})" for d in most)
@@ -109,7 +137,7 @@ def of_patterns(patterns: Sequence[Pattern]) -> str:
         f"{len(p.members)} {p.what} ({', '.join(n.name for n in list(p.members.values())[:5])})"
         for p in patterns
     )
-    return f"{_count(len(patterns), 'pattern')}: {'; '.join(told)}."
+    return f"{counted(len(patterns), 'pattern')}: {'; '.join(told)}."
 
 
 def of_search(seeds: Sequence[Node], reached: int) -> str:
@@ -125,6 +153,7 @@ def _listed(names: Iterable[str]) -> str:
     return ", ".join(given[:MOST_NAMED]) + more
 
 
-def _count(number: int, noun: str) -> str:
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun."""
     plural = noun.removesuffix("y") + "ies" if noun.endswith("y") else f"{noun}s"
     return f"{number} {noun if number == 1 else plural}"

@@ -10,10 +10,11 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from findspot.core.model import Hit
-from findspot.research.findings import Findings, FoundNode
+from findspot.research.findings import Aim, Findings, FoundNode, PossiblePlace
 from findspot.research.module_map import Dependence, ModuleMap
 from findspot.search.token_budget import CHARS_PER_TOKEN, fit, token_count
 from findspot.serve.assistance_answers import cut
+from findspot.serve.relation_answers import chain_lines, relation_lines, smaller
 from findspot.serve.search_answers import indented, one_line
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ def findings_object(findings: Findings) -> dict[str, Any]:
         "query": findings.query,
         "depth": findings.depth,
         **({"focus": str(findings.focus)} if findings.focus else {}),
+        **({"relation": str(findings.relation)} if findings.relation else {}),
         "summary": findings.summary,
         "nodes": [_node(node) for node in findings.nodes],
         "edges": [
@@ -69,6 +71,7 @@ def findings_object(findings: Findings) -> dict[str, Any]:
             }
             for edge in findings.edges
         ],
+        **({"possible": list(map(_possible, findings.possible))} if findings.possible else {}),
         "chains": [list(chain) for chain in findings.chains],
         **({"passages": [_passage(hit) for hit in findings.passages]} if findings.passages else {}),
         "files": list(findings.files),
@@ -89,6 +92,17 @@ def _node(node: FoundNode) -> dict[str, Any]:
         "startLine": node.start_line,
         "endLine": node.end_line,
         "hop": node.hop,
+    }
+
+
+def _possible(place: PossiblePlace) -> dict[str, Any]:
+    return {
+        "path": place.path,
+        "line": place.line,
+        "from": place.source,
+        "reason": place.reason,
+        "confidence": place.confidence,
+        "text": place.text,
     }
 
 
@@ -143,12 +157,11 @@ def report_line(findings: Findings) -> str:
 
 
 def _lines(findings: Findings) -> Iterator[str]:
-    yield findings.query
-    yield ""
+    if findings.relation not in (None, Aim.PATH):
+        yield from relation_lines(findings)
+        return
     yield findings.summary
-    if findings.chains:
-        yield from ("", "Chains")
-        yield from (f"  {' → '.join(_called(findings, node) for node in chain)}" for chain in findings.chains)
+    yield from chain_lines(findings)
     for hit in findings.passages:
         yield from ("", _passage_block(hit))
     if nodes := [node for node in findings.nodes if not _is_told(findings, node)]:
@@ -215,17 +228,38 @@ def _fitted(findings: Findings, max_tokens: int, render: Callable[[Findings], st
         return findings
     if findings.passages:
         return _with_code(findings, max_tokens, render)
+    if findings.relation not in (None, Aim.PATH):
+        return _fitted_relation(findings, max_tokens, fits)
     findings = _with_few_asides(replace(findings, summary=cut(findings.summary, room)))
     for quoted in (_FEW * 3, _FEW, 0):
         part = _with_citations(findings, quoted)
         if fits(part):
             return part
+    count = _most_nodes(findings, fits, quoted=0)
+    quoted = next((number for number in (count, _FEW) if fits(_first(findings, count, number))), 0)
+    return _first(findings, count, quoted)
+
+
+def _fitted_relation(findings: Findings, max_tokens: int, fits: Callable[[Findings], bool]) -> Findings:
+    """Return the answer about a relation with the lines of as many first nodes as there is room for."""
+    short = replace(findings, summary=cut(findings.summary, max_tokens * CHARS_PER_TOKEN // _SHARE))
+    part = short
+    for part in smaller(short):
+        if fits(part):
+            return part
+    if not fits(_first(part, 1, 0)):
+        part = replace(part, possible=())
+    every = len(part.citations)
+    return _first(part, _most_nodes(part, fits, every), every)
+
+
+def _most_nodes(findings: Findings, fits: Callable[[Findings], bool], quoted: int) -> int:
+    """Return how many of the first nodes there is room for, each with its quoted lines."""
     low, high = 0, len(findings.nodes) + 1
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (middle, high) if fits(_first(findings, middle, 0)) else (low, middle)
-    quoted = next((count for count in (low, _FEW) if fits(_first(findings, low, count))), 0)
-    return _first(findings, low, quoted)
+        low, high = (middle, high) if fits(_first(findings, middle, quoted)) else (low, middle)
+    return low
 
 
 def _with_code(findings: Findings, max_tokens: int, render: Callable[[Findings], str]) -> Findings:

@@ -9,6 +9,7 @@ import pytest
 from contents import indexed_project
 from findspot import Project
 from findspot.research.findings import Aim, Findings, Focus, Inquiry
+from findspot.serve.research_answers import report
 
 
 def functions(*bodies: tuple[str, str]) -> str:
@@ -17,6 +18,7 @@ def functions(*bodies: tuple[str, str]) -> str:
 
 def files() -> dict[str, str]:
     callers = [(f"caller_{n:02}", "return hub()") for n in range(45)]
+    callers += [(f"outer_{n:02}", f"return caller_{n:02}()") for n in range(45)]
     way = [(f"way_{n}", f"return way_{n + 1}()") for n in range(12)]
     unknown = "\n    ".join(f"x.unheard_of_{n:02}()" for n in range(25))
     found = {
@@ -58,10 +60,18 @@ def ask(project: Project, name: str, aim: Aim, depth: int = 1) -> Findings:
     return project.research(Inquiry(relation=aim, symbol=name, depth=depth))
 
 
-def test_forty_citations_and_thirty_ways(project: Project) -> None:
+def test_every_line_of_a_caller_is_quoted_and_no_edge_is_a_chain(project: Project) -> None:
     found = ask(project, "hub", Aim.CALLERS)
     assert len(found.nodes) == 46
-    assert (len(found.citations), len(found.chains)) == (40, 30)
+    assert (len(found.citations), len(found.chains)) == (46, 0)
+
+
+def test_thirty_chains_and_their_count(project: Project) -> None:
+    """protocol-and-research, smaller: chains are cut with a count, and no longer than the depth."""
+    found = ask(project, "hub", Aim.CALLERS, 2)
+    assert (len(found.chains), found.chain_count) == (30, 45)
+    assert {len(chain) for chain in found.chains} == {3}
+    assert "Chains (→ calls, 10 of 45)" in report(found)
 
 
 @pytest.mark.parametrize(("depth", "end", "steps"), [(1, "way_3", 3), (1, "way_4", None), (2, "way_6", 6),

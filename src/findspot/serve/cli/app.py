@@ -29,6 +29,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "callers": ("research_commands", "Show what calls a function."),
     "callees": ("research_commands", "Show what a function calls."),
     "implementations": ("research_commands", "Show every type that implements a type."),
+    "uses": ("research_commands", "Show where a symbol is used."),
+    "overrides": ("research_commands", "Show what overrides a method."),
     "importers": ("research_commands", "Show the files that import a file or module."),
     "outline": ("research_commands", "Show what a file defines."),
     "map": ("research_commands", "Show the modules of a project and what depends on what."),

@@ -13,7 +13,16 @@ from findspot.core.errors import FileNotIndexedError
 from findspot.core.files import write_atomic
 from findspot.core.roots import Roots
 from findspot.graph import Graph, Outline
-from findspot.research.findings import DEFAULT_DEPTH, MAX_DEPTH, MIN_DEPTH, Aim, Findings, Focus, Inquiry
+from findspot.research.findings import (
+    DEFAULT_DEPTH,
+    MAX_DEPTH,
+    MIN_DEPTH,
+    RELATIONS,
+    Aim,
+    Findings,
+    Focus,
+    Inquiry,
+)
 from findspot.research.module_map import ModuleMap, map_project
 from findspot.search.token_budget import MIN_TOKENS
 from findspot.serve.cli import output
@@ -40,8 +49,23 @@ def depth_option(default: int, meaning: str = "How many hops to follow.") -> Cal
     return click.option("--depth", type=bounds, default=default, show_default=True, help=meaning)
 
 
+def _limits(command: Command) -> Command:
+    """Add the options that limit which references are followed."""
+    confidence = click.option(
+        "--min-confidence",
+        type=click.FloatRange(0, 1),
+        help="Follow references of this confidence or more.  [default: 0.5]",
+    )
+    tests = click.option("--no-tests", is_flag=True, help="Leave out tests, and count them.")
+    return confidence(tests(command))
+
+
 @click.command()
-@click.argument("words", nargs=-1, required=True, metavar="QUESTION...")
+@click.argument("words", nargs=-1, metavar="[QUESTION]...")
+@click.option("--relation", type=click.Choice(RELATIONS), help="Ask for this relation, without a question.")
+@click.option("--symbol", help="Whose relation: a name, a qualified name, or PATH:LINE.")
+@click.option("--to", help="The symbol where a path ends.")
+@_limits
 @depth_option(DEFAULT_DEPTH)
 @click.option(
     "--focus", type=click.Choice([focus.value for focus in Focus]), help="The aspect to concentrate on."
@@ -62,15 +86,29 @@ def research(reply: Reply, words: Sequence[str], project: str | None, **options:
     findspot research all implementations of Handler
     findspot research how does a request reach the database --depth 4
     findspot research --focus architecture how is it built
+    findspot research --relation path --symbol main --to Store.save
     """
-    focus = Focus(options["focus"]) if options["focus"] else None
-    how = {"depth": options["depth"], "focus": focus}
-    findings = _ask(reply, project, " ".join(words), update=options["update"], **how)
+    relation, symbol, to = options["relation"], options["symbol"], options["to"]
+    if not words and not relation:
+        raise click.UsageError("Give a QUESTION, or --relation and --symbol.")
+    inquiry = Inquiry(
+        " ".join(words),
+        options["depth"],
+        Focus(options["focus"]) if options["focus"] else None,
+        relation=Aim(relation) if relation else None,
+        symbol=symbol or "",
+        to=to or "",
+        include_tests=not options["no_tests"],
+        min_confidence=options["min_confidence"],
+    )
+    findings = _ask(reply, project, inquiry, update=options["update"])
     most = options["max_tokens"]
     if reply.json:
         output.emit(fitted_findings(findings, most) if most else findings_object(findings))
     else:
         output.lines(fitted_report(findings, most) if most else report(findings))
+    if findings.unknown:
+        raise click.exceptions.Exit(NOT_FOUND)
 
 
 def _verb(name: str, aim: Aim, depth: int, about: str) -> click.Command:
@@ -78,17 +116,25 @@ def _verb(name: str, aim: Aim, depth: int, about: str) -> click.Command:
 
     @click.command(name=name, help=about)
     @click.argument("name", metavar="PATH" if aim is Aim.IMPORTERS else "NAME")
+    @_limits
     @depth_option(depth)
     @project_option
     @update_option
     @common
-    def verb(reply: Reply, name: str, project: str | None, depth: int, update: bool) -> None:
-        findings = _ask(reply, project, "", update=update, depth=depth, relation=aim, symbol=name)
+    def verb(reply: Reply, name: str, project: str | None, update: bool, **options: Any) -> None:
+        inquiry = Inquiry(
+            relation=aim,
+            symbol=name,
+            depth=options["depth"],
+            include_tests=not options["no_tests"],
+            min_confidence=options["min_confidence"],
+        )
+        findings = _ask(reply, project, inquiry, update=update)
         if reply.json:
             output.emit(findings_object(findings))
         else:
             _show_tree(findings)
-        if not findings.nodes:
+        if findings.unknown:
             raise click.exceptions.Exit(NOT_FOUND)
 
     return verb
@@ -104,10 +150,14 @@ importers = _verb(
 )
 
 
-def _ask(reply: Reply, given: str | None, question: str, *, update: bool, **how: Any) -> Findings:
+uses = _verb("uses", Aim.USES, 1, "Show where NAME is used: calls, types, decorators, values.")
+overrides = _verb("overrides", Aim.OVERRIDES, 1, "Show what overrides the method NAME.")
+
+
+def _ask(reply: Reply, given: str | None, inquiry: Inquiry, *, update: bool) -> Findings:
     with open_index(given, reply, update=update) as index:
         with stoppable() as cancel:
-            findings = index.project.research(Inquiry(question, under=index.under, **how), cancel=cancel)
+            findings = index.project.research(replace(inquiry, under=index.under), cancel=cancel)
         findings = replace(findings, warning=index.warning(findings.warning))
     if findings.warning:
         output.warn(findings.warning)
@@ -130,6 +180,10 @@ def _show_tree(findings: Findings) -> None:
         _show_below(findings, start.id, below, hop)
     if not findings.edges:
         output.note(findings.summary)
+    if findings.possible:
+        output.line("possibly", bold=True)
+    for place in findings.possible:
+        output.line(f"  {place.source}  {place.path}:{place.line}  ({place.reason})")
 
 
 def _show_below(

@@ -34,6 +34,17 @@ if TYPE_CHECKING:
     from findspot.research.findings import Findings, Inquiry
 
 _FOCUSES = ["architecture", "dependencies", "patterns", "flow"]
+_RELATIONS = [
+    "callers",
+    "callees",
+    "implementations",
+    "importers",
+    "uses",
+    "overrides",
+    "path",
+    "impact",
+    "tests",
+]
 _DESCRIPTION = (
     "Find who calls a function or method, where it is used, all implementations, what imports a module or "
     "how A reaches B, instead of grep: multi-hop search over the reference graph."
@@ -56,10 +67,19 @@ async def _code_research(call: Call, arguments: Arguments) -> Answer:
 
 
 def _inquiry(arguments: Arguments, under: str | None) -> Inquiry:
-    from findspot.research.findings import Focus, Inquiry
+    from findspot.research.findings import Aim, Focus, Inquiry
 
-    focus = Focus(arguments["focus"]) if arguments["focus"] else None
-    return Inquiry(arguments["query"], arguments["depth"], focus, under)
+    return Inquiry(
+        arguments["query"] or "",
+        arguments["depth"],
+        Focus(arguments["focus"]) if arguments["focus"] else None,
+        under,
+        Aim(arguments["relation"]) if arguments["relation"] else None,
+        arguments["symbol"] or "",
+        arguments["to"] or "",
+        arguments["include_tests"],
+        arguments["min_confidence"],
+    )
 
 
 def _rendered(findings: Findings, limit: int, shape: str) -> Answer:
@@ -92,7 +112,34 @@ CODE_RESEARCH = Tool(
     always_loaded=True,
     input_schema=takes(
         {
-            "query": {"type": "string", "minLength": 1, "description": "Such as 'what calls NAME'"},
+            "query": {
+                "type": "string",
+                "minLength": 1,
+                "description": "Question; or relation and symbol",
+                "$comment": "A question, such as `what calls NAME`. Not needed with `relation` and `symbol`",
+            },
+            "relation": {"type": "string", "enum": _RELATIONS, "$comment": "What to find for `symbol`"},
+            "symbol": {
+                "type": "string",
+                "minLength": 1,
+                "description": "Name, module.Type.name or path:line",
+                "$comment": (
+                    "A name, a qualified name such as `package.module.Type.method`, or `path:line`; "
+                    "for `importers` a file, folder or module"
+                ),
+            },
+            "to": {"type": "string", "minLength": 1, "$comment": "Where a `path` ends: a symbol"},
+            "include_tests": {
+                "type": "boolean",
+                "default": True,
+                "$comment": "Tests come after production code; false leaves them out and counts them",
+            },
+            "min_confidence": {
+                "type": "number",
+                "minimum": 0,
+                "maximum": 1,
+                "$comment": "Least confidence of references. Default: 0.5; less where there is no better one",
+            },
             "path": PATH,
             "depth": {
                 "type": "integer",
@@ -108,13 +155,14 @@ CODE_RESEARCH = Tool(
                 "$comment": "Maximum tokens of the answer (characters / 4). Default: 1200",
             },
         },
-        required=("query",),
     ),
+    instead={"query": "relation"},
     output_schema=gives(
         {
             "query": TEXT,
             "depth": COUNT,
             "focus": TEXT,
+            "relation": TEXT,
             "summary": TEXT,
             "nodes": objects(
                 {
@@ -135,6 +183,16 @@ CODE_RESEARCH = Tool(
                     "path": TEXT,
                     "line": COUNT,
                     "confidence": NUMBER,
+                }
+            ),
+            "possible": objects(
+                {
+                    "path": TEXT,
+                    "line": COUNT,
+                    "from": TEXT,
+                    "reason": TEXT,
+                    "confidence": NUMBER,
+                    "text": TEXT,
                 }
             ),
             "chains": {"type": "array", "items": TEXTS},

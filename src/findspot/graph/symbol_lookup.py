@@ -58,6 +58,14 @@ class Symbols:
         nodes = (node for other in close for node in _sorted(self._sources.defining(other))[:2])
         return list(dict.fromkeys(nodes))[:limit]
 
+    def modules(self, name: str) -> list[str]:
+        """Return the paths of the files that a path or the dotted name of a module means."""
+        if files := self._files(name):
+            return [view.path for view in files]
+        parts = [part for part in re.split(r"[./]", name) if part]
+        named = self._modules().get(parts[-1], ()) if parts else ()
+        return [path for path in named if _ends_with(module_parts(path), parts)]
+
     def _files(self, path: str) -> list[SourceView]:
         """Return the files of a path, or of the end of one."""
         path = path.removeprefix("./")

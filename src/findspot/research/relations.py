@@ -1,0 +1,174 @@
+"""The answer to a relation and a symbol: what is certain, what is possible, and what the graph cannot say."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from findspot.core.model import Corpus
+from findspot.graph import Node, Relation
+from findspot.graph.edges import FILE_KIND
+from findspot.graph.languages import language_of
+from findspot.graph.possible_uses import PossibleUse, PossibleUses, possible_callers, possible_importers
+from findspot.graph.values import FLOOR
+from findspot.rank.roles import reading_order
+from findspot.research import sentences
+from findspot.research.findings import Aim, Inquiry, PossiblePlace
+from findspot.research.graph_walks import Chain, definitions_of, follow, is_test
+from findspot.research.research_view import ResearchView
+
+MOST_STARTS = 20
+"""Definitions of one name that are followed; a name with more of them needs a type before it."""
+
+MOST_MENTIONS = 20
+_MENTION_CHUNKS = 60
+_OTHERWISE = {
+    Aim.IMPLEMENTATIONS: Aim.OVERRIDES,
+    Aim.CALLERS: Aim.IMPORTERS,
+    Aim.USES: Aim.IMPORTERS,
+    Aim.CALLEES: Aim.IMPORTS,
+}
+_USED = (Aim.CALLERS, Aim.USES)
+_TITLES = {"csharp": "C#", "cpp": "C++", "php": "PHP", "tsx": "TypeScript"}
+_COMMENTS = ("#", "//", "*", "/*", "--", "<!--", '"""', "'''", ";")
+
+
+@dataclass(frozen=True, slots=True)
+class RelationAnswer:
+    """What is related to some definitions, in addition to the nodes and edges of the trail."""
+
+    summary: str
+    chains: tuple[Chain, ...] = ()
+    chain_count: int = 0
+    possible: tuple[PossiblePlace, ...] = ()
+    topics: tuple[str, ...] = ()
+    unresolved: tuple[str, ...] = ()
+
+
+def meant(view: ResearchView, name: str, aim: Aim) -> tuple[Aim, list[Node], str]:
+    """Return what is asked about which definitions of a name, those of the folder if there are any.
+
+    Methods are implemented by what overrides them, and files are used by what imports them. A sentence says
+    what else a reader should know about the choice.
+    """
+    found = definitions_of(view.graph, name, aim)
+    other = _OTHERWISE.get(aim)
+    if not found and other and (found := definitions_of(view.graph, name, other)):
+        aim = other
+    inside = [node for node in found if view.trail.covers(node.path)]
+    note = ""
+    if found and not inside:
+        note = f"{view.trail.under} does not define it; this is about the definition elsewhere."
+    inside = inside or found
+    if len(inside) > MOST_STARTS:
+        note = f"{len(inside)} definitions have that name; the first {MOST_STARTS} are followed."
+    return aim, inside[:MOST_STARTS], note
+
+
+def unknown_symbol(view: ResearchView, name: str) -> str:
+    """Return that a symbol is not in the index, and the names that are close to it."""
+    near = view.graph.symbols.near(name)
+    close = f" Did you mean {sentences.named(near)}?" if near else ""
+    return f"No definition named {name} in the index.{close}"
+
+
+def answer_relation(view: ResearchView, aim: Aim, starts: Sequence[Node], inquiry: Inquiry) -> RelationAnswer:
+    """Follow a relation from the starts; where it may go on unseen, say so."""
+    trail = view.trail
+    chains, count = follow(aim, starts, trail)
+    uses = PossibleUses()
+    if inquiry.min_confidence is None or inquiry.min_confidence < FLOOR:
+        uses = _possible(view, aim, starts)
+    known = {(edge.path, edge.line) for edge in trail.edges}
+    places = [use for use in uses.places if (use.path, use.line) not in known]
+    shown = [use for use in places if inquiry.include_tests or not use.in_test]
+    if not trail.edges and not places and aim in _USED:
+        shown = list(_mentions(view, starts))
+    summary = sentences.of_relation(aim, starts, trail, replace(uses, places=shown))
+    summary += _about_tests(trail.tests_left_out, len(places) - len(shown)) + _about_languages(view, starts)
+    unresolved = unresolved_calls(view, starts, external=True) if aim is Aim.CALLEES else []
+    return RelationAnswer(
+        summary,
+        tuple(chains),
+        count,
+        tuple(_shown(view, use) for use in shown),
+        tuple(related_names(view, starts)),
+        tuple(unresolved),
+    )
+
+
+def _possible(view: ResearchView, aim: Aim, starts: Sequence[Node]) -> PossibleUses:
+    if aim in _USED:
+        return possible_callers(view.graph, starts)
+    if aim is Aim.IMPORTERS:
+        known = {edge.path for edge in view.trail.edges}
+        found = (use for node in starts for use in possible_importers(view.graph, node.path))
+        return PossibleUses([use for use in dict.fromkeys(found) if use.path not in known])
+    return PossibleUses()
+
+
+def _shown(view: ResearchView, use: PossibleUse) -> PossiblePlace:
+    text = view.cite(use.path, use.line).text
+    return PossiblePlace(use.path, use.line, use.source.qualified, use.reason, use.confidence, text)
+
+
+def _about_tests(nodes: Iterable[str], places: int) -> str:
+    count = len(set(nodes)) + places
+    return f" {sentences.counted(count, 'place')} in tests left out." if count else ""
+
+
+def _about_languages(view: ResearchView, starts: Sequence[Node]) -> str:
+    """Return that the edges of a language were not measured, or fell below the bar."""
+    files = (view.reader.snapshot.files.find(node.path) for node in starts)
+    partial = sorted({file.language for file in files if file and language_of(file.language).partial})
+    return f" The graph of {' and '.join(map(_titled, partial))} is partial." if partial else ""
+
+
+def _titled(language: str) -> str:
+    return _TITLES.get(language, language.capitalize())
+
+
+def _mentions(view: ResearchView, starts: Sequence[Node]) -> Iterator[PossibleUse]:
+    """Yield the lines that have a name of the starts in code that the graph does not read.
+
+    In files that it reads, only what looks like a call and is no definition: the graph may have missed it.
+    """
+    snapshot, count = view.reader.snapshot, 0
+    defined = {(node.path, node.start_line) for start in starts for node in view.graph.find(start.name)}
+    for name in dict.fromkeys(start.name for start in starts if start.kind != FILE_KIND):
+        hits = snapshot.keywords[Corpus.CODE].search({name.lower(): 1.0}, _MENTION_CHUNKS)
+        chunks = snapshot.chunks.by_number([number for number, _ in hits])
+        for chunk in sorted(chunks.values(), key=lambda c: (reading_order(c.path), c.path, c.start_line)):
+            file = snapshot.files.find(chunk.path)
+            if chunk.kind == "outline" or file is None or file.corpus != Corpus.CODE:
+                continue
+            node = view.graph.node(chunk.path)
+            word = re.compile(rf"(?<![\w$]){re.escape(name)}" + (r"\s*\(" if node else r"(?![\w$])"))
+            for line, text in enumerate(chunk.text.split("\n"), chunk.start_line):
+                if not word.search(text) or text.lstrip().startswith(_COMMENTS):
+                    continue
+                if (chunk.path, line) not in defined and not _defines(text, name):
+                    source = node or Node(chunk.path, 1, 1, chunk.path, chunk.path, FILE_KIND, chunk.path)
+                    yield PossibleUse(source, chunk.path, line, "the graph does not read this")
+                    count += 1
+                    if count == MOST_MENTIONS:
+                        return
+
+
+def _defines(text: str, name: str) -> bool:
+    return bool(re.search(rf"\b(?:def|func|fun|function|fn|sub|class)\s+{re.escape(name)}\b", text))
+
+
+def related_names(view: ResearchView, starts: Sequence[Node]) -> list[str]:
+    """Return what the starts refer to and the answer does not show: where to look next."""
+    edges = [edge for node in starts for edge in view.graph.edges_of(node)]
+    near = (edge.target for edge in edges if edge.relation is not Relation.IMPORT)
+    return [node.qualified for node in near if node.id not in view.trail.nodes and not is_test(node.path)]
+
+
+def unresolved_calls(view: ResearchView, starts: Sequence[Node], *, external: bool = False) -> list[str]:
+    """Return the calls that the graph does not follow, with the reason."""
+    found = [unknown for node in starts for unknown in view.graph.unresolved(node)]
+    calls = (u for u in found if u.relation is Relation.CALL and (external or u.reason != "external"))
+    return list(dict.fromkeys(f"{u.name} ({u.path}:{u.line}): {u.reason}" for u in calls))

@@ -1,0 +1,119 @@
+"""The text of an answer about one relation: counts first, then each line, by hop and file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from itertools import groupby, pairwise
+
+from findspot.rank.roles import reading_order
+from findspot.research.findings import Aim, Findings, FoundEdge
+
+MOST_CHAINS = 10
+"""Written out; the lines say the same, step by step."""
+
+_LABELS = {
+    "call": "calls",
+    "import": "imports",
+    "inherit": "inherits",
+    "override": "overrides",
+    "decorate": "is decorated with",
+    "type_use": "uses",
+    "value": "passes",
+}
+_MARKED = {"decorate": " (as a decorator)", "value": " (as a value)", "type_use": " (as a type)"}
+"""What is said of a line whose relation is not the one that was asked for."""
+
+_FORWARD = (Aim.CALLEES, Aim.SUPERTYPES, Aim.IMPORTS)
+
+
+def relation_lines(findings: Findings) -> Iterator[str]:
+    """Yield the report on a relation: the answer, then how it is known."""
+    yield findings.summary
+    lines = {(cited.path, cited.line): cited.text for cited in findings.citations}
+    for hop, edges in _by_hop(findings):
+        yield from ("", f"Hop {hop}") if hop > 1 else ("",)
+        before = {_name(findings, node.id) for node in findings.nodes if node.hop == hop - 1}
+        for path, inside in groupby(edges, key=lambda edge: edge.path):
+            yield path
+            yield from (_line(findings, edge, lines, alone=len(before) == 1) for edge in inside)
+    if findings.possible:
+        yield from ("", "Possibly")
+        for place in findings.possible:
+            yield f"  {place.path}:{place.line}  {place.source}: {place.text} ({place.reason})"
+    yield from chain_lines(findings, longer_than=2)
+    for title, texts in (("Not followed", findings.unresolved), ("See also", findings.related_topics)):
+        if texts:
+            yield from ("", title)
+            yield from (f"  {text}" for text in texts)
+    if findings.warning:
+        yield from ("", findings.warning)
+
+
+def chain_lines(findings: Findings, longer_than: int = 1, most: int = MOST_CHAINS) -> Iterator[str]:
+    """Yield the chains with what each step is; the step that most chains have is said once."""
+    chains = [chain for chain in findings.chains if len(chain) > longer_than]
+    if not chains:
+        return
+    shown = chains[:most]
+    steps = {(edge.source, edge.target): edge.relation for edge in findings.edges}
+    usual = _LABELS["inherit" if findings.relation in (Aim.IMPLEMENTATIONS, Aim.SUPERTYPES) else "call"]
+    usual = _LABELS["import"] if findings.relation in (Aim.IMPORTERS, Aim.IMPORTS) else usual
+    count = max(findings.chain_count, len(chains))
+    cut = f", {len(shown)} of {count}" if count > len(shown) else ""
+    yield from ("", f"Chains (→ {usual}{cut})")
+    for chain in shown:
+        text = _name(findings, chain[0])
+        for near, far in pairwise(chain):
+            label = _label(findings, steps.get((near, far), "call"))
+            text += f" → {_name(findings, far)}" if label == usual else f" → {label} {_name(findings, far)}"
+        yield f"  {text}"
+
+
+def _label(findings: Findings, relation: str) -> str:
+    if relation == "override" and findings.relation in (Aim.PATH, None):
+        return "overridden by"
+    return _LABELS.get(relation, relation)
+
+
+def _by_hop(findings: Findings) -> Iterator[tuple[int, list[FoundEdge]]]:
+    """Yield the edges by the hop that they reach, production code first; a line once."""
+    hops = {node.id: node.hop for node in findings.nodes}
+    reached: dict[int, list[FoundEdge]] = {}
+    for edge in findings.edges:
+        near, far = sorted((hops[edge.source], hops[edge.target]))
+        if far == near + 1 or near == far == 0:
+            reached.setdefault(max(far, 1), []).append(edge)
+    for hop in sorted(reached):
+        yield hop, sorted(reached[hop], key=lambda e: (reading_order(e.path), e.path, e.line))
+
+
+def _line(findings: Findings, edge: FoundEdge, lines: dict[tuple[str, int], str], *, alone: bool) -> str:
+    """Return a line of the code, with who stands there and, where that is not clear, what it leads to."""
+    source, target = _name(findings, edge.source), _name(findings, edge.target)
+    forward = findings.relation in _FORWARD
+    who = target if forward else source
+    if not alone:
+        who = f"{source} → {target}"
+    text = lines.get((edge.path, edge.line), "")
+    if who == edge.path:  # the file itself, which stands above
+        return f"  {edge.line}  {text}{_mark(findings, edge)}"
+    return f"  {edge.line}  {who}{': ' if text else ''}{text}{_mark(findings, edge)}"
+
+
+def _mark(findings: Findings, edge: FoundEdge) -> str:
+    unsure = f" (confidence {edge.confidence})" if edge.confidence < 0.5 else ""
+    return unsure + (_MARKED.get(edge.relation, "") if findings.relation in (Aim.CALLERS, Aim.USES) else "")
+
+
+def _name(findings: Findings, node_id: str) -> str:
+    return findings.names.get(node_id, node_id)
+
+
+def smaller(findings: Findings) -> Iterable[Findings]:
+    """Yield the answer with less beside the lines that it consists of, step by step."""
+    part = replace(findings, related_topics=findings.related_topics[:3], unresolved=findings.unresolved[:3])
+    yield part
+    part = replace(part, related_topics=(), chains=part.chains[:3], possible=part.possible[:10])
+    yield part
+    yield replace(part, chains=(), possible=part.possible[:5])
