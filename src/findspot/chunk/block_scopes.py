@@ -23,10 +23,15 @@ _C = """
 compound_statement for_statement for_range_loop if_statement switch_statement while_statement
 function_definition lambda_expression catch_clause
 """
+_JAVA = """
+block lambda_expression for_statement enhanced_for_statement if_statement catch_clause switch_rule
+try_with_resources_statement switch_block_statement_group method_declaration constructor_declaration
+"""
 _BLOCKS = {
     "go": frozenset(_GO.split()),
     "c": frozenset(_C.split()),
     "cpp": frozenset(_C.split()),
+    "java": frozenset(_JAVA.split()),
 }
 """By language: the types of nodes that variables are confined to."""
 

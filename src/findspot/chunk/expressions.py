@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 from findspot.core.facts import LITERAL, LOADED, UNKNOWN
 
@@ -77,7 +78,7 @@ def _bracketed(text: str, depth: int) -> str:
         is_plain = rest[:1] in (".", "(", "[") and "|" not in rest and start[0] != ":"
         return "|".join(f"{option}{rest}" for option in start.split("|")) if is_plain else UNKNOWN
     if start[0] == ":" and end < len(text):  # what follows belongs to an instance of the type
-        start = UNKNOWN if "[" in start else f"{start[1:]}()"
+        start = f"<{start}>"
     return _chain(start, text, end, depth)
 
 
@@ -177,61 +178,87 @@ ConcurrentHashMap IDictionary unordered_map map ReadonlyMap
 """
 _NO_NAMES = "None null undefined nil void unknown never NoneType Any any object Object"
 
-_WRAPPERS = frozenset(_WRAPPER_NAMES.split())
-"""Types whose members are used as if they were those of their first argument."""
-_CONTAINERS = frozenset(_CONTAINER_NAMES.split())
-_MAPS = frozenset(_MAP_NAMES.split())
+_JAVA_HOLDER_NAMES = """
+Optional Supplier Callable Future CompletableFuture CompletionStage Provider Lazy ThreadLocal Reference
+AtomicReference WeakReference SoftReference Collection SortedSet NavigableSet LinkedHashSet TreeSet EnumSet
+ListIterator Enumeration Queue PriorityQueue BlockingQueue BlockingDeque LinkedBlockingQueue Spliterator
+LinkedBlockingDeque ArrayBlockingQueue ConcurrentLinkedQueue ConcurrentLinkedDeque CopyOnWriteArrayList
+CopyOnWriteArraySet Vector Stack ImmutableList ImmutableSet
+"""
+_JAVA_MAP_NAMES = """
+LinkedHashMap TreeMap SortedMap NavigableMap ConcurrentMap WeakHashMap IdentityHashMap EnumMap Hashtable
+ImmutableMap Entry
+"""
+
+
+class Vocabulary(NamedTuple):
+    """Generic types that stand for what they hold."""
+
+    wrappers: frozenset[str]
+    """Their members are used as if they were those of their first argument."""
+    containers: frozenset[str]
+    maps: frozenset[str]
+
+
+COMMON = Vocabulary(*(frozenset(names.split()) for names in (_WRAPPER_NAMES, _CONTAINER_NAMES, _MAP_NAMES)))
+JAVA = Vocabulary(
+    frozenset(),
+    COMMON.containers.union(_JAVA_HOLDER_NAMES.split()),
+    COMMON.maps.union(_JAVA_MAP_NAMES.split()) - {"Record"},
+)
+"""What holds one value has methods that hand it out, as a container has."""
+
 _NOTHING = frozenset(_NO_NAMES.split())
 
 
-def declared(text: str, depth: int = 0) -> str:
+def declared(text: str, depth: int = 0, words: Vocabulary = COMMON) -> str:
     """Return a declared type as `:Name`, `:[]Name` or alternatives; `?` where it names none."""
-    names = _type(text, depth)
+    names = _type(text, depth, words)
     if names and all(name.startswith("type ") for name in names):
         return "|".join(name[5:] for name in names)
     return ":" + "|".join(names) if names else UNKNOWN
 
 
-def _type(text: str, depth: int) -> list[str]:
+def _type(text: str, depth: int, words: Vocabulary) -> list[str]:
     text = text.strip().strip("\"'")
     if depth > MAX_DEPTH or len(text) > MAX_CHARS:
         return []
     while (lead := _TYPE_LEAD.match(text)) is not None:
         text = text[lead.end() :]
     if "..." in text:  # `Foo... names`: any number of them
-        return [f"[]{name}" for name in _type(text.partition("...")[0], depth + 1)]
+        return [f"[]{name}" for name in _type(text.partition("...")[0], depth + 1, words)]
     options = split(text, "|") if "|" in text else [text]
     if len(options) > 1:
-        return list(dict.fromkeys(name for option in options for name in _type(option, depth + 1)))
+        return list(dict.fromkeys(name for option in options for name in _type(option, depth + 1, words)))
     if text.startswith("[") or text.endswith("[]"):  # `[]Foo`, `[Foo]`, `[String: Foo]`, `Foo[]`
         inner = text[:-2] if text.endswith("[]") else text[2:] if text.startswith("[]") else text[1:-1]
-        return [f"[]{name}" for name in _type(split(inner, ":")[-1], depth + 1)]
+        return [f"[]{name}" for name in _type(split(inner, ":")[-1], depth + 1, words)]
     if text.startswith("(") and closing(text, 0) == len(text):
-        return _type(text[1:-1], depth + 1)
+        return _type(text[1:-1], depth + 1, words)
     found = _TYPE_NAME.match(text)
     if found is None:
         return []
     name = found[1].replace("::", ".").replace("\\", ".")
-    return _generic(name, text[found.end() :], depth)
+    return _generic(name, text[found.end() :], depth, words)
 
 
-def _generic(name: str, rest: str, depth: int) -> list[str]:
+def _generic(name: str, rest: str, depth: int, words: Vocabulary) -> list[str]:
     last = name.rpartition(".")[2]
     if last in _NOTHING or rest.startswith(("=>", "(")):
         return []
     arguments = _arguments(rest)
-    if last in _WRAPPERS and arguments:
-        return _type(arguments[0], depth + 1)
+    if last in words.wrappers and arguments:
+        return _type(arguments[0], depth + 1, words)
     if last in ("Union",):
-        return [found for argument in arguments for found in _type(argument, depth + 1)]
+        return [found for argument in arguments for found in _type(argument, depth + 1, words)]
     if last in ("Type", "type") and arguments:
-        return [f"type {found}" for found in _type(arguments[0], depth + 1)]
-    if last in _CONTAINERS and arguments:
-        return [f"[]{found}" for found in _type(arguments[0], depth + 1)]
+        return [f"type {found}" for found in _type(arguments[0], depth + 1, words)]
+    if last in words.containers and arguments:
+        return [f"[]{found}" for found in _type(arguments[0], depth + 1, words)]
     if last == "map" and rest.startswith("[") and not rest.endswith("]"):  # Go
-        return [f"[]{found}" for found in _type(rest[(closing(rest, 0) or 0) :], depth + 1)]
-    if last in _MAPS and arguments:
-        return [f"[]{found}" for found in _type(arguments[-1], depth + 1)]
+        return [f"[]{found}" for found in _type(rest[(closing(rest, 0) or 0) :], depth + 1, words)]
+    if last in words.maps and arguments:
+        return [f"[]{found}" for found in _type(arguments[-1], depth + 1, words)]
     return [name]
 
 
@@ -256,6 +283,15 @@ def split(text: str, mark: str) -> list[str]:
             start = at + 1
     parts.append(text[start:])
     return parts
+
+
+def type_arguments(text: str) -> tuple[str, str]:
+    """Return the last name of a generic type, and its arguments in the notation, separated by commas."""
+    found = _TYPE_NAME.match(text)
+    if found is None:
+        return "", ""
+    given = [declared(argument, words=JAVA) for argument in _arguments(text[found.end() :])]
+    return found[1].rpartition(".")[2], ",".join(given)
 
 
 _TYPE_WORDS = re.compile(r"[A-Za-z_$][\w$]*(?:(?:\.|::|\\)[A-Za-z_$][\w$]*)*")

@@ -15,6 +15,7 @@ A query file `queries/references/<language>.scm` speaks this vocabulary:
     @within    what a variable is confined to, where that is not what is around it
     @targets   several variables that get the @values, or the results of the only one
     @results   a function whose results are declared one by one, @generic a type parameter
+    @elements  a generic supertype: what a type holds, or the arguments it gives to its supertype
     @default   what a module exports as a whole
     @return    an expression returned       @returns   the declared type of what is returned
     @yield     an expression yielded, @parameter a parameter that the caller has to give, and
@@ -34,7 +35,7 @@ from typing import TYPE_CHECKING
 from findspot.chunk import go_expressions, python_expressions
 from findspot.chunk.arity import OVERLOADING, UNKNOWN_ARITY, argument_count, parameter_range
 from findspot.chunk.block_scopes import BlockScopes
-from findspot.chunk.expressions import declared, expression, type_names
+from findspot.chunk.expressions import COMMON, JAVA, declared, expression, type_arguments, type_names
 from findspot.chunk.fixture_requests import Requests, may_test
 from findspot.chunk.imports import read_imports
 from findspot.chunk.symbols import Definition, FileSymbols, end_row, insert_definitions, text_of
@@ -75,6 +76,8 @@ _RANK = {Relation.TYPE_USE: 0, Relation.CALL: 1, Relation.INHERIT: 2, Relation.D
 """The better word for one place wins: a decorator is called, a type is used where it is made."""
 _FUNCTIONS = re.compile("function|method|lambda|closure")
 """Types of nodes that return what is returned inside of them."""
+_TYPED = frozenset({"java"})
+"""Languages in which every declared type is the whole truth."""
 _NAMED_IN_FILE = frozenset({"python", "javascript", "typescript", "tsx"})
 """Languages in which a file defines or imports every name of the project that it uses."""
 
@@ -112,7 +115,10 @@ class _Reading:
         """Return a type in the notation of `core.facts`."""
         if self.language == "go":
             return go_expressions.declared(node, self.source)
-        return declared(self.text(node))
+        if self.language not in _TYPED:
+            return declared(self.text(node))
+        found = declared(self.text(node), words=JAVA if self.language == "java" else COMMON)
+        return LITERAL if found == UNKNOWN else found  # of a type that is not of the project
 
     def bind(self, binding: BindingFact, node: Node) -> None:
         """Add a binding that holds around a node."""
@@ -351,13 +357,20 @@ def _value_is_known(
 _TUPLES = frozenset({"pattern_list", "tuple_pattern"})
 """What several variables of Python are assigned by: parts of one value."""
 
-_GIVEN = {"return": RETURNED, "returns": RETURNED, "alias": ALIASED, "default": DEFAULT}
+_GIVEN = {"return": RETURNED, "returns": RETURNED, "alias": ALIASED, "elements": ALIASED, "default": DEFAULT}
 
 
 def _give(reading: _Reading, capture: str, node: Node) -> None:
     """Bind what a function returns, a type is an alias of, or a module exports."""
-    value = reading.declared(node) if capture in ("returns", "alias") else reading.expression(node)
+    is_type = capture in ("returns", "alias", "elements")
+    value = reading.declared(node) if is_type else reading.expression(node)
     owner = -1 if capture == "default" else reading.owner(node.start_byte)
+    if capture == "elements" and not value.startswith(":[]"):
+        base, given = type_arguments(reading.text(node))
+        reading.bindings[BindingFact(owner, f"<{base}>", given)] = None
+        return
+    if value == LITERAL and capture == "returns" and reading.language in _TYPED:
+        reading.bindings[BindingFact(owner, RETURNED, value)] = None
     if capture == "return" and not _returns_from(reading, node, owner):
         return
     if value not in (UNKNOWN, LITERAL):

@@ -12,9 +12,11 @@ from findspot.graph.names import Names
 from findspot.graph.shared_tables import Memo
 from findspot.graph.sources import Def, Sources, SourceView
 from findspot.graph.types import Types
-from findspot.graph.values import EXTERNAL, TYPED, Record, Value, Values, What
+from findspot.graph.values import EXTERNAL, IMPORTED, TYPED, Record, Value, Values, What
 
 _STEP = re.compile(r"\(\d*\)|\[\]|\.[\w$@]+")
+_QUALIFIED = re.compile(r"(?:[a-z_]\w*\.)+[A-Z]\w*")
+"""A package and a type in it, by the convention of their names."""
 _TYPES = (What.TYPE, What.EXTERNAL)
 _TYPES_OR_MAKERS = (What.TYPE, What.FUNCTION, What.EXTERNAL)
 
@@ -54,11 +56,21 @@ class Evaluator:
             first = _STEP.search(text)
             root = text[: first.start()] if first else text
             values = self.names.root(root, view, owner)
+            if values == [EXTERNAL] and first and view.language.imports_packages:
+                root, values = self._in_package(text, root, view)
         for step in _STEP.findall(text[len(root) :]):
             if not values:
                 return []
             values = [after for value in values for after in self._step(value, step)]
         return values
+
+    def _in_package(self, text: str, root: str, view: SourceView) -> tuple[str, Values]:
+        """Return the type that a chain starts with, after the name of its package."""
+        written = _QUALIFIED.match(text)
+        types = self.packages.types(written[0], view) if written is not None else []
+        if written is None or not types:
+            return root, [EXTERNAL]
+        return written[0], [Value(What.TYPE, types[0], IMPORTED)]
 
     def _step(self, value: Value, step: str) -> Values:
         if value.what is What.EXTERNAL:

@@ -246,5 +246,6 @@ class Incoming:
             return [] if target is None else [target]
         if target.makes_its_type or target is self.types.constructor(around):
             return [target, around]
-        overloads = self.resolver.overloads(target)
-        return [target, *(d for d in overloads if d is not target and d.takes(target.least, target.most))]
+        others = [d for d in self.resolver.overloads(target) if d is not target]
+        fitting = [d for d in others if d.takes(target.least, target.most)]
+        return [target, *(d for d in fitting if d.most - d.least <= target.most - target.least)]

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 MAX_RETURNS = 4
 """`return` statements looked at where no type is declared."""
 
+MAX_GIVEN = 4
+"""Types that hand the argument of a type parameter on to their supertypes."""
+
 _CLASS_OF = frozenset({"__class__", "constructor"})
 _PROPERTIES = frozenset({"property", "cached_property", "classproperty", "hybrid_property"})
 _ITSELF = frozenset({":Self", ":self", ":static", ":this", "self", "this"})
@@ -70,11 +73,14 @@ class Members:
         return [EXTERNAL] if value.what in (What.EXTERNAL, What.WRAPPED) else []
 
     def _of_container(self, value: Value, name: str) -> Values:
-        """Return a method of a list or map that gives one of its elements, or all of them."""
-        if name in _GIVING_ALL:
+        """Return a method of a container that gives one of its elements, or all of them."""
+        language = value.of.file.language if isinstance(value.of, Def) else None
+        if name in _GIVING_ALL or (language and name in language.container_methods):
             return [value._replace(shape=f"{RETURNED}{value.shape}")]
-        if name in _GIVING_ONE:
+        if name in _GIVING_ONE or (language and name in language.element_methods):
             return [value._replace(shape=f"{RETURNED}{value.shape[2:]}")]
+        if name == "entrySet":
+            return [value._replace(shape=f"{RETURNED}[]{value.shape}")]
         return [EXTERNAL]
 
     def _of_module(self, view: SourceView, name: str) -> Values:
@@ -119,6 +125,8 @@ class Members:
                 return self.called(function)
             return [function]
         fields = self._fields(value, of, name)
+        if of.kind == "record":  # a component is also a method
+            fields += [v.wrapped(f"(){v.shape}") for v in fields if v.what in (What.INSTANCE, What.WRAPPED)]
         if fields or member is not None:
             return fields
         if self._evaluator.types.opaque(of):
@@ -185,7 +193,10 @@ class Members:
         types = [item for item in returned if item[1][:1] == ":"]
         found: Values = []
         for place, text in types or returned[:MAX_RETURNS]:
-            if on is not None and (text in _ITSELF or self._makes_own_type(function, text)):
+            argument = self._type_argument(text, function.parent, on)
+            if argument is not None:
+                found += argument
+            elif on is not None and (text in _ITSELF or self._makes_own_type(function, text)):
                 found.append(Value(What.INSTANCE, on))
             else:
                 found += self._evaluator.value_of(text, function.file, function.file.owner(place))
@@ -195,6 +206,25 @@ class Members:
     def _makes_own_type(self, function: Def, text: str) -> bool:
         """Return whether what is returned is made by `cls()`, also by way of a variable."""
         return text in _MADE or any(value in _MADE for _, value in function.bindings.get(text, ()))
+
+    def _type_argument(self, text: str, generic: Def | None, on: Def | None, hops: int = 0) -> Values | None:
+        """Return what a type gives its supertype for a type parameter, such as `:T` or `:[]T`."""
+        name = text.lstrip(":[]()")
+        if generic is None or on is None or generic is on or hops > MAX_GIVEN:
+            return None
+        parameters = [each[1:-1] for each in generic.bindings if each[0] == "[" and each[-1] == "]"]
+        if name not in parameters:
+            return None
+        for of in (on, *self._evaluator.types.ancestors(on)):
+            for place, given in of.bindings.get(f"<{generic.name}>", ()):
+                arguments = given.split(",")
+                if len(arguments) == len(parameters):
+                    argument = arguments[parameters.index(name)]
+                    deeper = self._type_argument(argument, of, on, hops + 1)
+                    found = deeper or self._evaluator.value_of(argument, of.file, of.file.owner(place))
+                    shape = text[1 : len(text) - len(name)]
+                    return [v if v.what is What.EXTERNAL else v.wrapped(shape + v.shape) for v in found]
+        return None
 
     def element(self, value: Value) -> Values:
         """Return an element of a container; of something generic, the same with its type arguments."""

@@ -105,6 +105,11 @@ class Packages:
                 found.append(definition)
         return found
 
+    def types(self, path: str, view: SourceView) -> list[Def]:
+        """Return the types that a package and a name are the path of."""
+        module, _, name = path.rpartition(".")
+        return [d for d in self.named(ImportFact("", module, name, 0), view) if d.is_type] if module else []
+
     def used_of(self, fact: ImportFact, folder: str | None, view: SourceView) -> list[SourceView]:
         """Of an import of a whole package or folder, the files that define something used here."""
         if folder is not None or view.language.folders_are_packages:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from findspot.core.facts import DEFAULT, WHOLE, ImportFact
 from findspot.graph.sources import SATELLITE_KINDS, VALUE_KINDS, Def, Scope, SourceView
 from findspot.graph.types import bodies
-from findspot.graph.values import EXTERNAL, IMPORTED, MEMBER, SHARED, Value, Values, What
+from findspot.graph.values import DISPATCHED, EXTERNAL, IMPORTED, MEMBER, SHARED, Value, Values, What
 
 if TYPE_CHECKING:
     from findspot.graph.evaluate import Evaluator
@@ -59,6 +59,16 @@ class Names:
                 return found
         found = self._in_module(name, view)
         return found if found is not None else self._shared(name, view)
+
+    def callee(self, name: str, view: SourceView, owner: Def | None) -> Values:
+        """Return what a call by a bare name means where variables have names of their own."""
+        for scope in (owner, *owner.around) if owner is not None else ():
+            found = (self._in_scope(name, scope, innermost=False) if scope.is_type else None) or []
+            inside = [d for d in scope.children.get(name, ()) if d.is_type]
+            found = [v for v in found if v.what in (What.FUNCTION, What.TYPE)]
+            if found or inside:
+                return found or self.of_definition(inside[0])
+        return self.root(name, view, None)
 
     def _in_scope(self, name: str, scope: Def, innermost: bool) -> Values | None:
         if scope.is_type and scope.kind != "module":
@@ -122,10 +132,19 @@ class Names:
             imported = self._evaluator.modules.imports_called(view, name)
         if imported and not (found and all(value.what is not What.EXTERNAL for value in found)):
             outside = [value for fact in imported for value in self.imported(fact, view)]
+            if view.language.imports_packages and EXTERNAL in outside:  # one of two functions of a name
+                outside = [value.through(DISPATCHED) for value in outside]
             return list(dict.fromkeys([*(found or []), *outside]))
         if found is not None:
             return found
         for fact in view.imports.get(WHOLE, ()):
+            if view.language.imports_packages:
+                types = self._evaluator.packages.types(fact.module, view)
+                inside = [
+                    v for t in types for v in self._evaluator.members.attribute(Value(What.TYPE, t), name)
+                ]
+                if inside and inside != [EXTERNAL]:
+                    return [value.through(IMPORTED) for value in inside]
             for target in self._evaluator.modules.resolve(view, fact.module):
                 there = self.exported(target, name)
                 if there:

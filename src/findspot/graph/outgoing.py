@@ -77,7 +77,11 @@ class Outgoing:
     def _imported(self, fact: ImportFact, view: SourceView) -> list[Target]:
         """Return what defines that which an import brings in."""
         names = self.evaluator.names
-        if view.language.imports_packages or fact.original == WHOLE:
+        packages = self.evaluator.packages
+        if view.language.imports_packages:
+            named = packages.named(fact, view) or packages.types(fact.module, view)
+            found: list[Target] = [self.types.home(d) for d in named]
+        elif fact.original == WHOLE:
             found = [v.of for v in names.imported(fact, view) if isinstance(v.of, Def | SourceView)]
         else:
             found = names.definers(fact, view)

@@ -76,6 +76,10 @@ class Resolver:
             return self._targets([fixture or NOTHING])
         if reference.on:
             receivers = self.evaluator.value_of(reference.on, view, owner)
+            if receivers == [NOTHING] and view.language.imports_packages:
+                named = self.evaluator.packages.types(f"{reference.on}.{reference.name}", view)
+                if named:
+                    return Resolution(((named[0], IMPORTED),))
             if not receivers:
                 return self._by_name(view, reference)
             values = [
@@ -86,7 +90,9 @@ class Resolver:
             extends = view.language.extension_functions
             if (not values or (extends and values == [NOTHING])) and not self._held(reference, view, owner):
                 extension = self.evaluator.names.lookup(reference.name, view, None) if extends else None
-                return self._targets(extension) if extension else self._by_name(view, reference)
+                if extension or view.language.knows_all_members:
+                    return self._targets(extension or [NOTHING])
+                return self._by_name(view, reference)
         else:
             values = self._bare(reference, view, owner)
         if reference.relation == Relation.VALUE:  # what an instance does when called is not passed
@@ -99,12 +105,13 @@ class Resolver:
         return found
 
     def _overload(self, value: Value, arguments: int) -> Value:
-        """Return the first overload of a method that takes so many arguments, its own or inherited."""
+        """Return the overload that takes so many arguments, of the nearest type; rather no variadic one."""
         method = value.of
         if value.what is not What.FUNCTION or not isinstance(method, Def) or arguments < 0:
             return value
-        fits = next((d for d in self.overloads(method, value.on) if d.takes(arguments, arguments)), method)
-        return value._replace(of=fits)
+        fitting = [d for d in self.overloads(method, value.on) if d.takes(arguments, arguments)]
+        nearest = (d for d in fitting if d.parent is fitting[0].parent)
+        return value._replace(of=min(nearest, key=lambda d: d.most - d.least, default=method))
 
     def overloads(self, method: Def, on: Def | None = None) -> Iterator[Def]:
         """Yield the methods of one name that a type has, the nearest first."""
@@ -139,6 +146,12 @@ class Resolver:
             return [Value(What.TYPE, around, MEMBER)] if around is not None else []
         if name == "super" and not language.super_is_callable:
             return [NOTHING]  # it calls nothing: the member that follows does
+        if (
+            reference.relation == Relation.CALL
+            and language.methods_apart
+            and name not in language.parent_names
+        ):
+            return self.evaluator.names.callee(name, view, owner)
         values = self.evaluator.names.root(name, view, owner)
         if name == "super" and language.super_calls_same_method and owner is not None:
             return [v for value in values for v in self.evaluator.members.attribute(value, owner.name)]

@@ -86,6 +86,14 @@ class Language:
     attribute_suffix = ""
     """What the name of an annotation may leave out."""
 
+    element_methods: frozenset[str] = frozenset()
+    """Methods of containers and holders that return an element."""
+    container_methods: frozenset[str] = frozenset()
+    """Methods of containers that return another container of the same elements."""
+    knows_all_members = False
+    """Whether what a known type of the project does not have is that of a type outside of it."""
+    methods_apart = False
+    """Whether a call by a bare name never means a variable."""
     bare_members = False
     """Whether a method names members of its type without `this`."""
     satellites = False

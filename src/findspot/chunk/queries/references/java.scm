@@ -25,12 +25,20 @@
 (catch_formal_parameter (catch_type) @declared name: (identifier) @bind)
 (enhanced_for_statement type: (_) @declared name: (identifier) @bind (#not-eq? @declared "var"))
 (enhanced_for_statement type: (_) @_var name: (identifier) @bind value: (_) @each (#eq? @_var "var"))
-(assignment_expression left: (field_access object: (this)) @bind right: (_) @value)
 (resource type: (_) @declared name: (identifier) @bind (#not-eq? @declared "var"))
 (resource type: (_) @_var name: (identifier) @bind value: (_) @value (#eq? @_var "var"))
 (instanceof_expression right: (_) @declared name: (identifier) @bind)
 (type_pattern (_) @declared . (identifier) @bind)
 (record_pattern_component (_) @declared . (identifier) @bind (#not-eq? @declared "var"))
 (method_declaration type: (_) @returns)
-(return_statement (_) @return)
+(annotation_type_element_declaration type: (_) @returns)
+(type_parameter . (type_identifier) @generic @declared .)
+(type_parameter . (type_identifier) @generic (type_bound . (_) @declared))
+(superclass (generic_type) @elements)
+(super_interfaces (type_list (generic_type) @elements))
+(extends_interfaces (type_list (generic_type) @elements))
+(method_invocation object: (_) @each name: (identifier) @_method
+  arguments: (argument_list . (lambda_expression parameters: [(identifier) @bind (inferred_parameters . (identifier) @bind .)]))
+  (#any-of? @_method "forEach" "filter" "map" "flatMap" "anyMatch" "allMatch" "noneMatch" "mapToInt" "mapToLong" "mapToDouble"
+    "mapToObj" "ifPresent" "ifPresentOrElse" "removeIf" "thenApply" "thenAccept" "thenCompose" "takeWhile" "dropWhile" "forEachOrdered"))
 (import_declaration) @import
