@@ -9,14 +9,27 @@ from types import MappingProxyType
 from findspot.core.model import Hit, IncludeTests, Query
 from findspot.graph import Edge, Graph, Node, Relation
 from findspot.rank.roles import ASKS_FOR_TESTS, Role, role_of
-from findspot.research.research_view import Nearness, ResearchView
+from findspot.research.findings import DEFAULT_DEPTH
+from findspot.research.research_view import MAKERS, Nearness, ResearchView
 
 MOST_HITS = 15
 """Results that a walk starts from."""
 
-FUNCTIONS = frozenset({"function", "method"})
+FUNCTIONS = frozenset({"function", "method", "constructor"})
 BESIDE = 0.8
 """Of a result's value, for a function of its passage that does not hold the best line."""
+
+NO_CODE = 0.5
+"""Taken from the value of a result in a file that defines nothing: a template, a page, a setting."""
+
+ENOUGH_LINES, LEAST_WEIGHT = 8, 0.6
+"""A function of so many lines counts fully, and a shorter one less, but never less than this."""
+
+MAKER = 0.85
+"""What a short constructor counts: making something is not yet doing anything with it."""
+
+PINNED = 1.0
+"""The value of a definition that the question names."""
 
 EXPANDED = 8
 """Of the best definitions, whose neighbours are looked at in each hop."""
@@ -34,7 +47,7 @@ LINK, MOST_LINKED = 0.1, 0.2
 STEP_COST = 0.5
 """A definition on a chain has to be worth this much; one that is not may still connect two that are."""
 
-LESS_SURE = {Relation.VALUE: 0.3, Relation.OVERRIDE: 0.1}
+LESS_SURE = {Relation.VALUE: 0.3, Relation.OVERRIDE: 0.2}
 """What a step costs in addition where it is no call."""
 
 LEAST_GAIN = 0.4
@@ -79,16 +92,27 @@ class Connections:
     _nearest: float = 0.0
 
     @classmethod
-    def of(cls, view: ResearchView, text: str, also: Mapping[str, float] = _NOTHING) -> Connections:
-        """Search for the question, and follow the code from the results, a hop per level of depth.
+    def of(
+        cls,
+        view: ResearchView,
+        text: str,
+        *,
+        also: Mapping[str, float] = _NOTHING,
+        pinned: Sequence[Node] = (),
+        hops: int = DEFAULT_DEPTH,
+    ) -> Connections:
+        """Search for the question, and follow the code from the results.
 
-        `also` are parts of the question to search for by themselves, with what they count.
+        `also` are parts of the question to search for by themselves, with what they count; `pinned` are
+        definitions that the question names.
         """
         connections = cls(view, Nearness.to(view.reader, text), ASKS_FOR_TESTS.search(text) is not None)
         connections._add_results(text, 1.0)
         for part, share in also.items():
             connections._add_results(part, share)
-        for hop in range(1, view.trail.depth + 1):
+        for node in pinned:
+            connections.found[node.id] = Found(node, PINNED)
+        for hop in range(1, hops + 1):
             view.trail.tick(hop)
             connections._expand(hop)
         connections._link()
@@ -99,18 +123,20 @@ class Connections:
         """The best first."""
         return sorted(self.found.values(), key=lambda one: (-one.value, one.node.id))
 
-    def chains(self, bonus: Mapping[str, float] = _NOTHING) -> list[Way]:
+    def chains(self, bonus: Mapping[str, float] = _NOTHING, starts: Sequence[Node] = ()) -> list[Way]:
         """Return the ways through the code that connect most of what bears on the question.
 
-        `bonus` is what single definitions are worth in addition.
+        `bonus` is what single definitions are worth in addition; the first way begins at one of the starts.
         """
         onward: dict[str, list[Edge]] = {}
         for edge in self.edges.values():
             onward.setdefault(edge.source.id, []).append(edge)
         worth = {key: one.value + bonus.get(key, 0.0) - STEP_COST for key, one in self.found.items()}
         ways: list[Way] = []
+        begin = [node.id for node in starts if node.id in onward]
         while len(ways) < MOST_CHAINS:
-            way, gain = _best_way(onward, worth)
+            way, gain = _best_way(onward, worth, begin)
+            begin = []
             if not way or (ways and gain < LEAST_GAIN):
                 break
             ways.append(way)
@@ -137,6 +163,11 @@ class Connections:
         """Return what a definition calls or passes on, and what overrides it, as far as it may be shown."""
         return [edge for edge in _outgoing(self.view.graph, node) if self.may_show(edge.target)]
 
+    def callers(self, node: Node) -> list[Node]:
+        """Return the functions that call a definition; none for what everybody calls."""
+        calls = (edge for edge in self._incoming(node) if edge.relation is Relation.CALL)
+        return list({edge.source.id: edge.source for edge in calls}.values())
+
     def may_show(self, node: Node) -> bool:
         """Return whether a definition belongs in the answer: tests only where they are asked for."""
         return self.view.trail.covers(node.path) and (self.with_tests or role_of(node.path) is Role.SOURCE)
@@ -148,10 +179,18 @@ class Connections:
         self._nearest = self._nearest or max(own.values(), default=0.0)
         for node, hit in shown:
             focus = hit.focus if hit.focus and node.start_line <= hit.focus <= node.end_line else None
-            sure = hit.relative if focus else BESIDE * hit.relative
-            value = share * (0.5 * sure + 0.5 * self._share(own[node.id]))
+            sure = hit.relative if focus or self._is_described(node, hit) else BESIDE * hit.relative
+            value = share * _weight(node) * (0.5 * sure + 0.5 * self._share(own[node.id]))
+            if not self.view.definitions(node.path):
+                value -= NO_CODE
             if node.id not in self.found or value > self.found[node.id].value:
                 self.found[node.id] = Found(node, value, 0, focus)
+
+    def _is_described(self, node: Node, hit: Hit) -> bool:
+        """Return whether the best line of a result stands right above a definition, where it is described."""
+        after = (n for n in self.view.definitions(hit.path) if hit.focus and n.end_line >= hit.focus)
+        first = min(after, key=lambda n: (max(n.start_line, hit.focus or 0), -n.start_line), default=None)
+        return first is not None and first.id == node.id
 
     def _search(self, text: str) -> Sequence[Hit]:
         """Return the results, those of production code alone as long as there are any."""
@@ -190,12 +229,17 @@ class Connections:
 
     def _expand(self, hop: int) -> None:
         best: dict[str, tuple[float, Node]] = {}
-        for one in self.ranked[:EXPANDED]:
+        distinct = {
+            one.node.name: one for one in reversed(self.ranked)
+        }  # of a method of many types, the best
+        for one in sorted(distinct.values(), key=lambda one: (-one.value, one.node.id))[:EXPANDED]:
             self.view.trail.cancel.check()
             for far in self._neighbours(one.node):
                 if far.id not in self.found and one.value > best.get(far.id, (0.0, far))[0]:
                     best[far.id] = (one.value, far)
-        valued = [(INHERITED * v + OWN * self._share(self.near.of(n)), n) for v, n in best.values()]
+        valued = [
+            (_weight(n) * (INHERITED * v + OWN * self._share(self.near.of(n))), n) for v, n in best.values()
+        ]
         for value, node in sorted(valued, key=lambda item: (-item[0], item[1].id))[:MOST_PER_HOP]:
             self.found[node.id] = Found(node, value, hop)
 
@@ -232,6 +276,15 @@ class Connections:
             self.found[key].value += min(MOST_LINKED, extra)
 
 
+def _weight(node: Node) -> float:
+    """Return how much a definition can explain: a line or two hardly anything, a short constructor less."""
+    lines = node.end_line - node.start_line + 1
+    if node.kind not in FUNCTIONS or lines >= ENOUGH_LINES:
+        return 1.0
+    weight = LEAST_WEIGHT + (1 - LEAST_WEIGHT) * lines / ENOUGH_LINES
+    return weight * MAKER if node.name in MAKERS or node.kind == "constructor" else weight
+
+
 def nodes_of(way: Way) -> list[Node]:
     """Return the definitions that a way passes, in their order."""
     return [*(edge.source for edge in way[:1]), *(edge.target for edge in way)]
@@ -250,8 +303,10 @@ def _dispatched(graph: Graph, node: Node, *, onward: bool) -> Iterator[Edge]:
             yield replace(edge, source=edge.target, target=edge.source)
 
 
-def _best_way(onward: Mapping[str, Sequence[Edge]], worth: Mapping[str, float]) -> tuple[Way, float]:
-    """Return the way whose steps are worth most together, and what that is."""
+def _best_way(
+    onward: Mapping[str, Sequence[Edge]], worth: Mapping[str, float], starts: Sequence[str] = ()
+) -> tuple[Way, float]:
+    """Return the way whose steps are worth most together, from one of the starts if given, and its worth."""
     best: tuple[Way, float] = ((), 0.0)
     steps = 0
 
@@ -267,7 +322,7 @@ def _best_way(onward: Mapping[str, Sequence[Edge]], worth: Mapping[str, float]) 
                 more = worth[edge.target.id] - LESS_SURE.get(edge.relation, 0.0)
                 extend((*way, edge), seen | {edge.target.id}, gain + more)
 
-    for start in sorted(onward, key=lambda key: (-worth[key], key)):
+    for start in sorted(starts or onward, key=lambda key: (-worth[key], key)):
         for edge in onward[start]:
             gain = worth[start] + worth[edge.target.id] - LESS_SURE.get(edge.relation, 0.0)
             extend((edge,), frozenset({start, edge.target.id}), gain)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -12,7 +11,6 @@ from findspot.graph import Edge, Graph, Node, Relation
 from findspot.graph.values import FLOOR
 from findspot.rank.roles import reading_order
 from findspot.research import sentences
-from findspot.research.connections import FUNCTIONS
 from findspot.research.findings import (
     FOLDER,
     Aim,
@@ -29,13 +27,12 @@ from findspot.research.graph_walks import (
     STEPS_PER_LEVEL,
     Chain,
     Trail,
-    definitions_of,
     find_path,
     follow,
     record_path,
 )
 from findspot.research.module_map import entry_points, imports_between, module_map
-from findspot.research.open_questions import Flow, OpenAnswer, answer_open
+from findspot.research.open_questions import Flow, OpenAnswer, answer_open, symbol
 from findspot.research.patterns import MOST_MEMBERS, find_patterns
 from findspot.research.question_parser import ParsedQuestion, read_question
 from findspot.research.relations import (
@@ -107,7 +104,7 @@ def investigate(
         possible=answer.possible,
         unknown=answer.unknown,
         passages=answer.passages,
-        citations=_citations(view, nodes, edges),
+        citations=() if answer.passages else _citations(view, nodes, edges),
         related_topics=tuple(dict.fromkeys(answer.topics))[:MOST_TOPICS],
         unresolved=(*full, *answer.unresolved[:MOST_UNRESOLVED]),
         names={node.id: node.qualified for node, _ in trail.nodes.values()},
@@ -170,7 +167,7 @@ def _flow_from(view: ResearchView, query: str, missing: str) -> WalkAnswer:
 
 def _flow_between(view: ResearchView, query: str, asked: ParsedQuestion) -> WalkAnswer:
     """From one symbol to the other; with ends in plain words, what search and the graph have between them."""
-    starts, ends = (_symbol(view, query, phrase) for phrase in (asked.name, asked.end))
+    starts, ends = (symbol(view, query, phrase) for phrase in (asked.name, asked.end))
     if not (starts and ends):
         return _open(answer_open(view, query, Flow(asked.name, asked.end, starts, ends)))
     way = find_path(starts, ends, view.trail)
@@ -183,15 +180,6 @@ def _flow_between(view: ResearchView, query: str, asked: ParsedQuestion) -> Walk
     unresolved = [] if way else unresolved_calls(view, starts[:3])
     topics = related_names(view, starts[:3])
     return WalkAnswer(summary, chains, relation=Aim.PATH, topics=topics, unresolved=unresolved)
-
-
-def _symbol(view: ResearchView, query: str, phrase: str) -> list[Node]:
-    """Return what an end of a way names: functions, or those of a type; a word with an article is no name."""
-    with_article = re.search(rf"\b(?:an?|the)\s+{re.escape(phrase)}\b", query, re.IGNORECASE)
-    if " " in phrase or (phrase.islower() and with_article):
-        return []
-    found = definitions_of(view.graph, phrase, Aim.CALLEES)[:MOST_STARTS]
-    return [member for node in found for member in view.functions(node) if member.kind in FUNCTIONS]
 
 
 def _find_by_search(view: ResearchView, phrase: str) -> list[Node]:

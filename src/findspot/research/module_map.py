@@ -15,7 +15,7 @@ from findspot.store.records import StoredFile
 from findspot.store.snapshot import Snapshot
 
 _MAIN_NAMES = frozenset({"main", "Main", "__main__"})
-MOST_ENTRIES = 8
+MOST_ENTRIES = 12
 _FACES = frozenset({"__init__.py", "mod.rs", "lib.rs", "index.js", "index.ts", "index.mjs"})
 """Files that show others of their folder to the outside."""
 

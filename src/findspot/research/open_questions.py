@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
 from findspot.core.model import Hit
 from findspot.graph import Edge, Node, Relation
 from findspot.research.connections import FUNCTIONS, Connections, Found, Way, nodes_of
-from findspot.research.graph_walks import Chain, find_path, longest_path, record_path
+from findspot.research.findings import Aim
+from findspot.research.graph_walks import Chain, definitions_of, find_path, longest_path, record_path
 from findspot.research.passages import Dynamic, call_lines, choose, dynamic_call, passage
+from findspot.research.relations import MOST_STARTS
 from findspot.research.research_view import ResearchView
 from findspot.research.sentences import named, placed
 
-MOST_LISTED = 14
+MOST_LISTED = 24
 """Definitions that an answer lists, those with code included."""
 
 MOST_BEFORE, MOST_AFTER = 4, 3
@@ -30,6 +33,16 @@ _PART = 0.7
 
 _SURE = 0.6
 """Of the best result's value: ends of a flow that are less likely would make it begin everywhere."""
+
+MOST_TOLD, MOST_CALLERS = 3, 2
+"""Definitions whose calls are told, and callers of each."""
+
+MOST_PINNED = 6
+
+_CODE_NAME = re.compile(r"\b(?:\w+(?:(?:\.|::|#)\w+)+|\w*[a-z\d]_\w+|[a-z]+[A-Z]\w*|[A-Z][a-z\d]+[A-Z]\w*)\b")
+"""A name in the spelling of code."""
+
+_FROM_TO = re.compile(r"\bfrom\s+`?([\w.:#]+)`?\s+(?:in)?to\s+(?:the\s+)?([^?]+)")
 
 _VERBS = {Relation.CALL: "calls", Relation.VALUE: "passes on", Relation.OVERRIDE: "is overridden by"}
 
@@ -56,14 +69,18 @@ class Flow:
 
 def answer_open(view: ResearchView, text: str, flow: Flow | None = None) -> OpenAnswer:
     """Answer a question from what search finds for it and the graph around that."""
+    flow = flow or _flow_from(view, text)
     parts = {part: _PART for part in (flow.start, flow.end) if part} if flow else {}
-    connections = Connections.of(view, text, parts)
+    pinned = [node for name in _CODE_NAME.findall(text) for node in symbol(view, text, name)][:MOST_PINNED]
+    hops = view.trail.depth * (2 if flow else 1)
+    connections = Connections.of(view, text, also=parts, pinned=pinned, hops=hops)
     dynamic = None
     if flow is None:
         ways = connections.chains()
     else:
         ways, dynamic = _along(connections, flow)
-    chosen = choose(connections, ways, ways[0][-1].target if dynamic else None)
+    end = ways[0][-1].target if dynamic else None
+    chosen = choose(connections, ways, end, is_flow=flow is not None)
     if not chosen:
         return OpenAnswer("Nothing in the index answers this.")
     if flow is not None and ways:
@@ -78,6 +95,22 @@ def answer_open(view: ResearchView, text: str, flow: Flow | None = None) -> Open
     return OpenAnswer(_summary(connections, ways, chosen, dynamic), chains, tuple(filter(None, shown)))
 
 
+def symbol(view: ResearchView, text: str, phrase: str) -> list[Node]:
+    """Return the functions that a phrase of a question names; a plain word with an article names none."""
+    with_article = re.search(rf"\b(?:an?|the)\s+{re.escape(phrase)}\b", text, re.IGNORECASE)
+    if " " in phrase or (phrase.islower() and with_article):
+        return []
+    found = definitions_of(view.graph, phrase, Aim.CALLEES)[:MOST_STARTS]
+    return [member for node in found for member in view.functions(node) if member.kind in FUNCTIONS]
+
+
+def _flow_from(view: ResearchView, text: str) -> Flow | None:
+    """Return the flow from a symbol to something in plain words, where a question has one."""
+    way = _FROM_TO.search(text)
+    starts = symbol(view, text, way[1]) if way else []
+    return Flow(way[1], way[2], starts) if way and starts else None
+
+
 def _along(connections: Connections, flow: Flow) -> tuple[list[Way], Dynamic | None]:
     """Return the ways of a flow, and where the first one goes on at run time.
 
@@ -89,20 +122,21 @@ def _along(connections: Connections, flow: Flow) -> tuple[list[Way], Dynamic | N
         one.node.id: dynamic_call(view, one.node, weights) for one in ranked if one.node.kind in FUNCTIONS
     }
     dynamic = {key: call for key, call in calls.items() if call is not None}
-    ways = connections.chains({key: call.share for key, call in dynamic.items()})
-    hits = [one.node for one in ranked if one.hop == 0 and one.value >= _SURE * ranked[0].value]
+    ways = connections.chains({key: call.share for key, call in dynamic.items()}, flow.starts)
     if flow.starts or flow.ends:
-        ends = flow.ends or [node for node in hits if node.id not in {start.id for start in flow.starts}]
-        starts = flow.starts or [node for node in hits if node.id not in {end.id for end in ends}]
+        ends = flow.ends or _searched(connections, flow.end)
+        starts = flow.starts or _searched(connections, flow.start)
         find = find_path if flow.starts else longest_path
         way = find(starts, ends, view.trail) if starts and ends else None
-        if way is not None:
+        if way is not None and not (flow.starts and ways and len(ways[0]) > len(way)):
             ways = [way, *(other for other in ways if not set(other) <= set(way))]
             return ways, dynamic.get(way[-1].target.id)
-    extended = [_to_dynamic(connections, way, dynamic) for way in ways]
-    ways = sorted(extended, key=lambda way: -_share(dynamic.get(way[-1].target.id)))
     if not ways:
         return [], None
+    ways = [_to_dynamic(connections, way, dynamic) for way in ways]
+    if flow.starts:
+        return ways, dynamic.get(ways[0][-1].target.id)
+    ways.sort(key=lambda way: -_share(dynamic.get(way[-1].target.id)))
     first = _led_up(connections, ways[0])
     return [first, *ways[1:]], dynamic.get(first[-1].target.id)
 
@@ -139,6 +173,14 @@ def _to_dynamic(connections: Connections, way: Way, dynamic: dict[str, Dynamic])
     return way
 
 
+def _searched(connections: Connections, phrase: str) -> list[Node]:
+    """Return what an end in plain words may mean: results that are about as likely as the first."""
+    found = connections.view.seeds(phrase, 5)
+    likely = [node for node, hit in found if hit.relative >= _SURE and connections.may_show(node)]
+    functions = (member for node in likely for member in connections.view.functions(node))
+    return [node for node in functions if node.kind in FUNCTIONS]
+
+
 def _share(dynamic: Dynamic | None) -> float:
     return dynamic.share if dynamic is not None else 0.0
 
@@ -164,22 +206,25 @@ def _summary(
 ) -> str:
     said = [_told(way, dynamic) for way in ways[:1]]
     on_way = {node.id for way in ways[:1] for node in nodes_of(way)}
-    others = [one.node for one in chosen if one.node.id not in on_way]
+    others = [one.node for one in chosen[:MOST_TOLD] if one.node.id not in on_way]
     if others:
         said.append(f"{'See also' if ways else 'Best in'} {named(others)}.")
-    calls = filter(None, (_calls(connections, one.node, on_way) for one in chosen))
+    calls = filter(None, (_calls(connections, one.node, on_way) for one in chosen[:MOST_TOLD]))
     return "\n".join((" ".join(said), *calls))
 
 
 def _calls(connections: Connections, node: Node, but: Set[str]) -> str | None:
-    """Return what else a definition calls that is near to the question, in the order of its lines."""
+    """Return what else a definition calls that is near to the question, and what else calls it."""
+    if node.kind not in FUNCTIONS:
+        return None
     edges = [edge for edge in connections.onward(node) if edge.relation is Relation.CALL]
     called = list({e.target.name: e.target for e in edges if e.target.id not in {*but, node.id}}.values())
     nearest = sorted(called, key=lambda target: (-connections.near.of(target), target.id))[:MOST_CALLED]
-    if not called:
-        return None
     more = f" and {len(called) - MOST_CALLED} more" if len(called) > MOST_CALLED else ""
-    return f"{node.qualified} → {', '.join(target.name for target in called if target in nearest)}{more}"
+    onward = f" → {', '.join(target.name for target in called if target in nearest)}{more}" if called else ""
+    callers = [caller for caller in connections.callers(node) if caller.id not in but][:MOST_CALLERS]
+    by = f", called by {', '.join(map(placed, callers))}" if callers else ""
+    return f"{node.qualified}{onward}{by}" if onward or by else None
 
 
 def _told(way: Way, dynamic: Dynamic | None) -> str:

@@ -14,13 +14,24 @@ from findspot.research.graph_walks import TYPES
 from findspot.research.research_view import ResearchView
 from findspot.text.tokens import tokens
 
-MOST_PASSAGES = 3
-ON_CHAIN = 0.15
-"""Added to the value of a definition on the first chain when passages are chosen."""
+MOST_PASSAGES = 6
+"""Three carry the answer; more are shown where those are short."""
 
-DECLARED, TYPE = 0.4, 0.15
-"""Taken from that of a method that only declares what another one does, and of a type: its methods say
-more."""
+ON_CHAIN, ON_FLOW = 0.15, 0.4
+"""Added to the value of a definition on the first chain when passages are chosen; more where a flow is
+asked for."""
+
+DECLARED, DELEGATES, TYPE = 0.4, 0.2, 0.3
+"""Taken from that of a method that only declares what another one does, of one that hands over to another one
+of its name, and of a type: its methods say more."""
+
+SIZE, WHOLE = 0.1, 15
+"""Added for a definition of so many lines, and less for a shorter one: three lines explain little."""
+
+SHORT = 2
+"""Lines below the first one, at most, of a method that may only declare something."""
+
+_LEFT_OPEN = re.compile(r"NotImplemented|\babstract\b|UnsupportedOperation|not implemented", re.IGNORECASE)
 
 _THROUGH_ELEMENT = re.compile(r"((?:[A-Za-z_$@][\w$]*(?:\.|::|->))*[A-Za-z_$@][\w$]*\[[^\]\n]+\])\)?\s*\(")
 """A call of what a container holds: `handlers[name](…)`."""
@@ -37,18 +48,25 @@ class Dynamic:
     """Of the question, that its words hold."""
 
 
-def choose(connections: Connections, ways: Sequence[Way], end: Node | None) -> list[Found]:
+def choose(connections: Connections, ways: Sequence[Way], end: Node | None, *, is_flow: bool) -> list[Found]:
     """Return the definitions that carry the answer, the best first: none inside another, none of a kind.
 
     `end` is where a flow leaves what can be read; that is always shown.
     """
     on_chain = {node.id for way in ways[:1] for node in nodes_of(way)}
-    declared = {e.source.id for e in connections.edges.values() if e.relation is Relation.OVERRIDE}
+    edges = connections.edges.values()
+    declared = {e.source.id for e in edges if e.relation is Relation.OVERRIDE}
+    delegates = {e.source.id for e in edges if e.source.name == e.target.name} - declared
 
     def order(one: Found) -> tuple[float, str]:
         node = one.node
-        less = DECLARED * (node.id in declared) + TYPE * (node.kind in TYPES)
-        return less - one.value - ON_CHAIN * (node.id in on_chain), node.id
+        less = max(DELEGATES * (node.id in delegates), TYPE * (node.kind in TYPES))
+        if node.id in declared and _is_empty(connections.view, node):
+            less = DECLARED
+        more = SIZE * min(1.0, (node.end_line - node.start_line) / WHOLE)
+        if node.id in on_chain:
+            more += ON_FLOW if is_flow else ON_CHAIN
+        return less - more - one.value, node.id
 
     chosen = [connections.found.get(end.id) or Found(end, 1.0)] if end is not None else []
     ranked = sorted((one for one in connections.found.values() if connections.may_show(one.node)), key=order)
@@ -56,6 +74,11 @@ def choose(connections: Connections, ways: Sequence[Way], end: Node | None) -> l
         if len(chosen) < MOST_PASSAGES and not any(_alike(one.node, other.node) for other in chosen):
             chosen.append(one)
     return chosen
+
+
+def _is_empty(view: ResearchView, node: Node) -> bool:
+    """Return whether a method leaves what it does to those that override it."""
+    return node.end_line - node.start_line <= SHORT or _LEFT_OPEN.search(view.text_of(node)) is not None
 
 
 def _alike(one: Node, other: Node) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -21,7 +22,7 @@ from findspot.text.tokens import tokens
 SEED_HITS = 10
 _LINE_CHARS = 200
 _CALLED = frozenset({"function", "method"})
-_MAKERS = frozenset({"__init__", "__new__", "constructor", "init", "initialize", "__construct", "new"})
+MAKERS = frozenset({"__init__", "__new__", "constructor", "init", "initialize", "__construct", "new"})
 """Names of constructors: making something is not yet doing anything with it."""
 
 
@@ -94,7 +95,7 @@ class ResearchView:
         if node.kind not in TYPES | ADDITIONS:
             return [node]
         inside = [n for n in self.definitions(node.path) if n.id.startswith(f"{node.id}.")]
-        return [n for n in inside if n.kind in _CALLED and n.name not in _MAKERS] or [node, *inside]
+        return [n for n in inside if n.kind in _CALLED and n.name not in MAKERS] or [node, *inside]
 
 
 def flat(outline: Outline) -> Iterator[Node]:
@@ -137,13 +138,13 @@ class Nearness:
         if node.path not in self._chunks:
             found = self.snapshot.chunks.of_file(node.path)
             self._chunks[node.path] = [chunk for chunk in found if chunk.kind != "outline"]
-        first, last = node.start_line, node.end_line
+        first, last = node.start_line, node.start_line if node.kind in TYPES else node.end_line
         return [c for c in self._chunks[node.path] if c.start_line <= last and c.end_line >= first]
 
     def _part(self, node: Node, chunk: StoredChunk) -> tuple[float, int]:
         """Return how near the part of a definition is that lies in a chunk, and the best line of it."""
         weights, query = self.question.term_weights, self.question.vector
-        first = max(node.start_line, chunk.start_line)
+        first = max(_described_from(node.start_line, chunk), chunk.start_line)
         own = chunk.text.split("\n")[first - chunk.start_line : node.end_line - chunk.start_line + 1]
         words = [set(tokens(line)) for line in own]
         held = set(tokens(f"{node.qualified} {node.path}")).union(*words)
@@ -151,4 +152,15 @@ class Nearness:
         cosine = likeness.get(chunk.number, 0.0) * self.question.scale
         near = 0.5 * coverage(weights, held) + 0.5 * max(0.0, min(1.0, cosine))
         best = max(range(len(own)), key=lambda place: len(words[place] & weights.keys()), default=0)
-        return near, first + best
+        return near, max(first + best, node.start_line)
+
+
+_COMMENT = re.compile(r"\s*(?:/?\*|//|#|--|@)")
+
+
+def _described_from(line: int, chunk: StoredChunk) -> int:
+    """Return the first line of the comment and annotations right above a line of a chunk."""
+    lines = chunk.text.split("\n")
+    while chunk.start_line < line <= chunk.end_line and _COMMENT.match(lines[line - 1 - chunk.start_line]):
+        line -= 1
+    return line

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from findspot.core.model import Hit
 from findspot.research.findings import Aim, Findings, FoundNode, PossiblePlace
 from findspot.research.module_map import Dependence, ModuleMap
-from findspot.search.token_budget import CHARS_PER_TOKEN, fit, token_count
+from findspot.search.token_budget import CHARS_PER_TOKEN, FIRST_WITH_CODE, fit, token_count
 from findspot.serve.assistance_answers import cut
 from findspot.serve.relation_answers import chain_lines, relation_lines, smaller
 from findspot.serve.search_answers import indented, one_line
@@ -164,9 +164,11 @@ def _lines(findings: Findings) -> Iterator[str]:
     yield from chain_lines(findings)
     for hit in findings.passages:
         yield from ("", _passage_block(hit))
-    if nodes := [node for node in findings.nodes if not _is_told(findings, node)]:
-        yield from ("", "Also, by hop" if findings.passages else "Found, by hop")
-        yield from (f"  {node.hop}  {_placed(findings, node)}" for node in nodes)
+    if findings.passages:
+        yield from _others(findings)
+    elif findings.nodes:
+        yield from ("", "Found, by hop")
+        yield from (f"  {node.hop}  {_placed(findings, node)}" for node in findings.nodes)
     if findings.citations:
         yield from ("", "Lines")
         yield from (f"  {place.path}:{place.line}  {place.text}" for place in findings.citations)
@@ -178,12 +180,17 @@ def _lines(findings: Findings) -> Iterator[str]:
         yield from ("", findings.warning)
 
 
-def _is_told(findings: Findings, node: FoundNode) -> bool:
-    """Return whether an answer with code has a definition already: as a passage, or in the first sentence."""
-    if not findings.passages:
-        return False
+def _others(findings: Findings) -> Iterator[str]:
+    """Yield the definitions that are neither shown as code nor in the first sentence, a line per file."""
     shown = {(hit.path, hit.span.start) for hit in findings.passages}
-    return (node.path, node.start_line) in shown or node.id in (findings.chains or ((),))[0]
+    first = set(findings.chains[0]) if findings.chains else set()
+    by_file: dict[str, list[str]] = {}
+    for node in findings.nodes:
+        if (node.path, node.start_line) not in shown and node.id not in first:
+            by_file.setdefault(node.path, []).append(f"{_called(findings, node.id)}:{node.start_line}")
+    if by_file:
+        yield from ("", "Also")
+        yield from (f"  {path}  {', '.join(names)}" for path, names in by_file.items())
 
 
 def _passage_block(hit: Hit) -> str:
@@ -275,13 +282,18 @@ def _with_code(findings: Findings, max_tokens: int, render: Callable[[Findings],
     def measure(hit: Hit, _code: bool) -> int:
         return len(render(replace(rest, passages=(hit,)))) - len(render(rest)) + 2
 
+    best, others = findings.passages[:FIRST_WITH_CODE], findings.passages[FIRST_WITH_CODE:]
     while True:
-        shown = fit(findings.passages, room, measure)
+        shown = fit(best, room, measure)
         part = replace(rest, passages=shown.hits[: shown.with_code])
         excess = len(render(part)) - max_tokens * CHARS_PER_TOKEN
         if excess <= 0 or not part.passages:
-            return part
+            break
         room -= excess
+    for hit in others if shown.with_code == len(best) else ():
+        longer = replace(part, passages=(*part.passages, hit))
+        part = longer if token_count(render(longer)) <= max_tokens else part
+    return part
 
 
 def _without_side_steps(findings: Findings) -> Findings:
