@@ -106,7 +106,8 @@ class Connections:
         `also` are parts of the question to search for by themselves, with what they count; `pinned` are
         definitions that the question names.
         """
-        connections = cls(view, Nearness.to(view.reader, text), ASKS_FOR_TESTS.search(text) is not None)
+        asks_for_tests = view.trail.include_tests and ASKS_FOR_TESTS.search(text) is not None
+        connections = cls(view, Nearness.to(view.reader, text), asks_for_tests)
         connections._add_results(text, 1.0)
         for part, share in also.items():
             connections._add_results(part, share)
@@ -170,7 +171,7 @@ class Connections:
 
     def may_show(self, node: Node) -> bool:
         """Return whether a definition belongs in the answer: tests only where they are asked for."""
-        return self.view.trail.covers(node.path) and (self.with_tests or role_of(node.path) is Role.SOURCE)
+        return self.with_tests or role_of(node.path) is Role.SOURCE
 
     def _add_results(self, text: str, share: float) -> None:
         hits = self._search(text)
