@@ -78,6 +78,9 @@ _FUNCTIONS = re.compile("function|method|lambda|closure")
 """Types of nodes that return what is returned inside of them."""
 _TYPED = frozenset({"java"})
 """Languages in which every declared type is the whole truth."""
+_LITERALS = frozenset({"dictionary", "float", "integer", "list", "list_comprehension", "string"})
+"""Types of nodes whose text need not be read."""
+_ROOT = re.compile(r"[.(\[]")
 _NAMED_IN_FILE = frozenset({"python", "javascript", "typescript", "tsx"})
 """Languages in which a file defines or imports every name of the project that it uses."""
 
@@ -109,6 +112,8 @@ class _Reading:
         """Return a value or receiver in the notation of `core.facts`."""
         if self.language == "go":
             return go_expressions.expression(node, self.source)
+        if node.type in _LITERALS:
+            return LITERAL
         return expression(self.text(node))
 
     def declared(self, node: Node) -> str:
@@ -174,7 +179,10 @@ def read_references(
     for made, base in anonymous:
         _inherit(reading, made, base)
     for match in matches:
-        _read(reading, match, grammar.language, path)
+        if "pass" in match:
+            reading.passed += match["pass"]
+        else:
+            _read(reading, match, grammar.language, path)
     _refer_to_values(reading, grammar.language)
     reading.scopes.settle(reading.bindings, reading.references)
     overloading = grammar.language in OVERLOADING
@@ -231,8 +239,6 @@ def _read(reading: _Reading, match: dict[str, list[Node]], language: str, path: 
     for capture, nodes in match.items():
         if capture in _NAMED:
             _refer(reading, _NAMED[capture], nodes[0], match.get("on"), language)
-        elif capture == "pass":
-            reading.passed += nodes
         elif capture == "type":
             _use_types(reading, nodes[0])
         elif capture in ("bind", "member", "field"):
@@ -322,10 +328,12 @@ def _refer_to_values(reading: _Reading, language: str) -> None:
     for owner, target, value in reading.bindings:
         bound[owner, target] = bound.get((owner, target), False) or value not in (UNKNOWN, LITERAL)
     attributes = {target.rpartition(".")[2] for _, target in bound if "." in target}
-    defined = {each.name for each in reading.definitions if each.kind not in _VARIABLES}
-    imported = {each.local for each in reading.imports}
-    is_open = language not in _NAMED_IN_FILE or WHOLE in imported
+    names = {each.name for each in reading.definitions if each.kind not in _VARIABLES}
+    names.update(each.local for each in reading.imports)
+    is_open = language not in _NAMED_IN_FILE or WHOLE in names
     for node in reading.passed:
+        if node.type == "identifier" and not is_open and reading.text(node) not in names:
+            continue
         chain = reading.expression(node)
         on, _, name = chain.rpartition(".")
         root, at = _root(chain), node.start_byte
@@ -336,7 +344,7 @@ def _refer_to_values(reading: _Reading, language: str) -> None:
             is_kept = bool(on) and (on != root or name not in attributes)
         else:
             known = _value_is_known(reading, bound, owner, root)
-            is_kept = root in defined or root in imported or is_open if known is None else bool(on) and known
+            is_kept = root in names or is_open if known is None else bool(on) and known
         if is_kept:
             line = node.start_point[0] + 1
             reading.references[at, ""] = ReferenceFact(Relation.VALUE, name, on, line, owner)
@@ -454,7 +462,8 @@ def _several_values(reading: _Reading, node: Node, count: int, kind: str) -> Ite
 def _used(reading: _Reading, references: tuple[ReferenceFact, ...]) -> Iterator[BindingFact]:
     """Yield the bindings that a lookup can come upon: of attributes, types and modules, and of names used."""
     roots = {_root(reference.on) or reference.name for reference in references}
-    roots.update(_root(part) for binding in reading.bindings for part in binding.value.split("|"))
+    values = {binding.value for binding in reading.bindings}
+    roots.update(_root(part) for value in values for part in value.split("|"))
     kinds = {place: d.kind for d, place in reading.places.items()}
     for binding in reading.bindings:
         head, dot, _ = binding.target.partition(".")
@@ -470,6 +479,4 @@ def _used(reading: _Reading, references: tuple[ReferenceFact, ...]) -> Iterator[
 
 
 def _root(chain: str) -> str:
-    for mark in (".", "(", "["):
-        chain = chain.partition(mark)[0]
-    return chain
+    return _ROOT.split(chain, maxsplit=1)[0]

@@ -73,14 +73,14 @@ class Members:
         return [EXTERNAL] if value.what in (What.EXTERNAL, What.WRAPPED) else []
 
     def _of_container(self, value: Value, name: str) -> Values:
-        """Return a method of a container that gives one of its elements, or all of them."""
+        """Return a method of a container, which may give one of its elements, or all of them."""
         language = value.of.file.language if isinstance(value.of, Def) else None
         if name in _GIVING_ALL or (language and name in language.container_methods):
-            return [value._replace(shape=f"{RETURNED}{value.shape}")]
+            return [EXTERNAL, value._replace(shape=f"{RETURNED}{value.shape}")]
         if name in _GIVING_ONE or (language and name in language.element_methods):
-            return [value._replace(shape=f"{RETURNED}{value.shape[2:]}")]
+            return [EXTERNAL, value._replace(shape=f"{RETURNED}{value.shape[2:]}")]
         if name == "entrySet":
-            return [value._replace(shape=f"{RETURNED}[]{value.shape}")]
+            return [EXTERNAL, value._replace(shape=f"{RETURNED}[]{value.shape}")]
         return [EXTERNAL]
 
     def _of_module(self, view: SourceView, name: str) -> Values:

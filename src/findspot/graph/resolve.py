@@ -168,7 +168,7 @@ class Resolver:
         if found:
             share = 1.0 if len(found) == 1 else 0.8
             return Resolution(tuple((target, round(trust * share, 3)) for target, trust in found.items()))
-        external = any(value.what is What.EXTERNAL or value.shape.startswith("()") for value in values)
+        external = any(value.what is What.EXTERNAL for value in values)
         return Resolution(reason=EXTERNAL if external else UNKNOWN)
 
     def _target(self, value: Value) -> Target | None:
