@@ -279,7 +279,7 @@ func (p *project) call(name *ast.Ident, info *types.Info) {
 // imports prints, for each import of a package of the project, the files whose names are used.
 func (p *project) imports(c checked) {
 	for _, file := range c.files {
-		used := map[*types.PkgName]map[string]bool{}
+		used, dotted := map[*types.PkgName]map[string]bool{}, map[string][]string{}
 		ast.Inspect(file, func(node ast.Node) bool {
 			if selector, ok := node.(*ast.SelectorExpr); ok {
 				if name, ok := selector.X.(*ast.Ident); ok {
@@ -297,6 +297,13 @@ func (p *project) imports(c checked) {
 			}
 			return true
 		})
+		for name, object := range c.info.Uses {
+			if file.FileStart <= name.Pos() && name.Pos() < file.FileEnd && object.Pkg() != nil {
+				if at, ok := p.at(object.Pos(), ""); ok && object.Parent() == object.Pkg().Scope() {
+					dotted[object.Pkg().Path()] = append(dotted[object.Pkg().Path()], at.Path)
+				}
+			}
+		}
 		for _, spec := range file.Imports {
 			at, _ := p.at(spec.Path.Pos(), "")
 			folder, ok := p.folders[strings.Trim(spec.Path.Value, `"`)]
@@ -310,6 +317,12 @@ func (p *project) imports(c checked) {
 			}
 			name, _ := object.(*types.PkgName)
 			paths := used[name]
+			if spec.Name != nil && spec.Name.Name == "." {
+				paths = map[string]bool{}
+				for _, source := range dotted[strings.Trim(spec.Path.Value, `"`)] {
+					paths[source] = true
+				}
+			}
 			if len(paths) == 0 {
 				paths = map[string]bool{}
 				for _, source := range p.sources[folder] {
@@ -369,7 +382,11 @@ func (p *project) implementers(all []checked) {
 		for _, wanted := range places(interfaces) {
 			found := row{"inherit", at.Path, at.Line, wanted.Name, true, []place{}, []place{}}
 			of, methods := concrete[at][0], interfaces[wanted][0].Underlying().(*types.Interface)
-			if implements(concrete[at], interfaces[wanted]) {
+			if embedsUnknown(of, map[types.Type]bool{}) {
+				found.Resolved = false
+			} else if embeds(p, of, wanted, map[types.Type]bool{}) {
+				found.Others = append(found.Others, wanted) // the embedded type leads there
+			} else if implements(concrete[at], interfaces[wanted]) {
 				found.Targets = append(found.Targets, wanted)
 			} else if !sharesName(of, methods) {
 				continue
@@ -379,6 +396,62 @@ func (p *project) implementers(all []checked) {
 			p.out.Encode(found)
 		}
 	}
+}
+
+// embeddedTypes returns the types that a struct or interface embeds.
+func embeddedTypes(of types.Type) []types.Type {
+	var found []types.Type
+	switch t := of.Underlying().(type) {
+	case *types.Struct:
+		for i := 0; i < t.NumFields(); i++ {
+			if t.Field(i).Embedded() {
+				inner := t.Field(i).Type()
+				if pointer, ok := inner.(*types.Pointer); ok {
+					inner = pointer.Elem()
+				}
+				found = append(found, inner)
+			}
+		}
+	case *types.Interface:
+		for i := 0; i < t.NumEmbeddeds(); i++ {
+			found = append(found, t.EmbeddedType(i))
+		}
+	}
+	return found
+}
+
+func embedsUnknown(of types.Type, seen map[types.Type]bool) bool {
+	if seen[of] {
+		return false
+	}
+	seen[of] = true
+	if of.Underlying() == types.Typ[types.Invalid] {
+		return true
+	}
+	for _, inner := range embeddedTypes(of) {
+		if embedsUnknown(inner, seen) {
+			return true
+		}
+	}
+	return false
+}
+
+func embeds(p *project, of types.Type, wanted place, seen map[types.Type]bool) bool {
+	if seen[of] {
+		return false
+	}
+	seen[of] = true
+	for _, inner := range embeddedTypes(of) {
+		if named, ok := inner.(*types.Named); ok {
+			if at, ok := p.at(named.Obj().Pos(), named.Obj().Name()); ok && at == wanted {
+				return true
+			}
+		}
+		if embeds(p, inner, wanted, seen) {
+			return true
+		}
+	}
+	return false
 }
 
 func sharesName(of *types.Named, wanted *types.Interface) bool {

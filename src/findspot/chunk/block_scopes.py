@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from findspot.core.facts import BindingFact, ReferenceFact
+from findspot.core.facts import LITERAL, UNKNOWN, BindingFact, ReferenceFact, Relation
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -54,6 +54,11 @@ class _Variable(NamedTuple):
     is_assignment: bool
 
 
+_Key = tuple[int, str]
+_Seen = dict[_Key, list[tuple[_Variable, str]]]
+References = dict[tuple[int, str], ReferenceFact]
+
+
 @dataclass(slots=True)
 class BlockScopes:
     """The variables of one file; only those that differ in value are looked at more closely."""
@@ -72,35 +77,57 @@ class BlockScopes:
     def settle(
         self,
         bindings: dict[BindingFact, None],
-        references: dict[tuple[int, str], ReferenceFact],
+        references: References,
     ) -> None:
         """Rename variables and their uses."""
-        conflicts = {
-            key: [self._variable(*item) for item in written]
-            for key, written in self.written.items()
-            if key[0] >= 0 and len({binding.value for binding, _ in written}) > 1
-        }
         seen = {}
-        for key, variables in conflicts.items():
-            names = _names(variables)
-            if len(set(names.values())) > 1:
+        for key, written in self._candidates(references).items():
+            variables = [self._variable(*item) for item in written]
+            names = _names(variables, keep=not self._called_before(key, variables, references))
+            if len(set(names.values())) > 1 or _is_renamed(names):
                 seen[key] = [(variable, names[_block(variable)]) for variable in variables]
         if not seen:
             return
-        for key, reference in references.items():
-            on = _resolved(reference.on, reference.owner, key[0], seen)
-            if on != reference.on:
-                references[key] = reference._replace(on=on)
-        fresh: list[tuple[BindingFact, BindingFact]] = []
+        for at, reference in references.items():
+            on = _resolved(reference.on, reference.owner, at[0], seen)
+            name = reference.name if reference.on else _resolved(reference.name, reference.owner, at[0], seen)
+            if (name, on) != (reference.name, reference.on):
+                references[at] = reference._replace(name=name, on=on)
+        self._rename(bindings, seen)
+
+    def _candidates(self, references: References) -> dict[_Key, list[tuple[BindingFact, Node]]]:
+        """Return the variables with several values, and those whose name is also called."""
+        called = {(r.owner, r.name) for r in references.values() if not r.on and r.relation == Relation.CALL}
+        return {
+            key: written
+            for key, written in self.written.items()
+            if key[0] >= 0 and (key in called or len({binding.value for binding, _ in written}) > 1)
+        }
+
+    def _called_before(self, key: _Key, variables: list[_Variable], references: References) -> bool:
+        """Return whether a call by the name of a variable means something else: `diff := diff(a, b)`."""
+        return any(
+            reference.relation == Relation.CALL
+            and not reference.on
+            and (reference.owner, reference.name) == key
+            and not any(v.start <= at < v.end and v.visible_from <= at for v in variables)
+            for (at, _), reference in references.items()
+        )
+
+    def _rename(self, bindings: dict[BindingFact, None], seen: _Seen) -> None:
+        fresh: list[tuple[BindingFact, BindingFact | None]] = []
         for key, written in self.written.items():
             for place, (binding, node) in enumerate(written):
                 value = _resolved(binding.value, binding.owner, node.start_byte, seen)
                 target = seen[key][place][1] if key in seen else binding.target
-                if key in seen or value != binding.value:
-                    fresh.append((binding, BindingFact(binding.owner, target, value)))
+                after = BindingFact(binding.owner, target, value)
+                if key in seen and seen[key][place][0].is_assignment and _is_declared(target, seen[key]):
+                    fresh.append((binding, None))  # its type is that of the declaration
+                elif key in seen or value != binding.value:
+                    fresh.append((binding, after))
         for before, _ in fresh:
             bindings.pop(before, None)
-        bindings.update(dict.fromkeys(after for _, after in fresh))
+        bindings.update(dict.fromkeys(after for _, after in fresh if after is not None))
 
     def _variable(self, binding: BindingFact, node: Node) -> _Variable:
         blocks = _BLOCKS[self.language]
@@ -119,12 +146,26 @@ def _block(variable: _Variable) -> tuple[int, int]:
     return variable.start, variable.end
 
 
-def _names(variables: list[_Variable]) -> dict[tuple[int, int], str]:
-    """Return what the variable of each block is called; the outermost keeps the name."""
+def _is_renamed(names: dict[tuple[int, int], str]) -> bool:
+    return all("~" in name for name in names.values())
+
+
+def _is_declared(name: str, variables: list[tuple[_Variable, str]]) -> bool:
+    """Return whether a variable of this name was declared with a value or type that is known."""
+    return any(
+        other == name and not variable.is_assignment and variable.binding.value not in (UNKNOWN, LITERAL)
+        for variable, other in variables
+    )
+
+
+def _names(variables: list[_Variable], keep: bool) -> dict[tuple[int, int], str]:
+    """Return what the variable of each block is called; the outermost may keep the name."""
     declared = [v for v in variables if not v.is_assignment] or variables
     blocks = sorted({_block(v) for v in declared}, key=lambda block: (block[0], -block[1]))
     target = variables[0].binding.target
-    names = {block: target if not place else f"{target}~{place + 1}" for place, block in enumerate(blocks)}
+    names = {
+        block: target if not place and keep else f"{target}~{place + 1}" for place, block in enumerate(blocks)
+    }
     for variable in variables:
         if variable.is_assignment and _block(variable) not in names:
             around = [b for b in blocks if b[0] <= variable.at < b[1]]
@@ -132,9 +173,7 @@ def _names(variables: list[_Variable]) -> dict[tuple[int, int], str]:
     return names
 
 
-def _resolved(
-    chain: str, owner: int, at: int, seen: dict[tuple[int, str], list[tuple[_Variable, str]]]
-) -> str:
+def _resolved(chain: str, owner: int, at: int, seen: _Seen) -> str:
     """Return a chain whose first name is that of the variable it means at a byte."""
     root = _ROOT.match(chain)
     if root is None or (owner, root[0]) not in seen or "|" in chain:

@@ -15,6 +15,7 @@ from findspot.graph.values import (
     MEMBER,
     TYPED,
     UNIQUE,
+    VARIANT,
     Record,
     Value,
     Values,
@@ -52,11 +53,7 @@ class Members:
         if value.what is What.MODULE and isinstance(value.of, SourceView):
             return [v.through(value.trust) for v in self._of_module(value.of, name)]
         if value.what is What.PACKAGE and isinstance(value.of, str):
-            return [
-                v.through(IMPORTED)
-                for d in self._tops_in(value.of, name)
-                for v in self._evaluator.names.of_definition(d)
-            ]
+            return self.variants(self._tops_in(value.of, name), IMPORTED)
         if value.what is What.FOLDER and isinstance(value.of, str):
             return self._in_folder(value.of, name)
         if value.what is What.FUNCTION and isinstance(value.of, Def) and value.of.file.language.calls_bare:
@@ -82,6 +79,16 @@ class Members:
         if name == "entrySet":
             return [EXTERNAL, value._replace(shape=f"{RETURNED}[]{value.shape}")]
         return [EXTERNAL]
+
+    def variants(self, definitions: list[Def], trust: float) -> Values:
+        """Return definitions of one name as values; those for special systems only if there are no others."""
+        values = []
+        for definition in definitions:
+            special = definition.file.language.is_variant(definition.file.path)
+            for value in self._evaluator.names.of_definition(definition):
+                values.append((value, special))
+        usual = any(not special for _, special in values)
+        return [value.through(VARIANT if special and usual else trust) for value, special in values]
 
     def _of_module(self, view: SourceView, name: str) -> Values:
         """Return a name of a module."""

@@ -118,7 +118,8 @@ class Packages:
             numbers = self._by_folder().get(folder, ()) if folder is not None else ()
             inside = (self._sources.view(number) for number in numbers)
             same = (v for v in inside if v is not None and v.language.family == view.language.family)
-            return [v for v in same if v is not view and _defines_one(v, names)]
+            others = (v for v in same if v is not view and not v.package.endswith("_test"))
+            return [v for v in others if _defines_one(v, names)]
         found = {}
         for name in view.references.names:
             for d in self._sources.defining(name, view.language.family) if name.isidentifier() else ():

@@ -161,7 +161,7 @@ class Names:
     def _shared(self, name: str, view: SourceView) -> Values | None:
         """Return names that other files share with this one unsaid; Python and JavaScript have none."""
         found = self._evaluator.packages.visible(name, view)
-        return [v.through(SHARED) for d in found for v in self.of_definition(d)] if found else None
+        return self._evaluator.members.variants(found, SHARED) if found else None
 
     def holder(self, name: str, view: SourceView, owner: Def | None, hops: int = 0) -> Def | None:
         """Return the constant of a name, here or where it is imported from; a local variable hides it."""

@@ -187,7 +187,8 @@ class Resolver:
     def _by_name(self, view: SourceView, reference: ReferenceFact) -> Resolution:
         """Return a method of an unknown receiver: the only one of its name, or the root of its overrides."""
         name = reference.name
-        if reference.relation != Relation.CALL or name in COMMON_METHODS or name.startswith("__"):
+        common = name in COMMON_METHODS or name in view.language.common_methods
+        if reference.relation != Relation.CALL or common or name.startswith("__"):
             return Resolution(reason=UNKNOWN)
         key = (view.language.family, name, role_of(view.path) is Role.TEST)
         if key not in self._unique:

@@ -92,7 +92,8 @@ class Def:
     def makes_its_type(self) -> bool:
         """Whether it is a constructor, which is called by the name of its type."""
         around = self.scope.rpartition(".")[2] or (self.parent.name if self.parent is not None else "")
-        return self.kind == "constructor" or (self.name == around and not self.is_type)
+        named = self.file.language.constructors_have_type_names
+        return self.kind == "constructor" or (named and self.name == around and not self.is_type)
 
     def takes(self, least: int, most: int) -> bool:
         """Return whether it can be called with a number of arguments in this range."""

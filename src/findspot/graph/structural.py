@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Iterator
 
 from findspot.core.facts import SIGNATURE, Relation
@@ -13,7 +14,7 @@ MAX_CANDIDATES = 2_000
 """Types compared with one interface, and interfaces with one type."""
 
 Methods = dict[str, str]
-"""Name → parameters and results; nothing where they are not known."""
+"""Key → parameters and results; nothing where they are not known."""
 
 
 class Structural:
@@ -33,7 +34,7 @@ class Structural:
             return []
         if of not in self._interfaces:
             candidates: dict[Def, None] = {}
-            for name in self.methods(of)[0]:
+            for name in _names(self.methods(of)[0]):
                 candidates.update(dict.fromkeys(self._declaring(name)))
             named = self._types.ancestors(of)
             asked = [each for each in candidates if each not in named][:MAX_CANDIDATES]
@@ -45,7 +46,7 @@ class Structural:
         if not interface.file.language.structural_interfaces or interface.kind != "interface":
             return []
         family = interface.file.language.family
-        defined = [self._sources.defining(name, family) for name in self.methods(interface)[0]]
+        defined = [self._sources.defining(name, family) for name in _names(self.methods(interface)[0])]
         waiting = []
         for method in min(defined, key=len, default=[]):
             around = self._types.around(method)
@@ -91,7 +92,7 @@ class Structural:
                 for method in self._types.members(owner):
                     if method.kind == "method":
                         signature = next((value for _, value in method.bindings.get(SIGNATURE, ())), "")
-                        found.setdefault(method.name, signature)
+                        found.setdefault(_key(method), signature)
                 for name in self._outside(owner):
                     complete = complete and name in STANDARD_INTERFACES
                     for method_name, signature in STANDARD_INTERFACES.get(name, {}).items():
@@ -135,6 +136,16 @@ class Structural:
                             found[owner] = None
             self._embedding[name] = list(found)
         return self._embedding[name]
+
+
+def _key(method: Def) -> str:
+    """Return the name of a method; one that is not exported is another one in each package."""
+    exported = method.name[:1].isupper()
+    return method.name if exported else f"{method.name}@{posixpath.dirname(method.file.path)}"
+
+
+def _names(methods: Methods) -> list[str]:
+    return [key.partition("@")[0] for key in methods]
 
 
 def _is_generic(of: Def) -> bool:

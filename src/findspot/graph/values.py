@@ -25,6 +25,8 @@ UNIQUE = 0.6
 """Nothing but the name is known, and the project has one definition of it (or one and its overrides)."""
 DISPATCHED = 0.4
 """A call of the overridden method, which may reach this one."""
+VARIANT = 0.4
+"""A definition for another system than most: the build decides which one is meant."""
 FLOOR = 0.5
 """What answers show unless asked for more: whatever is in doubt stays out."""
 

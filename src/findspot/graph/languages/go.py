@@ -7,11 +7,17 @@ import re
 from typing import TYPE_CHECKING
 
 from findspot.core.facts import ImportFact
+from findspot.graph.languages.go_library import STANDARD_INTERFACES
 from findspot.graph.languages.language import Language, ModuleFinder
 
 if TYPE_CHECKING:
     from findspot.graph.sources import SourceView
 
+_SYSTEM = re.compile(
+    r"_(?:aix|android|darwin|dragonfly|freebsd|illumos|ios|js|netbsd|openbsd|plan9|solaris|wasip1|windows)"
+    r"(?:_\w+)?\.go\Z|_(?:386|arm|mips\w*|ppc64\w*|riscv64|s390x|wasm)(?:_test)?\.go\Z"
+)
+"""Names of files that only some systems build."""
 _MODULE = re.compile(r"^module\s+\"?([^\s\"]+)", re.MULTILINE)
 
 
@@ -85,3 +91,8 @@ class Go(Language):
     imports_whole_packages = True
     folders_are_packages = True
     structural_interfaces = True
+    constructors_have_type_names = False
+    common_methods = frozenset(name for methods in STANDARD_INTERFACES.values() for name in methods)
+
+    def is_variant(self, path: str) -> bool:
+        return _SYSTEM.search(path) is not None

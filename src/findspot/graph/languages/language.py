@@ -75,6 +75,10 @@ class Language:
 
     constructors: frozenset[str] = frozenset()
     """What constructors are called, besides the name of their type."""
+    constructors_have_type_names = True
+    """Whether a method with the name of its type is a constructor."""
+    common_methods: frozenset[str] = frozenset()
+    """Names of methods that values of its library have: on their own they say nothing."""
     own_type_names = frozenset({"cls", "Self", "static", "class"})
     """What the code of a type calls the type itself."""
     own_module_names: frozenset[str] = frozenset()
@@ -132,6 +136,10 @@ class Language:
     """Whether the member `new` of a type makes an instance."""
     fixtures = False
     """Whether parameters of tests may ask for fixtures."""
+
+    def is_variant(self, path: str) -> bool:
+        """Return whether a file is for a special system, where others define the same."""
+        return False
 
     def module_roots(self, name: str) -> bool:
         """Return whether a bare name is a module of the project's own tree, as `crate` in Rust."""
