@@ -112,6 +112,8 @@ class _Reading:
         """Return a value or receiver in the notation of `core.facts`."""
         if self.language == "go":
             return go_expressions.expression(node, self.source)
+        while node.type == "assignment" and (right := node.child_by_field_name("right")) is not None:
+            node = right  # `a = b = value`
         if node.type in _LITERALS:
             return LITERAL
         return expression(self.text(node))
