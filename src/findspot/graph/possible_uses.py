@@ -45,8 +45,16 @@ class PossibleUses:
     places: list[PossibleUse] = field(default_factory=list)
     elsewhere: int = 0
     """References of that name which lead to another definition, or out of the project."""
+    seen: set[tuple[str, int]] = field(default_factory=set)
+    """The lines that were looked at."""
     complete: bool = True
     """Whether all files that have the name were looked through."""
+
+
+def called_names(graph: Graph, nodes: Sequence[Node]) -> list[str]:
+    """Return the names by which definitions are called: that of its type for a constructor."""
+    targets = (target for node in nodes for target in graph._incoming.called(node))
+    return sorted({target.name for target in targets if target.name[:2] != "__"})
 
 
 def possible_callers(graph: Graph, nodes: Sequence[Node]) -> PossibleUses:
@@ -78,6 +86,7 @@ def _look_at(
 ) -> None:
     """Add a reference to the places that may mean one of the targets, or count it."""
     resolution = graph._outgoing.resolver.resolve(view, reference)
+    found.seen.add((view.path, reference.line))
     leads_to = [target for target, _ in resolution.targets]
     reason, confidence = "", 0.0
     if any(target in targets for target in leads_to):

@@ -44,7 +44,8 @@ class Symbols:
         inside = _IN_FILE.fullmatch(name)
         if inside and (views := self._files(inside["path"])):
             found = [d for d in self._named(inside["name"]) if d.file in views]
-            exact = [d for d in found if d.node.id == f"{d.file.path}#{inside['name']}"]
+            whole = inside["name"]
+            exact = [d for view in views for d in view.definitions if whole in (d.qualified, _numbered(d))]
             return _sorted(exact or found)
         return _sorted(self._named(name))
 
@@ -199,3 +200,8 @@ def _likeness(name: str, other: str) -> float:
     if len(shorter) > 3 and shorter in longer:
         return _CLOSE + (1 - _CLOSE) * len(shorter) / len(longer)
     return SequenceMatcher(None, name, other).ratio()
+
+
+def _numbered(definition: Def) -> str:
+    """Return the name in the id of a definition: those of one name in a file are numbered."""
+    return definition.node.id.partition("#")[2]

@@ -193,7 +193,9 @@ def _calling(trail: Trail, node: Node) -> Iterator[Edge]:
     paths = filter(trail.reaches_into, trail.graph.calling_paths(node))
     for path in sorted(paths, key=lambda p: (reading_order(p), p)):
         if trail.reaches_into(path):
-            yield from trail.graph.callers(node, trail.floor, within=path)
+            for edge in trail.graph.callers(node, trail.floor, within=path):
+                known = edge.target.id in trail.nodes  # a call of its type or of an overload is one of it
+                yield edge if known else replace(edge, target=node)
     decorated = trail.graph.references_to(node, (Relation.DECORATE,), trail.floor)
     yield from sorted(decorated, key=lambda edge: reading_order(edge.path))
 

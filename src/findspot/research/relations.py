@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from findspot.core.model import Corpus
 from findspot.graph import Node, Relation
-from findspot.graph.edges import FILE_KIND
 from findspot.graph.languages import language_of
-from findspot.graph.possible_uses import PossibleUse, PossibleUses, possible_callers, possible_importers
+from findspot.graph.possible_uses import (
+    PossibleUse,
+    PossibleUses,
+    possible_callers,
+    possible_importers,
+)
 from findspot.graph.values import FLOOR
-from findspot.rank.roles import reading_order
 from findspot.research import sentences
 from findspot.research.findings import Aim, Inquiry, PossiblePlace
 from findspot.research.graph_walks import Chain, definitions_of, follow, is_test
+from findspot.research.mentions import mentions
 from findspot.research.research_view import ResearchView
 
 MOST_STARTS = 20
 """Definitions of one name that are followed; a name with more of them needs a type before it."""
 
-MOST_MENTIONS = 20
-_MENTION_CHUNKS = 60
 _OTHERWISE = {
     Aim.IMPLEMENTATIONS: Aim.OVERRIDES,
     Aim.CALLERS: Aim.IMPORTERS,
@@ -31,7 +31,6 @@ _OTHERWISE = {
 }
 _USED = (Aim.CALLERS, Aim.USES)
 _TITLES = {"csharp": "C#", "cpp": "C++", "php": "PHP", "tsx": "TypeScript"}
-_COMMENTS = ("#", "//", "*", "/*", "--", "<!--", '"""', "'''", ";")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,16 +76,11 @@ def answer_relation(view: ResearchView, aim: Aim, starts: Sequence[Node], inquir
     """Follow a relation from the starts; where it may go on unseen, say so."""
     trail = view.trail
     chains, count = follow(aim, starts, trail)
-    uses = PossibleUses()
-    if inquiry.min_confidence is None or inquiry.min_confidence < FLOOR:
-        uses = _possible(view, aim, starts)
-    known = {(edge.path, edge.line) for edge in trail.edges}
-    places = [use for use in uses.places if (use.path, use.line) not in known]
-    shown = [use for use in places if inquiry.include_tests or not use.in_test]
-    if not trail.edges and not places and aim in _USED:
-        shown = list(_mentions(view, starts))
+    uses = _possible(view, aim, starts) if trail.floor <= FLOOR else PossibleUses()
+    shown = [use for use in uses.places if inquiry.include_tests or not use.in_test]
     summary = sentences.of_relation(aim, starts, trail, replace(uses, places=shown))
-    summary += _about_tests(trail.tests_left_out, len(places) - len(shown)) + _about_languages(view, starts)
+    summary += _about_tests(len(trail.tests_left_out) + len(uses.places) - len(shown))
+    summary += _about_languages(view, starts)
     unresolved = unresolved_calls(view, starts, external=True) if aim is Aim.CALLEES else []
     return RelationAnswer(
         summary,
@@ -99,12 +93,18 @@ def answer_relation(view: ResearchView, aim: Aim, starts: Sequence[Node], inquir
 
 
 def _possible(view: ResearchView, aim: Aim, starts: Sequence[Node]) -> PossibleUses:
+    """Return the places that may be related as well, apart from those of the trail."""
     if aim in _USED:
-        return possible_callers(view.graph, starts)
+        uses = possible_callers(view.graph, starts)
+        known = {(edge.path, edge.line) for edge in view.trail.edges}
+        uses.places = [use for use in uses.places if (use.path, use.line) not in known]
+        if not known and not uses.places:
+            uses.places = mentions(view, starts, uses.seen)
+        return uses
     if aim is Aim.IMPORTERS:
-        known = {edge.path for edge in view.trail.edges}
+        importing = {edge.path for edge in view.trail.edges}
         found = (use for node in starts for use in possible_importers(view.graph, node.path))
-        return PossibleUses([use for use in dict.fromkeys(found) if use.path not in known])
+        return PossibleUses([use for use in dict.fromkeys(found) if use.path not in importing])
     return PossibleUses()
 
 
@@ -113,8 +113,7 @@ def _shown(view: ResearchView, use: PossibleUse) -> PossiblePlace:
     return PossiblePlace(use.path, use.line, use.source.qualified, use.reason, use.confidence, text)
 
 
-def _about_tests(nodes: Iterable[str], places: int) -> str:
-    count = len(set(nodes)) + places
+def _about_tests(count: int) -> str:
     return f" {sentences.counted(count, 'place')} in tests left out." if count else ""
 
 
@@ -127,37 +126,6 @@ def _about_languages(view: ResearchView, starts: Sequence[Node]) -> str:
 
 def _titled(language: str) -> str:
     return _TITLES.get(language, language.capitalize())
-
-
-def _mentions(view: ResearchView, starts: Sequence[Node]) -> Iterator[PossibleUse]:
-    """Yield the lines that have a name of the starts in code that the graph does not read.
-
-    In files that it reads, only what looks like a call and is no definition: the graph may have missed it.
-    """
-    snapshot, count = view.reader.snapshot, 0
-    defined = {(node.path, node.start_line) for start in starts for node in view.graph.find(start.name)}
-    for name in dict.fromkeys(start.name for start in starts if start.kind != FILE_KIND):
-        hits = snapshot.keywords[Corpus.CODE].search({name.lower(): 1.0}, _MENTION_CHUNKS)
-        chunks = snapshot.chunks.by_number([number for number, _ in hits])
-        for chunk in sorted(chunks.values(), key=lambda c: (reading_order(c.path), c.path, c.start_line)):
-            file = snapshot.files.find(chunk.path)
-            if chunk.kind == "outline" or file is None or file.corpus != Corpus.CODE:
-                continue
-            node = view.graph.node(chunk.path)
-            word = re.compile(rf"(?<![\w$]){re.escape(name)}" + (r"\s*\(" if node else r"(?![\w$])"))
-            for line, text in enumerate(chunk.text.split("\n"), chunk.start_line):
-                if not word.search(text) or text.lstrip().startswith(_COMMENTS):
-                    continue
-                if (chunk.path, line) not in defined and not _defines(text, name):
-                    source = node or Node(chunk.path, 1, 1, chunk.path, chunk.path, FILE_KIND, chunk.path)
-                    yield PossibleUse(source, chunk.path, line, "the graph does not read this")
-                    count += 1
-                    if count == MOST_MENTIONS:
-                        return
-
-
-def _defines(text: str, name: str) -> bool:
-    return bool(re.search(rf"\b(?:def|func|fun|function|fn|sub|class)\s+{re.escape(name)}\b", text))
 
 
 def related_names(view: ResearchView, starts: Sequence[Node]) -> list[str]:

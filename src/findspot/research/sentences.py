@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from findspot.graph import Node
 from findspot.graph.possible_uses import PossibleUses
+from findspot.graph.values import FLOOR
 from findspot.rank.roles import reading_order
 from findspot.research.findings import Aim, Focus
 from findspot.research.graph_walks import Chain, Trail, is_backwards, is_test
@@ -64,7 +65,8 @@ def of_relation(aim: Aim, starts: Sequence[Node], trail: Trail, uses: PossibleUs
     nearest = sorted(_next_to(aim, starts, trail), key=lambda node: reading_order(node.path))
     one, several, what = _SAID[aim]
     if not nearest:
-        return f"{named(starts, FEW)}: {_of_none(aim, what, uses, hidden=bool(trail.tests_left_out))}"
+        none = _of_none(aim, uses, trail.floor, hidden=bool(trail.tests_left_out))
+        return f"{named(starts, FEW)}: {none}"
     verb = one if len(starts) == 1 else several
     said = [f"{named(starts, FEW)} {verb} {_tests_counted(nearest)}: {named(nearest, FEW)}."]
     further = Counter(hop for _, hop in trail.nodes.values() if hop > 1)
@@ -74,12 +76,15 @@ def of_relation(aim: Aim, starts: Sequence[Node], trail: Trail, uses: PossibleUs
     return " ".join(said)
 
 
-def _of_none(aim: Aim, what: str, uses: PossibleUses, *, hidden: bool) -> str:
+def _of_none(aim: Aim, uses: PossibleUses, floor: float, *, hidden: bool) -> str:
     """Return that nothing is known to be related: a fact only where no place of that name is left."""
+    what = _SAID[aim][-1]
     if uses.places:
         return f"No certain {what}. {_places(uses).capitalize()} may be one, listed below with the reason."
     if hidden:
         return f"No {what} outside of tests."
+    if floor > FLOOR:
+        return f"No {what} with a confidence of {floor} or more."
     if uses.elsewhere:
         others = counted(uses.elsewhere, "use")
         verb = "leads" if uses.elsewhere == 1 else "lead"
