@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from findspot.chunk.symbols import text_of
 from findspot.core.facts import LITERAL, RETURNED, SIGNATURE, UNKNOWN
@@ -24,6 +25,12 @@ _CONTAINERS = {
 }
 """Types that hold others, and the field of the syntax tree that says which."""
 _WRAPPERS = frozenset({"pointer_type", "parenthesized_type", "type_elem", "type_constraint", "negated_type"})
+_VERSION = re.compile(r"[/.]v\d+\Z")
+_BUILT_IN = re.compile(
+    r"(?:any|bool|byte|comparable|error|rune|string|float\d+|complex\d+|u?int\d*|uintptr)\Z"
+)
+_OF_FS = frozenset({"FileInfo", "FileMode", "DirEntry", "PathError"})
+"""Types that `os` only has other names for."""
 _CHANGES_NOTHING = frozenset({"parenthesized_expression", "slice_expression"})
 _COUNTS = frozenset({"len", "cap", "copy"})
 
@@ -83,44 +90,60 @@ def results(function: Node, source: bytes) -> Iterator[str]:
             yield from [declared(kind, source)] * max(1, len(names))
 
 
-def declarations(function: Node, source: bytes) -> Iterator[tuple[str, str]]:
+class Packages(NamedTuple):
+    """How types are qualified in a file: the package of those without a qualifier, and imports by name.
+
+    It is `?` where another package's types may stand without a qualifier.
+    """
+
+    own: str
+    imported: dict[str, str]
+
+
+def declarations(function: Node, source: bytes, packages: Packages) -> Iterator[tuple[str, str]]:
     """Yield under which names what a function returns is bound; of a method also what interfaces compare."""
     for place, value in enumerate(results(function, source)):
         if value != UNKNOWN:
             yield f"({place + 1})" if place else RETURNED, value
     if function.type != "function_declaration":
-        yield SIGNATURE, signature(function, source)
+        yield SIGNATURE, _signature(function, source, packages)
 
 
-def signature(function: Node, source: bytes) -> str:
-    """Return the types of parameters and results, without names and packages: what interfaces compare."""
+def _signature(function: Node, source: bytes, packages: Packages) -> str:
+    """Return the types of parameters and results, without names: what interfaces compare."""
     lists = [function.child_by_field_name(name) for name in ("parameters", "result")]
-    return ";".join(",".join(_signature(part, source)) if part is not None else "" for part in lists)
+    return ";".join(",".join(_types(part, source, packages)) if part is not None else "" for part in lists)
 
 
-def _signature(part: Node, source: bytes) -> Iterator[str]:
+def _types(part: Node, source: bytes, packages: Packages) -> Iterator[str]:
     if part.type != "parameter_list":
-        yield _plain(part, source)
+        yield _plain(part, source, packages)
         return
     for parameter in part.named_children:
         kind = parameter.child_by_field_name("type")
         if kind is not None:
             rest = "..." if parameter.type.startswith("variadic") else ""
             names = parameter.children_by_field_name("name")
-            yield from [rest + _plain(kind, source)] * max(1, len(names))
+            yield from [rest + _plain(kind, source, packages)] * max(1, len(names))
 
 
-def _plain(node: Node, source: bytes) -> str:
+def _plain(node: Node, source: bytes, packages: Packages) -> str:
     """Return a type as text that is the same in every file of a project, as far as syntax tells."""
     if node.type == "qualified_type":
-        return _plain(node.named_children[-1], source)
+        package, name = (text_of(child, source) for child in node.named_children[:2])
+        module = packages.imported.get(package, package)
+        package = _VERSION.sub("", module).rpartition("/")[2]
+        return f"fs.{name}" if package == "os" and name in _OF_FS else f"{package}.{name}"
+    if node.type == "type_identifier":
+        name = text_of(node, source)
+        return name if _BUILT_IN.match(name) else f"{packages.own}.{name}"
     if node.type == "function_type":
-        return f"func({signature(node, source)})"
+        return f"func({_signature(node, source, packages)})"
     if node.type == "interface_type" and not node.named_children:
         return "any"
     if not node.named_children:
         return text_of(node, source)
-    names = ",".join(_plain(child, source) for child in node.named_children)
+    names = ",".join(_plain(child, source, packages) for child in node.named_children)
     return f"{node.type.removesuffix('_type')}<{names}>"
 
 

@@ -95,6 +95,7 @@ class _Reading:
     places: dict[Definition, int]
     language: str
     scopes: BlockScopes
+    package: str
     references: dict[tuple[int, str], ReferenceFact] = field(default_factory=dict)
     bindings: dict[BindingFact, None] = field(default_factory=dict)
     passed: list[Node] = field(default_factory=list)
@@ -175,7 +176,9 @@ def read_references(
     listed = insert_definitions(symbols.definitions, [made for made, _ in anonymous])
     places = {definition: place for place, definition in enumerate(listed)}
     starts = [definition.start_byte for definition in listed]
-    reading = _Reading(source, listed, starts, places, grammar.language, BlockScopes(grammar.language))
+    reading = _Reading(
+        source, listed, starts, places, grammar.language, BlockScopes(grammar.language), symbols.package or ""
+    )
     if grammar.language == "python" and may_test(path, source):
         reading.requests = Requests()
     for made, base in anonymous:
@@ -249,7 +252,10 @@ def _read(reading: _Reading, match: dict[str, list[Node]], language: str, path: 
             _bind_several(reading, nodes[0], match)
         elif capture == "results":
             owner = reading.owner(nodes[0].start_byte)
-            for name, value in go_expressions.declarations(nodes[0], reading.source):
+            imported = {fact.local: fact.module for fact in reading.imports}
+            own = UNKNOWN if WHOLE in imported else reading.package
+            packages = go_expressions.Packages(own, imported)
+            for name, value in go_expressions.declarations(nodes[0], reading.source, packages):
                 reading.bindings[BindingFact(owner, name, value)] = None
         elif capture == "generic":
             bound = BindingFact(reading.owner(nodes[0].start_byte), f"[{reading.text(nodes[0])}]", "")

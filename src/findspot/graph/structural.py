@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+import re
 from collections.abc import Iterator
 
 from findspot.core.facts import SIGNATURE, Relation
@@ -10,6 +11,7 @@ from findspot.graph.languages.go_library import STANDARD_INTERFACES
 from findspot.graph.sources import Def, Sources
 from findspot.graph.types import Types
 
+_PACKAGE = re.compile(r"[\w?]+\.(?=\w)")
 MAX_CANDIDATES = 2_000
 """Types compared with one interface, and interfaces with one type."""
 
@@ -81,7 +83,7 @@ class Structural:
             return False
         if _is_generic(of) or _is_generic(interface):
             return True
-        return all(not wanted[name] or not own[name] or wanted[name] == own[name] for name in wanted)
+        return all(_match(wanted[name], own[name]) for name in wanted)
 
     def methods(self, of: Def) -> tuple[Methods, bool]:
         """Return the methods of a type, embedded ones included, and whether all are known."""
@@ -146,6 +148,13 @@ def _key(method: Def) -> str:
 
 def _names(methods: Methods) -> list[str]:
     return [key.partition("@")[0] for key in methods]
+
+
+def _match(one: str, other: str) -> bool:
+    """Return whether parameters and results are the same; those of an unknown package may be."""
+    if "?." in one or "?." in other:
+        one, other = (_PACKAGE.sub("", text) for text in (one, other))
+    return not one or not other or one == other
 
 
 def _is_generic(of: Def) -> bool:
