@@ -6,7 +6,7 @@ import posixpath
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from findspot.core.facts import ImportFact, ReferenceFact, Relation
+from findspot.core.facts import DEFAULT, WHOLE, ImportFact, ReferenceFact, Relation
 from findspot.graph.edges import Node, Unresolved
 from findspot.graph.graph import Graph
 from findspot.graph.resolve import COMMON_METHODS, EXTERNAL
@@ -56,6 +56,17 @@ def leftovers(graph: Graph, gone: Node) -> list[Leftover]:
                 if certain or (use.receiver and use.reason != EXTERNAL and name not in COMMON_METHODS):
                     found.append(Leftover(gone, use, certain))
     return sorted(found, key=lambda left: (not left.certain, left.use.path, left.use.line))
+
+
+def imported_name(graph: Graph, use: Unresolved) -> str | None:
+    """Return the full name of what a use takes from another project: `package.module.function`."""
+    view = graph._sources.at(use.path)
+    first, *rest = (*filter(None, use.receiver.split(".")), use.name)
+    fact = next((fact for fact in view.facts.imports if fact.local == first), None) if view else None
+    if fact is None:
+        return None
+    own = [] if fact.original in ("", WHOLE, DEFAULT) else [fact.original]
+    return ".".join((fact.module, *own, *rest))
 
 
 def _is_broken(graph: Graph, view: SourceView, fact: ImportFact, gone: Node) -> bool:

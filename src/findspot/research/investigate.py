@@ -22,6 +22,7 @@ from findspot.research.findings import (
     Inquiry,
     PossiblePlace,
 )
+from findspot.research.flows import Flow
 from findspot.research.graph_walks import (
     MOST_NODES,
     STEPS_PER_LEVEL,
@@ -32,7 +33,7 @@ from findspot.research.graph_walks import (
     record_path,
 )
 from findspot.research.module_map import entry_points, imports_between, module_map
-from findspot.research.open_questions import Flow, OpenAnswer, answer_open, symbol
+from findspot.research.open_questions import OpenAnswer, answer_open, symbol
 from findspot.research.patterns import MOST_MEMBERS, find_patterns
 from findspot.research.question_parser import ParsedQuestion, read_question
 from findspot.research.relations import (

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 from findspot.core.model import Hit, Span
 from findspot.graph import Node, Relation
-from findspot.rank.signals import coverage
 from findspot.research.connections import Connections, Found, Way, nodes_of
 from findspot.research.graph_walks import TYPES
 from findspot.research.research_view import ResearchView
-from findspot.text.tokens import tokens
 
 MOST_PASSAGES = 6
 """Three carry the answer; more are shown where those are short."""
@@ -32,20 +29,6 @@ SHORT = 2
 """Lines below the first one, at most, of a method that may only declare something."""
 
 _LEFT_OPEN = re.compile(r"NotImplemented|\babstract\b|UnsupportedOperation|not implemented", re.IGNORECASE)
-
-_THROUGH_ELEMENT = re.compile(r"((?:[A-Za-z_$@][\w$]*(?:\.|::|->))*[A-Za-z_$@][\w$]*\[[^\]\n]+\])\)?\s*\(")
-"""A call of what a container holds: `handlers[name](…)`."""
-
-
-@dataclass(frozen=True, slots=True)
-class Dynamic:
-    """A call whose target is known only when the program runs."""
-
-    expression: str
-    path: str
-    line: int
-    share: float
-    """Of the question, that its words hold."""
 
 
 def choose(connections: Connections, ways: Sequence[Way], end: Node | None, *, is_flow: bool) -> list[Found]:
@@ -116,29 +99,3 @@ def call_lines(ways: Sequence[Way]) -> dict[str, int]:
         if edge.path == edge.source.path and edge.source.start_line <= edge.line <= edge.source.end_line:
             lines.setdefault(edge.source.id, edge.line)
     return lines
-
-
-def dynamic_call(view: ResearchView, node: Node, weights: Mapping[str, float]) -> Dynamic | None:
-    """Return the call of a definition that leads where no reader of the code can say.
-
-    A call of an element or a parameter, or an unresolved one whose name the question holds.
-    """
-    text = view.text_of(node)
-    calls = []
-    for match in _THROUGH_ELEMENT.finditer(text):
-        line = node.start_line + text.count("\n", 0, match.start(1))
-        calls.append(_dynamic(match[1], match[1].partition("[")[0], node.path, line, weights))
-    parameters = text.partition("(")[2].partition(")")[0].split(",")
-    for use in view.graph.unresolved(node):
-        if use.relation is not Relation.CALL or use.candidates:
-            continue
-        named = [] if use.receiver else [p for p in parameters if re.search(rf"\b{re.escape(use.name)}\b", p)]
-        expression = f"{use.receiver}.{use.name}" if use.receiver else use.name
-        call = _dynamic(expression, " ".join([use.name, *named]), use.path, use.line, weights)
-        if named or (call.share and use.reason != "external"):
-            calls.append(call)
-    return max(calls, key=lambda call: (call.share, -call.line), default=None)
-
-
-def _dynamic(expression: str, words: str, path: str, line: int, weights: Mapping[str, float]) -> Dynamic:
-    return Dynamic(expression, path, line, coverage(weights, set(tokens(words))))

@@ -10,6 +10,7 @@ from findspot.core.model import CodeReference, Hit, Synthesis
 from findspot.llm import LanguageModel
 from findspot.llm.language_model import ask, clipped, clipped_list
 from findspot.research.findings import Findings
+from findspot.search.token_budget import snippet
 from findspot.text.snippet import shorten
 from findspot.text.tokens import words
 
@@ -136,9 +137,9 @@ def _share(value: object) -> float:
 
 
 _FINDINGS_TASK = (
-    "You explain what research over the reference graph of a program found. From the question, the facts "
-    "and the cited lines, and from nothing else, answer the question in at most six sentences, naming "
-    'places as path:line. {"summary": "…"}'
+    "You explain what research over the reference graph of a program found. From the question, the facts, "
+    "the code and the cited lines, and from nothing else, answer the question in at most six sentences, "
+    'naming places as path:line. {"summary": "…"}'
 )
 _FINDINGS_CHARS = 2_000
 _DATA_CHARS = 12_000
@@ -163,7 +164,10 @@ def summarise_findings(found: Findings, model: LanguageModel | None) -> Findings
 
 
 def _data(found: Findings) -> str:
-    """Return all that the model may draw on."""
+    """Return all that the model may draw on: the facts, then the code that carries them."""
     chains = (" → ".join(chain) for chain in found.chains)
     lines = (f"{place.path}:{place.line}  {place.text}" for place in found.citations)
-    return "\n".join((f"Question: {found.query}", f"Facts: {found.summary}", *chains, *lines))[:_DATA_CHARS]
+    code = (snippet(hit, _PASSAGE_CHARS) for hit in found.passages)
+    passages = (f"{hit.path}:{hit.span.start}-{hit.span.end}\n{hit.text}" for hit in code)
+    told = (f"Question: {found.query}", f"Facts: {found.summary}", *chains, *passages, *lines)
+    return "\n".join(told)[:_DATA_CHARS]
