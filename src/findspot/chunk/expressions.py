@@ -248,6 +248,8 @@ def _generic(name: str, rest: str, depth: int, words: Vocabulary) -> list[str]:
     if last in _NOTHING or rest.startswith(("=>", "(")):
         return []
     arguments = _arguments(rest)
+    if last == "typeof" and rest:
+        return [f"type {found}" for found in _type(rest, depth + 1, words)]
     if last in words.wrappers and arguments:
         return _type(arguments[0], depth + 1, words)
     if last in ("Union",):

@@ -7,8 +7,7 @@ A query file `queries/references/<language>.scm` speaks this vocabulary:
     @type      a type expression            @import    a statement that brings in names
     @use       one name of a type           @alias     the type that a type is another name of
     @pass      a name or member that is passed, assigned, returned or kept, and not called
-    @bind      a variable or attribute, @field one given to a constructor, @member one taken apart
-               (under another name, or deeper: by way of the members @key):
+    @bind      a variable or attribute, @field one of a constructor, @member one taken apart (by @key):
         @value     an expression            @declared  a type
         @each      what it is an element of @otherwise the value that a parameter has by default
         @context   what gives it for the length of a block
@@ -16,6 +15,7 @@ A query file `queries/references/<language>.scm` speaks this vocabulary:
     @targets   several variables that get the @values, or the results of the only one
     @results   a function whose results are declared one by one, @generic a type parameter
     @elements  a generic supertype: what a type holds, or the arguments it gives to its supertype
+    @property  a property of an object, @made of one that is returned; @getter the name of a getter
     @default   what a module exports as a whole
     @return    an expression returned       @returns   the declared type of what is returned
     @yield     an expression yielded, @parameter a parameter that the caller has to give, and
@@ -32,7 +32,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from findspot.chunk import go_expressions, python_expressions
+from findspot.chunk import ecmascript_expressions, go_expressions, python_expressions
 from findspot.chunk.arity import OVERLOADING, UNKNOWN_ARITY, argument_count, parameter_range
 from findspot.chunk.block_scopes import BlockScopes
 from findspot.chunk.expressions import COMMON, JAVA, declared, expression, type_arguments, type_names
@@ -42,7 +42,9 @@ from findspot.chunk.symbols import Definition, FileSymbols, end_row, insert_defi
 from findspot.core.facts import (
     ALIASED,
     DEFAULT,
+    GETTER,
     LITERAL,
+    OBJECT,
     RETURNED,
     UNKNOWN,
     WHOLE,
@@ -113,6 +115,8 @@ class _Reading:
         """Return a value or receiver in the notation of `core.facts`."""
         if self.language == "go":
             return go_expressions.expression(node, self.source)
+        if self.language in ecmascript_expressions.LANGUAGES:
+            return ecmascript_expressions.expression(node, self.source)
         while node.type == "assignment" and (right := node.child_by_field_name("right")) is not None:
             node = right  # `a = b = value`
         if node.type in _LITERALS:
@@ -194,8 +198,7 @@ def read_references(
     definitions = tuple(_definition(reading, each, overloading) for each in listed)
     if reading.requests is not None:
         reading.requests.settle(definitions, reading.references, reading.bindings)
-    references = sorted(reading.references.items(), key=lambda item: item[0][0])
-    kept = tuple(reference for _, reference in references)
+    kept = tuple(fact for _, fact in sorted(reading.references.items(), key=lambda item: item[0][0]))
     if grammar.language == "ruby":  # a bare name calls a method only where it is no variable
         variables = {(binding.owner, binding.target) for binding in reading.bindings}
         kept = tuple(r for r in kept if r.on or (r.owner, r.name) not in variables)
@@ -248,6 +251,8 @@ def _read(reading: _Reading, match: dict[str, list[Node]], language: str, path: 
             _use_types(reading, nodes[0])
         elif capture in ("bind", "member", "field"):
             _bind(reading, capture, nodes, match)
+        elif capture in ecmascript_expressions.PROPERTIES:
+            _bind_property(reading, capture, nodes[0], match.get("value", nodes)[0])
         elif capture == "targets":
             _bind_several(reading, nodes[0], match)
         elif capture == "results":
@@ -292,7 +297,8 @@ def _refer(reading: _Reading, relation: Relation, node: Node, on: list[Node] | N
     if name == "new" and language == "ruby":  # the type is what is called
         name, receiver = receiver or "class", ""
     if relation is not Relation.CALL or not name.isidentifier():
-        chain = f"{receiver}.{expression(name)}" if receiver else expression(name)
+        last = reading.expression(node) if relation is Relation.CALL else expression(name)
+        chain = f"{receiver}.{last}".removeprefix(".")
         receiver, _, name = chain.rpartition(".")
         name = name.removesuffix("[]").removesuffix("()")
     owner = reading.decorated(node) if relation is Relation.DECORATE else reading.owner(at)
@@ -372,14 +378,14 @@ def _value_is_known(
 
 _TUPLES = frozenset({"pattern_list", "tuple_pattern"})
 """What several variables of Python are assigned by: parts of one value."""
-
 _GIVEN = {"return": RETURNED, "returns": RETURNED, "alias": ALIASED, "elements": ALIASED, "default": DEFAULT}
 
 
 def _give(reading: _Reading, capture: str, node: Node) -> None:
     """Bind what a function returns, a type is an alias of, or a module exports."""
     is_type = capture in ("returns", "alias", "elements")
-    value = reading.declared(node) if is_type else reading.expression(node)
+    is_object = capture == "return" and node.type == "object"
+    value = OBJECT if is_object else reading.declared(node) if is_type else reading.expression(node)
     owner = -1 if capture == "default" else reading.owner(node.start_byte)
     if capture == "elements" and not value.startswith(":[]"):
         base, given = type_arguments(reading.text(node))
@@ -423,7 +429,7 @@ def _bind(reading: _Reading, capture: str, nodes: list[Node], match: dict[str, l
             break
     for node in nodes:
         text, owner = reading.text(node), reading.owner(node.start_byte)
-        target = text if text.isidentifier() else expression(text)
+        target = text if text.isidentifier() else reading.expression(node)
         if _is_name_of(reading, owner, target, node):
             if reading.definitions[owner].kind != "property":
                 continue
@@ -439,6 +445,16 @@ def _bind(reading: _Reading, capture: str, nodes: list[Node], match: dict[str, l
             target = f"{go_expressions.mark_of(match['struct'][0])}{target}"
         if target.count(".") <= 1 and not target.endswith(("]", ")")):
             reading.bind(BindingFact(owner, target, made), match.get("within", [node])[0])
+
+
+def _bind_property(reading: _Reading, capture: str, node: Node, value: Node) -> None:
+    """Bind a property of an object literal that is a definition or is returned, or mark a getter."""
+    mark, holder = ecmascript_expressions.PROPERTIES[capture], reading.around(node.start_byte)
+    if holder is None or (mark == "") != (holder.kind in _PASSIVE):
+        return
+    place, name = reading.places[holder], reading.text(node) if mark != GETTER else ""
+    if mark != RETURNED or _returns_from(reading, node, place):
+        reading.bindings[BindingFact(place, mark + name, reading.expression(value))] = None
 
 
 def _bind_several(reading: _Reading, group: Node, match: dict[str, list[Node]]) -> None:

@@ -29,6 +29,12 @@ RETURNED = "()"
 SIGNATURE = "("
 """The name that the parameters and results of a method are bound to, where interfaces compare them."""
 
+OBJECT = "{}"
+"""What a function returns that returns an object literal; `()` and a name are bound to its properties."""
+
+GETTER = "(get)"
+"""Bound in a method that is called by naming it."""
+
 ALIASED = "="
 """The name that the type behind a type alias is bound to."""
 

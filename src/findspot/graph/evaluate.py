@@ -14,7 +14,7 @@ from findspot.graph.sources import Def, Sources, SourceView
 from findspot.graph.types import Types
 from findspot.graph.values import EXTERNAL, IMPORTED, TYPED, Record, Value, Values, What
 
-_STEP = re.compile(r"\(\d*\)|\[\]|\.[\w$@]+")
+_STEP = re.compile(r"\(\d*\)|\[\]|\.[\w$@#]+")
 _QUALIFIED = re.compile(r"(?:[a-z_]\w*\.)+[A-Z]\w*")
 """A package and a type in it, by the convention of their names."""
 _TYPES = (What.TYPE, What.EXTERNAL)

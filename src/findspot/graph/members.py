@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 from typing import TYPE_CHECKING
 
-from findspot.core.facts import ALIASED, RETURNED
+from findspot.core.facts import ALIASED, GETTER, OBJECT, RETURNED
 from findspot.graph.modules import is_top
 from findspot.graph.sources import VALUE_KINDS, Def, SourceView
 from findspot.graph.values import (
@@ -37,8 +37,12 @@ _ITSELF = frozenset({":Self", ":self", ":static", ":this", "self", "this"})
 """What a function says that returns the object it was called on."""
 _MADE = frozenset({"cls()", "self.__class__()", "static()"})
 """What a function says that returns a new object of the type it was called on."""
-_GIVING_ALL = frozenset({"copy", "values"})
-_GIVING_ONE = frozenset({"get", "pop", "popleft", "setdefault", "__enter__"})
+_GIVING_ALL = frozenset(
+    {"copy", "values", "filter", "slice", "concat", "sort", "reverse", "splice", "toSorted", "toReversed"}
+)
+_GIVING_ONE = frozenset(
+    {"get", "pop", "popleft", "setdefault", "__enter__", "find", "findLast", "shift", "at"}
+)
 _NOTHING: Values = []
 
 
@@ -60,14 +64,26 @@ class Members:
             return [v for made in self.called(value) for v in self.attribute(made, name)]
         if isinstance(value.of, Def) and value.what in (What.INSTANCE, What.TYPE):
             return self._of_type(value, value.of, name)
+        if value.what is What.FUNCTION and isinstance(value.of, Def):
+            member = self._evaluator.types.given(value.of, name)
+            return [Value(What.FUNCTION, member, value.trust)] if member is not None else []
         if isinstance(value.of, Def) and value.what is What.PARENT:
             return self._of_parent(value.of, name)
         if isinstance(value.of, Record) and value.what is What.RECORD:
-            bindings = value.of.view.scope(value.of.owner).get(value.of.mark + name, [])
-            return self._evaluator.names.bound(bindings, value.of.view)
+            key = ("record", value.of.view.id, value.of.owner, value.of.mark, name)
+            record = value.of
+            return self._evaluator.memo.once(key, lambda: self._of_record(record, name), _NOTHING)
         if value.what is What.WRAPPED and value.shape.startswith("[]"):
             return self._of_container(value, name)
         return [EXTERNAL] if value.what in (What.EXTERNAL, What.WRAPPED) else []
+
+    def _of_record(self, record: Record, name: str) -> Values:
+        """Return a field; of an object literal also a method, which stands in the function around it."""
+        bindings = record.view.scope(record.owner).get(record.mark + name, [])
+        found = self._evaluator.names.bound(bindings, record.view)
+        function = record.view.owner(record.owner) if not found else None
+        methods = function.children.get(name, ()) if function is not None else ()
+        return found or [Value(What.FUNCTION, m, INFERRED) for m in methods if m.kind == "method"]
 
     def _of_container(self, value: Value, name: str) -> Values:
         """Return a method of a container, which may give one of its elements, or all of them."""
@@ -128,7 +144,8 @@ class Members:
             function = Value(What.FUNCTION, member, value.trust, of)
             if of.file.language.bare_members:  # a field and a method may have one name
                 return [function, *self._fields(value, of, name)]
-            if value.what is What.INSTANCE and member.file.references.decorate(member, _PROPERTIES):
+            is_property = value.what is What.INSTANCE and member.file.references.decorate(member, _PROPERTIES)
+            if is_property or GETTER in member.bindings:
                 return self.called(function)
             return [function]
         fields = self._fields(value, of, name)
@@ -153,6 +170,8 @@ class Members:
             if owner.kind == "function":  # its variables are no members of the objects that it makes
                 bindings = owner.bindings.get(f"@{name}")
             if bindings:
+                typed = [binding for binding in bindings if binding[1][:1] == ":"]
+                bindings = typed or bindings
                 in_type = all(place == owner.place for place, _ in bindings)
                 return self._evaluator.names.bound(bindings, owner.file, name if in_type else "")
         return []
@@ -205,6 +224,8 @@ class Members:
                 found += argument
             elif on is not None and (text in _ITSELF or self._makes_own_type(function, text)):
                 found.append(Value(What.INSTANCE, on))
+            elif text == OBJECT:
+                found.append(Value(What.RECORD, Record(function.file, function.place, RETURNED)))
             else:
                 found += self._evaluator.value_of(text, function.file, function.file.owner(place))
         trust = TYPED if types else INFERRED

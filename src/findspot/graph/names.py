@@ -71,6 +71,8 @@ class Names:
         return self.root(name, view, None)
 
     def _in_scope(self, name: str, scope: Def, innermost: bool) -> Values | None:
+        if scope.is_object:
+            return None  # what it has is no name to its code
         if scope.is_type and scope.kind != "module":
             if not scope.file.language.bare_members:
                 if not innermost or not scope.file.language.class_scope:
@@ -88,7 +90,7 @@ class Names:
         named = [d for d in definitions or () if not d.scope and not d.makes_its_type]
         named = [d for d in named if d.kind not in SATELLITE_KINDS]  # what they add to is elsewhere
         if view.language.objects_are_types:
-            named = [d for d in named if d.kind != "method"]  # of an object without a name
+            named = [d for d in named if d.kind not in ("method", "field")]  # of something without a name
         if named:
             return [value for definition in bodies(named)[-2:] for value in self.of_definition(definition)]
         if name in bindings:
@@ -167,7 +169,7 @@ class Names:
         """Return the constant of a name, here or where it is imported from; a local variable hides it."""
         for scope in (owner, *owner.around) if owner is not None else ():
             inside = scope.children.get(name)
-            if inside and not scope.is_type:
+            if inside and not scope.is_type and not scope.is_object and inside[-1].kind != "field":
                 return inside[-1]
             if name in scope.bindings and not scope.is_type:
                 return None

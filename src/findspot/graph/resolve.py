@@ -199,7 +199,8 @@ class Resolver:
         return Resolution(reason=AMBIGUOUS if candidates else UNKNOWN, candidates=candidates)
 
     def _only(self, family: str, name: str, from_tests: bool) -> tuple[Def | None, tuple[Def, ...]]:
-        methods = [d for d in self.evaluator.sources.defining(name, family) if self._is_method(d)]
+        defining = self.evaluator.sources.defining(name, family)
+        methods = [d for d in defining if self._is_method(d) and not d.file.path.endswith(".d.ts")]
         if not from_tests:
             methods = [d for d in methods if role_of(d.file.path) is not Role.TEST]
         if not methods or len(methods) > MAX_CANDIDATES:

@@ -108,7 +108,11 @@ class Def:
         """Whether it is an object with functions of its own."""
         if self.kind not in VALUE_KINDS or not self.file.language.objects_are_types:
             return False
-        return bool(self.children) or any(d.scope == self.name for d in self.file.outside)
+        return (
+            bool(self.children)
+            or bool(self.bindings)
+            or any(outside.scope == self.name for outside in self.file.outside)
+        )
 
     @property
     def around(self) -> Iterator[Def]:
@@ -325,6 +329,10 @@ class SourceView:
         for place, target, value in self.facts.bindings if self.language.exports_default else ():
             if place == -1 and "." not in target:
                 found.setdefault(value, set()).add(target)
+            elif target.startswith(RETURNED) or (place >= 0 and self.definitions[place].kind in VALUE_KINDS):
+                name, original = target.removeprefix(RETURNED), value.rpartition(".")[2]
+                if name != original:  # a property under another name
+                    found.setdefault(original, set()).add(name)
         if any("fixture" in fact.original or "pytest" in fact.module for fact in self.facts.imports):
             for (_, name), fixture in self.fixtures.items():  # what they return is called by their names
                 returned = (value for _, value in fixture.bindings.get(RETURNED, ()) if value.isidentifier())

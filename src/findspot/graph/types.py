@@ -226,6 +226,10 @@ class Types:
         companion = of.children.get("companion") if language.companions else None
         return companion[0].children.get(name, [None])[0] if companion else None
 
+    def given(self, function: Def, name: str) -> Def | None:
+        """Return a function that is assigned to a property of another."""
+        return next((part for part in self.satellites(function) if part.name == name), None)
+
     def member(self, of: Def, name: str) -> Def | None:
         """Return a member, its own or the nearest inherited one."""
         key = (of, name)

@@ -42,7 +42,7 @@ class What(Enum):
     PACKAGE = auto()
     """A folder whose files share their names."""
     RECORD = auto()
-    """A struct whose type has no name."""
+    """A struct whose type has no name, or an object literal that a function returns."""
     WRAPPED = auto()
     """A container of instances, or a function that returns one."""
     PARENT = auto()

@@ -6,8 +6,8 @@
 (type_alias_declaration name: (type_identifier) @name) @definition.type
 (internal_module name: (_) @name body: (_) @body) @definition.module
 (module name: (_) @name body: (_) @body) @definition.module
-(function_signature name: (identifier) @name) @definition.function
-(method_signature name: (_) @name) @definition.method
+((function_signature name: (identifier) @name) @definition.function (#set! clauses))
+((method_signature name: (_) @name) @definition.method (#set! clauses))
 (abstract_method_signature name: (_) @name) @definition.method
 (public_field_definition name: (_) @name value: [(arrow_function body: (_) @body) (function_expression body: (_) @body)])
   @definition.method

@@ -127,6 +127,7 @@ class TypeScript(Language):
     exports_default = True
     functions_are_types = True
     objects_are_types = True
+    constructors_have_type_names = False
     titled_tests = True
     satellites = True
 

@@ -1,5 +1,6 @@
 ; inherits: shared/ecmascript shared/jsx
 (class_heritage [(identifier) (member_expression)] @inherit)
+(class_heritage (call_expression arguments: (arguments (identifier) @inherit (#match? @inherit "^[A-Z]"))))
 (variable_declarator name: (identifier) @bind value: (_) @value)
 (formal_parameters (identifier) @bind)
 (formal_parameters (object_pattern (shorthand_property_identifier_pattern) @bind))

@@ -1,7 +1,10 @@
 ; inherits: shared/ecmascript
 (call_expression function: (non_null_expression (identifier) @call))
 (call_expression function: (non_null_expression (member_expression object: (_) @on property: (_) @call)))
-(class_heritage (extends_clause value: (_) @inherit))
+(class_heritage (extends_clause value: [(identifier) (member_expression)] @inherit))
+(class_heritage (extends_clause value: (call_expression
+  arguments: (arguments (identifier) @inherit (#match? @inherit "^[A-Z]")))))
+(type_parameter name: (type_identifier) @generic constraint: (constraint (_) @declared))
 (class_heritage (implements_clause (_) @inherit))
 (extends_type_clause type: (_) @inherit)
 (nested_type_identifier module: (_) @on name: (type_identifier) @use)

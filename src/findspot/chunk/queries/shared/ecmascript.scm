@@ -10,6 +10,17 @@
 (decorator (call_expression function: (_) @decorate))
 (assignment_expression left: (member_expression object: (this)) @bind right: (_) @value)
 (assignment_expression left: (identifier) @bind right: (_) @value)
+(pair key: (property_identifier) @property value: [(identifier) (member_expression) (call_expression) (new_expression)] @value)
+(object (shorthand_property_identifier) @property)
+(return_statement (object (shorthand_property_identifier) @made))
+(return_statement (object (pair key: (property_identifier) @made
+  value: [(identifier) (member_expression) (call_expression) (new_expression)] @value)))
+(arrow_function body: (parenthesized_expression (object (shorthand_property_identifier) @made)))
+(arrow_function body: (parenthesized_expression (object (pair key: (property_identifier) @made
+  value: [(identifier) (member_expression) (call_expression) (new_expression)] @value))))
+(arrow_function body: (parenthesized_expression (object) @return))
+(method_definition "get" name: (_) @getter)
+(for_in_statement left: (array_pattern . (_) . (identifier) @bind) right: (_) @each)
 (variable_declarator name: (object_pattern (shorthand_property_identifier_pattern) @member) value: (_) @value)
 (variable_declarator name: (object_pattern (object_assignment_pattern left: (_) @member)) value: (_) @value)
 (variable_declarator name: (object_pattern (pair_pattern key: (_) @key value: (identifier) @member)) value: (_) @value)

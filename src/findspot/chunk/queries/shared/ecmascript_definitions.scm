@@ -38,9 +38,25 @@
   left: (member_expression object: (identifier) @_exports property: (property_identifier) @name)
   right: (object [(method_definition) (pair value: [(arrow_function) (function_expression)])])) @definition.constant
   (#eq? @_exports "exports"))
-(function_declaration name: (identifier) @name body: (statement_block) @body) @definition.function
+(assignment_expression
+  left: (member_expression object: (identifier) @scope property: (property_identifier) @_prototype)
+  right: (object (method_definition name: (_) @name body: (_) @body) @definition.method)
+  (#eq? @_prototype "prototype"))
+(assignment_expression
+  left: (member_expression object: (identifier) @scope property: (property_identifier) @_prototype)
+  right: (object (pair key: (property_identifier) @name value: [(function_expression body: (_) @body) (generator_function body: (_) @body) (arrow_function body: (_) @body)]) @definition.method)
+  (#eq? @_prototype "prototype"))
+(call_expression function: (member_expression) @_assign
+  arguments: (arguments . (member_expression object: (identifier) @scope property: (property_identifier) @_prototype)
+    (object (method_definition name: (_) @name body: (_) @body) @definition.method))
+  (#eq? @_assign "Object.assign") (#eq? @_prototype "prototype"))
+(call_expression function: (member_expression) @_assign
+  arguments: (arguments . (member_expression object: (identifier) @scope property: (property_identifier) @_prototype)
+    (object (pair key: (property_identifier) @name value: [(function_expression body: (_) @body) (generator_function body: (_) @body) (arrow_function body: (_) @body)]) @definition.method))
+  (#eq? @_assign "Object.assign") (#eq? @_prototype "prototype"))
+((function_declaration name: (identifier) @name body: (statement_block) @body) @definition.function (#set! clauses))
 (generator_function_declaration name: (identifier) @name body: (statement_block) @body) @definition.function
-(method_definition name: (_) @name body: (statement_block) @body) @definition.method
+((method_definition name: (_) @name body: (statement_block) @body) @definition.method (#set! clauses))
 (pair key: [(property_identifier) (string)] @name
   value: [(arrow_function body: (_) @body) (function_expression body: (_) @body) (generator_function body: (_) @body)])
   @definition.method
@@ -55,6 +71,12 @@
   left: (member_expression object: [(identifier) (this)] @scope property: (property_identifier) @name)
   right: [(function_expression body: (_) @body) (generator_function body: (_) @body) (arrow_function body: (_) @body)]
   (#not-match? @scope "^(exports|module)$")) @definition.function
+(assignment_expression
+  left: (member_expression
+    object: (member_expression object: (identifier) @_exports property: (property_identifier) @scope)
+    property: (property_identifier) @name)
+  right: [(function_expression body: (_) @body) (generator_function body: (_) @body) (arrow_function body: (_) @body)]
+  (#eq? @_exports "exports")) @definition.function
 (assignment_expression
   left: (member_expression property: (property_identifier) @name)
   right: [(function_expression body: (_) @body) (generator_function body: (_) @body) (arrow_function body: (_) @body)])
