@@ -133,7 +133,8 @@ def _facts(snapshot: Snapshot) -> dict[str, Facts | None]:
     named: dict[str, list[tuple[int, int, int]]] = defaultdict(list)
     for file in snapshot.files.files:
         for name, defined, used in names_of(found) if (found := facts[file.path]) else ():
-            named[name].append((file.id, defined, used))
+            if defined or used:
+                named[name].append((file.id, defined, used))
     for name, rows in named.items():
         assert snapshot.facts.files_naming(name) == sorted(rows), name
     return facts

@@ -11,6 +11,7 @@ and take a later one of several results, `open(2)`.
 from __future__ import annotations
 
 import json
+import re
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -61,6 +62,9 @@ MAX_BYTES = 64 << 20
 
 _LEVEL = 1
 """Of compression: four fifths of what the best level gains, at a tenth of its time."""
+
+
+_IDENTIFIER = re.compile(r"[^\W\d]\w*")
 
 
 class Relation(StrEnum):
@@ -191,7 +195,7 @@ _KEPT = frozenset({"package", "imports", "columns", "bases"})
 
 
 class NameCount(NamedTuple):
-    """How often a file defines and uses a name."""
+    """How often a file defines and uses a name; neither where it only mentions it."""
 
     name: str
     defined: int
@@ -199,11 +203,14 @@ class NameCount(NamedTuple):
 
 
 def names_of(facts: Facts) -> tuple[NameCount, ...]:
-    """Return every name that a file defines, uses or imports, for finding the file by it."""
+    """Return every name that a file defines, uses, imports or mentions, for finding the file by it."""
     defined = Counter(item.name for item in facts.definitions)
     used = Counter(item.name for item in facts.references)
     used.update(name for item in facts.imports for name in _imported_names(item))
-    return tuple(NameCount(name, defined[name], used[name]) for name in defined.keys() | used.keys())
+    texts = {*(item.on for item in facts.references), *(item.value for item in facts.bindings)}
+    mentioned = _IDENTIFIER.findall(" ".join((*texts, *(item.module for item in facts.imports))))
+    names = defined.keys() | used.keys() | set(mentioned)
+    return tuple(NameCount(name, defined[name], used[name]) for name in names)
 
 
 def _imported_names(item: ImportFact) -> set[str]:
@@ -218,6 +225,17 @@ def module_name(module: str) -> str:
     if "/" in module and stem:  # a path: its suffix is that of a file
         return stem
     return suffix or last
+
+
+_INDEXES = frozenset({"__init__", "index", "mod", "lib", "main"})
+"""Stems of files that are imported by the name of their folder."""
+
+
+def importable_names(path: str) -> frozenset[str]:
+    """Return what imports call a file: its stem, or its folder where the stem is that of an index."""
+    stem = module_name(f"/{path}").partition(".")[0]
+    folder = path.rpartition("/")[0].rpartition("/")[2]
+    return frozenset({stem, folder} - {""} if stem in _INDEXES else {stem})
 
 
 def pack(facts: Facts) -> bytes:

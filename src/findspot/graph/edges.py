@@ -13,6 +13,9 @@ FILE_KIND = "file"
 PACKAGE = "package"
 """Mark of an import of a package that hands a name on: what defines the name is an edge of its own."""
 
+FAR = "far"
+"""The mark of an edge from a method to one that it overrides beyond the nearest."""
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class Node:
@@ -39,7 +42,8 @@ class Edge:
     line: int
     confidence: float
     mark: str = ""
-    """Of an import: `typing`, `local` (`core.facts`), `package`, or nothing where it runs with its file."""
+    """Of an import: `typing`, `local` (`core.facts`), `package`, or nothing where it runs with its file. Of
+    an override: `far`, or nothing where it is the nearest."""
 
 
 @dataclass(frozen=True, slots=True)

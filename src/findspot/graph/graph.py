@@ -8,10 +8,12 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from findspot.core.facts import LOCAL, TYPING, Relation
-from findspot.graph.edges import PACKAGE, Edge, Node, Outline, Unresolved
-from findspot.graph.incoming import Incoming, module_names
+from findspot.graph.edges import FAR, PACKAGE, Edge, Node, Outline, Unresolved
+from findspot.graph.incoming import Incoming
 from findspot.graph.outgoing import Outgoing, in_order
+from findspot.graph.resolve import Target
 from findspot.graph.sources import Def, Sources
+from findspot.graph.stored_edges import StoredEdges
 from findspot.graph.symbol_lookup import Symbols
 from findspot.graph.values import FLOOR
 from findspot.store.snapshot import Snapshot
@@ -26,7 +28,7 @@ class Graph:
     def __init__(self, snapshot: Snapshot) -> None:
         self._sources = Sources(snapshot)
         self._outgoing = Outgoing(self._sources)
-        self._incoming = Incoming(self._outgoing)
+        self._incoming = Incoming(self._outgoing, StoredEdges(snapshot))
         self._types = self._outgoing.types
         self.symbols = Symbols(self._sources, self._outgoing.evaluator)
 
@@ -43,31 +45,15 @@ class Graph:
         found = view.by_id.get(node_id)
         return found.node if found is not None else None
 
-    def callers(self, node: Node, floor: float = FLOOR, within: str | None = None) -> list[Edge]:
-        """Return who calls it, anywhere or in one file; calls of a type are those of its constructor."""
+    def callers(self, node: Node, floor: float = FLOOR) -> list[Edge]:
+        """Return who calls it; calls of a type are those of its constructor."""
         targets = self._incoming.called(node)
-        if within is None:
-            edges = [edge for t in targets for edge in self._incoming.to(t, Relation.CALL)]
-        else:
-            view = self._sources.at(within)
-            edges = (
-                [edge for t in targets for edge in self._incoming.calls_in(view, t)]
-                if view is not None
-                else []
-            )
+        edges = [edge for t in targets for edge in self._incoming.to(t, Relation.CALL)]
         for method in self._outgoing.dispatching(targets[0]) if targets else ():
             confidence = self._incoming.dispatched(method, targets[0].node)
             reached = self._incoming.to(method, Relation.CALL) if confidence >= floor else ()
-            edges += [
-                replace(edge, target=node, confidence=confidence)
-                for edge in reached
-                if within in (None, edge.path)
-            ]
+            edges += [replace(edge, target=node, confidence=confidence) for edge in reached]
         return in_order(edge for edge in edges if edge.confidence >= floor)
-
-    def calling_paths(self, node: Node) -> set[str]:
-        """Return the files that may call it, before anything in them is resolved."""
-        return set().union(*(self._incoming.paths_calling(target) for target in self._incoming.called(node)))
 
     def callees(self, node: Node, floor: float = FLOOR) -> list[Edge]:
         """Return what it calls, in the order of the lines."""
@@ -81,7 +67,7 @@ class Graph:
         if target is None:
             return []
         edges = [edge for relation in relations for edge in self._incoming.to(target, relation)]
-        return in_order(edge for edge in edges if edge.confidence >= floor)
+        return in_order(edge for edge in edges if edge.confidence >= floor and edge.mark != FAR)
 
     def edges_of(self, node: Node, relations: Iterable[Relation] = ALL) -> list[Edge]:
         """Return every edge that starts at a node."""
@@ -142,7 +128,8 @@ class Graph:
         definition = self._incoming.definition(node)
         if definition is None:
             return []
-        return in_order([*self._outgoing.overriding(definition), *self._incoming.overridden_by(definition)])
+        overriding = self._incoming.to(definition, Relation.OVERRIDE)
+        return in_order([*self._outgoing.overriding(definition), *overriding])
 
     def imports_of(self, path: str) -> list[Edge]:
         """Return what a file imports from the project: files, and names where they are known."""
@@ -151,16 +138,10 @@ class Graph:
 
     def importers(self, path: str) -> list[Edge]:
         """Return the files that import a file (or, given a module or a folder, any file of it)."""
-        paths = _paths(self._sources, path)
-        found = []
-        views = {
-            view.id: view
-            for name in _import_names(self._sources, paths)
-            for view in self._sources.naming(name)
-        }
-        for view in views.values():
-            found += [edge for edge in self._outgoing.imports(view) if edge.target.path in paths]
-        return in_order(found)
+        views = [view for each in _paths(self._sources, path) if (view := self._sources.at(each)) is not None]
+        targets: list[Target] = [*views]
+        targets += [definition for view in views for definition in view.definitions]
+        return in_order(edge for target in targets for edge in self._incoming.to(target, Relation.IMPORT))
 
     def outline(self, path: str) -> list[Outline]:
         """Return the definitions of a file, nested as they are written."""
@@ -198,13 +179,6 @@ def _outline(definition: Def) -> Outline:
 def every_node(graph: Graph) -> list[Node]:
     """Return all nodes of a project, those of files first in each; for small projects and tests."""
     return [node for view in graph._sources.all_views() for node in (view.node, *view.nodes)]
-
-
-def _import_names(sources: Sources, paths: set[str]) -> set[str]:
-    """Return what may stand in an import of one of these files: its name, or that of something in it."""
-    names = {name for path in paths for name in module_names(path)}
-    views = (sources.at(path) for path in paths)
-    return names.union(*(view.tops.keys() for view in views if view is not None))
 
 
 def _paths(sources: Sources, place: str) -> set[str]:

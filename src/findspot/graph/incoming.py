@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import posixpath
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 
-from findspot.core.facts import DEFAULT, WHOLE, Relation, module_name
+from findspot.core.facts import DEFAULT, WHOLE, Relation, importable_names
 from findspot.graph.edges import Edge, Node
 from findspot.graph.modules import Modules
 from findspot.graph.outgoing import Outgoing, in_order
 from findspot.graph.resolve import Target
 from findspot.graph.sources import Def, Sources, SourceView
-from findspot.graph.values import DISPATCHED, IMPORTED, STRUCTURAL, UNIQUE
+from findspot.graph.stored_edges import StoredEdges
+from findspot.graph.values import DISPATCHED, UNIQUE
 from findspot.rank.roles import Role, role_of
 
 OWN_NAMES = frozenset({"cls", "super", "Self", "static", "self", "this", "parent", "base", "class"})
 """What a type and its subtypes are called by their own code."""
 
-_INDEXES = frozenset({"__init__", "index", "mod", "lib", "main"})
 _MAX_RENAMINGS = 3
 """Names after names that are followed; each is another import under another name."""
 
@@ -65,7 +64,7 @@ class Reach:
         if target.name != DEFAULT and not any(value.split(".")[-1] == target.name for _, value in exported):
             return set()
         found = set()
-        for stem in module_names(target.file.path):
+        for stem in importable_names(target.file.path):
             for view in self._sources.naming(stem):
                 for fact in view.facts.imports:
                     if fact.original in (DEFAULT, WHOLE) and target.file.path in self._modules.resolve(
@@ -75,77 +74,75 @@ class Reach:
         return found - {WHOLE, ""}
 
 
-def module_names(path: str) -> set[str]:
-    """Return what imports call a file: its stem, or its folder where the stem is that of an index."""
-    stem = module_name(f"/{path}").partition(".")[0]
-    folder = posixpath.dirname(path).rpartition("/")[2]
-    return {stem, folder} - {""} if stem in _INDEXES else {stem}
-
-
 class Incoming:
-    """Finds who refers to a definition; each answer is worked out once per generation."""
+    """Finds who refers to a definition: stored edges, and those of files that are not resolved yet."""
 
-    def __init__(self, outgoing: Outgoing) -> None:
+    def __init__(self, outgoing: Outgoing, stored: StoredEdges) -> None:
         self._outgoing = outgoing
+        self._stored = stored
         self.sources = outgoing.sources
         self.resolver = outgoing.resolver
         self.types = outgoing.types
         self.reach = Reach(self.sources, outgoing.evaluator.modules)
         table = self.sources.tables.table
-        self._edges: dict[tuple[Def, Relation], tuple[Edge, ...]] = table("incoming edges")
+        self._edges: dict[tuple[str, Relation], tuple[Edge, ...]] = table("incoming edges")
         self._named_edges: dict[tuple[str, Relation, int], dict[Target, list[Edge]]] = table("named edges")
-        self._files_with_own_names: dict[Def, dict[SourceView, frozenset[str]]] = table("own names")
-        self._calling_paths: dict[Def, frozenset[str]] = table("calling paths")
-        self._calls: dict[tuple[Def, int], tuple[Edge, ...]] = table("calls in files")
 
-    def to(self, target: Def, relation: Relation) -> tuple[Edge, ...]:
-        key = (target, relation)
+    def to(self, target: Target, relation: Relation) -> tuple[Edge, ...]:
+        """Return the edges of one relation that lead to a definition or a file."""
+        key = (target.node.id, relation)
         if key not in self._edges:
-            self._edges[key] = tuple(self._find_incoming(target, relation))
+            stored = self._stored.to(target.node, relation)
+            fresh = self._of_pending(target, relation) if self._stored.pending else ()
+            self._edges[key] = (*stored, *fresh)
         return self._edges[key]
 
-    def _find_incoming(self, target: Def, relation: Relation) -> Iterator[Edge]:
+    def _of_pending(self, target: Target, relation: Relation) -> Iterator[Edge]:
+        """Resolve what may lead to a target in the files that are pending."""
         if relation is Relation.IMPORT:
-            called = self.reach.names(target) | module_names(target.file.path)
-            importing = {view.id: view for name in called for view in self.sources.naming(name)}
-            for view in importing.values():
-                yield from (edge for edge in self._outgoing.imports(view) if edge.target == target.node)
-            return
-        if relation is Relation.OVERRIDE:
-            for edge in self.overridden_by(target):
-                if edge.confidence == STRUCTURAL or self._overrides_first(edge, target):
-                    yield edge
-            return
+            yield from self._pending_imports(target)
+        elif isinstance(target, Def):
+            if relation is Relation.OVERRIDE:
+                yield from self._pending_overrides(target)
+            else:
+                yield from self._pending_references(target, relation)
+
+    def _pending_imports(self, target: Target) -> Iterator[Edge]:
+        if isinstance(target, Def):
+            views = self._pending_naming(self.reach.names(target) | importable_names(target.file.path))
+        else:  # imports need not name a file: `from . import x`, `use super::x`
+            found = map(self.sources.view, sorted(self._stored.pending))
+            views = (view for view in found if view is not None)
+        for view in views:
+            yield from (edge for edge in self._outgoing.imports(view) if edge.target == target.node)
+
+    def _pending_overrides(self, target: Def) -> Iterator[Edge]:
+        for view in self._pending_naming({target.name}):
+            for method in (d for d in view.definitions if d.name == target.name):
+                edges = self._outgoing.all_overridden(method)
+                yield from (edge for edge in edges if edge.target == target.node)
+
+    def _pending_references(self, target: Def, relation: Relation) -> Iterator[Edge]:
         if relation is Relation.INHERIT:
             for of in self._outgoing.conformance.implementers(target):
-                yield from (e for e in self._outgoing.structural(of) if e.target == target.node)
+                if of.file.id in self._stored.pending:
+                    yield from (e for e in self._outgoing.structural(of) if e.target == target.node)
         for name in sorted(self.reach.names(target)):
-            for view in self.sources.naming(name):
+            for view in self._pending_naming({name}):
                 if relation is not Relation.INHERIT or name in view.facts.bases:
                     yield from self._named(name, relation, view).get(target, ())
         if relation is Relation.CALL:
-            for view in self._own_names(target):
-                yield from self._calls_by_own_names(view, target)
+            for view, names in self._own_names(target).items():
+                yield from (
+                    e for name in sorted(names) for e in self._named(name, relation, view).get(target, ())
+                )
 
-    def paths_calling(self, target: Def) -> frozenset[str]:
-        if target not in self._calling_paths:
-            using = (path for name in self.reach.names(target) for path in self.sources.paths_using(name))
-            own = (view.path for view in self._own_names(target))
-            self._calling_paths[target] = frozenset(using).union(own)
-        return self._calling_paths[target]
-
-    def calls_in(self, view: SourceView, target: Def) -> tuple[Edge, ...]:
-        key = (target, view.id)
-        if key not in self._calls:
-            names = sorted(self.reach.names(target))
-            found = [e for name in names for e in self._named(name, Relation.CALL, view).get(target, ())]
-            self._calls[key] = (*found, *self._calls_by_own_names(view, target))
-        return self._calls[key]
+    def _pending_naming(self, names: Iterable[str]) -> Iterator[SourceView]:
+        views = (view for name in names for view in self.sources.naming(name, self._stored.pending))
+        yield from {view.id: view for view in views}.values()
 
     def _named(self, name: str, relation: Relation, view: SourceView) -> dict[Target, list[Edge]]:
-        """Return a file's references to a name, by what they refer to: resolved once for all things of that
-        name.
-        """
+        """Return a file's references to a name by what they refer to, resolved once for all of that name."""
         key = (name, relation, view.id)
         if key not in self._named_edges:
             table: dict[Target, list[Edge]] = {}
@@ -156,31 +153,22 @@ class Incoming:
             self._named_edges[key] = table
         return self._named_edges[key]
 
-    def _calls_by_own_names(self, view: SourceView, target: Def) -> Iterator[Edge]:
-        for name in sorted(self._own_names(target).get(view, ())):
-            for reference in view.references.to(name):
-                if reference.relation == Relation.CALL:
-                    yield from (e for e in self._outgoing.edges(view, reference) if e.target == target.node)
-
     def _own_names(self, target: Def) -> dict[SourceView, frozenset[str]]:
-        """Return the files in which `cls`, `super` and their like may mean a definition."""
-        if target not in self._files_with_own_names:
-            self._files_with_own_names[target] = self._find_own_names(target)
-        return self._files_with_own_names[target]
-
-    def _find_own_names(self, target: Def) -> dict[SourceView, frozenset[str]]:
+        """Return the pending files in which `cls`, `super` and their like may mean a definition."""
         if target.is_type:
             below = (self.sources.at(edge.source.path) for edge in self.to(target, Relation.INHERIT))
-            return {view: OWN_NAMES for view in (target.file, *below) if view is not None}
-        if target.file.language.super_calls_same_method:
-            return dict.fromkeys(self._below(target), frozenset({"super"}))
-        return {}
+            views, names = [target.file, *below], OWN_NAMES
+        elif target.file.language.super_calls_same_method:
+            views, names = self._below(target), frozenset({"super"})
+        else:
+            return {}
+        return {view: names for view in views if view is not None and view.id in self._stored.pending}
 
-    def _below(self, method: Def) -> list[SourceView]:
+    def _below(self, method: Def) -> list[SourceView | None]:
         """Return the files of the types that inherit a method."""
         around = self.types.around(method)
         edges = self.implementers(around.node) if around is not None else []
-        return [view for edge in edges if (view := self.sources.at(edge.path)) is not None]
+        return [self.sources.at(edge.path) for edge in edges]
 
     def implementers(self, node: Node, *, transitive: bool = True) -> list[Edge]:
         """Return the types that inherit from or conform to a type, subclasses of subclasses included."""
@@ -199,25 +187,6 @@ class Incoming:
                     waiting.append(below)
         return in_order(found)
 
-    def _overrides_first(self, edge: Edge, method: Def) -> bool:
-        """Return whether no other method stands between the two."""
-        overriding = self.definition(edge.source)
-        return overriding is not None and self.resolver.overridden(overriding)[:1] == [method]
-
-    def overridden_by(self, method: Def) -> Iterator[Edge]:
-        around = self.types.around(method)
-        if around is None or method is around:
-            return
-        for edge in self.implementers(around.node):
-            below = self.type_of(edge.source)
-            own = self.types.own(below, method.name) if below is not None else None
-            if own is None or own is method:
-                continue
-            if method in self.resolver.overridden(own):
-                yield Edge(own.node, method.node, Relation.OVERRIDE, own.file.path, own.line, IMPORTED)
-            elif method in self._outgoing.conformance.declared(own):
-                yield Edge(own.node, method.node, Relation.OVERRIDE, own.file.path, own.line, STRUCTURAL)
-
     def dispatched(self, method: Def, overriding: Node) -> float:
         """Return how sure it is that a call of a method reaches one that overrides it.
 
@@ -225,7 +194,7 @@ class Incoming:
         """
         if not self.resolver.is_stub(method):
             return DISPATCHED
-        defined = (edge for edge in self.overridden_by(method) if role_of(edge.path) is not Role.TEST)
+        defined = (edge for edge in self.to(method, Relation.OVERRIDE) if role_of(edge.path) is not Role.TEST)
         return UNIQUE if {edge.source for edge in islice(defined, 2)} == {overriding} else DISPATCHED
 
     def definition(self, node: Node) -> Def | None:

@@ -19,7 +19,7 @@ class Modules:
 
     def resolve(self, view: SourceView, module: str) -> tuple[str, ...]:
         """Return the paths of a module as a file names it; none where it is not of the project."""
-        key = (view.language.family, posixpath.dirname(view.path), module)
+        key = (view.language.family, view.language.module_scope(view.path), module)
         if key not in self._files:
             self._files[key] = tuple(dict.fromkeys(self._finder(view).files(view.path, module)))
         return self._files[key]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from findspot.core.facts import LOADED, WHOLE, ImportFact, ReferenceFact, Relation
-from findspot.graph.edges import PACKAGE, Edge
+from findspot.graph.edges import FAR, PACKAGE, Edge
 from findspot.graph.evaluate import Evaluator
 from findspot.graph.resolve import Resolver, Target
 from findspot.graph.sources import SATELLITE_KINDS, Def, Sources, SourceView
@@ -48,13 +48,21 @@ class Outgoing:
         yield from self.structural(of)
 
     def overriding(self, method: Def) -> Iterator[Edge]:
+        """Yield the edges from a method to the nearest one that it overrides, and to those it stands for."""
+        yield from (edge for edge in self.all_overridden(method) if edge.mark != FAR)
+
+    def all_overridden(self, method: Def) -> list[Edge]:
+        """Return the edges from a method to all that it overrides, the nearest first."""
         around = self.types.around(method)
         if around is not None and self.types.own(around, method.name) is not method:
-            return  # declared here and defined elsewhere: the definition overrides
-        for other in self.resolver.overridden(method)[:1]:
-            yield Edge(method.node, other.node, Relation.OVERRIDE, method.file.path, method.line, IMPORTED)
-        for other in self.conformance.declared(method):
-            yield Edge(method.node, other.node, Relation.OVERRIDE, method.file.path, method.line, STRUCTURAL)
+            return []  # declared here and defined elsewhere: the definition overrides
+        place = Relation.OVERRIDE, method.file.path, method.line
+        edges = [
+            Edge(method.node, other.node, *place, IMPORTED, FAR if distance else "")
+            for distance, other in enumerate(self.resolver.overridden(method))
+        ]
+        declared = self.conformance.declared(method)
+        return [*edges, *(Edge(method.node, other.node, *place, STRUCTURAL) for other in declared)]
 
     def dispatching(self, method: Def) -> list[Def]:
         """Return the methods whose calls may reach a method: those it overrides or stands for."""

@@ -6,10 +6,9 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from findspot.core.facts import ReferenceFact, Relation, module_name
+from findspot.core.facts import ReferenceFact, Relation, importable_names, module_name
 from findspot.graph.edges import Node
 from findspot.graph.graph import Graph
-from findspot.graph.incoming import module_names
 from findspot.graph.resolve import AMBIGUOUS, COMMON_METHODS, EXTERNAL, Resolution, Target
 from findspot.graph.sources import Def, SourceView
 from findspot.graph.values import DISPATCHED
@@ -130,7 +129,7 @@ def _base(graph: Graph, leads_to: list[Target], methods: list[Def]) -> Def | Non
 
 def possible_importers(graph: Graph, path: str) -> Iterator[PossibleUse]:
     """Yield the imports that name a file's module and lead to no file of the project."""
-    stems = module_names(path)
+    stems = importable_names(path)
     target = graph._sources.at(path)
     views = {view.id: view for stem in stems for view in graph._sources.naming(stem)}
     for view in views.values():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from functools import cached_property
 from typing import TypeVar, cast
 
@@ -21,7 +21,7 @@ from findspot.core.model import SkipReason
 from findspot.graph.edges import FILE_KIND, Node
 from findspot.graph.languages import language_of
 from findspot.graph.languages.language import Language
-from findspot.graph.shared_tables import tables_of
+from findspot.graph.shared_tables import Tables, tables_of
 from findspot.store.records import StoredFile
 from findspot.store.snapshot import Snapshot
 
@@ -370,9 +370,9 @@ class SourceView:
 class Sources:
     """The files of one snapshot, each decoded when it is first asked for."""
 
-    def __init__(self, snapshot: Snapshot) -> None:
+    def __init__(self, snapshot: Snapshot, tables: Tables | None = None) -> None:
         self._snapshot = snapshot
-        self.tables = tables_of(snapshot)
+        self.tables = tables or tables_of(snapshot)
         self.files = snapshot.files
 
     def once(self, name: str, work: Callable[[], T]) -> T:
@@ -401,16 +401,11 @@ class Sources:
         file_id = self.files.by_path.get(path)
         return self.view(file_id) if file_id is not None else None
 
-    def naming(self, name: str) -> list[SourceView]:
-        """Return the files that define, import or refer to a name."""
-        views = (self.view(file_id) for file_id, _, _ in self._snapshot.facts.files_naming(name))
+    def naming(self, name: str, among: Container[int] | None = None) -> list[SourceView]:
+        """Return the files that define, import or refer to a name: all, or those of these numbers."""
+        numbers = (number for number, _, _ in self._snapshot.facts.files_naming(name))
+        views = (self.view(number) for number in numbers if among is None or number in among)
         return [view for view in views if view is not None]
-
-    def paths_using(self, name: str) -> Iterator[str]:
-        """Yield the paths of the files that import or refer to a name."""
-        for file_id, _, used in self._snapshot.facts.files_naming(name):
-            if used and file_id in self.files.by_id:
-                yield self.files.by_id[file_id].path
 
     def defining(self, name: str, family: str | None = None) -> list[Def]:
         """Return every definition of a name, in the languages of one family."""

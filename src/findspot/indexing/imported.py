@@ -20,6 +20,7 @@ from findspot.core.sqlite import Connection, transaction
 from findspot.discover.file_content import readable_text
 from findspot.discover.root_folder import read_file
 from findspot.discover.walk import walk
+from findspot.store.edge_rows import EdgeRows
 from findspot.store.records import ORDINAL_BITS, chunk_range
 
 _WORD = re.compile(r"\w+")
@@ -55,6 +56,7 @@ def keep_checked(db: Connection, roots: Roots, settings: Settings) -> int:
         _reduce_meta(db)
         db.execute("DELETE FROM skips")
         db.execute("DELETE FROM names")
+        EdgeRows(db).clear()
         rows = db.execute("SELECT id, path, corpus, language, sha256 FROM files").fetchall()
         kept = {row[0] for row in rows if _is_confirmed(db, row, admitted, roots, settings)}
         _drop_others(db, kept)
@@ -75,6 +77,7 @@ def _drop_others(db: Connection, kept: set[int]) -> None:
     db.execute(f"DELETE FROM chunks WHERE id >> {ORDINAL_BITS} NOT IN (SELECT id FROM kept)")
     db.execute(f"DELETE FROM symbols WHERE chunk_id >> {ORDINAL_BITS} NOT IN (SELECT id FROM kept)")
     db.execute("DELETE FROM facts WHERE file_id NOT IN (SELECT id FROM kept)")
+    db.execute("DELETE FROM pending WHERE file_id NOT IN (SELECT id FROM kept)")
     db.execute("UPDATE files SET size = CAST(size AS INTEGER), mtime_ns = 0, ctime_ns = 0, inode = 0")
     db.execute("DELETE FROM sqlite_sequence")
     db.execute("INSERT INTO sqlite_sequence VALUES ('files', ?)", (max(kept, default=0),))

@@ -251,8 +251,6 @@ class Connections:
     def _incoming(self, node: Node) -> list[Edge]:
         """Return who calls it or passes it on, and what it overrides; nothing for what everybody calls."""
         graph = self.view.graph
-        if len(graph.calling_paths(node)) > MOST_CALLERS:
-            return []
         edges = [*graph.references_to(node, _FOLLOWED), *_dispatched(graph, node, onward=False)]
         callers = [edge for edge in edges if self.may_show(edge.source) and edge.source.id != node.id]
         return callers if len(callers) <= MOST_CALLERS else []

@@ -45,7 +45,6 @@ class Trail:
     edges: dict[Edge, None] = field(default_factory=dict)
     full: bool = False
     tests_left_out: set[str] = field(default_factory=set)
-    _paths: set[str] = field(default_factory=set)
 
     def add(self, node: Node, hop: int) -> bool:
         """Return whether it is new and there is room for it."""
@@ -62,13 +61,6 @@ class Trail:
 
     def covers(self, path: str) -> bool:
         return self.under is None or path.startswith(f"{self.under}/")
-
-    def reaches_into(self, path: str) -> bool:
-        """Return whether a file may still hold something for it: once full, those of its own nodes only."""
-        if not self.full:
-            return True
-        self._paths = self._paths or {node.path for node, _ in self.nodes.values()}
-        return path in self._paths
 
     def link(self, edge: Edge) -> None:
         """Keep an edge whose two ends are here."""
@@ -171,9 +163,9 @@ def follow(aim: Aim, starts: Sequence[Node], trail: Trail) -> tuple[list[Chain],
     levels = None if aim in _FAMILY else trail.depth  # who asks for all implementations means all
 
     def next_to(node: Node) -> Iterable[Edge]:
-        if aim is Aim.CALLERS:
-            return _calling(trail, node)
-        edges = (edge for edge in neighbours(trail.graph, node) if edge.confidence >= trail.floor)
+        edges = [edge for edge in neighbours(trail.graph, node) if edge.confidence >= trail.floor]
+        if aim is Aim.CALLERS:  # a call of its type or of an overload is one of it
+            edges = [e if e.target.id in trail.nodes else replace(e, target=node) for e in edges]
         return sorted(edges, key=lambda e: reading_order((e.source if backwards else e.target).path))
 
     trail.spread(starts, next_to, levels, backwards=backwards)
@@ -184,20 +176,6 @@ def follow(aim: Aim, starts: Sequence[Node], trail: Trail) -> tuple[list[Chain],
 def is_test(path: str) -> bool:
     """Sort tests last: they use everything, and nobody asks for them first."""
     return role_of(path) is Role.TEST
-
-
-def _calling(trail: Trail, node: Node) -> Iterator[Edge]:
-    """Yield who calls it, file by file: much-used names are not read to the end where a walk is full
-    before.
-    """
-    paths = filter(trail.reaches_into, trail.graph.calling_paths(node))
-    for path in sorted(paths, key=lambda p: (reading_order(p), p)):
-        if trail.reaches_into(path):
-            for edge in trail.graph.callers(node, trail.floor, within=path):
-                known = edge.target.id in trail.nodes  # a call of its type or of an overload is one of it
-                yield edge if known else replace(edge, target=node)
-    decorated = trail.graph.references_to(node, (Relation.DECORATE,), trail.floor)
-    yield from sorted(decorated, key=lambda edge: reading_order(edge.path))
 
 
 def is_backwards(aim: Aim) -> bool:
@@ -246,8 +224,13 @@ def _overriding(graph: Graph, node: Node) -> list[Edge]:
     return [edge for edge in graph.overrides(node) if edge.target.id == node.id]
 
 
+def _calling(graph: Graph, node: Node) -> list[Edge]:
+    """Return who calls it, and what it decorates."""
+    return [*graph.callers(node, 0), *graph.references_to(node, (Relation.DECORATE,), 0)]
+
+
 _NEIGHBOURS: dict[Aim, tuple[Callable[[Graph, Node], Iterable[Edge]], bool]] = {
-    Aim.CALLERS: (lambda graph, node: graph.callers(node, 0), True),
+    Aim.CALLERS: (_calling, True),
     Aim.CALLEES: (lambda graph, node: graph.callees(node, 0), False),
     Aim.IMPLEMENTATIONS: (_below, True),
     Aim.SUPERTYPES: (_above, False),

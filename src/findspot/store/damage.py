@@ -253,7 +253,7 @@ UNEXPECTED = (LookupError, TypeError, ValueError, ArithmeticError, AttributeErro
 _FALSE_ALARMS = ("NULL value in ", "non-")
 """What SQLite 3.40 says of columns in tables without rowids whose key is in another order."""
 
-_TABLES = ("meta", "files", "chunks", "symbols", "skips", "facts", "names")
+_TABLES = "meta files chunks symbols skips facts names edges edge_sources pending"
 
 _MISCOUNTED = (
     "SELECT path FROM files WHERE chunks <> (SELECT COUNT(*) FROM chunks "
@@ -365,7 +365,7 @@ def _problem(db: Connection) -> str | None:
     for (said,) in db.execute("PRAGMA integrity_check"):
         if said != "ok" and not said.startswith(_FALSE_ALARMS):
             return str(said)
-    for table in _TABLES:
+    for table in _TABLES.split():
         for _ in db.execute(f"SELECT * FROM {table}"):
             continue
     if db.execute(_MISCOUNTED).fetchone():

@@ -4,6 +4,7 @@ FORMAT_VERSION
     1   0.1.0   files, chunks with their vectors, symbols, skips, meta
     2   0.1.0   facts and names: what the reference graph is made of
     3   0.2.0   files and skips with the time of their last change and their number on disk
+    4   0.2.0   edges: the references of files, resolved
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from findspot.core import sqlite
 from findspot.core.errors import IndexFormatError
 from findspot.core.log import get_logger
 from findspot.core.sqlite import Connection, translated
+from findspot.store.edge_rows import EDGE_TABLES
 
 _log = get_logger("store")
 
@@ -22,7 +24,7 @@ FILE_NAMES = tuple(FILE_NAME + ending for ending in sqlite.FILE_ENDINGS)
 _MAPPED_BYTES = 64 << 20
 """Of the file: a row that is read maps its neighbours, so that in a large index all that may be mapped is."""
 
-FORMAT_VERSION = 3
+FORMAT_VERSION = 4
 
 TABLES = """
 CREATE TABLE meta (
@@ -103,7 +105,7 @@ DELETE FROM meta WHERE key = 'scanned_ns'
 """
 """Without `scanned_ns` the next run compares every file by its hash, and learns what is new here."""
 
-MIGRATIONS: dict[int, str] = {0: TABLES, 1: GRAPH_TABLES, 2: STAMPS}
+MIGRATIONS: dict[int, str] = {0: TABLES, 1: GRAPH_TABLES, 2: STAMPS, 3: EDGE_TABLES}
 """From a version to the next: statements run in the transaction that raises `user_version`.
 
 A fresh database is of version 0, so a new index goes through the same steps as an old one.

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from findspot.core.facts import Facts, names_of, unpack
 from findspot.core.model import Chunk, ChunkType, Corpus, Skip, SkipReason, SourceFile, Span, Stamp, Symbol
 from findspot.core.sqlite import MAX_PARAMETERS, Connection
+from findspot.store.edge_rows import EdgeRows
 from findspot.store.records import (
     ORDINAL_BITS,
     OUTLINE_ORDINAL,
@@ -322,8 +323,8 @@ class FactRows:
         return unpack(row[0]) if row else None
 
     def files_naming(self, name: str) -> list[tuple[int, int, int]]:
-        """Return each file that has this name, by number, with how often it defines and uses it."""
-        select = "SELECT file_id, defined, used FROM names WHERE name = ? ORDER BY file_id"
+        """Return each file that defines or uses a name, by number, with how often it does."""
+        select = "SELECT file_id, defined, used FROM names WHERE name = ? AND defined + used ORDER BY file_id"
         return self._db.execute(select, (name,)).fetchall()
 
     def widely_used(self, limit: int) -> list[tuple[str, int]]:
@@ -374,6 +375,7 @@ def insert_file(db: Connection, record: FileRecord, number: int | None = None) -
     )
     if record.facts is not None:
         db.execute("INSERT INTO facts VALUES (?,?)", (file_id, record.facts))
+        db.execute("INSERT INTO pending VALUES (?)", (file_id,))
         db.executemany("INSERT INTO names VALUES (?,?,?,?)", ((n, file_id, d, u) for n, d, u in record.names))
     return file_id
 
@@ -385,6 +387,7 @@ def delete_file(db: Connection, file_id: int) -> None:
         names = ((name, file_id) for name, _, _ in names_of(facts))
         db.executemany("DELETE FROM names WHERE name = ? AND file_id = ?", names)
         db.execute("DELETE FROM facts WHERE file_id = ?", (file_id,))
+        EdgeRows(db).drop(file_id)
     db.execute("DELETE FROM symbols WHERE chunk_id BETWEEN ? AND ?", chunk_range(file_id))
     db.execute("DELETE FROM chunks WHERE id BETWEEN ? AND ?", chunk_range(file_id))
     db.execute("DELETE FROM files WHERE id = ?", (file_id,))

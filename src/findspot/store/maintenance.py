@@ -20,6 +20,7 @@ from findspot.store.database import (
     connect_reader,
 )
 from findspot.store.derived import KEYWORDS, VECTORS, rebuild
+from findspot.store.edge_rows import EdgeRows
 from findspot.store.index_lock import DELETE_WAIT_S, SET_ASIDE
 
 if TYPE_CHECKING:
@@ -119,6 +120,7 @@ def _prepare_copy(path: Path, folder: Path) -> None:
 
 def _drop_local(db: sqlite.Connection) -> None:
     db.executemany("DELETE FROM meta WHERE key LIKE ?", ((key,) for key in _LOCAL))
+    EdgeRows(db).clear()
 
 
 def _put_in_place(path: Path, prepared: Path, folder: Path) -> None:

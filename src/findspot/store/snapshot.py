@@ -8,6 +8,7 @@ from typing import TypeVar, cast
 from findspot.core.sqlite import Connection
 from findspot.store.database import read_meta
 from findspot.store.derived import Derived
+from findspot.store.edge_rows import EdgeRows
 from findspot.store.index_rows import ChunkRows, FactRows, SkipRows, SymbolRows
 from findspot.store.records import KnownFiles
 
@@ -27,6 +28,7 @@ class Snapshot:
         self.chunks = ChunkRows(db)
         self.symbols = SymbolRows(db)
         self.facts = FactRows(db)
+        self.edges = EdgeRows(db)
         self.skips = SkipRows(db)
 
     def meta(self) -> dict[str, str]:

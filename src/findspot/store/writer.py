@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from findspot.core.errors import FindspotError
 from findspot.core.model import ChunkType, Skip, SkipReason, SourceFile, Stamp
 from findspot.core.sqlite import Connection, Error
+from findspot.store.changed_meanings import ChangedMeanings
 from findspot.store.database import begin, generation_of, read_meta, write_meta
 from findspot.store.derived import KEYWORDS, VECTORS, mask_of, segment_of
+from findspot.store.edge_rows import EdgeRows
 from findspot.store.index_rows import ChunkRows, FileRows, SkipRows, delete_file, insert_file, number_chunks
 from findspot.store.keywords import KeywordWriter
 from findspot.store.records import ORDINAL_BITS, FileRecord, KnownFiles, StoredFile
@@ -29,9 +31,11 @@ class Writer:
         self._db = db
         self.files = FileRows(db)
         self.chunks = ChunkRows(db)
+        self._edges = EdgeRows(db)
         self.skips = SkipWriter(db)
         self._keywords = _KeywordChanges(folder / KEYWORDS)
         self._vectors = _VectorChanges(folder / VECTORS, db, checked)
+        self._meanings = ChangedMeanings(db)
         self._replaced: list[tuple[str, int]] = []
         """Corpus and number of file revisions that go with this transaction …"""
         self._dead: list[tuple[str, int]] = []
@@ -64,6 +68,7 @@ class Writer:
         begin(self._db)
         self.skips.delete(record.file.path)
         old = self.files.find(record.file.path)
+        self._meanings.note(record.file.path, old.id if old else None, record.facts)
         if old:
             record = _with_known_vectors(record, self.chunks.vectors_by_key(old.id))
             self._forget(old)
@@ -81,6 +86,7 @@ class Writer:
         self.skips.delete(path)
         file = self.files.find(path)
         if file:
+            self._meanings.note(path, file.id)
             self._forget(file)
         return file is not None
 
@@ -110,6 +116,7 @@ class Writer:
     def commit(self) -> None:
         """Make everything since the last commit visible at once."""
         begin(self._db)
+        self._meanings.settle()
         self._keywords.delete(self._dead)
         self._dead = []
         self._keywords.commit()
@@ -119,6 +126,15 @@ class Writer:
         self._db.execute("COMMIT")
         self._dead, self._replaced = self._replaced, []
         self._vectors.remove_replaced()
+
+    @contextlib.contextmanager
+    def storing_edges(self) -> Iterator[EdgeRows]:
+        """Store resolved references. They say nothing new, so that this makes no new generation."""
+        begin(self._db)
+        try:
+            yield self._edges
+        finally:
+            self._db.execute("COMMIT")
 
     def close(self) -> None:
         """Roll back what is not committed, and clean up; what fails of that is left to the next writer."""

@@ -141,6 +141,10 @@ class Language:
         """Return whether a file is for a special system, where others define the same."""
         return False
 
+    def module_scope(self, path: str) -> str:
+        """Return what the module names in a file depend on: its folder, unless its own name matters."""
+        return path.rpartition("/")[0]
+
     def module_roots(self, name: str) -> bool:
         """Return whether a bare name is a module of the project's own tree, as `crate` in Rust."""
         return False

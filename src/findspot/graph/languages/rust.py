@@ -45,5 +45,8 @@ class Rust(Language):
     satellites = True
     constructors = frozenset({"new"})
 
+    def module_scope(self, path: str) -> str:
+        return path
+
     def module_roots(self, name: str) -> bool:
         return name in ("crate", "super")

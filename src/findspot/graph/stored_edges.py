@@ -1,0 +1,114 @@
+"""Resolved references as the index stores them, and the work that resolves those of pending files."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import zlib
+from array import array
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+
+from findspot.core.facts import LOCAL, TYPING, Relation
+from findspot.core.progress import CancelToken
+from findspot.graph.edges import FAR, PACKAGE, Edge, Node
+from findspot.graph.outgoing import Outgoing
+from findspot.graph.shared_tables import RESOLVED, Tables
+from findspot.graph.sources import Sources, SourceView
+from findspot.store.edge_rows import EdgeRows
+from findspot.store.snapshot import Snapshot
+
+_KINDS = (
+    *((relation, "") for relation in Relation),
+    (Relation.OVERRIDE, FAR),
+    *((Relation.IMPORT, mark) for mark in (TYPING, LOCAL, PACKAGE)),
+)
+"""What edges are stored as, by number: their relation and mark."""
+_CODES = {kind: code for code, kind in enumerate(_KINDS)}
+_COLUMNS = 4
+"""Numbers of a stored edge: of its kind, its line, its confidence in thousandths, and of its source."""
+_LEVEL = 1
+"""Of compression."""
+
+
+@lru_cache(maxsize=50_000)
+def _key(text: str) -> int:
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big", signed=True)
+
+
+class StoredEdges:
+    """The edges that an index has stored, and which files have none yet."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._rows = snapshot.edges
+        self._files = snapshot.files.by_id
+        self._sources: dict[int, list[Node]] = {}
+        self.pending = frozenset(self._rows.pending())
+        """The numbers of the files whose references have to be resolved by whoever asks."""
+
+    def to(self, target: Node, relation: Relation) -> Iterator[Edge]:
+        """Yield the edges of one relation to a node that start in files which are not pending."""
+        for file_id, data in self._rows.to(_key(target.id)):
+            if file_id not in self._files or file_id in self.pending:
+                continue
+            numbers = array("i", data)
+            for at in range(0, len(numbers), _COLUMNS):
+                code, line, confidence, source = numbers[at : at + _COLUMNS]
+                kind, mark = _KINDS[code]
+                if kind is relation:
+                    node = self._source(file_id, source)
+                    yield Edge(node, target, relation, node.path, line, confidence / 1000, mark)
+
+    def _source(self, file_id: int, number: int) -> Node:
+        if file_id not in self._sources:
+            path = self._files[file_id].path
+            stored = json.loads(zlib.decompress(self._rows.sources(file_id)))
+            self._sources[file_id] = [Node(path, *fields) for fields in stored]
+        return self._sources[file_id][number]
+
+
+def resolve_pending(snapshot: Snapshot, rows: EdgeRows, cancel: CancelToken, limit: int | None = None) -> int:
+    """Resolve the references of pending files and store the edges; return how many files that were."""
+    known = snapshot.files.by_id
+    waiting = sorted(rows.pending() & known.keys(), key=lambda number: known[number].path)[:limit]
+    resolver: _FileResolver | None = None
+    for file_id in waiting:  # by path, since neighbours refer to each other
+        cancel.check()
+        if resolver is None or resolver.tables.crowded:
+            resolver = _FileResolver(snapshot)
+        rows.put(file_id, *resolver.edges_of(file_id))
+    return len(waiting)
+
+
+class _FileResolver:
+    """Resolves whole files, with tables of its own that go when it is done."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self.tables = Tables({})
+        self._sources = Sources(snapshot, self.tables)
+        self._outgoing = Outgoing(self._sources)
+
+    def edges_of(self, file_id: int) -> tuple[bytes, dict[int, bytes]]:
+        """Return the definitions that the edges of a file start at, and the edges by target, encoded."""
+        view = self._sources.view(file_id)
+        sources: dict[Node, int] = {}
+        edges: dict[int, array[int]] = {}
+        for edge in edges_from(self._outgoing, view) if view is not None else ():
+            source = sources.setdefault(edge.source, len(sources))
+            code = _CODES[edge.relation, edge.mark]
+            numbers = (code, edge.line, round(edge.confidence * 1000), source)
+            edges.setdefault(_key(edge.target.id), array("i")).extend(numbers)
+        self.tables.table(RESOLVED).clear()
+        fields = [(n.start_line, n.end_line, n.name, n.qualified, n.kind, n.id) for n in sources]
+        encoded = zlib.compress(json.dumps(fields, separators=(",", ":")).encode(), _LEVEL)
+        return encoded, {target: numbers.tobytes() for target, numbers in edges.items()}
+
+
+def edges_from(outgoing: Outgoing, view: SourceView) -> Iterable[Edge]:
+    """Return every edge that starts in a file."""
+    edges = [edge for reference in view.facts.references for edge in outgoing.edges(view, reference)]
+    edges += outgoing.imports(view)
+    for definition in view.definitions:
+        edges += outgoing.structural(definition)
+        edges += outgoing.all_overridden(definition)
+    return dict.fromkeys(edges)

@@ -1,0 +1,135 @@
+"""Edges that the index stores: the same as those resolved anew, before and after any edits."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from tests.graphs import record_of, stored
+
+from findspot.core.facts import Relation
+from findspot.core.progress import CancelToken
+from findspot.graph import Edge, Graph
+from findspot.graph.graph import every_node
+from findspot.graph.stored_edges import resolve_pending
+from findspot.store.sqlite_store import SqliteStore
+
+FIXTURES = Path(__file__).parents[2] / "fixtures" / "graph"
+LANGUAGES = sorted(folder.name for folder in FIXTURES.iterdir() if folder.is_dir())
+
+
+def _files(language: str) -> dict[str, str]:
+    folder = FIXTURES / language
+    paths = (path for path in sorted(folder.rglob("*")) if path.is_file())
+    return {path.relative_to(folder).as_posix(): path.read_text("utf-8") for path in paths}
+
+
+def _edges(store: SqliteStore) -> set[tuple[str, Edge]]:
+    """All edges, as they are found from their targets."""
+    with store.snapshot() as snapshot:
+        graph = Graph(snapshot)
+        nodes = every_node(graph)
+        to = {("to", edge) for node in nodes for edge in graph.references_to(node, floor=0.0)}
+        to |= {("importers", edge) for node in nodes for edge in graph.importers(node.path)}
+        return to | {("overrides", edge) for node in nodes for edge in graph.overrides(node)}
+
+
+def _resolve(store: SqliteStore) -> int:
+    with store.writer() as writer, store.snapshot() as snapshot, writer.storing_edges() as edges:
+        return resolve_pending(snapshot, edges, CancelToken())
+
+
+def _put(store: SqliteStore, files: Mapping[str, str | None]) -> None:
+    with store.writer() as writer:
+        for path, text in files.items():
+            if text is None:
+                writer.remove(path)
+            else:
+                writer.put(record_of(path, text))
+        writer.commit()
+
+
+def _anew(files: Mapping[str, str], home: Path) -> set[tuple[str, Edge]]:
+    store = stored(files, home)
+    edges = _edges(store)
+    store.close()
+    return edges
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_stored_edges_are_those_that_a_question_resolves(language: str, tmp_path: Path) -> None:
+    store = stored(_files(language), tmp_path)
+    resolved = _edges(store)
+    assert _resolve(store) > 0
+    assert _resolve(store) == 0
+    store.close()
+    assert _edges(store) == resolved
+    store.close()
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_edges_after_edits_are_those_of_a_new_index(language: str, tmp_path: Path) -> None:
+    """Whatever is renamed, cut or removed: what depends on it is resolved again."""
+    chance = random.Random(language)
+    files = _files(language)
+    store = stored(files, tmp_path / "edited")
+    _resolve(store)
+    for number in range(6):
+        changed = _edited(files, chance)
+        _put(store, changed)
+        if chance.random() < 0.7:
+            _resolve(store)
+        files = {path: text for path, text in {**files, **changed}.items() if text is not None}
+        assert _edges(store) == _anew(files, tmp_path / str(number)), changed.keys()
+    store.close()
+
+
+def _edited(files: Mapping[str, str], chance: random.Random) -> dict[str, str | None]:
+    """Cut a line out of a file, rename a word of it, remove it, or exchange two files."""
+    path, other = chance.choice(list(files)), chance.choice(list(files))
+    lines = files[path].split("\n")
+    kind = chance.choice(("cut", "rename", "remove", "exchange"))
+    if kind == "cut":
+        first = chance.randrange(len(lines))
+        del lines[first : first + chance.randint(1, 3)]
+        return {path: "\n".join(lines)}
+    if kind == "rename":
+        words = [word for word in files[path].replace("(", " ").split() if word.isidentifier()]
+        word = chance.choice(words) if words else "x"
+        return {path: files[path].replace(word, f"{word}2")}
+    if kind == "remove" and len(files) > 2:
+        return {path: None}
+    return {path: files[other], other: files[path]}
+
+
+def test_a_change_inside_a_function_makes_no_other_file_pending(tmp_path: Path) -> None:
+    files = {"a.py": "def helper():\n    return 1\n", "b.py": "from a import helper\n\nhelper()\n"}
+    store = stored(files, tmp_path)
+    _resolve(store)
+    _put(store, {"a.py": "def helper():\n    print('more')\n    return 1\n"})
+    with store.snapshot() as snapshot:
+        pending = {snapshot.files.by_id[number].path for number in snapshot.edges.pending()}
+    assert pending == {"a.py"}
+    store.close()
+
+
+def test_what_follows_from_a_changed_name_is_resolved_again(tmp_path: Path) -> None:
+    """The caller names neither what changed nor its file."""
+    files = {
+        "kinds.py": "class One:\n    def go(self): ...\n\nclass Two:\n    def go(self): ...\n",
+        "make.py": "from kinds import One, Two\n\ndef make():\n    return One()\n",
+        "hand.py": "from make import make\n\ndef hand():\n    return make()\n",
+        "use.py": "from hand import hand\n\nhand().go()\n",
+    }
+    store = stored(files, tmp_path)
+    _resolve(store)
+    _put(store, {"make.py": files["make.py"].replace("return One()", "return Two()")})
+    _resolve(store)
+    store.close()
+    with store.snapshot() as snapshot:
+        graph = Graph(snapshot)
+        (two,) = graph.find("Two.go")
+        assert [edge.path for edge in graph.references_to(two, (Relation.CALL,))] == ["use.py"]
+    store.close()
