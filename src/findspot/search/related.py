@@ -128,7 +128,7 @@ class Related:
         if not near and all(item.original != name for item in facts.imports):
             return
         shown = _definition_lines(facts, name, hit) if is_own else range(0)
-        relations, names, on, lines, _ = facts.columns
+        relations, names, on, lines = facts.columns[:4]
         for relation, called, receiver, line in zip(relations, names, on, lines, strict=True):
             if called == name and relation == Relation.CALL and receiver in receivers and line not in shown:
                 text = self.snapshot.chunks.line(file.id, line)
