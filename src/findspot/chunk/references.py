@@ -38,6 +38,7 @@ from findspot.chunk.block_scopes import BlockScopes
 from findspot.chunk.expressions import COMMON, JAVA, declared, expression, type_arguments, type_names
 from findspot.chunk.fixture_requests import Requests, may_test
 from findspot.chunk.imports import read_imports
+from findspot.chunk.passed_values import PASSIVE, SELVES, refer_to_values, root_of
 from findspot.chunk.symbols import Definition, FileSymbols, end_row, insert_definitions, text_of
 from findspot.core.facts import (
     ALIASED,
@@ -61,12 +62,7 @@ if TYPE_CHECKING:
 
     from findspot.chunk.grammars import Grammar
 
-_SELVES = ("self", "this", "cls")
 _OWN_TYPES = frozenset({"Self", "self", "static"})
-_PASSIVE = frozenset({"constant", "field", "variable"})
-"""Kinds that run nothing themselves: what stands in them belongs to what is around them."""
-
-_VARIABLES = _PASSIVE | {"property"}
 
 _NAMED = {
     "call": Relation.CALL,
@@ -82,13 +78,10 @@ _TYPED = frozenset({"java"})
 """Languages in which every declared type is the whole truth."""
 _LITERALS = frozenset({"dictionary", "float", "integer", "list", "list_comprehension", "string"})
 """Types of nodes whose text need not be read."""
-_ROOT = re.compile(r"[.(\[]")
-_NAMED_IN_FILE = frozenset({"python", "javascript", "typescript", "tsx"})
-"""Languages in which a file defines or imports every name of the project that it uses."""
 
 
 @dataclass(slots=True)
-class _Reading:
+class Reading:
     """One file being read."""
 
     source: bytes
@@ -149,7 +142,7 @@ class _Reading:
     def owner(self, at: int) -> int:
         """Return the place of the innermost definition that runs what stands at a byte, or -1."""
         found = self.around(at)
-        while found is not None and found.kind in _PASSIVE:
+        while found is not None and found.kind in PASSIVE:
             found = found.parent
         return self.places[found] if found is not None else -1
 
@@ -180,7 +173,7 @@ def read_references(
     listed = insert_definitions(symbols.definitions, [made for made, _ in anonymous])
     places = {definition: place for place, definition in enumerate(listed)}
     starts = [definition.start_byte for definition in listed]
-    reading = _Reading(
+    reading = Reading(
         source, listed, starts, places, grammar.language, BlockScopes(grammar.language), symbols.package or ""
     )
     if grammar.language == "python" and may_test(path, source):
@@ -192,7 +185,7 @@ def read_references(
             reading.passed += match["pass"]
         else:
             _read(reading, match, grammar.language, path)
-    _refer_to_values(reading, grammar.language)
+    refer_to_values(reading)
     reading.scopes.settle(reading.bindings, reading.references)
     overloading = grammar.language in OVERLOADING
     definitions = tuple(_definition(reading, each, overloading) for each in listed)
@@ -227,7 +220,7 @@ def _anonymous_types(
             yield made, base[0] if base else None
 
 
-def _inherit(reading: _Reading, made: Definition, base: Node | None) -> None:
+def _inherit(reading: Reading, made: Definition, base: Node | None) -> None:
     """Let a type without a name inherit from its base; that of an enum constant, from the enum."""
     chain = expression(reading.text(base)) if base is not None else made.parent.name if made.parent else ""
     on, _, name = chain.rpartition(".")
@@ -236,14 +229,14 @@ def _inherit(reading: _Reading, made: Definition, base: Node | None) -> None:
         reading.references[made.start_byte, "anonymous"] = fact
 
 
-def _definition(reading: _Reading, definition: Definition, overloading: bool) -> DefinitionFact:
+def _definition(reading: Reading, definition: Definition, overloading: bool) -> DefinitionFact:
     parent = reading.places[definition.parent] if definition.parent is not None else -1
     first, last, scope = definition.row + 1, definition.last + 1, definition.scope or ""
     arity = parameter_range(definition.node) if overloading else UNKNOWN_ARITY
     return DefinitionFact(definition.name, definition.kind, first, last, parent, scope, *arity)
 
 
-def _read(reading: _Reading, match: dict[str, list[Node]], language: str, path: str) -> None:
+def _read(reading: Reading, match: dict[str, list[Node]], language: str, path: str) -> None:
     for capture, nodes in match.items():
         if capture in _NAMED:
             _refer(reading, _NAMED[capture], nodes[0], match.get("on"), language)
@@ -274,10 +267,10 @@ def _read(reading: _Reading, match: dict[str, list[Node]], language: str, path: 
 
 
 def _request(
-    reading: _Reading, requests: Requests, capture: str, node: Node, match: dict[str, list[Node]]
+    reading: Reading, requests: Requests, capture: str, node: Node, match: dict[str, list[Node]]
 ) -> None:
     text = reading.text(node)
-    if capture == "parameter" and text not in _SELVES:
+    if capture == "parameter" and text not in SELVES:
         place = node.start_byte, node.start_point[0] + 1
         requests.parameters[reading.owner(node.start_byte), text] = place
     elif capture == "yield":
@@ -287,7 +280,7 @@ def _request(
         requests.options.append((reading.decorated(above), reading.text(above), text))
 
 
-def _refer(reading: _Reading, relation: Relation, node: Node, on: list[Node] | None, language: str) -> None:
+def _refer(reading: Reading, relation: Relation, node: Node, on: list[Node] | None, language: str) -> None:
     at = node.start_byte
     name, receiver = reading.text(node), ""
     if on:
@@ -313,13 +306,13 @@ def _refer(reading: _Reading, relation: Relation, node: Node, on: list[Node] | N
             reading.references[at, ""] = ReferenceFact(relation, name, receiver, line, owner, given)
 
 
-def _is_name_of(reading: _Reading, owner: int, name: str, node: Node) -> bool:
+def _is_name_of(reading: Reading, owner: int, name: str, node: Node) -> bool:
     """Return whether a node is where a definition says its own name."""
     definition = reading.definitions[owner] if owner >= 0 else None
     return definition is not None and definition.name == name and definition.row == node.start_point[0]
 
 
-def _use_types(reading: _Reading, node: Node) -> None:
+def _use_types(reading: Reading, node: Node) -> None:
     """Return the types of an annotation, each once; nested types come with the outermost."""
     if node.start_byte < reading.types_until:
         return
@@ -333,55 +326,12 @@ def _use_types(reading: _Reading, node: Node) -> None:
         reading.references.setdefault((node.start_byte, found), fact)
 
 
-def _refer_to_values(reading: _Reading, language: str) -> None:
-    """Record the names that are passed and may be functions, methods or types: variables are not."""
-    if not reading.passed:
-        return
-    bound: dict[tuple[int, str], bool] = {}
-    """By owner and name of a variable: whether something is known of its value."""
-    for owner, target, value in reading.bindings:
-        bound[owner, target] = bound.get((owner, target), False) or value not in (UNKNOWN, LITERAL)
-    attributes = {target.rpartition(".")[2] for _, target in bound if "." in target}
-    names = {each.name for each in reading.definitions if each.kind not in _VARIABLES}
-    names.update(each.local for each in reading.imports)
-    is_open = language not in _NAMED_IN_FILE or WHOLE in names
-    for node in reading.passed:
-        if node.type == "identifier" and not is_open and reading.text(node) not in names:
-            continue
-        chain = reading.expression(node)
-        on, _, name = chain.rpartition(".")
-        root, at = _root(chain), node.start_byte
-        if not name.isidentifier() or UNKNOWN in on or LITERAL in on or (at, "") in reading.references:
-            continue
-        owner = reading.owner(at)
-        if root in _SELVES:
-            is_kept = bool(on) and (on != root or name not in attributes)
-        else:
-            known = _value_is_known(reading, bound, owner, root)
-            is_kept = root in names or is_open if known is None else bool(on) and known
-        if is_kept:
-            line = node.start_point[0] + 1
-            reading.references[at, ""] = ReferenceFact(Relation.VALUE, name, on, line, owner)
-
-
-def _value_is_known(
-    reading: _Reading, bound: dict[tuple[int, str], bool], owner: int, name: str
-) -> bool | None:
-    """Return whether the value of a variable is known; None where no definition around binds the name."""
-    while True:
-        if (owner, name) in bound:
-            return bound[owner, name]
-        if owner < 0:
-            return None
-        owner = reading.owner_of(owner)
-
-
 _TUPLES = frozenset({"pattern_list", "tuple_pattern"})
 """What several variables of Python are assigned by: parts of one value."""
 _GIVEN = {"return": RETURNED, "returns": RETURNED, "alias": ALIASED, "elements": ALIASED, "default": DEFAULT}
 
 
-def _give(reading: _Reading, capture: str, node: Node) -> None:
+def _give(reading: Reading, capture: str, node: Node) -> None:
     """Bind what a function returns, a type is an alias of, or a module exports."""
     is_type = capture in ("returns", "alias", "elements")
     is_object = capture == "return" and node.type == "object"
@@ -403,7 +353,7 @@ def _give(reading: _Reading, capture: str, node: Node) -> None:
                 reading.bindings[BindingFact(owner, f"({place})", part)] = None
 
 
-def _returns_from(reading: _Reading, node: Node, owner: int) -> bool:
+def _returns_from(reading: Reading, node: Node, owner: int) -> bool:
     """Return whether a `return` is that of a definition, not of a nameless function inside of it."""
     body = reading.definitions[owner].body_byte if owner >= 0 else None
     around = node.parent
@@ -413,7 +363,7 @@ def _returns_from(reading: _Reading, node: Node, owner: int) -> bool:
     return body is None or inner is None or inner.start_byte == body
 
 
-def _bind(reading: _Reading, capture: str, nodes: list[Node], match: dict[str, list[Node]]) -> None:
+def _bind(reading: Reading, capture: str, nodes: list[Node], match: dict[str, list[Node]]) -> None:
     value = UNKNOWN
     for source in ("declared", "value", "otherwise", "each", "context"):
         if source in match:
@@ -447,17 +397,17 @@ def _bind(reading: _Reading, capture: str, nodes: list[Node], match: dict[str, l
             reading.bind(BindingFact(owner, target, made), match.get("within", [node])[0])
 
 
-def _bind_property(reading: _Reading, capture: str, node: Node, value: Node) -> None:
+def _bind_property(reading: Reading, capture: str, node: Node, value: Node) -> None:
     """Bind a property of an object literal that is a definition or is returned, or mark a getter."""
     mark, holder = ecmascript_expressions.PROPERTIES[capture], reading.around(node.start_byte)
-    if holder is None or (mark == "") != (holder.kind in _PASSIVE):
+    if holder is None or (mark == "") != (holder.kind in PASSIVE):
         return
     place, name = reading.places[holder], reading.text(node) if mark != GETTER else ""
     if mark != RETURNED or _returns_from(reading, node, place):
         reading.bindings[BindingFact(place, mark + name, reading.expression(value))] = None
 
 
-def _bind_several(reading: _Reading, group: Node, match: dict[str, list[Node]]) -> None:
+def _bind_several(reading: Reading, group: Node, match: dict[str, list[Node]]) -> None:
     """Bind variables to as many values, to the results of the only one, or to what is iterated over."""
     targets = group.children_by_field_name("name") or group.named_children
     if "each" in match:
@@ -470,7 +420,7 @@ def _bind_several(reading: _Reading, group: Node, match: dict[str, list[Node]]) 
             reading.bind(BindingFact(reading.owner(node.start_byte), target, value), node)
 
 
-def _several_values(reading: _Reading, node: Node, count: int, kind: str) -> Iterator[str]:
+def _several_values(reading: Reading, node: Node, count: int, kind: str) -> Iterator[str]:
     values = node.named_children if node.type in ("expression_list", "tuple") else [node]
     if len(values) == count:
         yield from map(reading.expression, values)
@@ -483,24 +433,20 @@ def _several_values(reading: _Reading, node: Node, count: int, kind: str) -> Ite
             yield f"{value[:-1]}{place})" if value.endswith("()") and "|" not in value else UNKNOWN
 
 
-def _used(reading: _Reading, references: tuple[ReferenceFact, ...]) -> Iterator[BindingFact]:
+def _used(reading: Reading, references: tuple[ReferenceFact, ...]) -> Iterator[BindingFact]:
     """Yield the bindings that a lookup can come upon: of attributes, types and modules, and of names used."""
-    roots = {_root(reference.on) or reference.name for reference in references}
+    roots = {root_of(reference.on) or reference.name for reference in references}
     values = {binding.value for binding in reading.bindings}
-    roots.update(_root(part) for value in values for part in value.split("|"))
+    roots.update(root_of(part) for value in values for part in value.split("|"))
     kinds = {place: d.kind for d, place in reading.places.items()}
     for binding in reading.bindings:
         head, dot, _ = binding.target.partition(".")
         known = binding.value not in (UNKNOWN, LITERAL)
         if dot:
-            wanted = head in _SELVES and binding.value != UNKNOWN
+            wanted = head in SELVES and binding.value != UNKNOWN
         elif kinds.get(binding.owner) in ("function", "method"):
             wanted = binding.target[0] in "({[" or binding.target in roots
         else:
             wanted = known or binding.target in roots
         if wanted:
             yield binding
-
-
-def _root(chain: str) -> str:
-    return _ROOT.split(chain, maxsplit=1)[0]
