@@ -1,4 +1,4 @@
-"""Uses of a name that lead to no definition: what may mean a symbol, and what a removed one leaves behind."""
+"""Uses that lead to no definition: of one that was removed, and of what another project defines."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from dataclasses import dataclass
 from findspot.core.facts import DEFAULT, WHOLE, ImportFact, ReferenceFact, Relation
 from findspot.graph.edges import Node, Unresolved
 from findspot.graph.graph import Graph
-from findspot.graph.resolve import COMMON_METHODS, EXTERNAL
-from findspot.graph.sources import SourceView
-from findspot.graph.values import What
+from findspot.graph.modules import dotted
+from findspot.graph.resolve import COMMON_METHODS, EXTERNAL, UNKNOWN
+from findspot.graph.sources import Def, SourceView
+from findspot.graph.values import UNIQUE, What
 
-_SELVES = frozenset({"self", "this", "cls", "Self", "static"})
+GUESSED = "guessed"
+"""The reason of a reference that leads to the only definition of its name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,34 +28,20 @@ class Leftover:
     """Whether it can mean nothing else; otherwise only the name speaks for it."""
 
 
-def unresolved_uses(graph: Graph, node: Node) -> list[Unresolved]:
-    """Return the uses of a symbol's name that lead nowhere known, and so may mean the symbol."""
-    if node.name in COMMON_METHODS:
-        return []
-    return [
-        use
-        for view in graph._sources.naming(node.name)
-        for use, _ in _unresolved(graph, view, node.name)
-        if use.reason != EXTERNAL and (use.receiver or view.path == node.path)
-    ]
-
-
 def leftovers(graph: Graph, gone: Node) -> list[Leftover]:
     """Return the uses of a definition that its file does not have any more, certain ones first."""
     found = []
     for view in graph._sources.naming(gone.name):
-        imported = [fact for fact in view.facts.imports if fact.original == gone.name]
-        broken = [
-            f for f in imported if gone.path in graph._outgoing.evaluator.modules.resolve(view, f.module)
-        ]
-        broken = [f for f in broken if not graph._outgoing.evaluator.names.imported(f, view)]
+        broken = [fact for fact in view.facts.imports if _is_broken(graph, view, fact, gone)]
         for fact in broken:
-            use = Unresolved(view.node, gone.name, "", Relation.IMPORT, view.path, fact.line, "unknown")
+            use = Unresolved(view.node, gone.name, "", Relation.IMPORT, view.path, fact.line, UNKNOWN)
             found.append(Leftover(gone, use, certain=True))
+        visible = bool(broken) or _is_visible(graph, view, gone)
         for name in {gone.name, *(fact.local for fact in broken)}:
             for use, reference in _unresolved(graph, view, name):
-                certain = _means(graph, view, reference, gone, imports=bool(broken))
-                if certain or (use.receiver and use.reason != EXTERNAL and name not in COMMON_METHODS):
+                certain = _means(graph, view, reference, gone) if use.receiver else visible
+                unknown = use.reason not in (EXTERNAL, GUESSED) and name not in COMMON_METHODS
+                if certain or (use.receiver and unknown):
                     found.append(Leftover(gone, use, certain))
     return sorted(found, key=lambda left: (not left.certain, left.use.path, left.use.line))
 
@@ -70,19 +58,33 @@ def imported_name(graph: Graph, use: Unresolved) -> str | None:
 
 
 def _is_broken(graph: Graph, view: SourceView, fact: ImportFact, gone: Node) -> bool:
-    """Return whether an import asks a definition of the file that does not have it any more."""
+    """Return whether an import asks a file for a definition that it does not have any more."""
     if fact.original != gone.name or "." in gone.qualified:
         return False
-    evaluator = graph._outgoing.evaluator
+    evaluator, home = graph._outgoing.evaluator, graph._sources.at(gone.path)
+    if view.language.imports_packages:
+        same = home is not None and dotted(fact.module) == dotted(home.package)
+        return same and not evaluator.packages.named(fact, view)
     return gone.path in evaluator.modules.resolve(view, fact.module) and not (
-        evaluator.names.imported(fact, view)
+        evaluator.names.definers(fact, view)
     )
 
 
+def _is_visible(graph: Graph, view: SourceView, gone: Node) -> bool:
+    """Return whether a file could name a definition that is gone without an import."""
+    if "." in gone.qualified:
+        return False
+    home = graph._sources.at(gone.path)
+    folder = posixpath.dirname(view.path) == posixpath.dirname(gone.path)
+    package = home.package == view.package if home is not None else folder
+    return view.path == gone.path or {"folder": folder, "package": package}.get(view.language.shares, False)
+
+
 def _unresolved(graph: Graph, view: SourceView, name: str) -> Iterator[tuple[Unresolved, ReferenceFact]]:
+    """Yield the references to a name that lead nowhere, or by the name alone."""
     for reference in view.references.to(name):
         resolution = graph._outgoing.resolver.resolve(view, reference)
-        if not resolution.targets:
+        if all(confidence <= UNIQUE for _, confidence in resolution.targets):
             yield (
                 Unresolved(
                     view.node_at(reference.owner),
@@ -91,24 +93,26 @@ def _unresolved(graph: Graph, view: SourceView, name: str) -> Iterator[tuple[Unr
                     Relation(reference.relation),
                     view.path,
                     reference.line,
-                    resolution.reason,
+                    GUESSED if resolution.targets else resolution.reason,
                     tuple(candidate.node for candidate in resolution.candidates),
                 ),
                 reference,
             )
 
 
-def _means(graph: Graph, view: SourceView, reference: ReferenceFact, gone: Node, *, imports: bool) -> bool:
-    """Return whether an unresolved reference can only mean a definition that is gone."""
-    member = "." in gone.qualified
-    if not reference.on:
-        shares = view.language.folders_are_packages and (
-            posixpath.dirname(view.path) == posixpath.dirname(gone.path)
-        )
-        return not member and (imports or shares or view.path == gone.path)
-    if member:
-        return reference.on in _SELVES and view.path == gone.path
-    owner = view.owner(reference.owner)
-    values = graph._outgoing.evaluator.value_of(reference.on, view, owner)
-    modules = (value.of for value in values if value.what is What.MODULE)
-    return any(isinstance(module, SourceView) and module.path == gone.path for module in modules)
+def _means(graph: Graph, view: SourceView, reference: ReferenceFact, gone: Node) -> bool:
+    """Return whether what a reference is asked of is what had the definition."""
+    evaluator = graph._outgoing.evaluator
+    holder = gone.id.rpartition("~")[0] or gone.id
+    holder = holder.removesuffix(f".{gone.name}") if "." in gone.qualified else gone.path
+    for value in evaluator.value_of(reference.on, view, view.owner(reference.owner)):
+        if isinstance(value.of, Def):
+            types = [value.of, *evaluator.types.ancestors(value.of)] if value.of.is_type else [value.of]
+            if any(each.node.id == holder for each in types):
+                return True
+        elif isinstance(value.of, SourceView):
+            if value.of.path == holder:
+                return True
+        elif value.what is What.PACKAGE and value.of == posixpath.dirname(holder):
+            return True
+    return False

@@ -42,6 +42,10 @@ RELATIONS = tuple(str(aim) for aim in Aim if aim is not Aim.OPEN)
 """What can be asked about a symbol without a sentence."""
 
 
+OF_A_CHANGE = (Aim.IMPACT, Aim.TESTS)
+"""Relations that can be asked about a diff, too."""
+
+
 @dataclass(frozen=True, slots=True)
 class Inquiry:
     """One question: a sentence, or a relation and a symbol."""
@@ -59,11 +63,15 @@ class Inquiry:
     include_tests: bool = True
     min_confidence: float | None = None
     """Of edges; by default 0.5, and less where there is no better edge."""
+    since: str | None = None
+    """The revision that the working tree is compared with, for `impact` and `tests` of a diff."""
 
     def __post_init__(self) -> None:
         if not self.question.strip() and self.relation is None:
             raise InvalidArgumentError("Query cannot be empty")
-        if self.relation is not None and not self.symbol.strip():
+        if self.since is not None and self.relation not in OF_A_CHANGE:
+            raise InvalidArgumentError("'since' is for the relations 'impact' and 'tests'.")
+        if self.relation not in (None, *OF_A_CHANGE) and not self.symbol.strip():
             raise InvalidArgumentError(f"The relation '{self.relation}' needs a symbol.")
         if self.relation is Aim.PATH and not self.to.strip():
             raise InvalidArgumentError("The relation 'path' needs 'to', the symbol where it ends.")
@@ -77,6 +85,8 @@ class Inquiry:
         """The question as a sentence."""
         if self.question.strip() or self.relation is None:
             return self.question
+        if not self.symbol or self.since:
+            return f"{self.relation} of what changed since {self.since or 'HEAD'}"
         return f"{self.relation} of {self.symbol}" + (f" to {self.to}" if self.to else "")
 
 
@@ -91,6 +101,8 @@ class FoundNode:
     start_line: int
     end_line: int
     hop: int
+    why: str = ""
+    """What makes it part of the answer, where no edge says so."""
 
 
 @dataclass(frozen=True, slots=True)

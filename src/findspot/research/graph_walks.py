@@ -238,8 +238,6 @@ _NEIGHBOURS: dict[Aim, tuple[Callable[[Graph, Node], Iterable[Edge]], bool]] = {
     Aim.IMPORTS: (_imported, False),
     Aim.USES: (_using, True),
     Aim.OVERRIDES: (_overriding, True),
-    Aim.IMPACT: (_using, True),
-    Aim.TESTS: (_using, True),
 }
 
 

@@ -8,15 +8,17 @@ from enum import StrEnum
 
 from findspot.core.progress import CancelToken
 from findspot.graph import Edge, Graph, Node, Relation
-from findspot.graph.edges import FILE_KIND, Unresolved
-from findspot.graph.named_uses import Leftover, leftovers, unresolved_uses
+from findspot.graph.edges import FILE_KIND
+from findspot.graph.named_uses import Leftover, leftovers
 from findspot.graph.values import DISPATCHED, FLOOR, STRUCTURAL
 from findspot.rank.roles import Role, role_of
+
+CERTAIN = STRUCTURAL
+"""From this confidence on, a dependent is called certain."""
 
 MOST_AFFECTED = 200
 """Definitions that are reported, production code and tests each; the rest is counted."""
 
-MOST_POSSIBLE = 20
 MOST_SUBJECTS = 200
 """Changed definitions that are followed."""
 
@@ -36,7 +38,7 @@ class Certainty(StrEnum):
 
 def certainty_of(confidence: float) -> Certainty:
     """Return what the confidence of an edge is worth, in a word."""
-    if confidence >= STRUCTURAL:
+    if confidence >= CERTAIN:
         return Certainty.CERTAIN
     return Certainty.LIKELY if confidence >= FLOOR else Certainty.POSSIBLE
 
@@ -65,8 +67,6 @@ class Impact:
 
     subjects: tuple[Node, ...]
     affected: tuple[Affected, ...] = ()
-    possible: tuple[Unresolved, ...] = ()
-    """Uses of the names that lead nowhere known."""
     leftovers: tuple[Leftover, ...] = ()
     left_out: int = 0
     """Reached, and not reported."""
@@ -119,12 +119,10 @@ def impact_of(
                 if walk.reach(edge, distance, weakest):
                     reached.append((edge.source, weakest))
         frontier = reached
-    possible = [use for node in subjects[:MOST_SUBJECTS] for use in unresolved_uses(graph, node)]
     left = [leftover for node in gone for leftover in leftovers(graph, node)]
     return Impact(
         tuple(subjects),
         tuple(sorted(walk.found.values(), key=_order)),
-        tuple(dict.fromkeys(possible)),
         tuple(sorted(left, key=lambda leftover: not leftover.certain))[:MOST_LEFTOVERS],
         len(walk.left_out) + max(0, len(subjects) - MOST_SUBJECTS),
     )
@@ -132,7 +130,7 @@ def impact_of(
 
 def _order(affected: Affected) -> tuple[bool, bool, int, float, str, int]:
     """Production code before tests, certain before likely, near before far."""
-    unsure = affected.confidence < STRUCTURAL
+    unsure = affected.confidence < CERTAIN
     edge = affected.edges[0]
     return affected.in_test, unsure, affected.distance, -affected.confidence, edge.path, edge.line
 

@@ -11,8 +11,10 @@ from findspot.graph import Edge, Graph, Node, Relation
 from findspot.graph.values import FLOOR
 from findspot.rank.roles import reading_order
 from findspot.research import sentences
+from findspot.research.change_answers import answer_change
 from findspot.research.findings import (
     FOLDER,
+    OF_A_CHANGE,
     Aim,
     Citation,
     Findings,
@@ -53,9 +55,6 @@ MOST_UNRESOLVED = 20
 MOST_TOPICS = 8
 ABOUT_AS_SURE = 0.6
 """Of the best hit's value: what is less sure would make every question begin everywhere."""
-
-_PROSE = frozenset({Aim.USES, Aim.TESTS, Aim.IMPACT})
-"""Relations that are also asked about plain words, which then are searched for: "where is caching used"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,12 +121,23 @@ def _walk(view: ResearchView, inquiry: Inquiry, asked: ParsedQuestion, focus: Fo
     if asked.aim is Aim.PATH:
         return _flow_between(view, query, asked)
     missing = ""
-    if asked.aim is not Aim.OPEN:
+    if asked.aim in OF_A_CHANGE:
+        change = answer_change(view, inquiry, asked.aim, asked.name)
+        if not change.unknown or inquiry.relation or not asked.plain:
+            return WalkAnswer(
+                change.summary,
+                possible=change.possible,
+                relation=asked.aim,
+                unknown=change.unknown,
+                nodes=change.nodes,
+            )
+        missing = change.summary
+    elif asked.aim is not Aim.OPEN:
         aim, starts, note = meant(view, asked.name, asked.aim)
         if starts:
             return _relation(view, inquiry, aim, starts, note)
         missing = unknown_symbol(view, asked.name)
-        if inquiry.relation or not asked.plain or asked.aim not in _PROSE:
+        if inquiry.relation or not asked.plain or asked.aim is not Aim.USES:
             return WalkAnswer(missing, unknown=True, relation=asked.aim)
     if focus is Focus.FLOW:
         return _flow_from(view, query, missing)

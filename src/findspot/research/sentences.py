@@ -27,8 +27,6 @@ _SAID = {
     Aim.IMPORTS: ("imports", "import", "import"),
     Aim.USES: ("is used by", "are used by", "use"),
     Aim.OVERRIDES: ("is overridden by", "are overridden by", "override"),
-    Aim.IMPACT: ("is used by", "are used by", "use"),
-    Aim.TESTS: ("is used by", "are used by", "use"),
 }
 """Of one start, of several, and what each result is."""
 
@@ -41,8 +39,6 @@ _NONE = {
     Aim.IMPORTS: "It imports nothing of this project.",
     Aim.USES: "Nothing in this project uses it.",
     Aim.OVERRIDES: "Nothing in this project overrides it.",
-    Aim.IMPACT: "Nothing in this project uses it.",
-    Aim.TESTS: "Nothing in this project uses it.",
 }
 
 

@@ -6,8 +6,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import groupby, pairwise
 
-from findspot.rank.roles import reading_order
-from findspot.research.findings import Aim, Findings, FoundEdge
+from findspot.graph.values import FLOOR
+from findspot.rank.roles import Role, reading_order, role_of
+from findspot.research.findings import MAX_DEPTH, Aim, Findings, FoundEdge
+from findspot.research.impact import CERTAIN
 
 MOST_CHAINS = 10
 """Written out; the lines say the same, step by step."""
@@ -24,22 +26,30 @@ _LABELS = {
 _MARKED = {"decorate": " (as a decorator)", "value": " (as a value)", "type_use": " (as a type)"}
 """What is said of a line whose relation is not the one that was asked for."""
 
+_LIKELY, _DISPATCHED, _TESTS = "Likely", "Through a method that it overrides", "Tests"
 _FORWARD = (Aim.CALLEES, Aim.SUPERTYPES, Aim.IMPORTS)
 
 
 def relation_lines(findings: Findings) -> Iterator[str]:
     """Yield the report on a relation: the answer, then how it is known."""
     yield findings.summary
+    if findings.relation is Aim.TESTS:
+        yield from _test_lines(findings)
     lines = {(cited.path, cited.line): cited.text for cited in findings.citations}
-    for hop, edges in _by_hop(findings):
+    by_hop = findings.relation is not Aim.IMPACT
+    yield from () if by_hop else _impact_lines(findings, lines)
+    for hop, edges in _by_hop(findings) if by_hop else ():
         yield from ("", f"Hop {hop}") if hop > 1 else ("",)
         before = {_name(findings, node.id) for node in findings.nodes if node.hop == hop - 1}
         for path, inside in groupby(edges, key=lambda edge: edge.path):
             yield path
             yield from (_line(findings, edge, lines, alone=len(before) == 1) for edge in inside)
-    if findings.possible:
-        yield from ("", "Possibly")
-        for place in findings.possible:
+    left = [place for place in findings.possible if place.confidence >= FLOOR]
+    unsure = [place for place in findings.possible if place.confidence < FLOOR]
+    for title, places in (("Left behind", left), ("Possibly", unsure)):
+        if places:
+            yield from ("", title)
+        for place in places:
             yield f"  {place.path}:{place.line}  {place.source}: {place.text} ({place.reason})"
     yield from chain_lines(findings, longer_than=2)
     for title, texts in (("Not followed", findings.unresolved), ("See also", findings.related_topics)):
@@ -48,6 +58,46 @@ def relation_lines(findings: Findings) -> Iterator[str]:
             yield from (f"  {text}" for text in texts)
     if findings.warning:
         yield from ("", findings.warning)
+
+
+def _test_lines(findings: Findings) -> Iterator[str]:
+    """Yield the test files by rank, each with its functions."""
+    yield ""
+    for node in findings.nodes:
+        if node.kind == "file":
+            yield f"{node.path}  ({node.why})"
+        else:
+            yield f"  {node.start_line}  {_name(findings, node.id)}  ({node.why})"
+
+
+def _impact_lines(findings: Findings, lines: dict[tuple[str, int], str]) -> Iterator[str]:
+    """Yield the references: production code by hop, then what is in doubt, then tests."""
+    groups: dict[str, list[FoundEdge]] = {}
+    for hop, edges in _by_hop(findings):
+        for edge in edges:
+            groups.setdefault(_impact_group(edge, hop), []).append(edge)
+    order = [f"Hop {hop}" if hop > 1 else "Direct" for hop in range(1, MAX_DEPTH + 1)]
+    for title in (*order, _LIKELY, _DISPATCHED, _TESTS):
+        if title in groups:
+            yield from ("", title)
+        for path, inside in groupby(groups.get(title, ()), key=lambda edge: edge.path):
+            yield path
+            for edge in inside:
+                source, target = _name(findings, edge.source), _name(findings, edge.target)
+                text = lines.get((edge.path, edge.line), "")
+                who = "" if source == edge.path else f"{source} "
+                label = _LABELS.get(edge.relation, edge.relation)
+                yield f"  {edge.line}  {who}{label} {target}{': ' if text else ''}{text}"
+
+
+def _impact_group(edge: FoundEdge, hop: int) -> str:
+    if role_of(edge.path) is Role.TEST:
+        return _TESTS
+    if edge.confidence < FLOOR:
+        return _DISPATCHED
+    if edge.confidence < CERTAIN:
+        return _LIKELY
+    return f"Hop {hop}" if hop > 1 else "Direct"
 
 
 def chain_lines(findings: Findings, longer_than: int = 1, most: int = MOST_CHAINS) -> Iterator[str]:

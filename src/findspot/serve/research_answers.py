@@ -92,6 +92,7 @@ def _node(node: FoundNode) -> dict[str, Any]:
         "startLine": node.start_line,
         "endLine": node.end_line,
         "hop": node.hop,
+        **({"why": node.why} if node.why else {}),
     }
 
 

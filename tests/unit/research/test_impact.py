@@ -121,3 +121,40 @@ def test_a_removed_method_may_be_meant_by_a_call_on_something_unknown(tmp_path: 
 def test_a_definition_that_moved_and_is_imported_from_its_new_place_leaves_nothing(tmp_path: Path) -> None:
     with graph_of(PROJECT, tmp_path) as graph:
         assert not impact_of(graph, [], 1, [gone("shop/old.py", "total")]).leftovers
+
+
+def left_of(files: dict[str, str], node: Node, home: Path) -> list[tuple[str, int, bool]]:
+    with graph_of(files, home) as graph:
+        found = impact_of(graph, [], 1, [node]).leftovers
+    return [(left.use.path, left.use.line, left.certain) for left in found]
+
+
+def test_a_removed_method_is_missed_by_calls_on_its_type_and_subtypes(tmp_path: Path) -> None:
+    files = PROJECT | {
+        "shop/late.py": "from shop.prices import Rate, Reduced\n\nRate().refund()\nReduced().refund()\n",
+        "shop/other.py": "class Till:\n    def refund(self): ...\n\n\nTill().refund()\n",
+    }
+    found = left_of(files, gone("shop/prices.py", "Rate.refund", "method"), tmp_path)
+    assert found == [("shop/late.py", 3, True), ("shop/late.py", 4, True)]
+
+
+def test_names_that_files_share_leave_uses_without_an_import(tmp_path: Path) -> None:
+    go = {
+        "go.mod": "module shop\n",
+        "prices/a.go": "package prices\n\nfunc Kept() int { return 1 }\n",
+        "prices/b.go": "package prices\n\nfunc Use() int { return Total() }\n",
+        "main.go": 'package main\n\nimport "shop/prices"\n\nfunc main() { prices.Total() }\n',
+    }
+    found = left_of(go, gone("prices/a.go", "Total"), tmp_path / "go")
+    assert found == [("main.go", 5, True), ("prices/b.go", 3, True)]
+    java = {
+        "src/shop/Kept.java": "package shop;\n\nclass Kept {}\n",
+        "src/shop/Use.java": "package shop;\n\nclass Use { Gone one = new Gone(); }\n",
+        "src/web/Page.java": "package web;\n\nimport shop.Gone;\n\nclass Page { Gone one; }\n",
+    }
+    found = left_of(java, gone("src/shop/Kept.java", "Gone", "class"), tmp_path / "java")
+    assert {(path, line) for path, line, certain in found if certain} == {
+        ("src/shop/Use.java", 3),
+        ("src/web/Page.java", 3),
+        ("src/web/Page.java", 5),
+    }

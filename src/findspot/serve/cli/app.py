@@ -31,6 +31,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "implementations": ("research_commands", "Show every type that implements a type."),
     "uses": ("research_commands", "Show where a symbol is used."),
     "overrides": ("research_commands", "Show what overrides a method."),
+    "impact": ("research_commands", "Show what depends on a symbol, a file or a diff."),
+    "tests": ("research_commands", "Show the tests that most likely notice a change."),
     "importers": ("research_commands", "Show the files that import a file or module."),
     "outline": ("research_commands", "Show what a file defines."),
     "map": ("research_commands", "Show the modules of a project and what depends on what."),

@@ -154,8 +154,57 @@ uses = _verb("uses", Aim.USES, 1, "Show where NAME is used: calls, types, decora
 overrides = _verb("overrides", Aim.OVERRIDES, 1, "Show what overrides the method NAME.")
 
 
+_since = click.option("--since", metavar="REV", help="Compare with this revision.  [default: HEAD]")
+_subject = click.argument("name", required=False, metavar="[NAME|FILE]")
+
+
+@click.command()
+@_subject
+@_since
+@_limits
+@depth_option(DEFAULT_DEPTH)
+@project_option
+@update_option
+@common
+def impact(reply: Reply, name: str | None, project: str | None, update: bool, **options: Any) -> None:
+    """Show what depends on NAME or FILE; without either, on what the working tree changes."""
+    inquiry = Inquiry(
+        relation=Aim.IMPACT,
+        symbol=name or "",
+        depth=options["depth"],
+        include_tests=not options["no_tests"],
+        min_confidence=options["min_confidence"],
+        since=options["since"],
+    )
+    _show_report(reply, _ask(reply, project, inquiry, update=update))
+
+
+@click.command()
+@_subject
+@_since
+@project_option
+@update_option
+@common
+def tests(reply: Reply, name: str | None, since: str | None, project: str | None, update: bool) -> None:
+    """Show the tests most likely to notice a change of NAME or FILE; without either, of the working tree."""
+    inquiry = Inquiry(relation=Aim.TESTS, symbol=name or "", since=since)
+    _show_report(reply, _ask(reply, project, inquiry, update=update))
+
+
+def _show_report(reply: Reply, findings: Findings) -> None:
+    if reply.json:
+        output.emit(findings_object(findings))
+    else:
+        output.lines(report(findings))
+    if findings.unknown:
+        raise click.exceptions.Exit(NOT_FOUND)
+
+
 def _ask(reply: Reply, given: str | None, inquiry: Inquiry, *, update: bool) -> Findings:
     with open_index(given, reply, update=update) as index:
+        if inquiry.symbol and (Path.cwd() / inquiry.symbol).is_file():
+            roots = index.project.roots
+            inquiry = replace(inquiry, symbol=roots.relative(_from_here(roots, inquiry.symbol)))
         with stoppable() as cancel:
             findings = index.project.research(replace(inquiry, under=index.under), cancel=cancel)
         findings = replace(findings, warning=index.warning(findings.warning))

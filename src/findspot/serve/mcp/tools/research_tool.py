@@ -79,6 +79,7 @@ def _inquiry(arguments: Arguments, under: str | None) -> Inquiry:
         arguments["to"] or "",
         arguments["include_tests"],
         arguments["min_confidence"],
+        arguments["since"],
     )
 
 
@@ -140,6 +141,13 @@ CODE_RESEARCH = Tool(
                 "maximum": 1,
                 "$comment": "Least confidence of references. Default: 0.5; less where there is no better one",
             },
+            "since": {
+                "type": "string",
+                "minLength": 1,
+                "$comment": (
+                    "Revision for `impact` and `tests` of the working tree's diff; without `symbol`: HEAD"
+                ),
+            },
             "path": PATH,
             "depth": {
                 "type": "integer",
@@ -173,6 +181,7 @@ CODE_RESEARCH = Tool(
                     "startLine": COUNT,
                     "endLine": COUNT,
                     "hop": COUNT,
+                    "why": TEXT,
                 }
             ),
             "edges": objects(

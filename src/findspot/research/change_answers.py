@@ -1,0 +1,227 @@
+"""Answers about a change: what depends on a symbol, a file or a diff, and which tests notice it."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from findspot.core.errors import InvalidArgumentError
+from findspot.core.git import GitMissingError, run_git
+from findspot.graph import Node
+from findspot.graph.edges import FILE_KIND, Unresolved
+from findspot.graph.named_uses import Leftover
+from findspot.graph.possible_uses import PossibleUse, possible_callers
+from findspot.graph.values import FLOOR, IMPORTED
+from findspot.research import sentences
+from findspot.research.changes import DEFAULT_REVISION, Change, FileChange, read_change
+from findspot.research.findings import Aim, FoundNode, Inquiry, PossiblePlace
+from findspot.research.impact import Affected, Impact, certainty_of, impact_of
+from findspot.research.related_tests import Candidate, rank_tests, read_history
+from findspot.research.relations import meant, unknown_symbol
+from findspot.research.research_view import ResearchView, flat
+
+MOST_TESTS = 20
+MOST_FUNCTIONS = 5
+_LEAST_SHARE = 0.15
+"""Of the best score: tests below it are not listed."""
+
+MOST_REASONS = 3
+_MOST_LISTED = 100
+"""Leftover and possible uses."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeAnswer:
+    """What is known about a change, in addition to the nodes and edges of the trail."""
+
+    summary: str
+    possible: tuple[PossiblePlace, ...] = ()
+    nodes: tuple[FoundNode, ...] = ()
+    unknown: bool = False
+
+
+def answer_change(view: ResearchView, inquiry: Inquiry, aim: Aim, name: str) -> ChangeAnswer:
+    """Return what depends on a change, or the tests that most likely notice it."""
+    change, note = _asked_about(view, inquiry, aim, name)
+    if change is None:
+        return ChangeAnswer(unknown_symbol(view, name), unknown=True)
+    if not change.files:
+        return ChangeAnswer(f"Nothing differs from {inquiry.since or DEFAULT_REVISION}.")
+    subjects = _about(change, name)
+    answer = _tests(view, change, subjects) if aim is Aim.TESTS else _impact(view, inquiry, change, subjects)
+    return replace(answer, summary=" ".join(filter(None, (answer.summary, note))))
+
+
+def _asked_about(view: ResearchView, inquiry: Inquiry, aim: Aim, name: str) -> tuple[Change | None, str]:
+    """Return what a question calls a change: a diff, a file, or the definitions of a name; and a note."""
+    graph, roots = view.graph, view.reader.disk.roots
+    if not name or inquiry.since:
+        if name and not view.reader.files(f"{name.rstrip('/')}/**") and graph.node(name) is None:
+            raise InvalidArgumentError(
+                f"'since' compares files, and '{name}' is neither a file nor a folder of the index.",
+                hint="Name a file or a folder, or nothing.",
+            )
+        return _below(read_change(graph, roots, inquiry.since), name or view.trail.under or ""), ""
+    file = graph.node(name)
+    if file is not None and file.kind == FILE_KIND:
+        inside = [node for outline in graph.outline(file.path) for node in flat(outline)]
+        return Change((FileChange(file.path),), (file, *inside)), ""
+    _, starts, note = meant(view, name, aim)
+    files = dict.fromkeys(node.path for node in starts)
+    return (Change(tuple(map(FileChange, files)), tuple(starts)) if starts else None), note
+
+
+def _below(change: Change, place: str) -> Change:
+    """Return the part of a change in a file or below a folder."""
+
+    def inside(path: str) -> bool:
+        return not place or path == place or path.startswith(f"{place.rstrip('/')}/")
+
+    return replace(
+        change,
+        files=tuple(file for file in change.files if inside(file.path)),
+        nodes=tuple(node for node in change.nodes if inside(node.path)),
+        gone=tuple(node for node in change.gone if inside(node.path)),
+    )
+
+
+def _about(change: Change, name: str) -> str:
+    if name and change.nodes and change.nodes[0].kind != FILE_KIND:
+        return sentences.named(change.nodes)
+    if name:
+        return name
+    more = f", {change.left_out} of them not compared" if change.left_out else ""
+    changed = sentences.counted(len(change.files), "changed file")
+    return f"{changed}{more}, {sentences.counted(len(change.nodes), 'changed definition')}"
+
+
+def _impact(view: ResearchView, inquiry: Inquiry, change: Change, subjects: str) -> ChangeAnswer:
+    trail = view.trail
+    trail.tick(1)
+    found = impact_of(view.graph, change.nodes, inquiry.depth, change.gone, trail.cancel)
+    floor = 0.0 if inquiry.min_confidence is None else inquiry.min_confidence
+    affected = [
+        each
+        for each in found.affected
+        if each.confidence >= floor and (inquiry.include_tests or not each.in_test)
+    ]
+    for node, hop in [(n, 0) for n in change.nodes] + [(each.node, each.distance) for each in affected]:
+        trail.nodes[node.id] = (node, hop)
+    for edge in (edge for each in affected for edge in each.edges):
+        trail.link(edge)
+    possible = _possible(view, inquiry, change) if floor < FLOOR else []
+    left = [_leftover(view, leftover) for leftover in found.leftovers]
+    nodes = [_found(node, 0) for node in change.nodes]
+    nodes += [_found(each.node, each.distance, _reason(each)) for each in affected]
+    summary = _impact_summary(subjects, change, found, affected, len(possible))
+    return ChangeAnswer(summary, (*left, *possible), tuple(nodes))
+
+
+def _found(node: Node, hop: int, why: str = "") -> FoundNode:
+    return FoundNode(node.id, node.name, node.kind, node.path, node.start_line, node.end_line, hop, why)
+
+
+def _reason(affected: Affected) -> str:
+    edge = affected.edges[0]
+    return f"{edge.relation} {edge.target.qualified}, {certainty_of(affected.confidence)}"
+
+
+def _possible(view: ResearchView, inquiry: Inquiry, change: Change) -> list[PossiblePlace]:
+    """Return the unresolved places that may use what changed."""
+    defined = [node for node in change.nodes if node.kind != FILE_KIND]
+    uses = possible_callers(view.graph, defined[:_MOST_LISTED]).places
+    known = {(edge.path, edge.line) for edge in view.trail.edges}
+    shown = [use for use in uses if inquiry.include_tests or not use.in_test]
+    unknown = [use for use in shown if (use.path, use.line) not in known]
+    return [_place(view, use, use.reason, use.confidence) for use in unknown[:_MOST_LISTED]]
+
+
+def _leftover(view: ResearchView, left: Leftover) -> PossiblePlace:
+    gone = left.gone
+    certainty = "" if left.certain else "may be "
+    reason = f"{certainty}a leftover use of {gone.qualified}, which {gone.path} does not define any more"
+    return _place(view, left.use, reason, IMPORTED if left.certain else 0.0)
+
+
+def _place(
+    view: ResearchView, use: PossibleUse | Unresolved, reason: str, confidence: float
+) -> PossiblePlace:
+    text = view.cite(use.path, use.line).text
+    return PossiblePlace(use.path, use.line, use.source.qualified, reason, confidence, text)
+
+
+def _impact_summary(
+    subjects: str, change: Change, found: Impact, affected: Sequence[Affected], possible: int
+) -> str:
+    production = [each for each in affected if not each.in_test]
+    direct = [each for each in production if each.distance == 1]
+    said = [f"{subjects}: {sentences.counted(len(direct), 'direct dependent')} in production code"]
+    said[0] += f" ({sentences.named([each.node for each in direct])})." if direct else "."
+    if further := len(production) - len(direct):
+        said.append(f"{further} more through these.")
+    if tests := len(affected) - len(production):
+        said.append(f"{tests} in tests.")
+    if possible:
+        said.append(f"{sentences.counted(possible, 'place')} may use it, and nothing says so for certain.")
+    if change.gone:
+        gone = sentences.counted(len(change.gone), "definition")
+        left = sentences.counted(len(found.leftovers), "use")
+        said.append(f"{gone} of the older version gone ({_names(change.gone)}): {left} left.")
+    if found.left_out:
+        said.append(f"{found.left_out} more left out.")
+    return " ".join(said)
+
+
+def _names(nodes: Sequence[Node]) -> str:
+    shown = ", ".join(node.qualified for node in nodes[: sentences.MOST_NAMED])
+    return f"{shown} …" if len(nodes) > sentences.MOST_NAMED else shown
+
+
+def _tests(view: ResearchView, change: Change, subjects: str) -> ChangeAnswer:
+    view.trail.tick(1)
+    history = [paths for root in _heads(view) for paths in _history(*root)]
+    ranked = rank_tests(view.reader.snapshot, view.graph, change, history, view.trail.cancel)
+    ranked = [each for each in ranked if each.score >= _LEAST_SHARE * ranked[0].score]
+    if not ranked:
+        return ChangeAnswer(f"{subjects}: no test is known to concern it.")
+    nodes: list[FoundNode] = []
+    for candidate in ranked[:MOST_TESTS]:
+        nodes += _test_nodes(view, candidate)
+    for node in change.nodes:
+        view.trail.nodes[node.id] = (node, 0)
+    first = ", ".join(candidate.path for candidate in ranked[:3])
+    more = f" {len(ranked) - MOST_TESTS} more left out." if len(ranked) > MOST_TESTS else ""
+    return ChangeAnswer(f"{subjects}: most likely to notice a change: {first}.{more}", nodes=tuple(nodes))
+
+
+def _heads(view: ResearchView) -> list[tuple[Path, str, str]]:
+    """Return each root with its last commit and what its paths begin with."""
+    roots = view.reader.disk.roots
+    found = []
+    for name, folder in roots.named or (("", roots.project),):
+        head = None
+        with contextlib.suppress(GitMissingError):
+            head = run_git(folder, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+        if head:
+            found.append((folder, head.strip(), f"{name}/" if name else ""))
+    return found
+
+
+def _history(folder: Path, commit: str, prefix: str) -> list[list[str]]:
+    return [[prefix + path for path in paths] for paths in read_history(folder, commit)]
+
+
+def _test_nodes(view: ResearchView, candidate: Candidate) -> list[FoundNode]:
+    """Return a test file with the reasons for it, and the functions in it that reach what changed."""
+    path = candidate.path
+    file = view.graph.node(path)
+    end = file.end_line if file is not None else 1
+    why = "; ".join(candidate.why[:MOST_REASONS])
+    nodes = [FoundNode(path, path.rpartition("/")[2], FILE_KIND, path, 1, end, 1, why)]
+    for node, reason in list(candidate.functions.values())[:MOST_FUNCTIONS]:
+        view.trail.nodes[node.id] = (node, 2)
+        lines = node.start_line, node.end_line
+        nodes.append(FoundNode(node.id, node.name, node.kind, node.path, *lines, 2, reason))
+    return nodes
