@@ -18,6 +18,10 @@ MOST_PLACES = 100
 MOST_FILES = 500
 """Files that are looked through; a name that more files have is one of everyday use."""
 
+_MAKERS = frozenset({"__init__", "__new__", "constructor", "init", "initialize", "__construct"})
+"""Names of constructors, which are called by the name of their type."""
+
+_EXTERNAL_RECEIVER = "the receiver looks external"
 _CALL_OR_DECORATE = frozenset({Relation.CALL, Relation.VALUE, Relation.DECORATE})
 
 
@@ -42,6 +46,8 @@ class PossibleUses:
     """The places that may mean a definition, and how many of the same name do not."""
 
     places: list[PossibleUse] = field(default_factory=list)
+    doubtful: list[PossibleUse] = field(default_factory=list)
+    """Places whose receiver looks external, with a name that objects of many libraries have."""
     elsewhere: int = 0
     """References of that name which lead to another definition, or out of the project."""
     seen: set[tuple[str, int]] = field(default_factory=set)
@@ -53,7 +59,7 @@ class PossibleUses:
 def called_names(graph: Graph, nodes: Sequence[Node]) -> list[str]:
     """Return the names by which definitions are called: that of its type for a constructor."""
     targets = (target for node in nodes for target in graph._incoming.called(node))
-    return sorted({target.name for target in targets if target.name[:2] != "__"})
+    return sorted({target.name for target in targets if target.name not in _MAKERS})
 
 
 def possible_callers(graph: Graph, nodes: Sequence[Node]) -> PossibleUses:
@@ -64,7 +70,8 @@ def possible_callers(graph: Graph, nodes: Sequence[Node]) -> PossibleUses:
     found = PossibleUses()
     targets = [target for node in nodes for target in graph._incoming.called(node)]
     reach = graph._incoming.reach
-    names = sorted({name for target in targets for name in reach.names(target) if name[:2] != "__"})
+    named = (target for target in targets if target.name not in _MAKERS)
+    names = sorted({name for target in named for name in reach.names(target)})
     families = {target.file.language.family for target in targets}
     views = {view.id: view for name in names for view in graph._sources.naming(name)}
     related = [view for view in views.values() if view.language.family in families]
@@ -98,13 +105,14 @@ def _look_at(
         reason = f"one of {len(resolution.candidates)} definitions of that name"
     elif resolution.reason != EXTERNAL:
         reason = "the type of the receiver is unknown"
-    elif reference.name in COMMON_METHODS or _is_imported(graph, view, reference):
+    elif _is_imported(graph, view, reference):
         found.elsewhere += 1
     else:
-        reason = "not defined or imported there" if not reference.on else "the receiver looks external"
+        reason = _EXTERNAL_RECEIVER if reference.on else "not defined or imported there"
     if reason:
         place = view.node_at(reference.owner), view.path, reference.line
-        found.places.append(PossibleUse(*place, reason, confidence))
+        doubtful = reason == _EXTERNAL_RECEIVER and reference.name in COMMON_METHODS
+        (found.doubtful if doubtful else found.places).append(PossibleUse(*place, reason, confidence))
 
 
 def _excludes(resolution: Resolution, targets: list[Def]) -> bool:

@@ -17,7 +17,7 @@ from findspot.graph.values import FLOOR
 from findspot.research import sentences
 from findspot.research.findings import Aim, Inquiry, PossiblePlace
 from findspot.research.graph_walks import Chain, definitions_of, follow, is_test
-from findspot.research.mentions import mentions
+from findspot.research.mentions import MOST_MENTIONS, mentions
 from findspot.research.research_view import ResearchView
 
 MOST_STARTS = 20
@@ -99,7 +99,7 @@ def _possible(view: ResearchView, aim: Aim, starts: Sequence[Node]) -> PossibleU
         known = {(edge.path, edge.line) for edge in view.trail.edges}
         uses.places = [use for use in uses.places if (use.path, use.line) not in known]
         if not known and not uses.places:
-            uses.places = mentions(view, starts, uses.seen)
+            uses.places = [*uses.doubtful[:MOST_MENTIONS], *mentions(view, starts, uses.seen)]
         return uses
     if aim is Aim.IMPORTERS:
         importing = {edge.path for edge in view.trail.edges}

@@ -62,6 +62,8 @@ def of_relation(aim: Aim, starts: Sequence[Node], trail: Trail, uses: PossibleUs
     one, several, what = _SAID[aim]
     if not nearest:
         none = _of_none(aim, uses, trail.floor, hidden=bool(trail.tests_left_out))
+        if none == _NONE[Aim.CALLERS] and _called_implicitly(starts):
+            none = "No call by name; the language itself calls it."
         return f"{named(starts, FEW)}: {none}"
     verb = one if len(starts) == 1 else several
     said = [f"{named(starts, FEW)} {verb} {_tests_counted(nearest)}: {named(nearest, FEW)}."]
@@ -86,6 +88,11 @@ def _of_none(aim: Aim, uses: PossibleUses, floor: float, *, hidden: bool) -> str
         verb = "leads" if uses.elsewhere == 1 else "lead"
         return f"No {what} was found; {others} of that name {verb} elsewhere."
     return _NONE[aim]
+
+
+def _called_implicitly(nodes: Sequence[Node]) -> bool:
+    """Return whether Python calls methods of such names by itself."""
+    return all(node.name.startswith("__") and node.name.endswith("__") for node in nodes)
 
 
 def _places(uses: PossibleUses) -> str:
