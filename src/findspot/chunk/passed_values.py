@@ -39,7 +39,9 @@ def refer_to_values(reading: Reading) -> None:
     names = imported.union(each.name for each in reading.definitions if each.kind not in _VARIABLES)
     is_open = reading.language not in _NAMED_IN_FILE or WHOLE in names
     for node in reading.passed:
-        if node.type == "identifier" and not is_open and reading.text(node) not in names:
+        root, dot, member = reading.text(node).partition(".")
+        is_variable = root.isidentifier() and not is_open and root not in names
+        if (member in attributes and root in SELVES) if dot else is_variable:
             continue
         chain = reading.expression(node)
         on, _, name = chain.rpartition(".")

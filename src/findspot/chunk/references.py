@@ -64,13 +64,14 @@ if TYPE_CHECKING:
 
 _OWN_TYPES = frozenset({"Self", "self", "static"})
 
+_CALL = Relation.CALL
 _NAMED = {
-    "call": Relation.CALL,
+    "call": _CALL,
     "inherit": Relation.INHERIT,
     "decorate": Relation.DECORATE,
     "use": Relation.TYPE_USE,
 }
-_RANK = {Relation.TYPE_USE: 0, Relation.CALL: 1, Relation.INHERIT: 2, Relation.DECORATE: 3}
+_RANK: dict[str, int] = {Relation.TYPE_USE: 0, Relation.CALL: 1, Relation.INHERIT: 2, Relation.DECORATE: 3}
 """The better word for one place wins: a decorator is called, a type is used where it is made."""
 _FUNCTIONS = re.compile("function|method|lambda|closure")
 """Types of nodes that return what is returned inside of them."""
@@ -110,10 +111,17 @@ class Reading:
             return go_expressions.expression(node, self.source)
         if self.language in ecmascript_expressions.LANGUAGES:
             return ecmascript_expressions.expression(node, self.source)
+        text = text_of(node, self.source)
+        if text.isidentifier():
+            return expression(text)
         while node.type == "assignment" and (right := node.child_by_field_name("right")) is not None:
             node = right  # `a = b = value`
         if node.type in _LITERALS:
             return LITERAL
+        if node.type == "call" and self.language == "python" and not text.startswith(("type(", "(")):
+            called = node.child_by_field_name("function")  # so that arguments need not be read
+            chain = self.expression(called) if called is not None else UNKNOWN
+            return chain if chain in (UNKNOWN, LITERAL) or "|" in chain else f"{chain}()"
         return expression(self.text(node))
 
     def declared(self, node: Node) -> str:
@@ -191,7 +199,7 @@ def read_references(
     definitions = tuple(_definition(reading, each, overloading) for each in listed)
     if reading.requests is not None:
         reading.requests.settle(definitions, reading.references, reading.bindings)
-    kept = tuple(fact for _, fact in sorted(reading.references.items(), key=lambda item: item[0][0]))
+    kept = tuple(reading.references[place] for place in sorted(reading.references))
     if grammar.language == "ruby":  # a bare name calls a method only where it is no variable
         variables = {(binding.owner, binding.target) for binding in reading.bindings}
         kept = tuple(r for r in kept if r.on or (r.owner, r.name) not in variables)
@@ -237,10 +245,16 @@ def _definition(reading: Reading, definition: Definition, overloading: bool) -> 
     return DefinitionFact(definition.name, definition.kind, first, last, parent, scope, *arity)
 
 
+_PARTS = frozenset({"on", "declared", "value", "otherwise", "each", "context", "values", "within", "key"})
+"""Captures that say more about another one of their match."""
+
+
 def _read(reading: Reading, match: dict[str, list[Node]], language: str, path: str) -> None:
     for capture, nodes in match.items():
         if capture in _NAMED:
             _refer(reading, _NAMED[capture], nodes[0], match.get("on"), language)
+        elif capture in _PARTS:
+            continue
         elif capture == "type":
             _use_types(reading, nodes[0])
         elif capture in ("bind", "member", "field"):
@@ -249,22 +263,27 @@ def _read(reading: Reading, match: dict[str, list[Node]], language: str, path: s
             _bind_property(reading, capture, nodes[0], match.get("value", nodes)[0])
         elif capture == "targets":
             _bind_several(reading, nodes[0], match)
-        elif capture == "results":
-            owner = reading.owner(nodes[0].start_byte)
-            imported = {fact.local: fact.module for fact in reading.imports}
-            own = UNKNOWN if WHOLE in imported else reading.package
-            packages = go_expressions.Packages(own, imported)
-            for name, value in go_expressions.declarations(nodes[0], reading.source, packages):
-                reading.bindings[BindingFact(owner, name, value)] = None
-        elif capture == "generic":
-            bound = BindingFact(reading.owner(nodes[0].start_byte), f"[{reading.text(nodes[0])}]", "")
-            reading.bindings[bound._replace(value=reading.declared(match["declared"][0]))] = None
+        elif capture in ("results", "generic"):
+            _declare(reading, capture, nodes[0], match)
         elif capture in _GIVEN:
             _give(reading, capture, nodes[0])
         elif capture == "import":
             reading.imports += read_imports(language, nodes[0], reading.source, path)
         elif reading.requests is not None:
             _request(reading, reading.requests, capture, nodes[0], match)
+
+
+def _declare(reading: Reading, capture: str, node: Node, match: dict[str, list[Node]]) -> None:
+    """Bind the results of a function, or the limits of a type parameter."""
+    owner = reading.owner(node.start_byte)
+    if capture == "generic":
+        limits = reading.declared(match["declared"][0])
+        reading.bindings[BindingFact(owner, f"[{reading.text(node)}]", limits)] = None
+        return
+    imported = {fact.local: fact.module for fact in reading.imports}
+    packages = go_expressions.Packages(UNKNOWN if WHOLE in imported else reading.package, imported)
+    for name, value in go_expressions.declarations(node, reading.source, packages):
+        reading.bindings[BindingFact(owner, name, value)] = None
 
 
 def _request(
@@ -290,20 +309,20 @@ def _refer(reading: Reading, relation: Relation, node: Node, on: list[Node] | No
             return
     if name == "new" and language == "ruby":  # the type is what is called
         name, receiver = receiver or "class", ""
-    if relation is not Relation.CALL or not name.isidentifier():
-        last = reading.expression(node) if relation is Relation.CALL else expression(name)
+    is_call = relation is _CALL
+    if not is_call or not name.isidentifier():
+        last = reading.expression(node) if is_call else expression(name)
         chain = f"{receiver}.{last}".removeprefix(".")
         receiver, _, name = chain.rpartition(".")
         name = name.removesuffix("[]").removesuffix("()")
-    owner = reading.decorated(node) if relation is Relation.DECORATE else reading.owner(at)
-    if relation is Relation.TYPE_USE and (name in _OWN_TYPES or _is_name_of(reading, owner, name, node)):
+    owner = reading.owner(at) if is_call or relation is not Relation.DECORATE else reading.decorated(node)
+    if relation == Relation.TYPE_USE and (name in _OWN_TYPES or _is_name_of(reading, owner, name, node)):
         return
     if name and name not in (UNKNOWN, LITERAL):
         known = reading.references.get((at, ""))
-        if known is None or _RANK[relation] > _RANK[Relation(known.relation)]:
+        if known is None or _RANK[relation] > _RANK[known.relation]:
             line = node.start_point[0] + 1
-            counted = relation is Relation.CALL and language in OVERLOADING
-            given = argument_count(node) if counted else -1
+            given = argument_count(node) if is_call and language in OVERLOADING else -1
             reading.references[at, ""] = ReferenceFact(relation, name, receiver, line, owner, given)
 
 
@@ -364,9 +383,13 @@ def _returns_from(reading: Reading, node: Node, owner: int) -> bool:
     return body is None or inner is None or inner.start_byte == body
 
 
+_SOURCES = ("declared", "value", "otherwise", "each", "context")
+"""What a variable may be made from, the first that is there."""
+
+
 def _bind(reading: Reading, capture: str, nodes: list[Node], match: dict[str, list[Node]]) -> None:
     value = UNKNOWN
-    for source in ("declared", "value", "otherwise", "each", "context"):
+    for source in _SOURCES if len(match) > 1 else ():
         if source in match:
             read = reading.declared if source == "declared" else reading.expression
             value = read(match[source][0])
