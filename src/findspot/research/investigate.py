@@ -37,7 +37,7 @@ from findspot.research.graph_walks import (
 from findspot.research.module_map import entry_points, imports_between, module_map
 from findspot.research.open_questions import OpenAnswer, answer_open, symbol
 from findspot.research.patterns import MOST_MEMBERS, find_patterns
-from findspot.research.question_parser import ParsedQuestion, read_question
+from findspot.research.question_parser import ParsedQuestion, is_code, read_question
 from findspot.research.relations import (
     MOST_STARTS,
     answer_relation,
@@ -119,7 +119,11 @@ def _walk(view: ResearchView, inquiry: Inquiry, asked: ParsedQuestion, focus: Fo
     if focus in (Focus.ARCHITECTURE, Focus.DEPENDENCIES):
         return _structure(view, focus)
     if asked.aim is Aim.PATH:
-        return _flow_between(view, query, asked)
+        unknown = _unknown_ends(view, inquiry, asked)
+        if unknown and inquiry.relation:
+            return WalkAnswer(unknown, unknown=True, relation=Aim.PATH)
+        answer = _flow_between(view, query, asked)
+        return replace(answer, summary=" ".join(filter(None, (unknown, answer.summary))))
     missing = ""
     if asked.aim in OF_A_CHANGE:
         change = answer_change(view, inquiry, asked.aim, asked.name)
@@ -174,6 +178,12 @@ def _flow_from(view: ResearchView, query: str, missing: str) -> WalkAnswer:
     topics = related_names(view, starts)
     unresolved = unresolved_calls(view, starts)
     return WalkAnswer(summary, chains, count, relation=Aim.CALLEES, topics=topics, unresolved=unresolved)
+
+
+def _unknown_ends(view: ResearchView, inquiry: Inquiry, asked: ParsedQuestion) -> str:
+    """Return which ends of a path are symbols that the index does not have; plain words are searched for."""
+    ends = [end for end in (asked.name, asked.end) if inquiry.relation or is_code(end)]
+    return " ".join(unknown_symbol(view, end) for end in ends if not view.graph.find(end))
 
 
 def _flow_between(view: ResearchView, query: str, asked: ParsedQuestion) -> WalkAnswer:

@@ -256,6 +256,11 @@ def read_question(text: str) -> ParsedQuestion:
     return ParsedQuestion(Aim.OPEN, focus=focus)
 
 
+def is_code(name: str) -> bool:
+    """Return whether a name has the spelling of code, and so is no ordinary word."""
+    return " " not in name and bool(_CODE.search(name))
+
+
 def _words(text: str) -> Iterator[_Word]:
     """Yield the words of a question with their classes; fixed phrases are one word."""
     tokens = [token for token in _TOKEN.finditer(text) if re.search(r"[\w&]", token[0])]

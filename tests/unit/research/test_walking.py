@@ -11,7 +11,7 @@ import pytest
 from contents import MakeProject
 from findspot.core.errors import CancelledError, InvalidArgumentError
 from findspot.core.progress import CancelToken
-from findspot.research.findings import Focus, Inquiry
+from findspot.research.findings import Aim, Focus, Inquiry
 from findspot.research.graph_walks import MOST_NODES
 from findspot.research.module_map import Dependence, ModuleMap, layered
 from findspot.serve.research_answers import draw
@@ -119,6 +119,16 @@ def test_a_call_goes_on_in_what_overrides_the_called(make_project: MakeProject) 
     project.update()
     (way,) = project.research("path from show to ink").chains
     assert [node.partition("#")[2] for node in way] == ["show", "Shape.draw", "Circle.draw", "ink"]
+
+
+def test_a_path_from_an_unknown_symbol_says_so_first(make_project: MakeProject) -> None:
+    project = make_project(many(1))
+    project.update()
+    found = project.research(Inquiry(relation=Aim.PATH, symbol="caler_0", to="hub"))
+    assert found.unknown
+    assert found.summary == "No definition named caler_0 in the index. Did you mean caller_0 (hub.py:5)?"
+    asked = project.research("path from caler_0 to hub")
+    assert asked.summary.startswith("No definition named caler_0 in the index.")
 
 
 def test_threads_may_ask_at_once(make_project: MakeProject) -> None:
