@@ -58,14 +58,16 @@ class Resolver:
     def __init__(self, evaluator: Evaluator) -> None:
         self.evaluator = evaluator
         table = evaluator.sources.tables.table
-        self._done: dict[tuple[int, ReferenceFact], Resolution] = table(RESOLVED)
+        self._done: dict[tuple[object, ...], Resolution] = table(RESOLVED)
         self._unique: dict[tuple[str, str, bool], tuple[Def | None, tuple[Def, ...]]] = table("unique names")
 
     def resolve(self, view: SourceView, reference: ReferenceFact) -> Resolution:
-        key = (view.id, reference)
-        if key not in self._done:
-            self._done[key] = self._resolve(view, reference)
-        return self._done[key]
+        relation, name, on, _, owner, arguments = reference  # the line does not matter
+        key = (view.id, owner, name, on, relation, arguments)
+        known = self._done.get(key)
+        if known is None:
+            known = self._done[key] = self._resolve(view, reference)
+        return known
 
     def _resolve(self, view: SourceView, reference: ReferenceFact) -> Resolution:
         owner = view.owner(reference.owner)

@@ -23,6 +23,8 @@ class PythonModules(ModuleFinder):
             stem = module[1:]
             yield from self.first(stem, _ENDS) if stem else self.first("__init__", (".py",))
             return
+        if module.partition(".")[0] not in self._segments:
+            return
         below = module.replace(".", "/")
         for root in self._roots_around(posixpath.dirname(path)):
             files = list(self.first(posixpath.join(root, below), _ENDS))
@@ -35,6 +37,8 @@ class PythonModules(ModuleFinder):
         below = module.replace(".", "/")
         if module.startswith("/"):
             return below[1:] if below[1:] in self._folders else None
+        if module.partition(".")[0] not in self._segments:
+            return None
         folders = (posixpath.join(root, below) for root in self._roots_around(posixpath.dirname(view.path)))
         return next((folder for folder in folders if folder in self._folders), None)
 
@@ -59,6 +63,15 @@ class PythonModules(ModuleFinder):
             around.append(folder)
         yield from (outer for outer in around if outer not in self._packages)
         yield from self._roots
+
+    @property
+    def _segments(self) -> set[str]:
+        """The names of all folders and files: a module that begins with another one is not of the project."""
+        return self.sources.once("python_segments", self._find_segments)
+
+    def _find_segments(self) -> set[str]:
+        paths = (*self.paths, *self.sources.empty)
+        return {segment.partition(".")[0] for path in paths for segment in path.split("/")}
 
     @property
     def _packages(self) -> set[str]:
