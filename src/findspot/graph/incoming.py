@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from findspot.core.facts import DEFAULT, WHOLE, Relation, importable_names
+from findspot.graph.doubts import Doubtful, doubt_about
 from findspot.graph.edges import Edge, Node
 from findspot.graph.modules import Modules
 from findspot.graph.outgoing import Outgoing, in_order
@@ -140,6 +141,17 @@ class Incoming:
     def _pending_naming(self, names: Iterable[str]) -> Iterator[SourceView]:
         views = (view for name in names for view in self.sources.naming(name, self._stored.pending))
         yield from {view.id: view for view in views}.values()
+
+    def doubtful(self, name: str) -> list[Doubtful]:
+        """Return the references to a name that lead nowhere known."""
+        found = list(self._stored.doubtful(name))
+        for view in self._pending_naming({name}):
+            for reference in view.references.to(name):
+                doubt = doubt_about(self._outgoing, view, reference)
+                if doubt is not None:
+                    source, relation = view.node_at(reference.owner), Relation(reference.relation)
+                    found.append(Doubtful(source, relation, reference.line, doubt))
+        return found
 
     def _named(self, name: str, relation: Relation, view: SourceView) -> dict[Target, list[Edge]]:
         """Return a file's references to a name by what they refer to, resolved once for all of that name."""

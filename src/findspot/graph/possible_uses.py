@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
-from findspot.core.facts import ReferenceFact, Relation, importable_names, module_name
+from findspot.core.facts import Relation, importable_names, module_name
+from findspot.graph.doubts import Doubt, Doubtful
 from findspot.graph.edges import Node
 from findspot.graph.graph import Graph
-from findspot.graph.resolve import AMBIGUOUS, COMMON_METHODS, EXTERNAL, Resolution, Target
-from findspot.graph.sources import Def, SourceView
+from findspot.graph.languages import language_of
+from findspot.graph.resolve import COMMON_METHODS
+from findspot.graph.sources import Def
 from findspot.graph.values import DISPATCHED
 from findspot.rank.roles import Role, reading_order, role_of
 
@@ -21,8 +23,12 @@ MOST_FILES = 500
 _MAKERS = frozenset({"__init__", "__new__", "constructor", "init", "initialize", "__construct"})
 """Names of constructors, which are called by the name of their type."""
 
-_EXTERNAL_RECEIVER = "the receiver looks external"
-_CALL_OR_DECORATE = frozenset({Relation.CALL, Relation.VALUE, Relation.DECORATE})
+_CALLING = frozenset({Relation.CALL, Relation.VALUE, Relation.DECORATE})
+_REASONS = {
+    Doubt.RECEIVER: "the type of the receiver is unknown",
+    Doubt.UNBOUND: "not defined or imported there",
+    Doubt.EXTERNAL: "the receiver looks external",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +56,6 @@ class PossibleUses:
     """Places whose receiver looks external, with a name that objects of many libraries have."""
     elsewhere: int = 0
     """References of that name which lead to another definition, or out of the project."""
-    seen: set[tuple[str, int]] = field(default_factory=set)
-    """The lines that were looked at."""
     complete: bool = True
     """Whether all files that have the name were looked through."""
 
@@ -67,72 +71,69 @@ def possible_callers(graph: Graph, nodes: Sequence[Node]) -> PossibleUses:
 
     Production code comes first.
     """
-    found = PossibleUses()
     targets = [target for node in nodes for target in graph._incoming.called(node)]
-    reach = graph._incoming.reach
-    named = (target for target in targets if target.name not in _MAKERS)
-    names = sorted({name for target in named for name in reach.names(target)})
-    families = {target.file.language.family for target in targets}
-    views = {view.id: view for name in names for view in graph._sources.naming(name)}
-    related = [view for view in views.values() if view.language.family in families]
-    related.sort(key=lambda view: (reading_order(view.path), view.path))
-    for view in related[:MOST_FILES]:
-        for reference in (reference for name in names for reference in view.references.to(name)):
-            if reference.relation in _CALL_OR_DECORATE:
-                _look_at(graph, view, reference, targets, found)
-        if len(found.places) >= MOST_PLACES:
-            break
-    found.complete = len(related) <= MOST_FILES and len(found.places) < MOST_PLACES
-    found.places = list(dict.fromkeys(found.places))
-    return found
+    doubtful = list(_in_doubt(graph, targets))
+    places = [*_passed_on(graph, targets), *_through_bases(graph, targets)]
+    shown = _in_order([*places, *(use for use, is_everyday in doubtful if not is_everyday)])
+    everyday = _in_order(use for use, is_everyday in doubtful if is_everyday)
+    return PossibleUses(shown[:MOST_PLACES], everyday[:MOST_PLACES], complete=len(shown) <= MOST_PLACES)
 
 
-def _look_at(
-    graph: Graph, view: SourceView, reference: ReferenceFact, targets: list[Def], found: PossibleUses
-) -> None:
-    """Add a reference to the places that may mean one of the targets, or count it."""
-    resolution = graph._outgoing.resolver.resolve(view, reference)
-    found.seen.add((view.path, reference.line))
-    leads_to = [target for target, _ in resolution.targets]
-    reason, confidence = "", 0.0
-    if any(target in targets for target in leads_to):
-        reason = "passed as a value" if reference.relation == Relation.VALUE else ""
-    elif (base := _base(graph, leads_to, targets)) is not None:
-        reason, confidence = f"through {base.qualified}, which it overrides", DISPATCHED
-    elif leads_to or reference.relation == Relation.VALUE or _excludes(resolution, targets):
-        found.elsewhere += 1
-    elif resolution.reason == AMBIGUOUS:
-        reason = f"one of {len(resolution.candidates)} definitions of that name"
-    elif resolution.reason != EXTERNAL:
-        reason = "the type of the receiver is unknown"
-    elif _is_imported(graph, view, reference):
-        found.elsewhere += 1
-    else:
-        reason = _EXTERNAL_RECEIVER if reference.on else "not defined or imported there"
-    if reason:
-        place = view.node_at(reference.owner), view.path, reference.line
-        doubtful = reason == _EXTERNAL_RECEIVER and reference.name in COMMON_METHODS
-        (found.doubtful if doubtful else found.places).append(PossibleUse(*place, reason, confidence))
+def _in_order(places: Iterable[PossibleUse]) -> list[PossibleUse]:
+    return sorted(dict.fromkeys(places), key=lambda use: (reading_order(use.path), use.path, use.line))
 
 
-def _excludes(resolution: Resolution, targets: list[Def]) -> bool:
-    """Return whether a reference has candidates, and none of them is a target."""
-    return bool(resolution.candidates) and not any(d in targets for d in resolution.candidates)
+def _passed_on(graph: Graph, targets: list[Def]) -> Iterator[PossibleUse]:
+    for target in targets:
+        for edge in graph._incoming.to(target, Relation.VALUE):
+            yield PossibleUse(edge.source, edge.path, edge.line, "passed as a value")
 
 
-def _is_imported(graph: Graph, view: SourceView, reference: ReferenceFact) -> bool:
-    """Return whether an import from outside of the project brings in what a reference begins with."""
-    root = re.split(r"[.(\[]", reference.on or reference.name, maxsplit=1)[0]
-    facts = view.imports.get(root, [])
-    return any(not graph._outgoing.evaluator.modules.resolve(view, fact.module) for fact in facts)
+def _through_bases(graph: Graph, targets: list[Def]) -> Iterator[PossibleUse]:
+    """Yield the calls of methods that the targets override."""
+    for target in targets:
+        for base in graph._outgoing.resolver.overridden(target):
+            if base not in targets:
+                reason = f"through {base.qualified}, which it overrides"
+                for edge in graph._incoming.to(base, Relation.CALL):
+                    yield PossibleUse(edge.source, edge.path, edge.line, reason, DISPATCHED)
 
 
-def _base(graph: Graph, leads_to: list[Target], methods: list[Def]) -> Def | None:
-    """Return the method among the targets of a reference that one of the definitions overrides."""
-    if not leads_to:
-        return None
-    overridden = [base for method in methods for base in graph._outgoing.resolver.overridden(method)]
-    return next((target for target in leads_to if isinstance(target, Def) and target in overridden), None)
+def _in_doubt(graph: Graph, targets: list[Def]) -> Iterator[tuple[PossibleUse, bool]]:
+    """Yield the references of the same name that lead nowhere known.
+
+    With each comes whether its receiver looks external, and its name is one that many libraries have.
+    """
+    for name in sorted({target.name for target in targets if target.name not in _MAKERS}):
+        families = {target.file.language.family for target in targets if target.name == name}
+        for use in graph._incoming.doubtful(name):
+            file = graph._sources.files.find(use.source.path)
+            family = language_of(file.language).family if file is not None else ""
+            if family in families and (reason := _reason(graph, use, name, family, targets)):
+                is_everyday = use.doubt is Doubt.EXTERNAL and name in COMMON_METHODS
+                yield PossibleUse(use.source, use.source.path, use.line, reason), is_everyday
+
+
+def _reason(graph: Graph, use: Doubtful, name: str, family: str, targets: list[Def]) -> str:
+    """Return why a use may mean one of the targets; nothing where it can only mean others."""
+    if use.doubt is not Doubt.SEVERAL:
+        return _REASONS[use.doubt]
+    candidates = graph._outgoing.resolver.candidates(family, name, use.source.path)
+    possible = any(candidate in targets for candidate in candidates)
+    return f"one of {len(candidates)} definitions of that name" if possible else ""
+
+
+def references_named(graph: Graph, nodes: Sequence[Node]) -> set[tuple[str, int]]:
+    """Return where the graph knows a reference to the name of these definitions, whatever it leads to."""
+    names = called_names(graph, nodes)
+    views = (view for name in names for view in graph._sources.naming(name))
+    return {
+        (view.path, reference.line)
+        for view in islice(views, MOST_FILES)
+        for name in names
+        for reference in view.references.to(name)
+        if reference.relation in _CALLING
+    }
 
 
 def possible_importers(graph: Graph, path: str) -> Iterator[PossibleUse]:

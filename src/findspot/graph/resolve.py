@@ -192,13 +192,20 @@ class Resolver:
         common = name in COMMON_METHODS or name in view.language.common_methods
         if reference.relation != Relation.CALL or common or name.startswith("__"):
             return Resolution(reason=UNKNOWN)
-        key = (view.language.family, name, role_of(view.path) is Role.TEST)
-        if key not in self._unique:
-            self._unique[key] = self._only(*key)
-        only, candidates = self._unique[key]
+        only, candidates = self._known_methods(view.language.family, name, view.path)
         if only is not None:
             return Resolution(((only, UNIQUE),))
         return Resolution(reason=AMBIGUOUS if candidates else UNKNOWN, candidates=candidates)
+
+    def candidates(self, family: str, name: str, path: str) -> tuple[Def, ...]:
+        """Return the methods that a call on an unknown receiver may mean in a file."""
+        return self._known_methods(family, name, path)[1]
+
+    def _known_methods(self, family: str, name: str, path: str) -> tuple[Def | None, tuple[Def, ...]]:
+        key = (family, name, role_of(path) is Role.TEST)
+        if key not in self._unique:
+            self._unique[key] = self._only(*key)
+        return self._unique[key]
 
     def _only(self, family: str, name: str, from_tests: bool) -> tuple[Def | None, tuple[Def, ...]]:
         defining = self.evaluator.sources.defining(name, family)

@@ -11,6 +11,7 @@ from functools import lru_cache
 
 from findspot.core.facts import LOCAL, TYPING, Relation
 from findspot.core.progress import CancelToken
+from findspot.graph.doubts import Doubt, Doubtful, doubt_about
 from findspot.graph.edges import FAR, PACKAGE, Edge, Node
 from findspot.graph.outgoing import Outgoing
 from findspot.graph.shared_tables import RESOLVED, Tables
@@ -18,7 +19,10 @@ from findspot.graph.sources import Sources, SourceView
 from findspot.store.edge_rows import EdgeRows
 from findspot.store.snapshot import Snapshot
 
-_KINDS = (
+Kind = tuple[Relation, str]
+"""A relation and a mark."""
+
+_KINDS: tuple[Kind, ...] = (
     *((relation, "") for relation in Relation),
     (Relation.OVERRIDE, FAR),
     *((Relation.IMPORT, mark) for mark in (TYPING, LOCAL, PACKAGE)),
@@ -27,6 +31,8 @@ _KINDS = (
 _CODES = {kind: code for code, kind in enumerate(_KINDS)}
 _COLUMNS = 4
 """Numbers of a stored edge: of its kind, its line, its confidence in thousandths, and of its source."""
+_DOUBTFUL = "?"
+"""Before a name: what the references to it that lead nowhere are stored by, with a doubt for a confidence."""
 _LEVEL = 1
 """Of compression."""
 
@@ -48,16 +54,22 @@ class StoredEdges:
 
     def to(self, target: Node, relation: Relation) -> Iterator[Edge]:
         """Yield the edges of one relation to a node that start in files which are not pending."""
-        for file_id, data in self._rows.to(_key(target.id)):
-            if file_id not in self._files or file_id in self.pending:
-                continue
-            numbers = array("i", data)
-            for at in range(0, len(numbers), _COLUMNS):
-                code, line, confidence, source = numbers[at : at + _COLUMNS]
-                kind, mark = _KINDS[code]
-                if kind is relation:
-                    node = self._source(file_id, source)
-                    yield Edge(node, target, relation, node.path, line, confidence / 1000, mark)
+        for (kind, mark), line, confidence, node in self._stored(target.id):
+            if kind is relation:
+                yield Edge(node, target, relation, node.path, line, confidence / 1000, mark)
+
+    def doubtful(self, name: str) -> Iterator[Doubtful]:
+        """Yield the references to a name that lead nowhere known, of files which are not pending."""
+        for (relation, _), line, doubt, node in self._stored(f"{_DOUBTFUL}{name}"):
+            yield Doubtful(node, relation, line, Doubt(doubt))
+
+    def _stored(self, target: str) -> Iterator[tuple[Kind, int, int, Node]]:
+        for file_id, data in self._rows.to(_key(target)):
+            if file_id in self._files and file_id not in self.pending:
+                numbers = array("i", data)
+                for at in range(0, len(numbers), _COLUMNS):
+                    code, line, value, source = numbers[at : at + _COLUMNS]
+                    yield _KINDS[code], line, value, self._source(file_id, source)
 
     def _source(self, file_id: int, number: int) -> Node:
         if file_id not in self._sources:
@@ -87,21 +99,45 @@ class _FileResolver:
         self.tables = Tables({})
         self._sources = Sources(snapshot, self.tables)
         self._outgoing = Outgoing(self._sources)
+        self._defined = set(snapshot.facts.defined_names())
 
     def edges_of(self, file_id: int) -> tuple[bytes, dict[int, bytes]]:
         """Return the definitions that the edges of a file start at, and the edges by target, encoded."""
+        encoder = _Encoder()
         view = self._sources.view(file_id)
-        sources: dict[Node, int] = {}
-        edges: dict[int, array[int]] = {}
-        for edge in edges_from(self._outgoing, view) if view is not None else ():
-            source = sources.setdefault(edge.source, len(sources))
-            code = _CODES[edge.relation, edge.mark]
-            numbers = (code, edge.line, round(edge.confidence * 1000), source)
-            edges.setdefault(_key(edge.target.id), array("i")).extend(numbers)
+        if view is not None:
+            for edge in edges_from(self._outgoing, view):
+                kind, confidence = (edge.relation, edge.mark), round(edge.confidence * 1000)
+                encoder.add(edge.target.id, kind, edge.line, confidence, edge.source)
+            for each in self._doubtful(view):
+                encoder.add(*each)
         self.tables.table(RESOLVED).clear()
-        fields = [(n.start_line, n.end_line, n.name, n.qualified, n.kind, n.id) for n in sources]
-        encoded = zlib.compress(json.dumps(fields, separators=(",", ":")).encode(), _LEVEL)
-        return encoded, {target: numbers.tobytes() for target, numbers in edges.items()}
+        return encoder.encoded()
+
+    def _doubtful(self, view: SourceView) -> Iterator[tuple[str, Kind, int, int, Node]]:
+        for reference in view.facts.references:
+            if reference.name in self._defined:
+                doubt = doubt_about(self._outgoing, view, reference)
+                if doubt is not None:
+                    kind, source = (Relation(reference.relation), ""), view.node_at(reference.owner)
+                    yield f"{_DOUBTFUL}{reference.name}", kind, reference.line, doubt, source
+
+
+class _Encoder:
+    """Gathers the edges of one file."""
+
+    def __init__(self) -> None:
+        self._sources: dict[Node, int] = {}
+        self._edges: dict[int, array[int]] = {}
+
+    def add(self, target: str, kind: Kind, line: int, value: int, source: Node) -> None:
+        number = self._sources.setdefault(source, len(self._sources))
+        self._edges.setdefault(_key(target), array("i")).extend((_CODES[kind], line, value, number))
+
+    def encoded(self) -> tuple[bytes, dict[int, bytes]]:
+        fields = [(n.start_line, n.end_line, n.name, n.qualified, n.kind, n.id) for n in self._sources]
+        sources = zlib.compress(json.dumps(fields, separators=(",", ":")).encode(), _LEVEL)
+        return sources, {target: numbers.tobytes() for target, numbers in self._edges.items()}
 
 
 def edges_from(outgoing: Outgoing, view: SourceView) -> Iterable[Edge]:

@@ -12,6 +12,7 @@ from findspot.graph.possible_uses import (
     PossibleUses,
     possible_callers,
     possible_importers,
+    references_named,
 )
 from findspot.graph.values import FLOOR
 from findspot.research import sentences
@@ -99,7 +100,9 @@ def _possible(view: ResearchView, aim: Aim, starts: Sequence[Node]) -> PossibleU
         known = {(edge.path, edge.line) for edge in view.trail.edges}
         uses.places = [use for use in uses.places if (use.path, use.line) not in known]
         if not known and not uses.places:
-            uses.places = [*uses.doubtful[:MOST_MENTIONS], *mentions(view, starts, uses.seen)]
+            seen = references_named(view.graph, starts)
+            uses.places = [*uses.doubtful[:MOST_MENTIONS], *mentions(view, starts, seen)]
+            uses.elsewhere = len(seen)
         return uses
     if aim is Aim.IMPORTERS:
         importing = {edge.path for edge in view.trail.edges}
