@@ -29,11 +29,13 @@ import org.jetbrains.kotlin.types.error.ErrorUtils;
  * java -cp LIB/kotlin-compiler.jar benchmarks/graph/truth_kotlin.java FOLDER LIB [JAR ...] > truth.jsonl
  *
  * LIB is the folder `lib` of the compiler. Several modules are read as one. The rows are those of
- * `truth_java.java`; operators, properties and `invoke` are no calls.
+ * `truth_java.java`; operators, properties, `invoke` and the constructor of a supertype (`: Base()`) are no calls.
+ * Which files of a package an import of all its names uses is not known: they are `others`.
  */
 class TruthKotlin {
     static Path root;
     static BindingContext context;
+    static List<KtFile> all;
     static final PrintStream out = new PrintStream(new FileOutputStream(FileDescriptor.out), false, StandardCharsets.UTF_8);
 
     public static void main(String[] arguments) throws IOException {
@@ -65,6 +67,7 @@ class TruthKotlin {
         context = TopDownAnalyzerFacadeForJVM.analyzeFilesWithJavaIntegration(environment.getProject(), files,
             new NoScopeRecordCliBindingTrace(environment.getProject()), configuration,
             environment::createPackagePartProvider).getBindingContext();
+        all = files;
         for (KtFile file : files) {
             read(file);
         }
@@ -144,7 +147,7 @@ class TruthKotlin {
 
     static void read(KtFile file) {
         for (KtCallElement call : PsiTreeUtil.collectElementsOfType(file, KtCallElement.class)) {
-            if (call instanceof KtAnnotationEntry || PsiTreeUtil.getParentOfType(call, KtInitializerList.class) != null) {
+            if (call instanceof KtAnnotationEntry || call instanceof KtSuperTypeCallEntry || PsiTreeUtil.getParentOfType(call, KtInitializerList.class) != null) {
                 continue;
             }
             PsiElement callee = call.getCalleeExpression();
@@ -175,6 +178,10 @@ class TruthKotlin {
                 ? (KtSimpleNameExpression) ((KtDotQualifiedExpression) reference).getSelectorExpression()
                 : (KtSimpleNameExpression) reference;
             Set<String> targets = new TreeSet<>();
+            if (directive.isAllUnder()) {
+                all.stream().filter(f -> f.getPackageFqName().equals(directive.getImportedFqName()))
+                    .forEach(f -> targets.add(path(f)));
+            }
             for (DeclarationDescriptor target : imported(name)) {
                 PsiElement source = DescriptorToSourceUtils.descriptorToDeclaration(target);
                 if (source != null && source.getContainingFile() instanceof KtFile) {

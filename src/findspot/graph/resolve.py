@@ -99,12 +99,20 @@ class Resolver:
             values = self._bare(reference, view, owner)
         if reference.relation == Relation.VALUE:  # what an instance does when called is not passed
             values = [v for v in values if v.what is not What.INSTANCE]
+        values = self._taking(values, reference.arguments)
         found = self._targets([self._overload(value, reference.arguments) for value in values])
         if not found.targets and reference.relation == Relation.CALL:
             held = self._held(reference, view, owner)
             if held is not None:
                 return Resolution(((held, IMPORTED),))
         return found
+
+    def _taking(self, values: list[Value], arguments: int) -> list[Value]:
+        """Return those of several functions that take so many arguments; all where none does."""
+        if len(values) < 2 or arguments < 0:
+            return values
+        fitting = [v for v in values if not isinstance(v.of, Def) or v.of.takes(arguments, arguments)]
+        return fitting or values
 
     def _overload(self, value: Value, arguments: int) -> Value:
         """Return the overload that takes so many arguments, of the nearest type; rather no variadic one."""

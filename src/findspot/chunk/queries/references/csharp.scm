@@ -7,7 +7,8 @@
 (invocation_expression
   function: (conditional_access_expression condition: (_) @on (member_binding_expression name: (identifier) @call)))
 (object_creation_expression type: [(identifier) (generic_name) (qualified_name)] @call)
-(constructor_initializer "base" @call)
+(constructor_initializer ["base" "this"] @call)
+(argument [(identifier) (member_access_expression)] @pass)
 (base_list [(identifier) (generic_name) (qualified_name)] @inherit)
 (base_list (primary_constructor_base_type type: (_) @inherit))
 (attribute name: (_) @decorate)
