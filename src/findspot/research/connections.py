@@ -22,7 +22,7 @@ BESIDE = 0.8
 NO_CODE = 0.5
 """Taken from the value of a result in a file that defines nothing: a template, a page, a setting."""
 
-ENOUGH_LINES, LEAST_WEIGHT = 8, 0.6
+ENOUGH_LINES, LEAST_WEIGHT = 8, 0.45
 """A function of so many lines counts fully, and a shorter one less, but never less than this."""
 
 MAKER = 0.85
@@ -272,7 +272,7 @@ class Connections:
             if (outer := key.rpartition(".")[0]) in results:  # a function whose inner one matches, too
                 linked[outer] = linked.get(outer, 0.0) + LINK * value
         for key, extra in linked.items():
-            self.found[key].value += min(MOST_LINKED, extra)
+            self.found[key].value += min(MOST_LINKED if key in results else MOST_LINKED / 2, extra)
 
 
 def _weight(node: Node) -> float:

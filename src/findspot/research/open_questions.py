@@ -53,7 +53,7 @@ def answer_open(view: ResearchView, text: str, flow: Flow | None = None) -> Open
     flow = flow or _flow_from(view, text)
     parts = {part: _PART for part in (flow.start, flow.end) if part} if flow else {}
     pinned = [node for name in _CODE_NAME.findall(text) for node in symbol(view, text, name)][:MOST_PINNED]
-    hops = view.trail.depth * (2 if flow else 1)
+    hops = view.trail.depth + (2 if flow else 1)
     connections = Connections.of(view, text, also=parts, pinned=pinned, hops=hops)
     flowing = FlowWays.of(connections, flow) if flow else None
     ways = flowing.ways if flowing else connections.chains()
