@@ -8,6 +8,7 @@ from types import MappingProxyType
 
 from findspot.core.model import Hit, IncludeTests, Query
 from findspot.graph import Edge, Graph, Node, Relation
+from findspot.graph.values import FLOOR
 from findspot.rank.roles import ASKS_FOR_TESTS, Role, role_of
 from findspot.research.findings import DEFAULT_DEPTH
 from findspot.research.research_view import MAKERS, Nearness, ResearchView
@@ -49,6 +50,9 @@ STEP_COST = 0.5
 
 LESS_SURE = {Relation.VALUE: 0.3, Relation.OVERRIDE: 0.2}
 """What a step costs in addition where it is no call."""
+
+MOST_MEANT, DOUBTFUL = 2, 0.4
+"""Definitions that a call of uncertain target may mean, to be followed; and the confidence they share."""
 
 LEAST_GAIN = 0.4
 """Of a further chain, to be worth its line."""
@@ -132,7 +136,10 @@ class Connections:
         onward: dict[str, list[Edge]] = {}
         for edge in self.edges.values():
             onward.setdefault(edge.source.id, []).append(edge)
-        worth = {key: one.value + bonus.get(key, 0.0) - STEP_COST for key, one in self.found.items()}
+        worth = {  # control passes through short functions as well as through long ones
+            key: one.value / _weight(one.node) + bonus.get(key, 0.0) - STEP_COST
+            for key, one in self.found.items()
+        }
         ways: list[Way] = []
         begin = [node.id for node in starts if node.id in onward]
         while len(ways) < MOST_CHAINS:
@@ -290,9 +297,20 @@ def nodes_of(way: Way) -> list[Node]:
 
 
 def _outgoing(graph: Graph, node: Node) -> Iterator[Edge]:
-    """Yield what a definition calls or passes on, and what overrides it."""
-    yield from (edge for edge in graph.edges_of(node, _FOLLOWED) if edge.source.id == node.id)
-    yield from _dispatched(graph, node, onward=True)
+    """Yield what a definition calls, may call or passes on, and what overrides it; functions alone."""
+    certain = [edge for edge in graph.edges_of(node, _FOLLOWED) if edge.source.id == node.id]
+    edges = (*certain, *_doubtful(graph, node), *_dispatched(graph, node, onward=True))
+    yield from (edge for edge in edges if edge.target.kind in FUNCTIONS)
+
+
+def _doubtful(graph: Graph, node: Node) -> Iterator[Edge]:
+    """Yield the calls of which one of a few definitions is meant, with a confidence below that of others."""
+    for use in graph.unresolved(node):
+        if use.relation is Relation.CALL and 0 < len(use.candidates) <= MOST_MEANT:
+            for target in use.candidates:
+                yield Edge(
+                    node, target, Relation.CALL, use.path, use.line, round(DOUBTFUL / len(use.candidates), 2)
+                )
 
 
 def _dispatched(graph: Graph, node: Node, *, onward: bool) -> Iterator[Edge]:
@@ -300,6 +318,10 @@ def _dispatched(graph: Graph, node: Node, *, onward: bool) -> Iterator[Edge]:
     for edge in graph.overrides(node):
         if (edge.target.id == node.id) is onward:
             yield replace(edge, source=edge.target, target=edge.source)
+
+
+def _doubt(edge: Edge) -> float:
+    return max(LESS_SURE.get(edge.relation, 0.0), 0.3 if edge.confidence < FLOOR else 0.0)
 
 
 def _best_way(
@@ -318,11 +340,11 @@ def _best_way(
             return
         for edge in onward.get(way[-1].target.id, ()):
             if edge.target.id not in seen:
-                more = worth[edge.target.id] - LESS_SURE.get(edge.relation, 0.0)
+                more = worth[edge.target.id] - _doubt(edge)
                 extend((*way, edge), seen | {edge.target.id}, gain + more)
 
     for start in sorted(starts or onward, key=lambda key: (-worth[key], key)):
         for edge in onward[start]:
-            gain = worth[start] + worth[edge.target.id] - LESS_SURE.get(edge.relation, 0.0)
+            gain = worth[start] + worth[edge.target.id] - _doubt(edge)
             extend((edge,), frozenset({start, edge.target.id}), gain)
     return best

@@ -98,7 +98,8 @@ class FlowWays:
         weights = self.connections.near.question.term_weights
         of_end = {word: weight for word, weight in weights.items() if word in tokens(self.flow.end)}
         view = self.connections.view
-        if (call := external_call(view, node, of_end) or dynamic_call(view, node, weights)) is not None:
+        of_end = of_end or weights
+        if (call := external_call(view, node, of_end) or dynamic_call(view, node, of_end)) is not None:
             self.open_ends[node.id] = call
 
     def _share(self, node: Node) -> float:
@@ -198,7 +199,7 @@ def dynamic_call(view: ResearchView, node: Node, weights: Mapping[str, float]) -
         calls.append(_open_end(match[1], match[1].partition("[")[0], node.path, line, weights))
     parameters = text.partition("(")[2].partition(")")[0].split(",")
     for use in view.graph.unresolved(node):
-        if use.relation is not Relation.CALL or use.candidates:
+        if use.relation is not Relation.CALL or use.candidates or use.name[:1].isupper():
             continue
         named = [] if use.receiver else [p for p in parameters if re.search(rf"\b{re.escape(use.name)}\b", p)]
         expression = f"{use.receiver}.{use.name}" if use.receiver else use.name

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from findspot.core.model import Hit
 from findspot.graph import Edge, Node, Relation
+from findspot.graph.values import FLOOR
 from findspot.research.connections import FUNCTIONS, Connections, Found, Way, nodes_of
 from findspot.research.findings import Aim
 from findspot.research.flows import Flow, FlowWays
@@ -119,7 +120,7 @@ def _calls(connections: Connections, node: Node, but: Set[str]) -> str | None:
     """Return what else a definition calls that is near to the question, and what else calls it."""
     if node.kind not in FUNCTIONS:
         return None
-    edges = [edge for edge in connections.onward(node) if edge.relation is Relation.CALL]
+    edges = [e for e in connections.onward(node) if e.relation is Relation.CALL and e.confidence >= FLOOR]
     called = list({e.target.name: e.target for e in edges if e.target.id not in {*but, node.id}}.values())
     nearest = sorted(called, key=lambda target: (-connections.near.of(target), target.id))[:MOST_CALLED]
     more = f" and {len(called) - MOST_CALLED} more" if len(called) > MOST_CALLED else ""
@@ -131,8 +132,12 @@ def _calls(connections: Connections, node: Node, but: Set[str]) -> str | None:
 
 def _told(way: Way) -> str:
     """Return a way as a sentence: `A (a.py:1) calls B (:9), which calls C (c.py:3)`."""
-    steps = [f"{_VERBS.get(edge.relation, 'uses')} {_placed_after(edge)}" for edge in way]
+    steps = [f"{_verb(edge)} {_placed_after(edge)}" for edge in way]
     return f"{placed(way[0].source)} {', which '.join(steps)}"
+
+
+def _verb(edge: Edge) -> str:
+    return "may call" if edge.confidence < FLOOR else _VERBS.get(edge.relation, "uses")
 
 
 def _placed_after(edge: Edge) -> str:

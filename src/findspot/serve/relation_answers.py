@@ -107,6 +107,9 @@ def chain_lines(findings: Findings, longer_than: int = 1, most: int = MOST_CHAIN
         return
     shown = chains[:most]
     steps = {(edge.source, edge.target): edge.relation for edge in findings.edges}
+    if findings.relation is None:
+        doubtful = (edge for edge in findings.edges if edge.confidence < FLOOR)
+        steps |= {(edge.source, edge.target): "may call" for edge in doubtful}
     usual = _LABELS["inherit" if findings.relation in (Aim.IMPLEMENTATIONS, Aim.SUPERTYPES) else "call"]
     usual = _LABELS["import"] if findings.relation in (Aim.IMPORTERS, Aim.IMPORTS) else usual
     count = max(findings.chain_count, len(chains))
@@ -129,13 +132,13 @@ def _label(findings: Findings, relation: str) -> str:
 def _by_hop(findings: Findings) -> Iterator[tuple[int, list[FoundEdge]]]:
     """Yield the edges by the hop that they reach, production code first; a line once."""
     hops = {node.id: node.hop for node in findings.nodes}
-    reached: dict[int, list[FoundEdge]] = {}
+    reached: dict[int, dict[tuple[str, str, str, int], FoundEdge]] = {}
     for edge in findings.edges:
         near, far = sorted((hops[edge.source], hops[edge.target]))
         if far == near + 1 or near == far == 0:
-            reached.setdefault(max(far, 1), []).append(edge)
+            reached.setdefault(max(far, 1), {})[edge.source, edge.target, edge.path, edge.line] = edge
     for hop in sorted(reached):
-        yield hop, sorted(reached[hop], key=lambda e: (reading_order(e.path), e.path, e.line))
+        yield hop, sorted(reached[hop].values(), key=lambda e: (reading_order(e.path), e.path, e.line))
 
 
 def _line(findings: Findings, edge: FoundEdge, lines: dict[tuple[str, int], str], *, alone: bool) -> str:
