@@ -26,11 +26,12 @@ def argument_count(name: Node) -> int:
     for _ in range(_MAX_STEPS):
         if call is None:
             return -1
-        given = call.child_by_field_name("arguments") or _child(call, "value_arguments")
-        block = _child(call, "annotated_lambda")
-        if given is not None or block is not None:
-            inside = given.named_children if given is not None else []
-            return sum(not child.is_extra for child in inside) + (block is not None)
+        given = call.child_by_field_name("arguments")
+        if given is not None:
+            return _count(given)
+        if call.type == "call_expression":  # Kotlin has no name for them
+            given, block = _child(call, "value_arguments"), _child(call, "annotated_lambda")
+            return (_count(given) if given is not None else 0) + (block is not None)
         call = call.parent
     return -1
 
@@ -51,6 +52,11 @@ def parameter_range(function: Node) -> tuple[int, int]:
             most += most < ANY_NUMBER
             least += "=" not in words and "this" not in words
     return least, most
+
+
+def _count(arguments: Node) -> int:
+    count = arguments.named_child_count
+    return sum(not child.is_extra for child in arguments.named_children) if count > 1 else count
 
 
 def _child(node: Node, kind: str) -> Node | None:
