@@ -42,6 +42,7 @@ from findspot.chunk.passed_values import PASSIVE, SELVES, refer_to_values, root_
 from findspot.chunk.symbols import Definition, FileSymbols, end_row, insert_definitions, text_of
 from findspot.core.facts import (
     ALIASED,
+    DECLARED,
     DEFAULT,
     GETTER,
     LITERAL,
@@ -79,6 +80,8 @@ _TYPED = frozenset({"java"})
 """Languages in which every declared type is the whole truth."""
 _LITERALS = frozenset({"dictionary", "float", "integer", "list", "list_comprehension", "string"})
 """Types of nodes whose text need not be read."""
+_DECLARING = frozenset({"c", "cpp"})
+"""Languages whose functions may be declared in one file and defined in another."""
 
 
 @dataclass(slots=True)
@@ -197,6 +200,10 @@ def read_references(
     reading.scopes.settle(reading.bindings, reading.references)
     overloading = grammar.language in OVERLOADING
     definitions = tuple(_definition(reading, each, overloading) for each in listed)
+    if grammar.language in _DECLARING:
+        for place, each in enumerate(listed):
+            if each.body_byte is None and each.kind in ("function", "method"):
+                reading.bindings[BindingFact(place, DECLARED, UNKNOWN)] = None
     if reading.requests is not None:
         reading.requests.settle(definitions, reading.references, reading.bindings)
     kept = tuple(reading.references[place] for place in sorted(reading.references))
@@ -469,7 +476,7 @@ def _used(reading: Reading, references: tuple[ReferenceFact, ...]) -> Iterator[B
         if dot:
             wanted = head in SELVES and binding.value != UNKNOWN
         elif kinds.get(binding.owner) in ("function", "method"):
-            wanted = binding.target[0] in "({[" or binding.target in roots
+            wanted = binding.target[0] in "({[;" or binding.target in roots
         else:
             wanted = known or binding.target in roots
         if wanted:

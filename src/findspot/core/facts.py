@@ -36,6 +36,9 @@ OBJECT = "{}"
 GETTER = "(get)"
 """Bound in a method that is called by naming it."""
 
+DECLARED = ";"
+"""Bound in a function or method that is only declared, and defined elsewhere."""
+
 ALIASED = "="
 """The name that the type behind a type alias is bound to."""
 

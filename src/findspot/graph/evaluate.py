@@ -28,7 +28,7 @@ class Evaluator:
         self.sources = sources
         self.memo = Memo(sources.tables.table("values"))
         self.modules = Modules(sources)
-        self.packages = Packages(sources)
+        self.packages = Packages(sources, self.modules)
         self.names = Names(self)
         self.members = Members(self)
         self.types = Types(sources, self.named_types)

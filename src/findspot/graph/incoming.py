@@ -8,7 +8,7 @@ from itertools import islice
 from findspot.core.facts import DEFAULT, WHOLE, Relation, importable_names
 from findspot.graph.doubts import Doubtful, doubt_about
 from findspot.graph.edges import Edge, Node
-from findspot.graph.modules import Modules
+from findspot.graph.modules import Modules, is_top
 from findspot.graph.outgoing import Outgoing, in_order
 from findspot.graph.resolve import Target
 from findspot.graph.sources import Def, Sources, SourceView
@@ -222,6 +222,8 @@ class Incoming:
     def called(self, node: Node) -> list[Def]:
         """Return what calls of it may lead to: of a constructor its type as well."""
         target = self.definition(node)
+        if target is not None and target.is_declaration and not target.scope and is_top(target):
+            target = self._outgoing.evaluator.packages.definition_of(target)
         around = self.types.around(target) if target is not None else None
         if target is None or around is None or around is target:
             return [] if target is None else [target]

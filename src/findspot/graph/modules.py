@@ -64,8 +64,11 @@ _HEADERS = (".h", ".hh", ".hpp", ".hxx", ".pyi", ".d.ts")
 class Packages:
     """Top-level definitions by package, folder and project."""
 
-    def __init__(self, sources: Sources) -> None:
+    def __init__(self, sources: Sources, modules: Modules) -> None:
         self._sources = sources
+        self._modules = modules
+        self._included: dict[int, frozenset[int]] = sources.tables.table("included files")
+        self._definitions: dict[Def, Def] = sources.tables.table("definitions of declarations")
         self._shared: dict[tuple[str, str, str], list[Def]] = sources.tables.table("visible names")
 
     def visible(self, name: str, view: SourceView) -> list[Def]:
@@ -86,10 +89,53 @@ class Packages:
         if shares == "folder":
             here = [d for d in found if posixpath.dirname(d.file.path) == folder]
             return [d for d in here if d.file.package == view.package]  # several for several systems
+        if view.language.includes:
+            return self._seen(found, view)
         if shares == "package":
             packages = {dotted(view.package), *_starred(view)}
             found = [d for d in found if package_of(d) in packages]
         return _nearest(found, view)
+
+    def _seen(self, found: list[Def], view: SourceView) -> list[Def]:
+        """Return the definitions in files that a file includes, or the only one that a header may declare."""
+        if any(view.language.is_library_name(d.name) for d in found):
+            return []
+        included = self._including(view)
+        here = [d for d in found if d.file.id in included]
+        if here:
+            defined = [d for d in here if not d.is_declaration] or here[:1]
+            is_macro = defined[0].kind == "macro"  # those of one name are for several systems
+            return defined[:1] if is_macro else [d for d in defined if d.file is defined[0].file]
+        return _nearest([d for d in found if d.kind != "macro"], view)
+
+    def _including(self, view: SourceView) -> frozenset[int]:
+        """Return the numbers of the files that a file includes, directly or not, and its own."""
+        if view.id not in self._included:
+            seen, waiting = {view.id}, [view]
+            while waiting:
+                current = waiting.pop()
+                for fact in current.facts.imports:
+                    paths = self._modules.resolve(current, fact.module)
+                    for other in (self._sources.at(path) for path in paths):
+                        if other is not None and other.id not in seen:
+                            seen.add(other.id)
+                            waiting.append(other)
+            self._included[view.id] = frozenset(seen)
+        return self._included[view.id]
+
+    def definition_of(self, declaration: Def) -> Def:
+        """Return the definition of a function that is only declared, if the project has one nearest."""
+        if declaration not in self._definitions:
+            family = declaration.file.language.family
+            found = [
+                d
+                for d in self._sources.defining(declaration.name, family)
+                if d.kind == declaration.kind and is_top(d) and not d.is_declaration
+            ]
+            folder = posixpath.dirname(declaration.file.path)
+            found.sort(key=lambda d: (-len(posixpath.commonprefix([d.file.path, folder])), d.file.path))
+            self._definitions[declaration] = found[0] if found else declaration
+        return self._definitions[declaration]
 
     def named(self, fact: ImportFact, view: SourceView) -> list[Def]:
         """Return what an import by package and name brings in."""

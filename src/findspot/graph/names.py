@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from findspot.core.facts import DEFAULT, WHOLE, ImportFact
+from findspot.graph.modules import is_top
 from findspot.graph.sources import SATELLITE_KINDS, VALUE_KINDS, Def, Scope, SourceView
 from findspot.graph.types import bodies
 from findspot.graph.values import DISPATCHED, EXTERNAL, IMPORTED, MEMBER, SHARED, Value, Values, What
@@ -91,6 +92,9 @@ class Names:
         named = [d for d in named if d.kind not in SATELLITE_KINDS]  # what they add to is elsewhere
         if view.language.objects_are_types:
             named = [d for d in named if d.kind not in ("method", "field")]  # of something without a name
+        if view.language.includes and named:
+            named = [d for d in named if not (d.kind == "macro" and view.language.is_library_name(name))]
+            named = [d for d in named if not d.is_declaration][:1] or named[:1]
         if named:
             return [value for definition in bodies(named)[-2:] for value in self.of_definition(definition)]
         if name in bindings:
@@ -125,6 +129,8 @@ class Names:
             parent = definition.parent
             bindings = parent.bindings if parent is not None else definition.file.bindings
             return self.bound(bindings.get(definition.name, []), definition.file)
+        if definition.is_declaration and is_top(definition):
+            definition = self._evaluator.packages.definition_of(definition)
         return [Value(What.FUNCTION, definition)]
 
     def _in_module(self, name: str, view: SourceView) -> Values | None:
@@ -173,7 +179,7 @@ class Names:
                 return inside[-1]
             if name in scope.bindings and not scope.is_type:
                 return None
-        if name in view.tops and name not in view.imports:
+        if name in view.tops and name not in view.imports and not view.language.is_library_name(name):
             return view.tops[name][-1]
         if name == DEFAULT and name in view.bindings:
             return self.holder(view.bindings[name][0][1], view, None, hops + 1)

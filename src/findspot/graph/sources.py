@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TypeVar, cast
 
 from findspot.core.facts import (
+    DECLARED,
     FIXTURE,
     FIXTURE_DECORATORS,
     RETURNED,
@@ -98,6 +99,11 @@ class Def:
     def takes(self, least: int, most: int) -> bool:
         """Return whether it can be called with a number of arguments in this range."""
         return self.most < 0 or (self.least <= most and least <= self.most)
+
+    @property
+    def is_declaration(self) -> bool:
+        """Whether it is a function that is only declared here."""
+        return DECLARED in self.bindings
 
     @property
     def is_type(self) -> bool:

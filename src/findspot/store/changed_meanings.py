@@ -28,6 +28,10 @@ _MANY = 400
 """Files that one change may reach: beyond that, following it costs more than resolving all files."""
 _SETTINGS = re.compile(r"(^|/)(go\.mod|package\.json|[jt]sconfig[^/]*\.json)$")
 """Files that say where modules are: what they change cannot be followed by names."""
+_INCLUDED = re.compile(r"\.(h|hh|hpp|hxx|inl|ipp)$")
+"""Files that others include: what they include themselves decides what those see."""
+_MARKS = frozenset("([;")
+"""What names of results, parameters, type parameters and declarations start with."""
 _LOCAL_KINDS = frozenset({"function", "method", "constructor", "test"})
 """Kinds whose variables nothing outside of them can see."""
 
@@ -94,7 +98,9 @@ def _bound_names(
     attribute = target.partition(".")[2]
     if attribute:
         return frozenset({attribute})
-    if target in (RETURNED, ALIASED):
+    if target[:1] == "{":  # a field of a struct without a name
+        return frozenset({target.partition("}")[2]})
+    if target in (RETURNED, ALIASED) or target[:1] in _MARKS:
         return frozenset({definitions[owner].name}) if owner >= 0 else frozenset()
     if target == DEFAULT:
         return importable_names(path) | {DEFAULT}
@@ -126,6 +132,9 @@ class ChangedMeanings:
         if self._matters:
             self._everywhere = self._everywhere or bool(_SETTINGS.search(path))
             before = self._facts.of_file(replaced) if replaced is not None else None
+            if before is not None and after is not None and _INCLUDED.search(path):
+                sees = ({fact.module for fact in facts.imports} for facts in (before, unpack(after)))
+                self._everywhere = self._everywhere or next(sees) != next(sees)
             if before is not None or after is not None:
                 self._names |= changed_names(path, before, unpack(after) if after is not None else None)
 
