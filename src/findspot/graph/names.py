@@ -267,8 +267,18 @@ class Names:
             found = [Value(What.MODULE, module)] if module is not None else found
         if not found and view is not None and view.language.exports_default and name != DEFAULT:
             members = self._evaluator.members
-            return [v for value in self.whole(view) for v in members.attribute(value, name)] or found
+            whole = [v for value in self.whole(view) for v in members.attribute(value, name)]
+            return whole or self._given_to_exports(view, name) or found
         return found
+
+    def _given_to_exports(self, view: SourceView, name: str) -> Values:
+        """Return a function that is assigned to a variable for the exports: `var api = exports`."""
+        return [
+            Value(What.FUNCTION, definition)
+            for definition in view.tops.get(name, ())
+            for _, value in view.bindings.get(definition.scope, ())
+            if value in ("exports", "module.exports")
+        ]
 
     def whole(self, view: SourceView) -> Values:
         """Return what a module exports as a whole, other modules apart from itself included."""

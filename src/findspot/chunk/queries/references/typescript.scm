@@ -4,6 +4,7 @@
 (class_heritage (extends_clause value: [(identifier) (member_expression)] @inherit))
 (class_heritage (extends_clause value: (call_expression
   arguments: (arguments (identifier) @inherit (#match? @inherit "^[A-Z]")))))
+(export_statement "=" (_) @default)
 (type_parameter name: (type_identifier) @generic constraint: (constraint (_) @declared))
 (class_heritage (implements_clause (_) @inherit))
 (extends_type_clause type: (_) @inherit)
