@@ -27,17 +27,29 @@ _JAVA = """
 block lambda_expression for_statement enhanced_for_statement if_statement catch_clause switch_rule
 try_with_resources_statement switch_block_statement_group method_declaration constructor_declaration
 """
+_JAVASCRIPT = """
+statement_block arrow_function function_expression function_declaration generator_function method_definition
+generator_function_declaration for_statement for_in_statement catch_clause switch_case
+"""
 _BLOCKS = {
     "go": frozenset(_GO.split()),
     "c": frozenset(_C.split()),
     "cpp": frozenset(_C.split()),
     "java": frozenset(_JAVA.split()),
+    "javascript": frozenset(_JAVASCRIPT.split()),
+    "typescript": frozenset(_JAVASCRIPT.split()),
+    "tsx": frozenset(_JAVASCRIPT.split()),
 }
 """By language: the types of nodes that variables are confined to."""
 
-_STATEMENTS = frozenset({"short_var_declaration", "var_spec", "init_declarator"})
+_STATEMENTS = frozenset({"short_var_declaration", "var_spec", "init_declarator", "variable_declarator"})
 """A variable is visible from the end of its declaration on: `x := x.(T)` reads an outer `x`."""
-_ASSIGNMENTS = frozenset({"assignment_statement"})
+_ASSIGNMENTS = {
+    "go": "assignment_statement",
+    "javascript": "assignment_expression",
+    "typescript": "assignment_expression",
+    "tsx": "assignment_expression",
+}
 """What gives an existing variable another value."""
 
 _ROOT = re.compile(r"[A-Za-z_]\w*")
@@ -136,7 +148,7 @@ class BlockScopes:
         while around is not None and around.type not in blocks:
             if around.type in _STATEMENTS:
                 visible_from = around.end_byte
-            is_assignment = is_assignment or around.type in _ASSIGNMENTS
+            is_assignment = is_assignment or around.type == _ASSIGNMENTS.get(self.language)
             around = around.parent
         start, end = (around.start_byte, around.end_byte) if around is not None else (0, 1 << 62)
         return _Variable(binding, node.start_byte, visible_from, start, end, is_assignment)
