@@ -148,7 +148,7 @@ def _compare_names(candidates: Mapping[str, Candidate], change: Change) -> None:
             elif own and own <= words:
                 candidate.add("name", 0.6 * worth, f"named like {changed}")
             elif joined and joined in others:
-                candidate.add("name", 0.5 * worth, f"named like {changed}")
+                candidate.add("name", 0.5 * worth, f"named like a folder of {changed}")
         if joined in symbols and joined:
             candidate.add("symbol", worth, f"named like {symbols[joined]}")
 
