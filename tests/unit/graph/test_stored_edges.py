@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from tests.graphs import record_of, stored
 
 from findspot.core.facts import Relation
 from findspot.core.progress import CancelToken
@@ -15,6 +14,7 @@ from findspot.graph import Edge, Graph
 from findspot.graph.graph import every_node
 from findspot.graph.stored_edges import resolve_pending
 from findspot.store.sqlite_store import SqliteStore
+from graphs import record_of, stored
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "graph"
 LANGUAGES = sorted(folder.name for folder in FIXTURES.iterdir() if folder.is_dir())
