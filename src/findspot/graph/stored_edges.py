@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import zlib
@@ -9,6 +10,7 @@ from array import array
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
+from findspot.core.errors import CancelledError
 from findspot.core.facts import LOCAL, TYPING, Relation
 from findspot.core.progress import CancelToken
 from findspot.graph.doubts import Doubt, Doubtful, doubt_about
@@ -18,6 +20,8 @@ from findspot.graph.shared_tables import RESOLVED, Tables
 from findspot.graph.sources import Sources, SourceView
 from findspot.store.edge_rows import EdgeRows
 from findspot.store.snapshot import Snapshot
+from findspot.store.store_protocol import Store
+from findspot.store.writer import Writer
 
 Kind = tuple[Relation, str]
 """A relation and a mark."""
@@ -31,6 +35,8 @@ _KINDS: tuple[Kind, ...] = (
 _CODES = {kind: code for code, kind in enumerate(_KINDS)}
 _COLUMNS = 4
 """Numbers of a stored edge: of its kind, its line, its confidence in thousandths, and of its source."""
+FEW = 300
+"""Files that are resolved after a few have changed; the rest wait for the next update."""
 _DOUBTFUL = "?"
 """Before a name: what the references to it that lead nowhere are stored by, with a doubt for a confidence."""
 _LEVEL = 1
@@ -77,6 +83,16 @@ class StoredEdges:
             stored = json.loads(zlib.decompress(self._rows.sources(file_id)))
             self._sources[file_id] = [Node(path, *fields) for fields in stored]
         return self._sources[file_id][number]
+
+
+def store_edges(store: Store, writer: Writer, cancel: CancelToken, limit: int | None = None) -> None:
+    """Resolve what an update made pending. Stopping is no failure: questions resolve what is left."""
+    with (
+        contextlib.suppress(CancelledError),
+        store.snapshot() as snapshot,
+        writer.storing_edges() as edges,
+    ):
+        resolve_pending(snapshot, edges, cancel, limit)
 
 
 def resolve_pending(snapshot: Snapshot, rows: EdgeRows, cancel: CancelToken, limit: int | None = None) -> int:

@@ -34,7 +34,7 @@ from findspot.discover.walk import Discovery, look, walk
 from findspot.embed.chunk_vectors import POOLING_REVISION
 from findspot.embed.embedder import Embedder
 from findspot.embed.provider_registry import open_embedder, provider_named
-from findspot.graph.stored_edges import resolve_pending
+from findspot.graph.stored_edges import FEW, store_edges
 from findspot.indexing.adoption import adopt
 from findspot.indexing.delta import Delta, compare, outermost
 from findspot.indexing.embedding import embedded, renew_vectors
@@ -74,9 +74,6 @@ _BYTES_PER_BYTE = 3
 _COMMIT_CHUNKS = 8_000
 """A commit at least this often: what is committed can be searched, and survives a crash."""
 
-
-_RESOLVED_AT_ONCE = 300
-"""Files whose references are resolved after a few files have changed; the rest wait for the next run."""
 
 _NAMED_SKIPS = (SkipReason.SYMLINK, SkipReason.SECRET)
 """Reasons whose files are named: somebody may wonder why these are missing."""
@@ -165,7 +162,7 @@ def _apply(run: Run) -> IndexReport:
         _begin(run, writer, found, delta)
         _index_changed(run, writer, delta, force)
         _finish(run, writer, found, delta, full=force or run.created)
-        _resolve_references(run, writer)
+        store_edges(run.store, writer, run.cancel)
         return _report(run, writer, found, delta)
 
 
@@ -177,7 +174,7 @@ def apply_one(run: Run, file: SourceFile) -> int:
         _index_changed(run, writer, delta, force=True)
         writer.set_meta(updated_at=utc_now())
         writer.commit()
-        _resolve_references(run, writer, _RESOLVED_AT_ONCE)
+        store_edges(run.store, writer, run.cancel, FEW)
     return run.chunks
 
 
@@ -199,7 +196,7 @@ def apply_paths(run: Run, paths: Iterable[str]) -> bool:
         if any(meta.get(name) != value for name, value in wanted.items()):
             return False
         _apply_found(run, writer, found, places)
-        _resolve_references(run, writer, _RESOLVED_AT_ONCE)
+        store_edges(run.store, writer, run.cancel, FEW)
         return True
 
 
@@ -226,16 +223,6 @@ def _apply_found(run: Run, writer: Writer, found: Discovery, places: tuple[str, 
         writer.set_meta(updated_at=utc_now(), last_error="")
         writer.commit()
         _log_run(run.root, run.indexed, run.unchanged, len(gone), [*found.skips, *run.skips])
-
-
-def _resolve_references(run: Run, writer: Writer, limit: int | None = None) -> None:
-    """Resolve the references that changed; questions do without, and take longer."""
-    with (
-        contextlib.suppress(CancelledError),
-        writer.storing_edges() as edges,
-        run.store.snapshot() as snapshot,
-    ):
-        resolve_pending(snapshot, edges, run.cancel, limit)
 
 
 def discover(run: Run) -> Discovery:
