@@ -14,6 +14,7 @@ STARTERS = {
     "core/git.py": "program",  # the absolute path that find_program gave
     "embed/http_embedder.py": "resolved",
     "indexing/workers.py": "python_command",
+    "research/changes.py": "python_command",  # a parser that hangs or crashes must not take the server along
     "search/regex.py": "ripgrep_binary",
     "serve/cli/doctor.py": "python_command",
     "serve/cli/terminal.py": "resolved",

@@ -102,9 +102,13 @@ _LEXICON = {
 _NOUNS = {
     Aim.CALLERS: (
         "caller callers invokers invocations callsite callsites call-site call-sites call-hierarchy "
-        "call-graph call-tree incoming-calls upstream-calls"
+        "call-graph call-tree incoming-calls upstream-calls upstream-callers upstream-functions "
+        "upstream-of upstream-from"
     ),
-    Aim.CALLEES: "callee callees outgoing-calls downstream-calls",
+    Aim.CALLEES: (
+        "callee callees outgoing-calls downstream-calls downstream-callees downstream-functions "
+        "downstream-of downstream-from"
+    ),
     Aim.IMPLEMENTATIONS: (
         "implementation implementations implementer implementers implementor implementors subclasses "
         "subtype subtypes conformers conformances conforming-types derived-classes descendants "
@@ -180,7 +184,7 @@ _SHAPES: tuple[tuple[Aim | int, str], ...] = (
     (_BACK, "^(?P<v>[MO])X"),
     (_BACK, "(?:[wq]b)?(?P<v>[CUMO])w?kX"),
     (_FORTH, "(?:[wq]b)?(?P<v>I)kX"),
-    (Aim.OPEN, "(?:[wq]b)?(?P<r>R)[kf]?d?XE?"),
+    (Aim.OPEN, "(?:w*[wq]b?)?(?P<r>R)[kf]?d?XE?"),
     (Aim.OPEN, "(?:[wd]b?)?XE?(?P<r>R)"),
     (Aim.OPEN, "(?P<r>R)&[^N]{0,3}kX"),
     (Aim.CALLERS, "PkX"),
@@ -324,10 +328,18 @@ def _between(span: tuple[int, int], words: list[_Word], text: str) -> str:
     return text[first.start : end].strip(" \n`'\"?.!,;").removesuffix("()")
 
 
+def _verb(found: re.Match[str], words: list[_Word]) -> str:
+    """Return the class of the verb; functions depend on what they use, not on what a file imports."""
+    depends = words[found.start("v")].text.startswith("depend")
+    if depends and any(word.text in ("functions", "methods") for word in words):
+        return "U"
+    return found["v"][0].upper()
+
+
 def _relation(aim: Aim | int, found: re.Match[str], words: list[_Word]) -> ParsedQuestion:
     parts = found.groupdict()
     if isinstance(aim, int):
-        aim = _VERBS[found["v"][0].upper()][aim]
+        aim = _VERBS[_verb(found, words)][aim]
     elif parts.get("r"):
         aim = _AIM_OF_NOUN[words[found.start("r")].text]
     word = words[found.start("n")]
