@@ -173,7 +173,7 @@ _SHAPES: tuple[tuple[Aim | int, str], ...] = (
     (_BACK, "(?:^|[wqhfjbd])[wqfj]*[bd]?Xb?(?P<v>[cuit])[jfk]?w?(?![jf]N)"),
     (_BACK, "(?:^|[wqfjb])Xb?(?P<v>mj|o)w?"),
     (_BACK, "qbX(?P<v>o)"),
-    (_FORTH, "w(?:x{1,2}(?=dN))?[db]?X(?P<v>[CUIMO])[kf]?(?![Nx])"),
+    (_FORTH, "w+(?:x{1,2}(?=dN))?[db]?X(?P<v>[CUIMO])[kf]?(?![Nx])"),
     (_FORTH, "w?(?P<v>C)d?XE"),
     (_FORTH, "^X(?P<v>[CUIMO])w+$"),
     (_BACK, "^Xw(?P<v>[CUIMO])p?$"),
