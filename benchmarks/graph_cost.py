@@ -16,7 +16,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from findspot.chunk import code
+from findspot.chunk import dispatch
 from findspot.core.config import load_settings
 from findspot.core.progress import CancelToken
 from findspot.core.roots import Roots
@@ -39,7 +39,7 @@ def main() -> None:
     files = walk(options.project, load_settings().discover).files[:: options.every]
     setup = Setup(Roots(options.project), "local:static", "syntax", 1_000_000)
     embedder = open_embedder("local:static")
-    read = vars(code)["read_references"]
+    read = vars(dispatch)["read_references"]
     spent = {True: 0.0, False: 0.0}
     indexed = 0
     with tempfile.TemporaryDirectory() as home:
@@ -48,7 +48,7 @@ def main() -> None:
             writers = {True: with_graph, False: without}
             for number, file in enumerate(files, 1):
                 for graph in (True, False) if number % 2 else (False, True):
-                    vars(code)["read_references"] = read if graph else (lambda *_: None)
+                    vars(dispatch)["read_references"] = read if graph else (lambda *_: None)
                     start = time.process_time()
                     outcome = process(Job(file), setup, embedder)
                     if isinstance(outcome, Indexed):

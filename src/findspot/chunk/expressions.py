@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
 
+from findspot.chunk.symbols import text_of
 from findspot.core.facts import LITERAL, LOADED, UNKNOWN
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
 
 MAX_CHARS = 2_000
 """Longer expressions are tables and embedded programs; their chains say nothing."""
@@ -304,3 +309,35 @@ def type_names(text: str) -> list[str]:
     """Return every named type of a type expression, qualified names joined by dots."""
     found = _TYPE_WORDS.findall(text.partition(" as ")[0])
     return list(dict.fromkeys(name.replace("::", ".").replace("\\", ".") for name in found))
+
+
+_TUPLE = re.compile(r"(?:\w+\.)?[Tt]uple\[(.*)\]\Z", re.DOTALL)
+
+
+def tuple_parts(node: Node, source: bytes) -> list[str]:
+    """Return the parts of a tuple that is returned, or of a type of tuples; none of anything else."""
+    if node.type in ("expression_list", "tuple"):
+        return [expression(text_of(child, source)) for child in node.named_children]
+    if node.type != "type" or (types := _TUPLE.match(text_of(node, source))) is None:
+        return []
+    names = split(types[1], ",")
+    return [declared(name) for name in names] if "..." not in types[1] else []
+
+
+def iterated_values(node: Node, source: bytes) -> Iterator[str]:
+    """Yield what the variables of a loop are, where a function or method gives several at a time."""
+    function, arguments = node.child_by_field_name("function"), node.child_by_field_name("arguments")
+    if node.type != "call" or function is None or arguments is None:
+        return
+    name, given = text_of(function, source), arguments.named_children
+    if name == "zip":
+        yield from (_element(text_of(each, source)) for each in given)
+    elif name == "enumerate" and given:
+        yield from (UNKNOWN, _element(text_of(given[0], source)))
+    elif name.endswith(".items") and not given:
+        yield from (UNKNOWN, _element(name.removesuffix(".items")))
+
+
+def _element(text: str) -> str:
+    value = expression(text)
+    return f"{value}[]" if value not in (UNKNOWN, LITERAL) and "|" not in value else UNKNOWN

@@ -32,13 +32,30 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from findspot.chunk import ecmascript_expressions, go_expressions, python_expressions
-from findspot.chunk.arity import OVERLOADING, UNKNOWN_ARITY, argument_count, parameter_range
+from findspot.chunk import ecmascript_expressions, go_expressions
 from findspot.chunk.block_scopes import BlockScopes
-from findspot.chunk.expressions import COMMON, JAVA, declared, expression, type_arguments, type_names
+from findspot.chunk.call_arguments import (
+    OVERLOADING,
+    PASSIVE,
+    SELVES,
+    UNKNOWN_ARITY,
+    argument_count,
+    parameter_range,
+    refer_to_values,
+    root_of,
+)
+from findspot.chunk.expressions import (
+    COMMON,
+    JAVA,
+    declared,
+    expression,
+    iterated_values,
+    tuple_parts,
+    type_arguments,
+    type_names,
+)
 from findspot.chunk.fixture_requests import Requests, may_test
 from findspot.chunk.imports import read_imports
-from findspot.chunk.passed_values import PASSIVE, SELVES, refer_to_values, root_of
 from findspot.chunk.symbols import Definition, FileSymbols, end_row, insert_definitions, text_of
 from findspot.core.facts import (
     ALIASED,
@@ -375,7 +392,7 @@ def _give(reading: Reading, capture: str, node: Node) -> None:
     if value not in (UNKNOWN, LITERAL):
         reading.bindings[BindingFact(owner, _GIVEN[capture], value)] = None
     if capture in ("return", "returns") and reading.language == "python":
-        for place, part in enumerate(python_expressions.parts(node, reading.source), 1):
+        for place, part in enumerate(tuple_parts(node, reading.source), 1):
             if part not in (UNKNOWN, LITERAL):
                 reading.bindings[BindingFact(owner, f"({place})", part)] = None
 
@@ -442,7 +459,7 @@ def _bind_several(reading: Reading, group: Node, match: dict[str, list[Node]]) -
     """Bind variables to as many values, to the results of the only one, or to what is iterated over."""
     targets = group.children_by_field_name("name") or group.named_children
     if "each" in match:
-        values = python_expressions.iterated(match["each"][0], reading.source)
+        values = iterated_values(match["each"][0], reading.source)
     else:
         values = _several_values(reading, match["values"][0], len(targets), group.type)
     for node, value in zip(targets, values, strict=False):

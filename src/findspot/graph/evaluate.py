@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
+from collections.abc import Callable, Iterator
 
-from findspot.core.facts import FIXTURE, LITERAL, UNKNOWN
-from findspot.graph.fixtures import Fixtures
+from findspot.core.facts import FIXTURE, LITERAL, UNKNOWN, WHOLE
 from findspot.graph.members import Members
 from findspot.graph.modules import Modules, Packages
 from findspot.graph.names import Names
 from findspot.graph.shared_tables import Memo
 from findspot.graph.sources import Def, Sources, SourceView
 from findspot.graph.types import Types
-from findspot.graph.values import EXTERNAL, IMPORTED, TYPED, Record, Value, Values, What
+from findspot.graph.values import (
+    EXTERNAL,
+    IMPORTED,
+    MEMBER,
+    SCOPE,
+    SHARED,
+    TYPED,
+    UNIQUE,
+    Record,
+    Value,
+    Values,
+    What,
+)
 
 _STEP = re.compile(r"\(\d*\)|\[\]|\.[\w$@#]+")
 _QUALIFIED = re.compile(r"(?:[a-z_]\w*\.)+[A-Z]\w*")
@@ -135,3 +148,77 @@ class Evaluator:
                     return [EXTERNAL]
                 return self.named_types(value[1:], scope.file, scope.file.owner(place))
         return None
+
+
+Lookup = Callable[[str, SourceView, Def | None], list[Value] | None]
+
+_SHARED = "conftest.py"
+_PRIVATE = re.compile(r"(?:^|/)(?:test_[^/]*|[^/]*_test|conftest)\.py$")
+"""Files whose fixtures no file elsewhere sees unsaid; all others with fixtures are plugins, or imported."""
+
+
+class Fixtures:
+    """Finds fixtures by name, from where they are asked for."""
+
+    def __init__(self, sources: Sources, types: Types, lookup: Lookup) -> None:
+        self._sources = sources
+        self._types = types
+        self._lookup = lookup
+        self._plugins: dict[str, list[Def]] = sources.tables.table("plugin fixtures")
+
+    def find(self, name: str, view: SourceView, asking: Def | None) -> Value | None:
+        """Return the nearest fixture of a name; one that asks for its own name means the one that it
+        hides.
+        """
+        if asking is None:
+            return None
+        candidates = self._candidates(name, view, asking)
+        return next((fixture for fixture in candidates if fixture.of is not asking), None)
+
+    def _candidates(self, name: str, view: SourceView, asking: Def) -> Iterator[Value]:
+        around = self._types.around(asking)
+        for place, of in enumerate((around, *self._types.ancestors(around)) if around is not None else ()):
+            member = of.file.fixtures.get((of.place, name))
+            if member is not None:
+                yield Value(What.FUNCTION, member, MEMBER if place else SCOPE)
+        yield from self._of_file(name, view)
+        folder = posixpath.dirname(view.path)
+        for above in (folder, *_above(folder)):
+            shared = self._sources.at(posixpath.join(above, _SHARED))
+            if shared is not None:
+                yield from (fixture.through(SHARED) for fixture in self._of_file(name, shared))
+        plugins = [fixture for fixture in self._in_plugins(name) if fixture is not asking]
+        if len(plugins) == 1:
+            yield Value(What.FUNCTION, plugins[0], UNIQUE)
+
+    def _of_file(self, name: str, view: SourceView) -> Iterator[Value]:
+        """Yield a fixture of a module: its own, or one that it imports."""
+        own = view.fixtures.get((-1, name))
+        if own is not None:
+            yield Value(What.FUNCTION, own)
+        elif name in view.imports or WHOLE in view.imports:
+            for value in self._lookup(name, view, None) or ():
+                if isinstance(value.of, Def) and value.of.file.fixtures.get((-1, name)) is value.of:
+                    yield value
+
+    def _in_plugins(self, name: str) -> list[Def]:
+        """Return the fixtures of a name in modules that are neither tests nor shared with a folder."""
+        if name not in self._plugins:
+            named = self._sources.defining(name)
+            self._plugins[name] = [d for d in named if _is_of_plugin(d)]
+        return self._plugins[name]
+
+
+def _is_of_plugin(fixture: Def) -> bool:
+    """Return whether a definition is a fixture that tests elsewhere may be given; a class of tests keeps its
+    own.
+    """
+    if _PRIVATE.search(fixture.file.path) or fixture not in fixture.file.fixtures.values():
+        return False
+    return fixture.parent is None or not fixture.parent.name.startswith("Test")
+
+
+def _above(folder: str) -> Iterator[str]:
+    while folder:
+        folder = posixpath.dirname(folder)
+        yield folder

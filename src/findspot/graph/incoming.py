@@ -6,10 +6,9 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from findspot.core.facts import DEFAULT, WHOLE, Relation, importable_names
-from findspot.graph.doubts import Doubtful, doubt_about
 from findspot.graph.edges import Edge, Node
 from findspot.graph.modules import Modules, is_top
-from findspot.graph.outgoing import Outgoing, in_order
+from findspot.graph.outgoing import Doubtful, Outgoing, doubt_about, in_order
 from findspot.graph.resolve import Target
 from findspot.graph.sources import Def, Sources, SourceView
 from findspot.graph.stored_edges import StoredEdges

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
+from enum import IntEnum
+from typing import NamedTuple
 
 from findspot.core.facts import LOADED, WHOLE, ImportFact, ReferenceFact, Relation
-from findspot.graph.edges import FAR, PACKAGE, Edge
+from findspot.graph.edges import FAR, PACKAGE, Edge, Node
 from findspot.graph.evaluate import Evaluator
-from findspot.graph.resolve import Resolver, Target
+from findspot.graph.resolve import AMBIGUOUS, EXTERNAL, Resolver, Target
 from findspot.graph.sources import SATELLITE_KINDS, Def, Sources, SourceView
 from findspot.graph.structural import Structural
 from findspot.graph.values import IMPORTED, STRUCTURAL
@@ -106,3 +109,49 @@ class Outgoing:
 def in_order(edges: Iterable[Edge]) -> list[Edge]:
     """Return edges sorted by where they stand, each once."""
     return sorted(dict.fromkeys(edges), key=lambda e: (e.path, e.line, e.target.id, e.source.id))
+
+
+_ROOT_END = re.compile(r"[.(\[]")
+
+
+class Doubt(IntEnum):
+    """Why a reference may mean a definition of its name; the numbers are stored."""
+
+    SEVERAL = 1
+    """The receiver is unknown, and several definitions have the name."""
+    RECEIVER = 2
+    """The receiver is unknown."""
+    UNBOUND = 3
+    """Nothing defines or imports the name there."""
+    EXTERNAL = 4
+    """The receiver looks external."""
+
+
+class Doubtful(NamedTuple):
+    """A reference in doubt, by where it is written."""
+
+    source: Node
+    relation: Relation
+    line: int
+    doubt: Doubt
+
+
+def doubt_about(outgoing: Outgoing, view: SourceView, reference: ReferenceFact) -> Doubt | None:
+    """Return why a reference may mean some definition of its name; None where it is known not to."""
+    resolution = outgoing.resolver.resolve(view, reference)
+    if resolution.targets or reference.relation not in (Relation.CALL, Relation.DECORATE):
+        return None
+    if resolution.reason == AMBIGUOUS:
+        return Doubt.SEVERAL
+    if resolution.reason != EXTERNAL:
+        return Doubt.RECEIVER
+    if _is_imported(outgoing, view, reference):
+        return None
+    return Doubt.EXTERNAL if reference.on else Doubt.UNBOUND
+
+
+def _is_imported(outgoing: Outgoing, view: SourceView, reference: ReferenceFact) -> bool:
+    """Return whether an import from outside of the project brings in what a reference begins with."""
+    root = _ROOT_END.split(reference.on or reference.name, maxsplit=1)[0]
+    modules = outgoing.evaluator.modules
+    return any(not modules.resolve(view, fact.module) for fact in view.imports.get(root, ()))

@@ -13,9 +13,8 @@ from functools import lru_cache
 from findspot.core.errors import CancelledError
 from findspot.core.facts import LOCAL, TYPING, Relation
 from findspot.core.progress import CancelToken
-from findspot.graph.doubts import Doubt, Doubtful, doubt_about
 from findspot.graph.edges import FAR, PACKAGE, Edge, Node
-from findspot.graph.outgoing import Outgoing
+from findspot.graph.outgoing import Doubt, Doubtful, Outgoing, doubt_about
 from findspot.graph.shared_tables import RESOLVED, Tables
 from findspot.graph.sources import Sources, SourceView
 from findspot.store.edge_rows import EdgeRows

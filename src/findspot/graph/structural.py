@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from findspot.core.facts import SIGNATURE, Relation
-from findspot.graph.languages.go_library import STANDARD_INTERFACES
+from findspot.graph.languages.go import STANDARD_INTERFACES
 from findspot.graph.sources import Def, Sources
 from findspot.graph.types import Types
 

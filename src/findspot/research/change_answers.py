@@ -11,8 +11,7 @@ from findspot.core.errors import InvalidArgumentError
 from findspot.core.git import GitMissingError, run_git
 from findspot.graph import Node
 from findspot.graph.edges import FILE_KIND, Unresolved
-from findspot.graph.named_uses import Leftover
-from findspot.graph.possible_uses import PossibleUse, possible_callers
+from findspot.graph.possible_uses import Leftover, PossibleUse, possible_callers
 from findspot.graph.values import FLOOR, IMPORTED
 from findspot.research import sentences
 from findspot.research.changes import DEFAULT_REVISION, Change, FileChange, read_change

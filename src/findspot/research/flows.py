@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from findspot.graph import Node, Relation
-from findspot.graph.named_uses import imported_name
+from findspot.graph.possible_uses import imported_name
 from findspot.rank.signals import coverage
 from findspot.research.connections import FUNCTIONS, Connections, Way, nodes_of
 from findspot.research.graph_walks import find_path, longest_path

@@ -9,7 +9,7 @@ from enum import StrEnum
 from findspot.core.progress import CancelToken
 from findspot.graph import Edge, Graph, Node, Relation
 from findspot.graph.edges import FILE_KIND
-from findspot.graph.named_uses import Leftover, leftovers
+from findspot.graph.possible_uses import Leftover, leftovers
 from findspot.graph.values import DISPATCHED, FLOOR, STRUCTURAL
 from findspot.rank.roles import Role, role_of
 
