@@ -40,7 +40,7 @@ from findspot.research.related_tests import MOST_COMMITS, WEIGHTS, rank_tests
 from findspot.research.research_view import flat
 from findspot.store.records import ChunkRecord, FileRecord
 from findspot.store.sqlite_store import SqliteStore
-from findspot.text.chunk_text import keyword_text
+from findspot.text.tokens import keyword_text
 
 MOST_BYTES = 400_000
 

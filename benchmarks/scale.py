@@ -47,7 +47,7 @@ from findspot.store.lance.lance_store import LanceStore
 from findspot.store.lance.local_copy import CACHE
 from findspot.store.records import ChunkRecord, FileRecord
 from findspot.store.snapshot import Snapshot
-from findspot.text.chunk_text import keyword_text
+from findspot.text.tokens import keyword_text
 
 LINES_A_CHUNK = 25
 MAX_CHUNKS_A_FILE = 200

@@ -25,8 +25,7 @@ from findspot.core.settings import DiscoverSettings
 from findspot.store.records import OUTLINE_ORDINAL, ChunkRecord, FileRecord, StoredChunk
 from findspot.store.snapshot import Snapshot
 from findspot.store.store_protocol import Store
-from findspot.text.chunk_text import keyword_text
-from findspot.text.tokens import tokens
+from findspot.text.tokens import keyword_text, tokens
 from kept_workers import open_project
 
 MakeProject = Callable[..., Project]

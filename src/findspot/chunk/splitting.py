@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from findspot.core.facts import Facts
 from findspot.core.model import ChunkType, Span, Symbol
-from findspot.text.chunk_text import LONG_LINE_CHARS
+from findspot.text.tokens import LONG_LINE_CHARS
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -1,8 +1,7 @@
 """Named full-text indexes: documents, ranked by TF-IDF, with highlights."""
 
-from findspot.documents.document_answer import FoundDocument, SearchAnswer
 from findspot.documents.document_query import ParsedQuery, Tokenizer
-from findspot.documents.document_record import AddedDocument, Document, IndexInfo
+from findspot.documents.document_record import AddedDocument, Document, FoundDocument, IndexInfo, SearchAnswer
 from findspot.documents.named_indexes import DEFAULT_INDEX, NamedIndexes
 
 __all__ = [

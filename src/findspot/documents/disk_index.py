@@ -22,7 +22,6 @@ from findspot.core import sqlite
 from findspot.core.errors import FindspotError, IndexFormatError
 from findspot.core.log import get_logger
 from findspot.core.sqlite import MAX_PARAMETERS, Connection, remove_database, translated, version_of
-from findspot.documents.document_answer import SearchAnswer, answer
 from findspot.documents.document_query import Tokenizer, parse
 from findspot.documents.document_record import (
     AddedDocument,
@@ -30,7 +29,9 @@ from findspot.documents.document_record import (
     Document,
     IndexExistsError,
     IndexInfo,
+    SearchAnswer,
     UnknownIndexError,
+    answer,
 )
 from findspot.documents.postings import Postings, Vocabulary, rank
 

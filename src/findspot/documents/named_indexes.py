@@ -12,7 +12,6 @@ from typing import Any
 
 from findspot.core.files import make_private_dir
 from findspot.documents.disk_index import DiskIndex, name_in
-from findspot.documents.document_answer import SearchAnswer, answer
 from findspot.documents.document_query import Tokenizer, parse
 from findspot.documents.document_record import (
     AddedDocument,
@@ -21,8 +20,10 @@ from findspot.documents.document_record import (
     IndexInfo,
     IndexNameError,
     LimitReachedError,
+    SearchAnswer,
     UnknownBackendError,
     UnknownIndexError,
+    answer,
 )
 from findspot.documents.postings import DOCUMENT_BYTES, SLOT_BYTES, TERM_BYTES, Postings, rank
 

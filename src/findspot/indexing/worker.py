@@ -25,7 +25,7 @@ from findspot.embed.embedder import Embedder, LaterEmbedder
 from findspot.embed.provider_registry import open_embedder
 from findspot.indexing.workers import READY, Indexed, Job, Outcome, Rejected, Setup, Unchanged
 from findspot.store.records import ChunkRecord, FileRecord
-from findspot.text.chunk_text import keyword_text
+from findspot.text.tokens import keyword_text
 
 _NICE = 5
 """Whatever the user does at the machine meanwhile goes first."""

@@ -11,8 +11,7 @@ from findspot.graph.values import FLOOR
 from findspot.rank.roles import reading_order
 from findspot.research.findings import Aim, Focus
 from findspot.research.graph_walks import Chain, Trail, is_backwards, is_test
-from findspot.research.module_map import ModuleMap
-from findspot.research.patterns import Pattern
+from findspot.research.module_map import ModuleMap, Pattern
 
 MOST_NAMED = 8
 FEW = 3

@@ -15,7 +15,7 @@ from findspot.core.roots import Roots
 from findspot.discover.file_content import readable_text
 from findspot.discover.root_folder import read_file
 from findspot.store.records import StoredFile
-from findspot.text.chunk_text import LONG_LINE_CHARS, holds
+from findspot.text.tokens import LONG_LINE_CHARS, holds
 
 _MIN_ANCHOR_CHARS = 4
 """A line shorter than this, such as a bracket, does not tell a place."""

@@ -27,7 +27,7 @@ from findspot.store.records import (
     chunk_range,
     last_name,
 )
-from findspot.text.chunk_text import keyword_text
+from findspot.text.tokens import keyword_text
 
 _BELOW = "(path = ?1 OR (path >= ?1 || '/' AND path < ?1 || '0'))"
 """A path and everything below it, by the index of paths; `0` is the character after the slash."""

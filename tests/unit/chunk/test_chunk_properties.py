@@ -12,7 +12,7 @@ from findspot.chunk.dispatch import CHARACTER, MAX_CHUNKS, SYNTAX, chunk_file, s
 from findspot.chunk.splitting import SourceLines
 from findspot.core.languages import LANGUAGES, language_of, row
 from findspot.core.model import ChunkedFile, ChunkType, Corpus, SkipReason, SourceFile
-from findspot.text.chunk_text import LONG_LINE_CHARS, holds
+from findspot.text.tokens import LONG_LINE_CHARS, holds
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "languages"
 SOURCES = {language_of(path.name): path.read_text("utf-8") for path in sorted(FIXTURES.iterdir())}

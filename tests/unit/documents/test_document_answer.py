@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from findspot.documents.document_answer import highlights
 from findspot.documents.document_query import Tokenizer
+from findspot.documents.document_record import highlights
 
 
 def of(content: str, *tokens: str) -> tuple[str, ...]:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from findspot.text.chunk_text import keyword_text, path_text
-from findspot.text.tokens import parts, stem, tokens, words
+from findspot.text.tokens import keyword_text, parts, path_text, stem, tokens, words
 
 
 @pytest.mark.parametrize(

@@ -100,7 +100,7 @@ def _follow(
     project: Project, chosen: Path | None, report: ExportReport, reply: Reply, cancel: CancelToken
 ) -> None:
     """Export again after each change of the index, until a signal comes."""
-    from findspot.chunkfiles.folder_watch import watch_tree
+    from findspot.chunkfiles.served_files import watch_tree
 
     generation = report.generation
     output.note("Watching for changes; press Ctrl-C to stop.")

@@ -32,7 +32,7 @@ from findspot.store.lance.lance_format import (
 )
 from findspot.store.lance.lance_tables import Tables
 from findspot.store.records import OUTLINE_ORDINAL, ChunkRecord, FileRecord, StoredFile
-from findspot.text.chunk_text import keyword_text
+from findspot.text.tokens import keyword_text
 
 BATCH_ROWS = 1_024
 """Rows read at a time: a few megabytes."""
