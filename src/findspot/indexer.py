@@ -40,8 +40,8 @@ from findspot.store.index_meta import was_stopped, write_metadata
 from findspot.store.prebuilt import Imported, read_manifest, unpack
 from findspot.store.store_protocol import Store
 from findspot.store.stores import convert, open_store
-from findspot.sync.changed_paths import catch_up, read_dirty, run_options
-from findspot.sync.strategies import strategy_note
+from findspot.sync.changed_paths import read_dirty
+from findspot.sync.strategies import catch_up, run_options, strategy_note
 from findspot.sync.supervisor import MANY
 
 _log = get_logger("project")

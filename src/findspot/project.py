@@ -40,8 +40,7 @@ from findspot.store.index_meta import COMPLETE, unfinished, was_stopped
 from findspot.store.snapshot import Snapshot
 from findspot.store.store_protocol import Store
 from findspot.store.stores import check_kind
-from findspot.sync.changed_paths import status_notes
-from findspot.sync.strategies import Lazy
+from findspot.sync.strategies import Lazy, status_notes
 from findspot.sync.supervisor import LOCK_NAME, Supervisor
 
 if TYPE_CHECKING:

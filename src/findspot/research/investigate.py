@@ -34,14 +34,9 @@ from findspot.research.graph_walks import (
     follow,
     record_path,
 )
-from findspot.research.module_map import (
-    MOST_MEMBERS,
-    entry_points,
-    find_patterns,
-    imports_between,
-    module_map,
-)
+from findspot.research.module_map import entry_points, imports_between, module_map
 from findspot.research.open_questions import OpenAnswer, answer_open, symbol
+from findspot.research.patterns import MOST_MEMBERS, find_patterns
 from findspot.research.question_parser import ParsedQuestion, is_code, read_question
 from findspot.research.relations import (
     MOST_STARTS,

@@ -11,7 +11,8 @@ from findspot.graph.values import FLOOR
 from findspot.rank.roles import reading_order
 from findspot.research.findings import Aim, Focus
 from findspot.research.graph_walks import Chain, Trail, is_backwards, is_test
-from findspot.research.module_map import ModuleMap, Pattern
+from findspot.research.module_map import ModuleMap
+from findspot.research.patterns import Pattern
 
 MOST_NAMED = 8
 FEW = 3
