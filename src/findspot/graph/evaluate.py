@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from findspot.core.facts import FIXTURE, LITERAL, UNKNOWN, WHOLE
 from findspot.graph.members import Members
 from findspot.graph.modules import Modules, Packages
-from findspot.graph.names import Names
+from findspot.graph.names import Exports, Names
 from findspot.graph.shared_tables import Memo
 from findspot.graph.sources import Def, Sources, SourceView
 from findspot.graph.types import Types
@@ -43,6 +43,7 @@ class Evaluator:
         self.modules = Modules(sources)
         self.packages = Packages(sources, self.modules)
         self.names = Names(self)
+        self.exports = Exports(self)
         self.members = Members(self)
         self.types = Types(sources, self.named_types)
         self.fixtures = Fixtures(sources, self.types, self.names.lookup)

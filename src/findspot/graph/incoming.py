@@ -203,7 +203,7 @@ class Incoming:
 
         The only one that overrides a stub is reached; those that tests define do not count.
         """
-        if not self.resolver.is_stub(method):
+        if not self.resolver.methods.is_stub(method):
             return DISPATCHED
         defined = (edge for edge in self.to(method, Relation.OVERRIDE) if role_of(edge.path) is not Role.TEST)
         return UNIQUE if {edge.source for edge in islice(defined, 2)} == {overriding} else DISPATCHED
@@ -228,6 +228,6 @@ class Incoming:
             return [] if target is None else [target]
         if target.makes_its_type or target is self.types.constructor(around):
             return [target, around]
-        others = [d for d in self.resolver.overloads(target) if d is not target]
+        others = [d for d in self.resolver.methods.overloads(target) if d is not target]
         fitting = [d for d in others if d.takes(target.least, target.most)]
         return [target, *(d for d in fitting if d.most - d.least <= target.most - target.least)]

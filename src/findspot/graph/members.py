@@ -57,15 +57,16 @@ class Members:
         if value.what is What.MODULE and isinstance(value.of, SourceView):
             return [v.through(value.trust) for v in self._of_module(value.of, name)]
         if value.what is What.PACKAGE and isinstance(value.of, str):
-            return self.variants(self._tops_in(value.of, name), IMPORTED)
+            return self.variants(_tops_in(self._evaluator, value.of, name), IMPORTED)
         if value.what is What.FOLDER and isinstance(value.of, str):
-            return self._in_folder(value.of, name)
+            return _in_folder(self._evaluator, value.of, name)
         if value.what is What.FUNCTION and isinstance(value.of, Def) and value.of.file.language.calls_bare:
             return [v for made in self.called(value) for v in self.attribute(made, name)]
         if isinstance(value.of, Def) and value.what in (What.INSTANCE, What.TYPE):
             return self._of_type(value, value.of, name)
         if value.what is What.FUNCTION and isinstance(value.of, Def):
-            member = self._evaluator.types.given(value.of, name)
+            given = self._evaluator.types.satellites(value.of)  # functions assigned to its properties
+            member = next((part for part in given if part.name == name), None)
             return [Value(What.FUNCTION, member, value.trust)] if member is not None else []
         if isinstance(value.of, Def) and value.what is What.PARENT:
             return self._of_parent(value.of, name)
@@ -74,7 +75,7 @@ class Members:
             record = value.of
             return self._evaluator.memo.once(key, lambda: self._of_record(record, name), _NOTHING)
         if value.what is What.WRAPPED and value.shape.startswith("[]"):
-            return self._of_container(value, name)
+            return _of_container(value, name)
         return [EXTERNAL] if value.what in (What.EXTERNAL, What.WRAPPED) else []
 
     def _of_record(self, record: Record, name: str) -> Values:
@@ -84,17 +85,6 @@ class Members:
         function = record.view.owner(record.owner) if not found else None
         methods = function.children.get(name, ()) if function is not None else ()
         return found or [Value(What.FUNCTION, m, INFERRED) for m in methods if m.kind == "method"]
-
-    def _of_container(self, value: Value, name: str) -> Values:
-        """Return a method of a container, which may give one of its elements, or all of them."""
-        language = value.of.file.language if isinstance(value.of, Def) else None
-        if name in _GIVING_ALL or (language and name in language.container_methods):
-            return [EXTERNAL, value._replace(shape=f"{RETURNED}{value.shape}")]
-        if name in _GIVING_ONE or (language and name in language.element_methods):
-            return [EXTERNAL, value._replace(shape=f"{RETURNED}{value.shape[2:]}")]
-        if name == "entrySet":
-            return [EXTERNAL, value._replace(shape=f"{RETURNED}[]{value.shape}")]
-        return [EXTERNAL]
 
     def variants(self, definitions: list[Def], trust: float) -> Values:
         """Return definitions of one name as values; those for special systems only if there are no others."""
@@ -110,20 +100,7 @@ class Members:
         """Return a name of a module."""
         if name == "exports" and view.language.exports_default:
             return [Value(What.MODULE, view)]
-        return self._evaluator.names.exported(view.path, name) or []
-
-    def _in_folder(self, folder: str, name: str) -> Values:
-        path, below = self._evaluator.modules.member(folder, name)
-        module = self._evaluator.sources.at(path) if path else None
-        if module is not None:
-            return [Value(What.MODULE, module, IMPORTED)]
-        return [Value(What.FOLDER, below, IMPORTED)] if below else []
-
-    def _tops_in(self, folder: str, name: str) -> list[Def]:
-        """Return the definitions of a package that is a folder."""
-        named = [d for d in self._evaluator.sources.defining(name) if d.file.language.folders_are_packages]
-        here = [d for d in named if is_top(d) and posixpath.dirname(d.file.path) == folder]
-        return [d for d in here if not d.file.package.endswith("_test")]
+        return self._evaluator.exports.exported(view.path, name) or []
 
     def _of_type(self, value: Value, of: Def, name: str) -> Values:
         if name == "new" and of.file.language.new_makes_instances and value.what is What.TYPE:
@@ -189,7 +166,7 @@ class Members:
         if value.what is What.PARENT:
             return [value]
         if value.what is What.MODULE and isinstance(value.of, SourceView):
-            return [v for each in self._evaluator.names.whole(value.of) for v in self.called(each)]
+            return [v for each in self._evaluator.exports.whole(value.of) for v in self.called(each)]
         if value.what is What.TYPE:
             return [Value(What.INSTANCE, value.of, min(value.trust, TYPED))]
         if value.what is What.FUNCTION and isinstance(value.of, Def):
@@ -222,7 +199,7 @@ class Members:
             argument = self._type_argument(text, function.parent, on)
             if argument is not None:
                 found += argument
-            elif on is not None and (text in _ITSELF or self._makes_own_type(function, text)):
+            elif on is not None and (text in _ITSELF or _makes_own_type(function, text)):
                 found.append(Value(What.INSTANCE, on))
             elif text == OBJECT:
                 found.append(Value(What.RECORD, Record(function.file, function.place, RETURNED)))
@@ -230,10 +207,6 @@ class Members:
                 found += self._evaluator.value_of(text, function.file, function.file.owner(place))
         trust = TYPED if types else INFERRED
         return list(dict.fromkeys(v if v.what is What.EXTERNAL else v.through(trust) for v in found))
-
-    def _makes_own_type(self, function: Def, text: str) -> bool:
-        """Return whether what is returned is made by `cls()`, also by way of a variable."""
-        return text in _MADE or any(value in _MADE for _, value in function.bindings.get(text, ()))
 
     def _type_argument(self, text: str, generic: Def | None, on: Def | None, hops: int = 0) -> Values | None:
         """Return what a type gives its supertype for a type parameter, such as `:T` or `:[]T`."""
@@ -277,3 +250,35 @@ class Members:
                 if found:
                     return [v.through(value.trust) for v in found]
         return []
+
+
+def _of_container(value: Value, name: str) -> Values:
+    """Return a method of a container, which may give one of its elements, or all of them."""
+    language = value.of.file.language if isinstance(value.of, Def) else None
+    if name in _GIVING_ALL or (language and name in language.container_methods):
+        return [EXTERNAL, value._replace(shape=f"{RETURNED}{value.shape}")]
+    if name in _GIVING_ONE or (language and name in language.element_methods):
+        return [EXTERNAL, value._replace(shape=f"{RETURNED}{value.shape[2:]}")]
+    if name == "entrySet":
+        return [EXTERNAL, value._replace(shape=f"{RETURNED}[]{value.shape}")]
+    return [EXTERNAL]
+
+
+def _makes_own_type(function: Def, text: str) -> bool:
+    """Return whether what is returned is made by `cls()`, also by way of a variable."""
+    return text in _MADE or any(value in _MADE for _, value in function.bindings.get(text, ()))
+
+
+def _in_folder(evaluator: Evaluator, folder: str, name: str) -> Values:
+    path, below = evaluator.modules.member(folder, name)
+    module = evaluator.sources.at(path) if path else None
+    if module is not None:
+        return [Value(What.MODULE, module, IMPORTED)]
+    return [Value(What.FOLDER, below, IMPORTED)] if below else []
+
+
+def _tops_in(evaluator: Evaluator, folder: str, name: str) -> list[Def]:
+    """Return the definitions of a package that is a folder."""
+    named = [d for d in evaluator.sources.defining(name) if d.file.language.folders_are_packages]
+    here = [d for d in named if is_top(d) and posixpath.dirname(d.file.path) == folder]
+    return [d for d in here if not d.file.package.endswith("_test")]

@@ -58,7 +58,7 @@ class Names:
             found = self._in_scope(name, scope, scope is owner)
             if found is not None:
                 return found
-        found = self._in_module(name, view)
+        found = self.in_module(name, view)
         return found if found is not None else self._shared(name, view)
 
     def callee(self, name: str, view: SourceView, owner: Def | None) -> Values:
@@ -133,13 +133,13 @@ class Names:
             definition = self._evaluator.packages.definition_of(definition)
         return [Value(What.FUNCTION, definition)]
 
-    def _in_module(self, name: str, view: SourceView) -> Values | None:
+    def in_module(self, name: str, view: SourceView) -> Values | None:
         found = self._local(name, view.tops.get(name), view.bindings, view)
         imported = view.imports.get(name)
         if imported is None and found is None and view.language.folders_are_packages:
             imported = self._evaluator.modules.imports_called(view, name)
         if imported and not (found and all(value.what is not What.EXTERNAL for value in found)):
-            outside = [value for fact in imported for value in self.imported(fact, view)]
+            outside = [value for fact in imported for value in self._evaluator.exports.imported(fact, view)]
             if view.language.imports_packages and EXTERNAL in outside:  # one of two functions of a name
                 outside = [value.through(DISPATCHED) for value in outside]
             return list(dict.fromkeys([*(found or []), *outside]))
@@ -154,7 +154,7 @@ class Names:
                 if inside and inside != [EXTERNAL]:
                     return [value.through(IMPORTED) for value in inside]
             for target in self._evaluator.modules.resolve(view, fact.module):
-                there = self.exported(target, name)
+                there = self._evaluator.exports.exported(target, name)
                 if there:
                     return [value.through(IMPORTED) for value in there]
             folder = (
@@ -192,11 +192,20 @@ class Names:
                     return found
         return None
 
+
+class Exports:
+    """What imports bring in, and what modules offer to them."""
+
+    def __init__(self, evaluator: Evaluator) -> None:
+        self._evaluator = evaluator
+
     def imported(self, fact: ImportFact, view: SourceView) -> Values:
         """Return what an import brings in: `EXTERNAL` where its module is not of the project."""
         if view.language.imports_packages:
             named = self._evaluator.packages.named(fact, view)
-            return [v.through(IMPORTED) for d in named for v in self.of_definition(d)] or [EXTERNAL]
+            return [v.through(IMPORTED) for d in named for v in self._evaluator.names.of_definition(d)] or [
+                EXTERNAL
+            ]
         found: Values = []
         targets = self._evaluator.modules.resolve(view, fact.module)
         for target in targets:
@@ -260,7 +269,7 @@ class Names:
 
     def _exported(self, path: str, name: str) -> Values | None:
         view = self._evaluator.sources.at(path)
-        found = self._in_module(name, view) if view is not None else None
+        found = self._evaluator.names.in_module(name, view) if view is not None else None
         if not found:
             inside = self._evaluator.modules.submodule(view, name) if view is not None else None
             module = self._evaluator.sources.at(inside) if inside else None
@@ -268,19 +277,20 @@ class Names:
         if not found and view is not None and view.language.exports_default and name != DEFAULT:
             members = self._evaluator.members
             whole = [v for value in self.whole(view) for v in members.attribute(value, name)]
-            return whole or self._given_to_exports(view, name) or found
+            return whole or _given_to_exports(view, name) or found
         return found
-
-    def _given_to_exports(self, view: SourceView, name: str) -> Values:
-        """Return a function that is assigned to a variable for the exports: `var api = exports`."""
-        return [
-            Value(What.FUNCTION, definition)
-            for definition in view.tops.get(name, ())
-            for _, value in view.bindings.get(definition.scope, ())
-            if value in ("exports", "module.exports")
-        ]
 
     def whole(self, view: SourceView) -> Values:
         """Return what a module exports as a whole, other modules apart from itself included."""
         exported = self.exported(view.path, DEFAULT) if view.language.exports_default else None
         return [value for value in exported or () if value.of is not view]
+
+
+def _given_to_exports(view: SourceView, name: str) -> Values:
+    """Return a function that is assigned to a variable for the exports: `var api = exports`."""
+    return [
+        Value(What.FUNCTION, definition)
+        for definition in view.tops.get(name, ())
+        for _, value in view.bindings.get(definition.scope, ())
+        if value in ("exports", "module.exports")
+    ]

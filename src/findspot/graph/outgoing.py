@@ -62,14 +62,14 @@ class Outgoing:
         place = Relation.OVERRIDE, method.file.path, method.line
         edges = [
             Edge(method.node, other.node, *place, IMPORTED, FAR if distance else "")
-            for distance, other in enumerate(self.resolver.overridden(method))
+            for distance, other in enumerate(self.resolver.methods.overridden(method))
         ]
         declared = self.conformance.declared(method)
         return [*edges, *(Edge(method.node, other.node, *place, STRUCTURAL) for other in declared)]
 
     def dispatching(self, method: Def) -> list[Def]:
         """Return the methods whose calls may reach a method: those it overrides or stands for."""
-        return [*self.resolver.overridden(method), *self.conformance.declared(method)]
+        return [*self.resolver.methods.overridden(method), *self.conformance.declared(method)]
 
     def imports(self, view: SourceView) -> Iterator[Edge]:
         named_imports = {(f.module, f.line) for f in view.facts.imports if not f.local.startswith(LOADED)}
@@ -87,15 +87,15 @@ class Outgoing:
 
     def _imported(self, fact: ImportFact, view: SourceView) -> list[Target]:
         """Return what defines that which an import brings in."""
-        names = self.evaluator.names
+        exports = self.evaluator.exports
         packages = self.evaluator.packages
         if view.language.imports_packages:
             named = packages.named(fact, view) or packages.types(fact.module, view)
             found: list[Target] = [self.types.home(d) for d in named]
         elif fact.original == WHOLE:
-            found = [v.of for v in names.imported(fact, view) if isinstance(v.of, Def | SourceView)]
+            found = [v.of for v in exports.imported(fact, view) if isinstance(v.of, Def | SourceView)]
         else:
-            found = names.definers(fact, view)
+            found = exports.definers(fact, view)
         if not found and fact.original == WHOLE and view.language.imports_whole_packages:
             folder = self.evaluator.modules.folder(view, fact)
             used: list[Target] = [*self.evaluator.packages.used_of(fact, folder, view)]

@@ -102,7 +102,7 @@ def _passed_on(graph: Graph, targets: list[Def]) -> Iterator[PossibleUse]:
 def _through_bases(graph: Graph, targets: list[Def]) -> Iterator[PossibleUse]:
     """Yield the calls of methods that the targets override."""
     for target in targets:
-        for base in graph._outgoing.resolver.overridden(target):
+        for base in graph._outgoing.resolver.methods.overridden(target):
             if base not in targets:
                 reason = f"through {base.qualified}, which it overrides"
                 for edge in graph._incoming.to(base, Relation.CALL):
@@ -128,7 +128,7 @@ def _reason(graph: Graph, use: Doubtful, name: str, family: str, targets: list[D
     """Return why a use may mean one of the targets; nothing where it can only mean others."""
     if use.doubt is not Doubt.SEVERAL:
         return _REASONS[use.doubt]
-    candidates = graph._outgoing.resolver.candidates(family, name, use.source.path)
+    candidates = graph._outgoing.resolver.methods.candidates(family, name, use.source.path)
     possible = any(candidate in targets for candidate in candidates)
     return f"one of {len(candidates)} definitions of that name" if possible else ""
 
@@ -212,7 +212,7 @@ def _is_broken(graph: Graph, view: SourceView, fact: ImportFact, gone: Node) -> 
         same = home is not None and dotted(fact.module) == dotted(home.package)
         return same and not evaluator.packages.named(fact, view)
     return gone.path in evaluator.modules.resolve(view, fact.module) and not (
-        evaluator.names.definers(fact, view)
+        evaluator.exports.definers(fact, view)
     )
 
 

@@ -59,7 +59,7 @@ class Resolver:
         self.evaluator = evaluator
         table = evaluator.sources.tables.table
         self._done: dict[tuple[object, ...], Resolution] = table(RESOLVED)
-        self._unique: dict[tuple[str, str, bool], tuple[Def | None, tuple[Def, ...]]] = table("unique names")
+        self.methods = Methods(evaluator)
 
     def resolve(self, view: SourceView, reference: ReferenceFact) -> Resolution:
         relation, name, on, _, owner, arguments = reference  # the line does not matter
@@ -99,7 +99,7 @@ class Resolver:
             values = self._bare(reference, view, owner)
         if reference.relation == Relation.VALUE:  # what an instance does when called is not passed
             values = [v for v in values if v.what is not What.INSTANCE]
-        values = self._taking(values, reference.arguments)
+        values = _taking(values, reference.arguments)
         found = self._targets([self._overload(value, reference.arguments) for value in values])
         if not found.targets and reference.relation == Relation.CALL:
             held = self._held(reference, view, owner)
@@ -107,31 +107,14 @@ class Resolver:
                 return Resolution(((held, IMPORTED),))
         return found
 
-    def _taking(self, values: list[Value], arguments: int) -> list[Value]:
-        """Return those of several functions that take so many arguments; all where none does."""
-        if len(values) < 2 or arguments < 0:
-            return values
-        fitting = [v for v in values if not isinstance(v.of, Def) or v.of.takes(arguments, arguments)]
-        return fitting or values
-
     def _overload(self, value: Value, arguments: int) -> Value:
         """Return the overload that takes so many arguments, of the nearest type; rather no variadic one."""
         method = value.of
         if value.what is not What.FUNCTION or not isinstance(method, Def) or arguments < 0:
             return value
-        fitting = [d for d in self.overloads(method, value.on) if d.takes(arguments, arguments)]
+        fitting = [d for d in self.methods.overloads(method, value.on) if d.takes(arguments, arguments)]
         nearest = (d for d in fitting if d.parent is fitting[0].parent)
         return value._replace(of=min(nearest, key=lambda d: d.most - d.least, default=method))
-
-    def overloads(self, method: Def, on: Def | None = None) -> Iterator[Def]:
-        """Yield the methods of one name that a type has, the nearest first."""
-        around = method.parent
-        if around is None or not around.is_type or not self._is_method(method):
-            yield method
-            return
-        types = [on, *self.evaluator.types.ancestors(on)] if on is not None else []
-        for each in types[types.index(around) :] if around in types else [around]:
-            yield from (d for d in each.children.get(method.name, ()) if self._is_method(d))
 
     def _held(self, reference: ReferenceFact, view: SourceView, owner: Def | None) -> Def | None:
         """Return the constant or field that holds what is called, where nothing says what that is."""
@@ -190,7 +173,7 @@ class Resolver:
         if value.what in (What.TYPE, What.FUNCTION) and isinstance(value.of, Def):
             return value.of
         if value.what is What.MODULE and isinstance(value.of, SourceView):
-            exported = self.evaluator.names.whole(value.of)
+            exported = self.evaluator.exports.whole(value.of)
             return next((found for each in exported if (found := self._target(each)) is not None), None)
         return None
 
@@ -200,36 +183,58 @@ class Resolver:
         common = name in COMMON_METHODS or name in view.language.common_methods
         if reference.relation != Relation.CALL or common or name.startswith("__"):
             return Resolution(reason=UNKNOWN)
-        only, candidates = self._known_methods(view.language.family, name, view.path)
+        only, candidates = self.methods.known(view.language.family, name, view.path)
         if only is not None:
             return Resolution(((only, UNIQUE),))
         return Resolution(reason=AMBIGUOUS if candidates else UNKNOWN, candidates=candidates)
 
+
+def _taking(values: list[Value], arguments: int) -> list[Value]:
+    """Return those of several functions that take so many arguments; all where none does."""
+    if len(values) < 2 or arguments < 0:
+        return values
+    fitting = [v for v in values if not isinstance(v.of, Def) or v.of.takes(arguments, arguments)]
+    return fitting or values
+
+
+class Methods:
+    """The methods of a project by name: which override which, and which a call may mean."""
+
+    def __init__(self, evaluator: Evaluator) -> None:
+        self._evaluator = evaluator
+        self._unique: dict[tuple[str, str, bool], tuple[Def | None, tuple[Def, ...]]] = (
+            evaluator.sources.tables.table("unique names")
+        )
+
+    def overloads(self, method: Def, on: Def | None = None) -> Iterator[Def]:
+        """Yield the methods of one name that a type has, the nearest first."""
+        around = method.parent
+        if around is None or not around.is_type or not _is_method(method):
+            yield method
+            return
+        types = [on, *self._evaluator.types.ancestors(on)] if on is not None else []
+        for each in types[types.index(around) :] if around in types else [around]:
+            yield from (d for d in each.children.get(method.name, ()) if _is_method(d))
+
     def candidates(self, family: str, name: str, path: str) -> tuple[Def, ...]:
         """Return the methods that a call on an unknown receiver may mean in a file."""
-        return self._known_methods(family, name, path)[1]
+        return self.known(family, name, path)[1]
 
-    def _known_methods(self, family: str, name: str, path: str) -> tuple[Def | None, tuple[Def, ...]]:
+    def known(self, family: str, name: str, path: str) -> tuple[Def | None, tuple[Def, ...]]:
         key = (family, name, role_of(path) is Role.TEST)
         if key not in self._unique:
             self._unique[key] = self._only(*key)
         return self._unique[key]
 
     def _only(self, family: str, name: str, from_tests: bool) -> tuple[Def | None, tuple[Def, ...]]:
-        defining = self.evaluator.sources.defining(name, family)
-        methods = [d for d in defining if self._is_method(d) and not d.file.path.endswith(".d.ts")]
+        defining = self._evaluator.sources.defining(name, family)
+        methods = [d for d in defining if _is_method(d) and not d.file.path.endswith(".d.ts")]
         if not from_tests:
             methods = [d for d in methods if role_of(d.file.path) is not Role.TEST]
         if not methods or len(methods) > MAX_CANDIDATES:
             return None, tuple(methods[:MAX_CANDIDATES])
         roots = {self._root(method) for method in methods}
         return (roots.pop() if len(roots) == 1 else None), tuple(methods)
-
-    def _is_method(self, definition: Def) -> bool:
-        if definition.kind in VALUE_KINDS or definition.is_type:
-            return False
-        parent = definition.parent
-        return bool(definition.scope) or (parent is not None and (parent.is_type or parent.is_object))
 
     def _root(self, method: Def) -> Def:
         """Return the method that it overrides and that overrides nothing itself."""
@@ -248,9 +253,16 @@ class Resolver:
 
     def overridden(self, method: Def) -> list[Def]:
         """Return the methods of the same name in the supertypes, nearest first."""
-        around = self.evaluator.types.around(method)
-        if around is None or not self._is_method(method):
+        around = self._evaluator.types.around(method)
+        if around is None or not _is_method(method):
             return []
-        types = self.evaluator.types
+        types = self._evaluator.types
         found = (types.own(ancestor, method.name) for ancestor in types.ancestors(around))
-        return [m for m in found if m is not None and m is not method and self._is_method(m)]
+        return [m for m in found if m is not None and m is not method and _is_method(m)]
+
+
+def _is_method(definition: Def) -> bool:
+    if definition.kind in VALUE_KINDS or definition.is_type:
+        return False
+    parent = definition.parent
+    return bool(definition.scope) or (parent is not None and (parent.is_type or parent.is_object))

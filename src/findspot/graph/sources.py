@@ -265,23 +265,12 @@ class SourceView:
                 around = next((outer for outer in method.around if outer.is_type), None) if method else None
                 if around is not None:
                     name, place = attribute, around.place
-                elif (maker := self._maker(method)) is not None:
+                elif (maker := _maker(self, method)) is not None:
                     name, place = f"@{attribute}", maker.place  # its variables are bound there too
                 else:
                     continue
             found.setdefault(place, []).append((name, owner, value))
         return dict(found)
-
-    def _maker(self, inside: Def | None) -> Def | None:
-        """Return the function whose objects `this` is one of: by its name, or that of a prototype."""
-        if not self.language.functions_are_types:
-            return None
-        for definition in (inside, *inside.around) if inside is not None else ():
-            if definition.scope not in ("", "this"):
-                return next(iter(self.tops.get(definition.scope, ())), None)
-            if definition.kind == "function" and definition.name[:1].isupper():
-                return definition
-        return None
 
     @property
     def bindings(self) -> Scope:
@@ -371,6 +360,18 @@ class SourceView:
 
     def node_at(self, place: int) -> Node:
         return self.nodes[place] if place >= 0 else self.node
+
+
+def _maker(view: SourceView, inside: Def | None) -> Def | None:
+    """Return the function whose objects `this` is one of: by its name, or that of a prototype."""
+    if not view.language.functions_are_types:
+        return None
+    for definition in (inside, *inside.around) if inside is not None else ():
+        if definition.scope not in ("", "this"):
+            return next(iter(view.tops.get(definition.scope, ())), None)
+        if definition.kind == "function" and definition.name[:1].isupper():
+            return definition
+    return None
 
 
 class Sources:

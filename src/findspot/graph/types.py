@@ -68,18 +68,9 @@ class Types:
                 return definition
             if definition.scope not in ("", "this"):
                 return self._named(definition.scope, definition.file, definition)
-            if self._makes_objects(definition):
+            if _makes_objects(self, definition):
                 return definition
         return None
-
-    def _makes_objects(self, function: Def) -> bool:
-        """Return whether a function is a constructor: by its name and by methods given to its objects."""
-        if function.kind != "function" or not function.file.language.functions_are_types:
-            return False
-        return function.name[:1].isupper() and (
-            any(d.scope == "this" for group in function.children.values() for d in group)
-            or bool(self.satellites(function))
-        )
 
     def _named(self, name: str, view: SourceView, inside: Def) -> Def | None:
         found = self._lookup(name.rpartition(".")[2], view, inside.parent)
@@ -226,10 +217,6 @@ class Types:
         companion = of.children.get("companion") if language.companions else None
         return companion[0].children.get(name, [None])[0] if companion else None
 
-    def given(self, function: Def, name: str) -> Def | None:
-        """Return a function that is assigned to a property of another."""
-        return next((part for part in self.satellites(function) if part.name == name), None)
-
     def member(self, of: Def, name: str) -> Def | None:
         """Return a member, its own or the nearest inherited one."""
         key = (of, name)
@@ -254,16 +241,27 @@ class Types:
     def constructor(self, of: Def) -> Def | None:
         """Return the method that runs when an instance is made."""
         if of not in self._constructors:
-            self._constructors[of] = self._find_constructor(of)
+            self._constructors[of] = _find_constructor(self, of)
         return self._constructors[of]
 
-    def _find_constructor(self, of: Def) -> Def | None:
-        for owner in (of, *self.ancestors(of)):
-            found = next((m for m in self.members(owner) if m.makes_its_type), None)
-            if found is not None:
-                return found
-        for name in of.file.language.constructors:
-            found = self.member(of, name)
-            if found is not None:
-                return found
-        return None
+
+def _makes_objects(types: Types, function: Def) -> bool:
+    """Return whether a function is a constructor: by its name and by methods given to its objects."""
+    if function.kind != "function" or not function.file.language.functions_are_types:
+        return False
+    return function.name[:1].isupper() and (
+        any(d.scope == "this" for group in function.children.values() for d in group)
+        or bool(types.satellites(function))
+    )
+
+
+def _find_constructor(types: Types, of: Def) -> Def | None:
+    for owner in (of, *types.ancestors(of)):
+        found = next((m for m in types.members(owner) if m.makes_its_type), None)
+        if found is not None:
+            return found
+    for name in of.file.language.constructors:
+        found = types.member(of, name)
+        if found is not None:
+            return found
+    return None
