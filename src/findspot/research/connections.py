@@ -187,18 +187,12 @@ class Connections:
         self._nearest = self._nearest or max(own.values(), default=0.0)
         for node, hit in shown:
             focus = hit.focus if hit.focus and node.start_line <= hit.focus <= node.end_line else None
-            sure = hit.relative if focus or self._is_described(node, hit) else BESIDE * hit.relative
+            sure = hit.relative if focus or _is_described(self.view, node, hit) else BESIDE * hit.relative
             value = share * _weight(node) * (0.5 * sure + 0.5 * self._share(own[node.id]))
             if not self.view.definitions(node.path):
                 value -= NO_CODE
             if node.id not in self.found or value > self.found[node.id].value:
                 self.found[node.id] = Found(node, value, 0, focus)
-
-    def _is_described(self, node: Node, hit: Hit) -> bool:
-        """Return whether the best line of a result stands right above a definition, where it is described."""
-        after = (n for n in self.view.definitions(hit.path) if hit.focus and n.end_line >= hit.focus)
-        first = min(after, key=lambda n: (max(n.start_line, hit.focus or 0), -n.start_line), default=None)
-        return first is not None and first.id == node.id
 
     def _search(self, text: str) -> Sequence[Hit]:
         """Return the results, those of production code alone as long as there are any."""
@@ -223,14 +217,8 @@ class Connections:
             if node.kind in FUNCTIONS and node.start_line <= hit.span.end and node.end_line >= hit.span.start
         ]
         outer = {n.id for n in inside for other in inside if other.id.startswith(f"{n.id}.")}
-        kept = [node for node in inside if node.id not in outer or self._holds_alone(node, inside, hit)]
+        kept = [node for node in inside if node.id not in outer or _holds_alone(node, inside, hit)]
         return kept or [self.view.node_of(hit)]
-
-    @staticmethod
-    def _holds_alone(node: Node, inside: Sequence[Node], hit: Hit) -> bool:
-        """Return whether the best line is the function's own, and not that of a function inside it."""
-        holding = [n for n in inside if hit.focus and n.start_line <= hit.focus <= n.end_line]
-        return bool(holding) and max(holding, key=lambda n: n.start_line).id == node.id
 
     def _share(self, nearness: float) -> float:
         return min(1.0, nearness / self._nearest) if self._nearest else 0.0
@@ -242,7 +230,8 @@ class Connections:
         }  # of a method of many types, the best
         for one in sorted(distinct.values(), key=lambda one: (-one.value, one.node.id))[:EXPANDED]:
             self.view.trail.cancel.check()
-            for far in self._neighbours(one.node):
+            onward, back = self.onward(one.node), self._incoming(one.node)
+            for far in (*(edge.target for edge in onward), *(edge.source for edge in back)):
                 if far.id not in self.found and one.value > best.get(far.id, (0.0, far))[0]:
                     best[far.id] = (one.value, far)
         valued = [
@@ -250,10 +239,6 @@ class Connections:
         ]
         for value, node in sorted(valued, key=lambda item: (-item[0], item[1].id))[:MOST_PER_HOP]:
             self.found[node.id] = Found(node, value, hop)
-
-    def _neighbours(self, node: Node) -> Iterator[Node]:
-        yield from (edge.target for edge in self.onward(node))
-        yield from (edge.source for edge in self._incoming(node))
 
     def _incoming(self, node: Node) -> list[Edge]:
         """Return who calls it or passes it on, and what it overrides; nothing for what everybody calls."""
@@ -280,6 +265,19 @@ class Connections:
                 linked[outer] = linked.get(outer, 0.0) + LINK * value
         for key, extra in linked.items():
             self.found[key].value += min(MOST_LINKED if key in results else MOST_LINKED / 2, extra)
+
+
+def _is_described(view: ResearchView, node: Node, hit: Hit) -> bool:
+    """Return whether the best line of a result stands right above a definition, where it is described."""
+    after = (n for n in view.definitions(hit.path) if hit.focus and n.end_line >= hit.focus)
+    first = min(after, key=lambda n: (max(n.start_line, hit.focus or 0), -n.start_line), default=None)
+    return first is not None and first.id == node.id
+
+
+def _holds_alone(node: Node, inside: Sequence[Node], hit: Hit) -> bool:
+    """Return whether the best line is the function's own, and not that of a function inside it."""
+    holding = [n for n in inside if hit.focus and n.start_line <= hit.focus <= n.end_line]
+    return bool(holding) and max(holding, key=lambda n: n.start_line).id == node.id
 
 
 def _weight(node: Node) -> float:

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from findspot.core.errors import InvalidArgumentError
-from findspot.core.model import FROM_INDEX, Hit
+from findspot.core.model import FROM_INDEX, Span
+from findspot.text.snippet import CUT_MARK
 
 MIN_DEPTH, DEFAULT_DEPTH, MAX_DEPTH = 1, 2, 5
+
+_LINE_CHARS = 200
+
+_NEXT_LINE = 0.9
+"""What is left of a line's worth for the line above or below it."""
+
+_MARK_CHARS = 8
+"""For the mark of a gap, with a line number."""
 
 
 class Focus(StrEnum):
@@ -127,6 +137,62 @@ class Citation:
 
 
 @dataclass(frozen=True, slots=True)
+class Passage:
+    """The code of a definition, and how much each of its lines says about the question."""
+
+    path: str
+    symbol: str
+    span: Span
+    text: str
+    worth: tuple[float, ...] = ()
+
+    def cut(self, max_chars: int) -> Passage:
+        """Return the first line and the lines that say most, with those around them.
+
+        "…" and a line number mark a gap; "…" marks a cut end. The span covers the lines that are shown.
+        """
+        if len(self.text) <= max_chars:
+            return self
+        lines = [_clipped(line) for line in self.text.split("\n")]
+        near = _spread((*self.worth, *(0.0,) * (len(lines) - len(self.worth))))
+        shown, size = {0}, len(lines[0]) + 1
+        for number in sorted(range(1, len(lines)), key=lambda number: (-near[number], number)):
+            is_apart = not {number - 1, number + 1} & shown
+            size += len(lines[number]) + 1 + is_apart * _MARK_CHARS
+            if size > max_chars:
+                break
+            shown.add(number)
+        return self._only(lines, sorted(shown))
+
+    def _only(self, lines: Sequence[str], shown: Sequence[int]) -> Passage:
+        text: list[str] = []
+        for last, number in zip((0, *shown), shown, strict=False):
+            if number > last + 1:
+                text.append(
+                    lines[last + 1] if number == last + 2 else f"{CUT_MARK} {self.span.start + number}"
+                )
+            text.append(lines[number])
+        if shown[-1] < len(lines) - 1:
+            text.append(CUT_MARK)
+        span = Span(self.span.start, self.span.start + shown[-1])
+        return replace(self, text="\n".join(text), span=span, worth=())
+
+
+def _clipped(line: str) -> str:
+    return line if len(line) <= _LINE_CHARS else line[: _LINE_CHARS - 1] + CUT_MARK
+
+
+def _spread(worth: Sequence[float]) -> list[float]:
+    """Return the worth of each line, or what is left of that of a line above or below it."""
+    near = list(worth)
+    for numbers in (range(1, len(near)), range(len(near) - 2, -1, -1)):
+        step = numbers.step
+        for number in numbers:
+            near[number] = max(near[number], near[number - step] * _NEXT_LINE)
+    return near
+
+
+@dataclass(frozen=True, slots=True)
 class PossiblePlace:
     """A place that may mean the symbol, with the reason for the doubt."""
 
@@ -159,7 +225,7 @@ class Findings:
     """Places that may mean the symbol, apart from what is certain."""
     unknown: bool = False
     """Whether the index has no definition of the symbol."""
-    passages: tuple[Hit, ...] = ()
+    passages: tuple[Passage, ...] = ()
     """The code that carries the answer, the best first."""
     citations: tuple[Citation, ...] = ()
     related_topics: tuple[str, ...] = ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from findspot.core.model import Hit, Progress
+from findspot.core.model import Progress
 from findspot.core.progress import CancelToken, ProgressSink
 from findspot.graph import Edge, Graph, Node, Relation
 from findspot.graph.values import FLOOR
@@ -22,6 +22,7 @@ from findspot.research.findings import (
     FoundEdge,
     FoundNode,
     Inquiry,
+    Passage,
     PossiblePlace,
 )
 from findspot.research.flows import Flow
@@ -72,7 +73,7 @@ class WalkAnswer:
     nodes: tuple[FoundNode, ...] = ()
     """Instead of the trail's, where nodes are no definitions."""
     edges: tuple[FoundEdge, ...] = ()
-    passages: tuple[Hit, ...] = ()
+    passages: tuple[Passage, ...] = ()
 
 
 def investigate(

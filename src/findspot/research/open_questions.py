@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence, Set
+import textwrap
+from collections import Counter
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 
-from findspot.core.model import Hit
+from findspot.core.model import Span
 from findspot.graph import Edge, Node, Relation
 from findspot.graph.values import FLOOR
 from findspot.research.connections import FUNCTIONS, Connections, Found, Way, nodes_of
-from findspot.research.findings import Aim
+from findspot.research.findings import Aim, Passage
 from findspot.research.flows import Flow, FlowWays
-from findspot.research.graph_walks import Chain, definitions_of, record_path
-from findspot.research.passages import call_lines, choose, passage
+from findspot.research.graph_walks import TYPES, Chain, definitions_of, record_path
 from findspot.research.relations import MOST_STARTS
 from findspot.research.research_view import ResearchView
 from findspot.research.sentences import named, placed
+from findspot.text.tokens import tokens
 
 MOST_LISTED = 24
 """Definitions that an answer lists, those with code included."""
@@ -32,6 +34,29 @@ MOST_TOLD, MOST_CALLERS = 3, 2
 
 MOST_PINNED = 6
 
+MOST_PASSAGES = 8
+
+CALLS, BEST_LINE, GOES_ON = 0.2, 0.2, 1.0
+"""Added to what a line says: if it calls a definition of the answer, as a share of that one's value; if it is
+the best line of a result; if the first chain goes on there."""
+
+ON_CHAIN, ON_FLOW = 0.15, 0.4
+"""Added to the value of a definition on the first chain when passages are chosen; more where a flow is
+asked for."""
+
+DECLARED, DELEGATES, TYPE, NO_FUNCTION = 0.4, 0.2, 0.5, 0.2
+"""Taken from that of a method that only declares what another one does, of one that hands over to another one
+of its name, of a type (its methods say more), and of what is no definition at all."""
+
+SIZE, WHOLE = 0.5, 60
+"""Added for a definition of so many lines, and less for a shorter one: three lines explain little. Of a long
+one only the lines that matter are shown, so that it costs no more."""
+
+SHORT = 2
+"""Lines below the first one, at most, of a method that may only declare something."""
+
+_LEFT_OPEN = re.compile(r"NotImplemented|\babstract\b|UnsupportedOperation|not implemented", re.IGNORECASE)
+
 _CODE_NAME = re.compile(r"\b(?:\w+(?:(?:\.|::|#)\w+)+|\w*[a-z\d]_\w+|[a-z]+[A-Z]\w*|[A-Z][a-z\d]+[A-Z]\w*)\b")
 """A name in the spelling of code."""
 
@@ -46,7 +71,7 @@ class OpenAnswer:
 
     summary: str
     chains: tuple[Chain, ...] = ()
-    passages: tuple[Hit, ...] = ()
+    passages: tuple[Passage, ...] = ()
 
 
 def answer_open(view: ResearchView, text: str, flow: Flow | None = None) -> OpenAnswer:
@@ -58,17 +83,16 @@ def answer_open(view: ResearchView, text: str, flow: Flow | None = None) -> Open
     connections = Connections.of(view, text, also=parts, pinned=pinned, hops=hops)
     flowing = FlowWays.of(connections, flow) if flow else None
     ways = flowing.ways if flowing else connections.chains()
-    chosen = choose(connections, ways, flowing.end if flowing else None, is_flow=flow is not None)
+    chosen = _choose(connections, ways, flowing.end if flowing else None, is_flow=flow is not None)
     if not chosen:
         return OpenAnswer("Nothing in the index answers this.")
     if flowing and ways:
         record_path(ways[0], view.trail)
     _record(connections, ways, chosen)
-    lines = call_lines(ways[:1])
+    lines = _call_lines(ways[:1])
     if flowing and flowing.end and flowing.open_end:
         lines[flowing.end.id] = flowing.open_end.line
-    focus = {one.node.id: one.focus or connections.near.line(one.node) for one in chosen} | lines
-    shown = (passage(view, one, focus[one.node.id]) for one in chosen)
+    shown = (_passage(connections, one, lines.get(one.node.id)) for one in chosen)
     chains = tuple(tuple(node.id for node in nodes_of(way)) for way in ways)
     return OpenAnswer(_summary(connections, ways, chosen, flowing), chains, tuple(filter(None, shown)))
 
@@ -87,6 +111,84 @@ def _flow_from(view: ResearchView, text: str) -> Flow | None:
     way = _FROM_TO.search(text)
     starts = symbol(view, text, way[1]) if way else []
     return Flow(way[1], way[2], starts) if way and starts else None
+
+
+def _choose(connections: Connections, ways: Sequence[Way], end: Node | None, *, is_flow: bool) -> list[Found]:
+    """Return the definitions that carry the answer, the best first: none inside another, none of a kind.
+
+    `end` is where a flow leaves what can be read; that is always shown.
+    """
+    on_chain = {node.id for way in ways[:1] for node in nodes_of(way)}
+    edges = connections.edges.values()
+    declared = {e.source.id for e in edges if e.relation is Relation.OVERRIDE}
+    delegates = {e.source.id for e in edges if e.source.name == e.target.name} - declared
+
+    def order(one: Found) -> tuple[float, str]:
+        node = one.node
+        less = DELEGATES * (node.id in delegates)
+        if node.kind not in FUNCTIONS:
+            less = TYPE if node.kind in TYPES else NO_FUNCTION
+        if node.id in declared and _is_empty(connections.view, node):
+            less = DECLARED
+        more = SIZE * min(1.0, (node.end_line - node.start_line) / WHOLE) ** 0.5
+        if node.id in on_chain:
+            more += ON_FLOW if is_flow else ON_CHAIN
+        return less - more - one.value, node.id
+
+    chosen = [connections.found.get(end.id) or Found(end, 1.0)] if end is not None else []
+    found = {node.id: Found(node, connections.near.of(node)) for way in ways[:1] for node in nodes_of(way)}
+    found |= connections.found
+    ranked = sorted((one for one in found.values() if connections.may_show(one.node)), key=order)
+    for one in ranked:
+        if len(chosen) < MOST_PASSAGES and not any(_alike(one.node, other.node) for other in chosen):
+            chosen.append(one)
+    return chosen
+
+
+def _is_empty(view: ResearchView, node: Node) -> bool:
+    """Return whether a method leaves what it does to those that override it."""
+    return node.end_line - node.start_line <= SHORT or _LEFT_OPEN.search(view.text_of(node)) is not None
+
+
+def _alike(one: Node, other: Node) -> bool:
+    """Return whether two definitions share lines, or are the same method of two types."""
+    if one.path == other.path and one.start_line <= other.end_line and other.start_line <= one.end_line:
+        return True
+    return one.name == other.name and one.kind == other.kind == "method"
+
+
+def _passage(connections: Connections, found: Found, line: int | None = None) -> Passage | None:
+    """Return the code of a definition, with how much its lines say; `line` is where a chain goes on."""
+    node = found.node
+    text = connections.view.text_of(node)
+    if not text.strip():
+        return None
+    worth = _of_words(text, connections.near.question.term_weights)
+    for (source, target), edge in connections.edges.items():
+        if source == node.id and 0 <= edge.line - node.start_line < len(worth):
+            worth[edge.line - node.start_line] += CALLS * min(1.0, connections.found[target].value)
+    for place, more in ((line, GOES_ON), (found.focus, BEST_LINE)):
+        if place is not None and 0 <= place - node.start_line < len(worth):
+            worth[place - node.start_line] += more
+    span = Span(node.start_line, node.start_line + len(worth) - 1)
+    return Passage(node.path, node.qualified, span, textwrap.dedent(text), tuple(worth))
+
+
+def _of_words(text: str, weights: Mapping[str, float]) -> list[float]:
+    """Return the share of the question that each line holds; a word of many lines counts less."""
+    lines = [weights.keys() & tokens(line) for line in text.split("\n")]
+    count = Counter(word for words in lines for word in words)
+    total = sum(weights.values()) or 1.0
+    return [sum(weights[word] / count[word] ** 0.5 for word in words) / total for words in lines]
+
+
+def _call_lines(ways: Sequence[Way]) -> dict[str, int]:
+    """Return the line at which each definition of a chain hands control on."""
+    lines: dict[str, int] = {}
+    for edge in (edge for way in ways for edge in way):
+        if edge.path == edge.source.path and edge.source.start_line <= edge.line <= edge.source.end_line:
+            lines.setdefault(edge.source.id, edge.line)
+    return lines
 
 
 def _record(connections: Connections, ways: Sequence[Way], chosen: Sequence[Found]) -> None:

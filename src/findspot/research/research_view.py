@@ -112,7 +112,7 @@ class Nearness:
     snapshot: Snapshot
     question: Question
     _chunks: dict[str, list[StoredChunk]] = field(default_factory=dict)
-    _known: dict[str, tuple[float, int]] = field(default_factory=dict)
+    _known: dict[str, float] = field(default_factory=dict)
 
     @classmethod
     def to(cls, reader: IndexReader, text: str) -> Nearness:
@@ -122,16 +122,9 @@ class Nearness:
 
     def of(self, node: Node) -> float:
         """0 to 1, by the nearest part of a definition; nothing for what the index no longer holds."""
-        return self._measured(node)[0]
-
-    def line(self, node: Node) -> int:
-        """Return the line of a definition that holds most of the question's words."""
-        return self._measured(node)[1]
-
-    def _measured(self, node: Node) -> tuple[float, int]:
         if node.id not in self._known:
-            measured = (self._part(node, chunk) for chunk in self._chunks_of(node))
-            self._known[node.id] = max(measured, default=(0.0, node.start_line), key=lambda part: part[0])
+            parts = (self._part(node, chunk) for chunk in self._chunks_of(node))
+            self._known[node.id] = max(parts, default=0.0)
         return self._known[node.id]
 
     def _chunks_of(self, node: Node) -> list[StoredChunk]:
@@ -141,18 +134,15 @@ class Nearness:
         first, last = node.start_line, node.start_line if node.kind in TYPES else node.end_line
         return [c for c in self._chunks[node.path] if c.start_line <= last and c.end_line >= first]
 
-    def _part(self, node: Node, chunk: StoredChunk) -> tuple[float, int]:
-        """Return how near the part of a definition is that lies in a chunk, and the best line of it."""
+    def _part(self, node: Node, chunk: StoredChunk) -> float:
+        """Return how near the part of a definition is that lies in a chunk."""
         weights, query = self.question.term_weights, self.question.vector
         first = max(_described_from(node.start_line, chunk), chunk.start_line)
         own = chunk.text.split("\n")[first - chunk.start_line : node.end_line - chunk.start_line + 1]
-        words = [set(tokens(line)) for line in own]
-        held = set(tokens(f"{node.qualified} {node.path}")).union(*words)
+        held = set(tokens(f"{node.qualified} {node.path}")).union(*map(tokens, own))
         likeness = self.snapshot.vectors.scores(query, [chunk.number]) if len(query) else {}
         cosine = likeness.get(chunk.number, 0.0) * self.question.scale
-        near = 0.5 * coverage(weights, held) + 0.5 * max(0.0, min(1.0, cosine))
-        best = max(range(len(own)), key=lambda place: len(words[place] & weights.keys()), default=0)
-        return near, max(first + best, node.start_line)
+        return 0.5 * coverage(weights, held) + 0.5 * max(0.0, min(1.0, cosine))
 
 
 _COMMENT = re.compile(r"\s*(?:/?\*|//|#|--|@)")

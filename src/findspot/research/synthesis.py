@@ -10,7 +10,6 @@ from findspot.core.model import CodeReference, Hit, Synthesis
 from findspot.llm import LanguageModel
 from findspot.llm.language_model import ask, clipped, clipped_list
 from findspot.research.findings import Findings
-from findspot.search.token_budget import snippet
 from findspot.text.snippet import shorten
 from findspot.text.tokens import words
 
@@ -167,7 +166,7 @@ def _data(found: Findings) -> str:
     """Return all that the model may draw on: the facts, then the code that carries them."""
     chains = (" → ".join(chain) for chain in found.chains)
     lines = (f"{place.path}:{place.line}  {place.text}" for place in found.citations)
-    code = (snippet(hit, _PASSAGE_CHARS) for hit in found.passages)
-    passages = (f"{hit.path}:{hit.span.start}-{hit.span.end}\n{hit.text}" for hit in code)
+    code = (passage.cut(_PASSAGE_CHARS) for passage in found.passages)
+    passages = (f"{part.path}:{part.span.start}-{part.span.end}\n{part.text}" for part in code)
     told = (f"Question: {found.query}", f"Facts: {found.summary}", *chains, *passages, *lines)
     return "\n".join(told)[:_DATA_CHARS]

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from html import escape
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import TYPE_CHECKING, Any
 
-from findspot.core.model import Hit
-from findspot.research.findings import Aim, Findings, FoundNode, PossiblePlace
+from findspot.research.findings import Aim, Findings, FoundNode, Passage, PossiblePlace
 from findspot.research.module_map import Dependence, ModuleMap
-from findspot.search.token_budget import CHARS_PER_TOKEN, FIRST_WITH_CODE, fit, token_count
+from findspot.search.token_budget import CHARS_PER_TOKEN, token_count
 from findspot.serve.assistance_answers import cut
 from findspot.serve.relation_answers import chain_lines, relation_lines, smaller
 from findspot.serve.search_answers import indented, one_line
@@ -23,11 +22,17 @@ if TYPE_CHECKING:
 _SHARE = 3
 """The question and the summary may each take one third of a short answer."""
 
-_REST_SHARE = 0.5
-"""Of an answer with code, for everything else."""
+_REST_SHARES = (0.35, 0.5)
+"""Of an answer with code, for everything else; the larger one if the first chain does not fit otherwise."""
 
 _FEW = 3
 """Of topics and open ends, where there is no room for all."""
+
+_FIRST_PASSAGES = 4
+"""That share the room for code; more are shown where it is enough."""
+
+_PASSAGE_CHARS = (6_000, 4_000, 2_800, 2_000, 1_600, 1_300, 1_050, 850, 700, 550, 420)
+"""Lengths of a passage, to take the longest that there is room for."""
 
 _LINE_CHARS = 200
 
@@ -107,7 +112,7 @@ def _possible(place: PossiblePlace) -> dict[str, Any]:
     }
 
 
-def _passage(hit: Hit) -> dict[str, Any]:
+def _passage(hit: Passage) -> dict[str, Any]:
     return {
         "path": hit.path,
         "startLine": hit.span.start,
@@ -194,8 +199,8 @@ def _others(findings: Findings) -> Iterator[str]:
         yield from (f"  {path}  {', '.join(names)}" for path, names in by_file.items())
 
 
-def _passage_block(hit: Hit) -> str:
-    head = f"{one_line(hit.path)}:{hit.span.start}-{hit.span.end}  {one_line(hit.symbol or '')}".rstrip()
+def _passage_block(hit: Passage) -> str:
+    head = f"{one_line(hit.path)}:{hit.span.start}-{hit.span.end}  {one_line(hit.symbol)}".rstrip()
     return f"{head}\n{indented(hit.text)}"
 
 
@@ -273,28 +278,28 @@ def _most_nodes(findings: Findings, fits: Callable[[Findings], bool], quoted: in
 def _with_code(findings: Findings, max_tokens: int, render: Callable[[Findings], str]) -> Findings:
     """Return the findings with the code of the passages as far as there is room, and the rest short."""
     rest = replace(findings, passages=(), citations=(), related_topics=())
-    most = int(max_tokens * _REST_SHARE)
-    for shorter in (rest, _without_side_steps(rest), replace(rest, edges=())):
-        rest = _fitted(shorter, most, render)
+    forms = (rest, _without_side_steps(rest), replace(rest, edges=()))
+    for share, shorter in product(_REST_SHARES, forms):
+        rest = _fitted(shorter, int(max_tokens * share), render)
         if rest.chains[:1] == findings.chains[:1]:
             break
-    room = max_tokens * CHARS_PER_TOKEN - len(render(rest))
 
-    def measure(hit: Hit, _code: bool) -> int:
-        return len(render(replace(rest, passages=(hit,)))) - len(render(rest)) + 2
+    def fits(passages: Sequence[Passage]) -> bool:
+        return token_count(render(replace(rest, passages=tuple(passages)))) <= max_tokens
 
-    best, others = findings.passages[:FIRST_WITH_CODE], findings.passages[FIRST_WITH_CODE:]
-    while True:
-        shown = fit(best, room, measure)
-        part = replace(rest, passages=shown.hits[: shown.with_code])
-        excess = len(render(part)) - max_tokens * CHARS_PER_TOKEN
-        if excess <= 0 or not part.passages:
+    first = findings.passages[:_FIRST_PASSAGES]
+    for most in _PASSAGE_CHARS:
+        shown = [passage.cut(most) for passage in first]
+        if fits(shown):
             break
-        room -= excess
-    for hit in others if shown.with_code == len(best) else ():
-        longer = replace(part, passages=(*part.passages, hit))
-        part = longer if token_count(render(longer)) <= max_tokens else part
-    return part
+    while shown and not fits(shown):
+        shown.pop()
+    for number, passage in enumerate(findings.passages):  # what is left goes to the best
+        for longer in (passage.cut(size) for size in _PASSAGE_CHARS if size >= most):
+            if fits([*shown[:number], longer, *shown[number + 1 :]]):
+                shown[number : number + 1] = [longer]
+                break
+    return replace(rest, passages=tuple(shown))
 
 
 def _without_side_steps(findings: Findings) -> Findings:
