@@ -218,8 +218,16 @@ class Incoming:
         definition = self.definition(node)
         return self.types.home(definition) if definition is not None and definition.is_type else None
 
+    def heirs(self, of: Def, constructor: Def | None) -> list[Def]:
+        """Return the types built on a type that are made by its constructor, having none of their own."""
+        if constructor is None:
+            return []
+        below = (self.type_of(edge.source) for edge in self.implementers(of.node))
+        types = dict.fromkeys(each for each in below if each is not None)
+        return [each for each in types if self.types.constructor(each) is constructor]
+
     def called(self, node: Node) -> list[Def]:
-        """Return what calls of it may lead to: of a constructor its type as well."""
+        """Return what calls of it may lead to: of a constructor also its type, and those that inherit it."""
         target = self.definition(node)
         if target is not None and target.is_declaration and not target.scope and is_top(target):
             target = self._outgoing.evaluator.packages.definition_of(target)
@@ -227,7 +235,7 @@ class Incoming:
         if target is None or around is None or around is target:
             return [] if target is None else [target]
         if target.makes_its_type or target is self.types.constructor(around):
-            return [target, around]
+            return [target, around, *self.heirs(around, target)]
         others = [d for d in self.resolver.methods.overloads(target) if d is not target]
         fitting = [d for d in others if d.takes(target.least, target.most)]
         return [target, *(d for d in fitting if d.most - d.least <= target.most - target.least)]

@@ -121,8 +121,7 @@ class Members:
             function = Value(What.FUNCTION, member, value.trust, of)
             if of.file.language.bare_members:  # a field and a method may have one name
                 return [function, *self._fields(value, of, name)]
-            is_property = value.what is What.INSTANCE and member.file.references.decorate(member, _PROPERTIES)
-            if is_property or GETTER in member.bindings:
+            if value.what is What.INSTANCE and is_property(member):
                 return self.called(function)
             return [function]
         fields = self._fields(value, of, name)
@@ -282,3 +281,8 @@ def _tops_in(evaluator: Evaluator, folder: str, name: str) -> list[Def]:
     named = [d for d in evaluator.sources.defining(name) if d.file.language.folders_are_packages]
     here = [d for d in named if is_top(d) and posixpath.dirname(d.file.path) == folder]
     return [d for d in here if not d.file.package.endswith("_test")]
+
+
+def is_property(method: Def) -> bool:
+    """Return whether a method is called by reading an attribute."""
+    return GETTER in method.bindings or method.file.references.decorate(method, _PROPERTIES)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -19,6 +20,7 @@ from findspot.core.facts import (
 from findspot.graph.edges import Node, Unresolved
 from findspot.graph.graph import Graph
 from findspot.graph.languages import language_of
+from findspot.graph.members import is_property
 from findspot.graph.modules import dotted
 from findspot.graph.outgoing import Doubt, Doubtful
 from findspot.graph.resolve import COMMON_METHODS, EXTERNAL, UNKNOWN
@@ -33,6 +35,14 @@ MOST_FILES = 500
 _MAKERS = frozenset({"__init__", "__new__", "constructor", "init", "initialize", "__construct"})
 """Names of constructors, which are called by the name of their type."""
 
+_PLAIN = """
+abstractmethod asynccontextmanager cache cached_property classmethod contextmanager dataclass deleter
+deprecated final getter inline lru_cache must_use overload override property setter singledispatch
+staticmethod total_ordering wraps Deprecated FunctionalInterface NonNull Nullable Override SafeVarargs
+SuppressWarnings
+"""
+_PLAIN_DECORATORS = frozenset(_PLAIN.split())
+"""Decorators that call nothing they are given other than as their language says."""
 _CALLING = frozenset({Relation.CALL, Relation.VALUE, Relation.DECORATE})
 _REASONS = {
     Doubt.RECEIVER: "the type of the receiver is unknown",
@@ -76,6 +86,12 @@ def called_names(graph: Graph, nodes: Sequence[Node]) -> list[str]:
     return sorted({target.name for target in targets if target.name not in _MAKERS})
 
 
+def is_read(graph: Graph, nodes: Sequence[Node]) -> bool:
+    """Return whether one of these definitions is called by reading an attribute, which is not followed."""
+    definitions = (graph._incoming.definition(node) for node in nodes)
+    return any(each is not None and not each.is_type and is_property(each) for each in definitions)
+
+
 def possible_callers(graph: Graph, nodes: Sequence[Node]) -> PossibleUses:
     """Return the places that may call one of these definitions of a name and are no certain callers of any.
 
@@ -83,7 +99,8 @@ def possible_callers(graph: Graph, nodes: Sequence[Node]) -> PossibleUses:
     """
     targets = [target for node in nodes for target in graph._incoming.called(node)]
     doubtful = list(_in_doubt(graph, targets))
-    places = [*_passed_on(graph, targets), *_through_bases(graph, targets)]
+    places = [*_passed_on(graph, targets), *_through_bases(graph, targets), *_handed_on(graph, targets)]
+    places += _made_by_heirs(graph, targets)
     shown = _in_order([*places, *(use for use, is_everyday in doubtful if not is_everyday)])
     everyday = _in_order(use for use, is_everyday in doubtful if is_everyday)
     return PossibleUses(shown[:MOST_PLACES], everyday[:MOST_PLACES], complete=len(shown) <= MOST_PLACES)
@@ -96,7 +113,8 @@ def _in_order(places: Iterable[PossibleUse]) -> list[PossibleUse]:
 def _passed_on(graph: Graph, targets: list[Def]) -> Iterator[PossibleUse]:
     for target in targets:
         for edge in graph._incoming.to(target, Relation.VALUE):
-            yield PossibleUse(edge.source, edge.path, edge.line, "passed as a value")
+            reason = "read as an attribute" if is_property(target) else "passed as a value"
+            yield PossibleUse(edge.source, edge.path, edge.line, reason)
 
 
 def _through_bases(graph: Graph, targets: list[Def]) -> Iterator[PossibleUse]:
@@ -107,6 +125,27 @@ def _through_bases(graph: Graph, targets: list[Def]) -> Iterator[PossibleUse]:
                 reason = f"through {base.qualified}, which it overrides"
                 for edge in graph._incoming.to(base, Relation.CALL):
                     yield PossibleUse(edge.source, edge.path, edge.line, reason, DISPATCHED)
+
+
+def _handed_on(graph: Graph, targets: list[Def]) -> Iterator[PossibleUse]:
+    """Yield the decorators above the targets, which get them as values."""
+    for target in targets if not any(target.is_type for target in targets) else ():
+        for reference in target.file.references.inside(target.place):
+            if reference.relation == Relation.DECORATE and reference.name not in _PLAIN_DECORATORS:
+                decorator = ".".join(filter(None, (reference.on, reference.name)))
+                place = target.file.node, target.file.path, reference.line
+                yield PossibleUse(*place, f"handed to the decorator {decorator}")
+
+
+def _made_by_heirs(graph: Graph, targets: list[Def]) -> Iterator[PossibleUse]:
+    """Yield where types are made that inherit the constructor of one of the targets."""
+    for target in targets:
+        constructor = graph._incoming.types.constructor(target) if target.is_type else None
+        for heir in graph._incoming.heirs(target, constructor):
+            if heir not in targets:
+                for edge in graph._incoming.to(heir, Relation.CALL):
+                    reason = f"makes {heir.qualified}, which inherits its constructor"
+                    yield PossibleUse(edge.source, edge.path, edge.line, reason)
 
 
 def _in_doubt(graph: Graph, targets: list[Def]) -> Iterator[tuple[PossibleUse, bool]]:
@@ -142,8 +181,15 @@ def references_named(graph: Graph, nodes: Sequence[Node]) -> set[tuple[str, int]
         for view in islice(views, MOST_FILES)
         for name in names
         for reference in view.references.to(name)
-        if reference.relation in _CALLING
+        if reference.relation in _CALLING and _leads_somewhere(graph, view, reference)
     }
+
+
+def _leads_somewhere(graph: Graph, view: SourceView, reference: ReferenceFact) -> bool:
+    """Return whether it is known what a reference means; of an attribute that is read it may not be."""
+    if reference.relation != Relation.VALUE or not reference.on:
+        return True
+    return bool(graph._outgoing.resolver.resolve(view, reference).targets)
 
 
 def possible_importers(graph: Graph, path: str) -> Iterator[PossibleUse]:
@@ -211,9 +257,27 @@ def _is_broken(graph: Graph, view: SourceView, fact: ImportFact, gone: Node) -> 
     if view.language.imports_packages:
         same = home is not None and dotted(fact.module) == dotted(home.package)
         return same and not evaluator.packages.named(fact, view)
-    return gone.path in evaluator.modules.resolve(view, fact.module) and not (
-        evaluator.exports.definers(fact, view)
+    paths = evaluator.modules.resolve(view, fact.module)
+    asked = gone.path in paths if home is not None else not paths and _names_file(fact.module, gone.path)
+    return asked and not evaluator.exports.definers(fact, view)
+
+
+def _asks_lost_file(graph: Graph, view: SourceView, receiver: str, path: str) -> bool:
+    """Return whether a receiver is imported from a file that is gone, or from its package."""
+    facts = view.imports.get(re.split(r"[.(\[]", receiver, maxsplit=1)[0], ())
+    lost = (f for f in facts if not graph._outgoing.evaluator.modules.resolve(view, f.module))
+    folder = posixpath.dirname(path)
+    return any(
+        _names_file(f.module, path) or (view.language.folders_are_packages and _names_file(f.module, folder))
+        for f in lost
     )
+
+
+def _names_file(module: str, path: str) -> bool:
+    """Return whether a module's name ends as the path of a file does, which is not there any more."""
+    stem = posixpath.splitext(path)[0].removesuffix("/__init__").removesuffix("/index").removesuffix("/mod")
+    parts = [part for part in re.split(r"[./\\:]+", re.sub(r"\.[cm]?[jt]sx?$", "", module)) if part]
+    return bool(parts) and stem.split("/")[-len(parts) :] == parts
 
 
 def _is_visible(graph: Graph, view: SourceView, gone: Node) -> bool:
@@ -248,6 +312,8 @@ def _unresolved(graph: Graph, view: SourceView, name: str) -> Iterator[tuple[Unr
 
 def _means(graph: Graph, view: SourceView, reference: ReferenceFact, gone: Node) -> bool:
     """Return whether what a reference is asked of is what had the definition."""
+    if graph._sources.at(gone.path) is None and _asks_lost_file(graph, view, reference.on, gone.path):
+        return True
     evaluator = graph._outgoing.evaluator
     holder = gone.id.rpartition("~")[0] or gone.id
     holder = holder.removesuffix(f".{gone.name}") if "." in gone.qualified else gone.path

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 from findspot.core.facts import FIXTURE, ReferenceFact, Relation
 from findspot.graph.evaluate import Evaluator
+from findspot.graph.members import is_property
 from findspot.graph.shared_tables import RESOLVED
 from findspot.graph.sources import VALUE_KINDS, Def, SourceView
 from findspot.graph.values import EXTERNAL as NOTHING
-from findspot.graph.values import IMPORTED, MEMBER, UNIQUE, Value, What
+from findspot.graph.values import IMPORTED, MEMBER, UNIQUE, Value, Values, What
 from findspot.rank.roles import Role, role_of
 
 _PYTHON_TYPES = (str, bytes, list, dict, set, int, float, tuple, type, Exception)
@@ -77,24 +78,9 @@ class Resolver:
             fixture = self.evaluator.fixtures.find(reference.name, view, owner)
             return self._targets([fixture or NOTHING])
         if reference.on:
-            receivers = self.evaluator.value_of(reference.on, view, owner)
-            if receivers == [NOTHING] and view.language.imports_packages:
-                named = self.evaluator.packages.types(f"{reference.on}.{reference.name}", view)
-                if named:
-                    return Resolution(((named[0], IMPORTED),))
-            if not receivers:
-                return self._by_name(view, reference)
-            values = [
-                v
-                for receiver in receivers
-                for v in self.evaluator.members.attribute(receiver, reference.name)
-            ]
-            extends = view.language.extension_functions
-            if (not values or (extends and values == [NOTHING])) and not self._held(reference, view, owner):
-                extension = self.evaluator.names.lookup(reference.name, view, None) if extends else None
-                if extension or view.language.knows_all_members:
-                    return self._targets(extension or [NOTHING])
-                return self._by_name(view, reference)
+            values = self._on_receiver(reference, view, owner)
+            if isinstance(values, Resolution):
+                return values
         else:
             values = self._bare(reference, view, owner)
         if reference.relation == Relation.VALUE:  # what an instance does when called is not passed
@@ -106,6 +92,40 @@ class Resolver:
             if held is not None:
                 return Resolution(((held, IMPORTED),))
         return found
+
+    def _on_receiver(
+        self, reference: ReferenceFact, view: SourceView, owner: Def | None
+    ) -> Values | Resolution:
+        """Return what a member is, or what a reference leads to where that is known at once."""
+        receivers = self.evaluator.value_of(reference.on, view, owner)
+        if receivers == [NOTHING] and view.language.imports_packages:
+            named = self.evaluator.packages.types(f"{reference.on}.{reference.name}", view)
+            if named:
+                return Resolution(((named[0], IMPORTED),))
+        if not receivers:
+            return self._by_name(view, reference)
+        if reference.relation == Relation.VALUE and (read := self._properties(receivers, reference.name)):
+            return Resolution(tuple(read.items()))
+        values = [
+            v for receiver in receivers for v in self.evaluator.members.attribute(receiver, reference.name)
+        ]
+        extends = view.language.extension_functions
+        if (not values or (extends and values == [NOTHING])) and not self._held(reference, view, owner):
+            extension = self.evaluator.names.lookup(reference.name, view, None) if extends else None
+            if extension or view.language.knows_all_members:
+                return self._targets(extension or [NOTHING])
+            return self._by_name(view, reference)
+        return values
+
+    def _properties(self, receivers: Values, name: str) -> dict[Target, float]:
+        """Return the properties that reading an attribute calls."""
+        read: dict[Target, float] = {}
+        for value in receivers:
+            if value.what is What.INSTANCE and isinstance(value.of, Def):
+                member = self.evaluator.types.member(value.of, name)
+                if member is not None and member.kind not in VALUE_KINDS and is_property(member):
+                    read[member] = value.trust
+        return read
 
     def _overload(self, value: Value, arguments: int) -> Value:
         """Return the overload that takes so many arguments, of the nearest type; rather no variadic one."""

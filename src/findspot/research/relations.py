@@ -15,6 +15,7 @@ from findspot.graph.possible_uses import (
     PossibleUse,
     PossibleUses,
     called_names,
+    is_read,
     possible_callers,
     possible_importers,
     references_named,
@@ -105,6 +106,9 @@ def _possible(view: ResearchView, aim: Aim, starts: Sequence[Node]) -> PossibleU
         uses = possible_callers(view.graph, starts)
         known = {(edge.path, edge.line) for edge in view.trail.edges}
         uses.places = [use for use in uses.places if (use.path, use.line) not in known]
+        if is_read(view.graph, starts):
+            listed = {*known, *((use.path, use.line) for use in uses.places)}
+            uses.places += mentions(view, starts, listed)
         if not known and not uses.places:
             seen = references_named(view.graph, starts)
             uses.places = [*uses.doubtful[:MOST_MENTIONS], *mentions(view, starts, seen)]

@@ -1,0 +1,57 @@
+"""Places that may use a definition, and uses that a removed one leaves behind."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from findspot.graph import Node
+from findspot.graph.possible_uses import leftovers, possible_callers
+from graphs import graph_of
+
+CONSTRUCTORS = {
+    "a.py": "class Base:\n    def __init__(self, x): ...\n\nclass Child(Base): ...\n\nclass Other(Base):\n"
+    "    def __init__(self): ...\n\ndef make():\n    Other()\n    return Child(1)\n"
+}
+
+
+def test_making_an_heir_calls_the_constructor_that_it_inherits(tmp_path: Path) -> None:
+    with graph_of(CONSTRUCTORS, tmp_path) as graph:
+        (made,) = graph.find("Base.__init__")
+        assert [(edge.source.name, edge.line) for edge in graph.callers(made)] == [("make", 11)]
+        (use,) = possible_callers(graph, graph.find("Base")).places
+        assert (use.line, use.reason) == (11, "makes Child, which inherits its constructor")
+
+
+def test_a_property_is_called_where_it_is_read(tmp_path: Path) -> None:
+    text = (
+        "class Box:\n    @property\n    def size(self):\n        return 1\n\n"
+        "def use(box: Box):\n    return box.size\n"
+    )
+    with graph_of({"a.py": text}, tmp_path) as graph:
+        (use,) = possible_callers(graph, graph.find("Box.size")).places
+        assert (use.line, use.reason) == (7, "read as an attribute")
+
+
+def test_a_decorator_gets_what_it_decorates(tmp_path: Path) -> None:
+    text = "from web import app\n\n@app.route('/')\ndef index(): ...\n\n@staticmethod\ndef plain(): ...\n"
+    with graph_of({"a.py": text}, tmp_path) as graph:
+        (use,) = possible_callers(graph, graph.find("index")).places
+        assert (use.line, use.reason) == (3, "handed to the decorator app.route")
+        assert possible_callers(graph, graph.find("plain")).places == []
+
+
+def test_imports_of_a_removed_file_are_left_behind(tmp_path: Path) -> None:
+    files = {
+        "sub/__init__.py": "from os import path\n",
+        "sub/use.py": "from sub.gone import gone\n\ndef f():\n    return gone()\n",
+        "sub/other.py": "import sub.gone as g\n\ndef f():\n    return g.gone()\n",
+        "sub/apart.py": "from else_where.gone import gone\n\ngone()\n",
+        "lib/use.js": "import { gone } from './gone.js';\n\ngone();\n",
+    }
+    with graph_of(files, tmp_path) as graph:
+        old = Node("sub/gone.py", 1, 2, "gone", "gone", "function", "sub/gone.py#gone")
+        certain = [(left.use.path, left.use.line) for left in leftovers(graph, old) if left.certain]
+        assert certain == [("sub/other.py", 4), ("sub/use.py", 1), ("sub/use.py", 4)]
+        old = Node("lib/gone.js", 1, 2, "gone", "gone", "function", "lib/gone.js#gone")
+        certain = [(left.use.path, left.use.line) for left in leftovers(graph, old) if left.certain]
+        assert certain == [("lib/use.js", 1), ("lib/use.js", 3)]
