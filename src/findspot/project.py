@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -48,6 +49,9 @@ if TYPE_CHECKING:
 
 MAX_PATH_RESULTS = 100_000
 """Paths a glob may give back, whatever the limit asked for."""
+
+_FEW_PATHS = 5
+"""Changed files that a warning names."""
 
 
 class Project:
@@ -188,8 +192,11 @@ class Project:
         from findspot.research.synthesis import summarise_findings
 
         inquiry = question if isinstance(question, Inquiry) else Inquiry(question, depth, focus)
+        waiting = self._supervisor.waiting if self._supervisor is not None else frozenset()
         with self.reader() as reader:
             findings = investigate(reader, inquiry, progress, cancel or CancelToken())
+            missing = [path for path in sorted(waiting - {""})[:_FEW_PATHS] if reader.lacks(path)]
+        findings = replace(findings, warning=_with_missing(findings.warning, missing))
         return summarise_findings(findings, choose_model(self.settings.llm, client))
 
     def files(self, pattern: str = "**", limit: int = MAX_PATH_RESULTS) -> tuple[list[str], int]:
@@ -223,6 +230,12 @@ class Project:
         """Close files and end workers; the project can still be used and opens them again."""
         self.unwatch()
         self.index.close()
+
+
+def _with_missing(warning: str | None, paths: list[str]) -> str | None:
+    """Return a warning with files that changed a moment ago: they may change any answer of the graph."""
+    note = f"Changed, and not indexed yet: {', '.join(paths)}. Ask again in a moment." if paths else None
+    return " ".join(filter(None, (warning, note))) or None
 
 
 def _paused(supervisor: Supervisor | None) -> contextlib.AbstractContextManager[None]:

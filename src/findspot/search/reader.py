@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from findspot.core.errors import DocsIndexNotFoundError, ModelMismatchError
 from findspot.core.globs import compile_glob
@@ -74,6 +75,13 @@ class IndexReader:
         """Return what to say of an answer from these files: an unfinished index, moved lines."""
         stored = filter(None, map(self.snapshot.files.find, paths))
         return _joined(self._unfinished(), changed_since_indexed(stored, self.disk))
+
+    def lacks(self, path: str) -> bool:
+        """Return whether the file of a path is new or has changed since it was indexed."""
+        stored = self.snapshot.files.find(path)
+        if stored is None:
+            return Path(self.disk.roots / path).is_file()
+        return changed_since_indexed([stored], self.disk) is not None
 
     def _search(self, query: Query) -> tuple[Results, Checked]:
         query = with_changed_paths(self.disk.roots, query)

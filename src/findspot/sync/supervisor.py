@@ -108,6 +108,12 @@ class Supervisor:
         with self._guard:
             return replace(self._status, strategy=stats, checked=time.monotonic() < self._check_at)
 
+    @property
+    def waiting(self) -> frozenset[str]:
+        """The paths that changed and are not in the index yet."""
+        strategy = self._strategy
+        return strategy.waiting if strategy is not None else frozenset()
+
     def note(self, paths: frozenset[str]) -> None:
         """Queue paths that a search found changed."""
         if (strategy := self._strategy) is not None:

@@ -129,3 +129,13 @@ def test_a_graph_keeps_its_own_snapshot(make_project: MakeProject) -> None:
         project.update()
         (node,) = graph.find("shared")
         assert sorted(edge.source.name for edge in graph.callers(node)) == ["use0", "use1", "use2"]
+
+
+def test_a_reader_knows_which_files_it_lacks(make_project: MakeProject) -> None:
+    project = make_project(BEFORE)
+    project.update()
+    (project.root / "new.py").write_text("def late(): ...\n")
+    (project.root / "app.py").write_text("def pay(): ...\n")
+    with project.reader() as reader:
+        lacking = [path for path in ("new.py", "app.py", "billing.py", "gone.py") if reader.lacks(path)]
+    assert lacking == ["new.py", "app.py"]
