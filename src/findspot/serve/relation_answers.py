@@ -1,10 +1,13 @@
-"""The text of an answer about one relation: counts first, then each line, by hop and file."""
+"""An answer about one relation: its text by hop and file, and its edges with each fact once."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from itertools import groupby, pairwise
+from typing import Any
 
 from findspot.graph.values import FLOOR
 from findspot.rank.roles import Role, reading_order, role_of
@@ -110,8 +113,7 @@ def chain_lines(findings: Findings, longer_than: int = 1, most: int = MOST_CHAIN
     if findings.relation is None:
         doubtful = (edge for edge in findings.edges if edge.confidence < FLOOR)
         steps |= {(edge.source, edge.target): "may call" for edge in doubtful}
-    usual = _LABELS["inherit" if findings.relation in (Aim.IMPLEMENTATIONS, Aim.SUPERTYPES) else "call"]
-    usual = _LABELS["import"] if findings.relation in (Aim.IMPORTERS, Aim.IMPORTS) else usual
+    usual = _LABELS[_usual_relation(findings)]
     count = max(findings.chain_count, len(chains))
     cut = f", {len(shown)} of {count}" if count > len(shown) else ""
     yield from ("", f"Chains (→ {usual}{cut})")
@@ -170,3 +172,130 @@ def smaller(findings: Findings) -> Iterable[Findings]:
     part = replace(part, related_topics=(), chains=part.chains[:3], possible=part.possible[:10])
     yield part
     yield replace(part, chains=(), possible=part.possible[:5])
+
+
+def lines_only(findings: Findings) -> Findings:
+    """Return the answer with the edges that the text shows alone, tests last, near before far."""
+    edges = [edge for _, reached in _by_hop(findings) for edge in reached]
+    edges.sort(key=lambda edge: role_of(edge.path) is Role.TEST)
+    places = {(edge.path, edge.line) for edge in edges}
+    cited = tuple(cited for cited in findings.citations if (cited.path, cited.line) in places)
+    return replace(findings, edges=tuple(edges), citations=cited)
+
+
+def fitted_lines(findings: Findings, fits: Callable[[Findings], bool]) -> Findings:
+    """Return the answer with as many lines as there is room for, those of production code before all else."""
+    part = findings
+    for part in smaller(findings):
+        if fits(noted := _left_out(part, findings)):
+            return noted
+    production = sum(role_of(edge.path) is not Role.TEST for edge in findings.edges)
+    count = _most_lines(part, findings, fits)
+    if count < production:
+        part = replace(part, possible=(), unresolved=())
+        count = _most_lines(part, findings, fits)
+    return _with_lines(part, findings, count)
+
+
+def _most_lines(part: Findings, whole: Findings, fits: Callable[[Findings], bool]) -> int:
+    counts = range(1, len(part.edges) + 1)
+    return bisect_left(counts, True, key=lambda count: not fits(_with_lines(part, whole, count)))
+
+
+def _with_lines(part: Findings, whole: Findings, count: int) -> Findings:
+    """Return the answer with its first edges, the ends of these, and their lines."""
+    edges = part.edges[:count]
+    ends = {end for edge in edges for end in (edge.source, edge.target)}
+    places = {(edge.path, edge.line) for edge in edges}
+    fewer = replace(
+        part,
+        nodes=tuple(node for node in part.nodes if node.id in ends),
+        edges=edges,
+        chains=tuple(chain for chain in part.chains if ends.issuperset(chain)),
+        citations=tuple(cited for cited in part.citations if (cited.path, cited.line) in places),
+    )
+    return _left_out(fewer, whole)
+
+
+def _left_out(part: Findings, whole: Findings) -> Findings:
+    """Return a part of an answer that says how much of the whole it leaves out."""
+    tests = sum(role_of(edge.path) is Role.TEST for edge in whole.edges[len(part.edges) :])
+    counts = (
+        (f"references ({tests} in tests)", len(part.edges), len(whole.edges)),
+        ("possible places", len(part.possible), len(whole.possible)),
+        ("chains", len(part.chains), len(whole.chains)),
+        ("open ends", len(part.unresolved), len(whole.unresolved)),
+        ("related topics", len(part.related_topics), len(whole.related_topics)),
+    )
+    gone = ", ".join(f"{every - few} of {every} {what}" for what, few, every in counts if few < every)
+    note = f"To fit max_tokens, left out: {gone}." if gone else ""
+    return replace(part, warning=" ".join(filter(None, (whole.warning, note))) or None)
+
+
+def lean(findings: Findings, answer: dict[str, Any]) -> dict[str, Any]:
+    """Return a structured answer with each fact once, and without what is empty or the usual.
+
+    Ids are names where these are unique. A definition whose own reference is an edge is not listed as a node,
+    since the edge has its name and file.
+    """
+    ids = _short_ids(findings)
+    told = {(edge.source, edge.path) for edge in findings.edges}
+    nodes = (node for node in answer["nodes"] if not node["hop"] or (node["id"], node["path"]) not in told)
+    lists = {
+        "nodes": [_lean_node(node, ids[node["id"]]) for node in nodes],
+        "edges": _lean_edges(findings, answer["edges"], ids),
+        "chains": [[ids[node] for node in chain] for chain in findings.chains],
+        "files": [],
+    }
+    for place in answer.get("possible", ()):
+        if not place["confidence"]:
+            del place["confidence"]
+    return {name: value for name, value in (answer | lists).items() if value != []}
+
+
+def _short_ids(findings: Findings) -> dict[str, str]:
+    """Return the name of each node, or its id where another node has the same name."""
+    ids = dict.fromkeys(node.id for node in findings.nodes)
+    ids |= dict.fromkeys(end for edge in findings.edges for end in (edge.source, edge.target))
+    ids |= dict.fromkeys(node for chain in findings.chains for node in chain)
+    count = Counter(_name(findings, node) for node in ids)
+    return {node: name if count[name := _name(findings, node)] == 1 else node for node in ids}
+
+
+def _lean_node(node: dict[str, Any], short_id: str) -> dict[str, Any]:
+    """Return a node without the name and path that its id has, and without hop 0."""
+    said = {"name": short_id.endswith(node["name"]), "path": short_id == node["path"], "hop": not node["hop"]}
+    return {name: value for name, value in (node | {"id": short_id}).items() if not said.get(name)}
+
+
+def _lean_edges(findings: Findings, edges: list[dict[str, Any]], ids: dict[str, str]) -> list[dict[str, Any]]:
+    """Return edges without what is usual, and with further lines of a reference in `more`, by their number.
+
+    It is usual that an edge is of the relation asked for, is certain, leads to the one symbol asked about,
+    and stands in the file that it comes from.
+    """
+    starts = [node.id for node in findings.nodes if node.hop == 0]
+    target = starts[0] if len(starts) == 1 and findings.relation else None
+    relation = _usual_relation(findings)
+    found: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for edge in edges:
+        key = tuple(edge[name] for name in ("from", "to", "relation", "path", "confidence"))
+        if key in found:
+            found[key].setdefault("more", {})[str(edge["line"])] = edge.get("text", "")
+            continue
+        usual = {
+            "to": edge["to"] == target,
+            "relation": edge["relation"] == relation,
+            "path": edge["path"] == edge["from"],
+            "confidence": edge["confidence"] >= CERTAIN,
+        }
+        named = edge | {"from": ids[edge["from"]], "to": ids[edge["to"]]}
+        found[key] = {name: value for name, value in named.items() if not usual.get(name)}
+    return list(found.values())
+
+
+def _usual_relation(findings: Findings) -> str:
+    """Return what the edges of an answer are, if nothing else is said."""
+    if findings.relation in (Aim.IMPLEMENTATIONS, Aim.SUPERTYPES):
+        return "inherit"
+    return "import" if findings.relation in (Aim.IMPORTERS, Aim.IMPORTS) else "call"

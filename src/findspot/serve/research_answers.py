@@ -3,17 +3,33 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from html import escape
 from itertools import pairwise, product
 from typing import TYPE_CHECKING, Any
 
-from findspot.research.findings import Aim, Findings, FoundNode, Passage, PossiblePlace
+from findspot.research.findings import (
+    Aim,
+    Citation,
+    Findings,
+    FoundEdge,
+    FoundNode,
+    Passage,
+    PossiblePlace,
+)
 from findspot.research.module_map import Dependence, ModuleMap
 from findspot.search.token_budget import CHARS_PER_TOKEN, token_count
 from findspot.serve.assistance_answers import cut
-from findspot.serve.relation_answers import chain_lines, relation_lines, smaller
+from findspot.serve.relation_answers import (
+    chain_lines,
+    fitted_lines,
+    lean,
+    lines_only,
+    relation_lines,
+    smaller,
+)
 from findspot.serve.search_answers import indented, one_line
 
 if TYPE_CHECKING:
@@ -36,6 +52,9 @@ _PASSAGE_CHARS = (6_000, 4_000, 2_800, 2_000, 1_600, 1_300, 1_050, 850, 700, 550
 
 _LINE_CHARS = 200
 
+_LEAN_TOKENS = 1_200
+"""A structured answer about a relation, if it is longer, says each fact once and nothing that is usual."""
+
 _CHAR, _BOX_HEIGHT, _PAD = 7.2, 34, 14
 
 _GAP_X, _GAP_Y, _MARGIN = 28, 86, 48
@@ -57,7 +76,8 @@ Box = tuple[float, float, float]
 
 
 def findings_object(findings: Findings) -> dict[str, Any]:
-    """Return the structured answer of `code_research`."""
+    """Return the structured answer of `code_research`, with every field."""
+    texts = {(cited.path, cited.line): cited.text for cited in findings.citations}
     answer: dict[str, Any] = {
         "query": findings.query,
         "depth": findings.depth,
@@ -65,27 +85,38 @@ def findings_object(findings: Findings) -> dict[str, Any]:
         **({"relation": str(findings.relation)} if findings.relation else {}),
         "summary": findings.summary,
         "nodes": [_node(node) for node in findings.nodes],
-        "edges": [
-            {
-                "from": edge.source,
-                "to": edge.target,
-                "relation": str(edge.relation),
-                "path": edge.path,
-                "line": edge.line,
-                "confidence": edge.confidence,
-            }
-            for edge in findings.edges
-        ],
+        "edges": [_edge(edge, texts) for edge in findings.edges],
         **({"possible": list(map(_possible, findings.possible))} if findings.possible else {}),
         "chains": [list(chain) for chain in findings.chains],
         **({"passages": [_passage(hit) for hit in findings.passages]} if findings.passages else {}),
         "files": list(findings.files),
-        "citations": [{"path": c.path, "line": c.line, "text": c.text} for c in findings.citations],
+        "citations": [
+            {"path": cited.path, "line": cited.line, "text": cited.text} for cited in _other_lines(findings)
+        ],
         "relatedTopics": list(findings.related_topics),
         "unresolved": list(findings.unresolved),
         "madeBy": findings.made_by,
     }
     return answer | ({"warning": findings.warning} if findings.warning else {})
+
+
+def _other_lines(findings: Findings) -> list[Citation]:
+    """Return the quoted lines that no edge has."""
+    places = {(edge.path, edge.line) for edge in findings.edges}
+    return [cited for cited in findings.citations if (cited.path, cited.line) not in places]
+
+
+def _edge(edge: FoundEdge, texts: dict[tuple[str, int], str]) -> dict[str, Any]:
+    text = texts.get((edge.path, edge.line))
+    return {
+        "from": edge.source,
+        "to": edge.target,
+        "relation": str(edge.relation),
+        "path": edge.path,
+        "line": edge.line,
+        "confidence": edge.confidence,
+        **({"text": text} if text else {}),
+    }
 
 
 def _node(node: FoundNode) -> dict[str, Any]:
@@ -215,13 +246,38 @@ def _placed(findings: Findings, node: FoundNode) -> str:
     return f"{name}  {node.kind}  {node.path}:{node.start_line}-{node.end_line}"
 
 
-def fitted_findings(findings: Findings, max_tokens: int) -> dict[str, Any]:
-    """Return the structured answer within the limit, measured as the JSON that carries it."""
+def fitted_findings(findings: Findings, max_tokens: int | None = None) -> dict[str, Any]:
+    """Return the structured answer within the limit, measured as the JSON that carries it.
+
+    A long answer about a relation is lean, whatever the limit.
+    """
+    limit = sys.maxsize if max_tokens is None else max_tokens
+    room = limit * CHARS_PER_TOKEN // _SHARE
+    findings = replace(findings, query=cut(findings.query, min(room, 1_000)))
+    related = findings.relation not in (None, Aim.PATH)
+    whole = findings_object(findings)
+    if token_count(_json(whole)) <= (min(limit, _LEAN_TOKENS) if related else limit):
+        return whole
+
+    def shape(part: Findings) -> dict[str, Any]:
+        return lean(part, findings_object(part)) if related else findings_object(part)
 
     def rendered(part: Findings) -> str:
-        return json.dumps(findings_object(part), ensure_ascii=False)
+        return _json(shape(part))
 
-    return findings_object(_fitted(findings, max_tokens, rendered))
+    def fits(part: Findings) -> bool:
+        return token_count(rendered(part)) <= limit
+
+    if related and findings.edges:
+        findings = lines_only(findings)
+        if not fits(findings):
+            findings = fitted_lines(replace(findings, summary=cut(findings.summary, room)), fits)
+        return shape(findings)
+    return shape(_fitted(findings, limit, rendered))
+
+
+def _json(values: dict[str, Any]) -> str:
+    return json.dumps(values, ensure_ascii=False)
 
 
 def fitted_report(findings: Findings, max_tokens: int) -> str:

@@ -104,7 +104,7 @@ def research(reply: Reply, words: Sequence[str], project: str | None, **options:
     findings = _ask(reply, project, inquiry, update=options["update"])
     most = options["max_tokens"]
     if reply.json:
-        output.emit(fitted_findings(findings, most) if most else findings_object(findings))
+        output.emit(fitted_findings(findings, most))
     else:
         output.lines(fitted_report(findings, most) if most else report(findings))
     if findings.unknown:

@@ -192,6 +192,8 @@ CODE_RESEARCH = Tool(
                     "path": TEXT,
                     "line": COUNT,
                     "confidence": NUMBER,
+                    "text": TEXT,
+                    "more": {"type": "object", "additionalProperties": TEXT},
                 }
             ),
             "possible": objects(
