@@ -271,7 +271,8 @@ def fitted_findings(findings: Findings, max_tokens: int | None = None) -> dict[s
     if related and findings.edges:
         findings = lines_only(findings)
         if not fits(findings):
-            findings = fitted_lines(replace(findings, summary=cut(findings.summary, room)), fits)
+            query, summary = (cut(text, room // 2) for text in (findings.query, findings.summary))
+            findings = fitted_lines(replace(findings, query=query, summary=summary), fits)
         return shape(findings)
     return shape(_fitted(findings, limit, rendered))
 
