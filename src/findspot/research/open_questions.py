@@ -7,6 +7,7 @@ import textwrap
 from collections import Counter
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
+from math import sqrt
 
 from findspot.core.model import Span
 from findspot.graph import Edge, Node, Relation
@@ -35,6 +36,9 @@ MOST_TOLD, MOST_CALLERS = 3, 2
 MOST_PINNED = 6
 
 MOST_PASSAGES = 8
+
+SAME_FILE = 0.05
+"""Taken from the value of a definition for each passage of its file that is shown already."""
 
 CALLS, BEST_LINE, GOES_ON = 0.2, 0.2, 1.0
 """Added to what a line says: if it calls a definition of the answer, as a share of that one's value; if it is
@@ -123,25 +127,29 @@ def _choose(connections: Connections, ways: Sequence[Way], end: Node | None, *, 
     declared = {e.source.id for e in edges if e.relation is Relation.OVERRIDE}
     delegates = {e.source.id for e in edges if e.source.name == e.target.name} - declared
 
-    def order(one: Found) -> tuple[float, str]:
+    def cost(one: Found) -> float:
         node = one.node
         less = DELEGATES * (node.id in delegates)
         if node.kind not in FUNCTIONS:
             less = TYPE if node.kind in TYPES else NO_FUNCTION
         if node.id in declared and _is_empty(connections.view, node):
             less = DECLARED
-        more = SIZE * min(1.0, (node.end_line - node.start_line) / WHOLE) ** 0.5
+        more = SIZE * sqrt(min(1.0, (node.end_line - node.start_line) / WHOLE))
         if node.id in on_chain:
             more += ON_FLOW if is_flow else ON_CHAIN
-        return less - more - one.value, node.id
+        return less - more - one.value
 
     chosen = [connections.found.get(end.id) or Found(end, 1.0)] if end is not None else []
     found = {node.id: Found(node, connections.near.of(node)) for way in ways[:1] for node in nodes_of(way)}
     found |= connections.found
-    ranked = sorted((one for one in found.values() if connections.may_show(one.node)), key=order)
-    for one in ranked:
-        if len(chosen) < MOST_PASSAGES and not any(_alike(one.node, other.node) for other in chosen):
-            chosen.append(one)
+    ranked = [one for one in found.values() if connections.may_show(one.node)]
+    while len(chosen) < MOST_PASSAGES:
+        ranked = [one for one in ranked if not any(_alike(one.node, other.node) for other in chosen)]
+        if not ranked:
+            break
+        files = Counter(one.node.path for one in chosen)
+        costs = {one.node.id: cost(one) + SAME_FILE * files[one.node.path] for one in ranked}
+        chosen.append(min(ranked, key=lambda one: (costs[one.node.id], one.node.id)))
     return chosen
 
 

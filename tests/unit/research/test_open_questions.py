@@ -140,3 +140,28 @@ def test_nothing_is_made_up_for_an_empty_project(make_project: MakeProject) -> N
     project.update()
     found = project.research(Inquiry("how are cookies signed"))
     assert (found.chains, found.passages[1:]) == ((), ())
+
+
+STEPS = "".join(f"    total += rates[{number}]\n" for number in range(60))
+
+SHOP = {
+    "shop/prices.py": (
+        "def discount(order):\n    return order.discount\n\n\n"
+        f"def checkout(order, rates):\n    total = 0\n{STEPS}"
+        "    if order.coupon.expired:\n        raise ExpiredCoupon(order.coupon)\n"
+        f"{STEPS}    return total\n"
+    ),
+}
+
+
+def test_of_a_long_definition_the_lines_of_the_question_are_shown(make_project: MakeProject) -> None:
+    """protocol-and-research, section 6: the answer named the place, and showed its first lines."""
+    project = make_project(SHOP)
+    project.update()
+    found = project.research("what happens when the coupon of an order is expired")
+    assert shown(found)[0] == "checkout"
+    text = fitted_report(found, 400)
+    assert "raise ExpiredCoupon(order.coupon)" in text
+    assert "def checkout(order, rates):" in text
+    assert "rates[59]" in text
+    assert token_count(text) <= 400
