@@ -64,6 +64,7 @@ __all__ = [
     "Node",
     "NotAFolderError",
     "Outline",
+    "Passage",
     "PathNotFoundError",
     "PermissionDeniedError",
     "PossiblePlace",
@@ -187,6 +188,7 @@ if TYPE_CHECKING:
         FoundEdge,
         FoundNode,
         Inquiry,
+        Passage,
         PossiblePlace,
     )
     from findspot.search.reader import IndexReader
@@ -219,7 +221,9 @@ _EXPORTS = {
     "findspot.graph": "Edge Graph Node Outline Relation Unresolved",
     "findspot.llm": "Completion Prompt Sample",
     "findspot.project": "Project",
-    "findspot.research.findings": "Aim Citation Findings Focus FoundEdge FoundNode Inquiry PossiblePlace",
+    "findspot.research.findings": (
+        "Aim Citation Findings Focus FoundEdge FoundNode Inquiry Passage PossiblePlace"
+    ),
     "findspot.search.reader": "IndexReader",
     "findspot.serve.mcp.tools.cortex": "add_cortex_search_tool",
     "findspot.sync.supervisor": "Supervisor WatcherStatus",

@@ -38,6 +38,7 @@ _SECTIONS = {
         "FoundNode",
         "FoundEdge",
         "Citation",
+        "Passage",
         "PossiblePlace",
     ),
     "The graph": ("Graph", "Node", "Edge", "Relation", "Outline", "Unresolved"),
