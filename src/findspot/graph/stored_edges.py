@@ -7,11 +7,11 @@ import hashlib
 import json
 import zlib
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from findspot.core.errors import CancelledError
-from findspot.core.facts import LOCAL, TYPING, Relation
+from findspot.core.facts import LOCAL, TYPING, ReferenceFact, Relation
 from findspot.core.progress import CancelToken
 from findspot.graph.edges import FAR, PACKAGE, Edge, Node
 from findspot.graph.outgoing import Doubt, Doubtful, Outgoing, doubt_about
@@ -121,16 +121,19 @@ class _FileResolver:
         encoder = _Encoder()
         view = self._sources.view(file_id)
         if view is not None:
-            for edge in edges_from(self._outgoing, view):
+            references = view.facts.references
+            for edge in edges_from(self._outgoing, view, references):
                 kind, confidence = (edge.relation, edge.mark), round(edge.confidence * 1000)
                 encoder.add(edge.target.id, kind, edge.line, confidence, edge.source)
-            for each in self._doubtful(view):
+            for each in self._doubtful(view, references):
                 encoder.add(*each)
         self.tables.table(RESOLVED).clear()
         return encoder.encoded()
 
-    def _doubtful(self, view: SourceView) -> Iterator[tuple[str, Kind, int, int, Node]]:
-        for reference in view.facts.references:
+    def _doubtful(
+        self, view: SourceView, references: Sequence[ReferenceFact]
+    ) -> Iterator[tuple[str, Kind, int, int, Node]]:
+        for reference in references:
             if reference.name in self._defined:
                 doubt = doubt_about(self._outgoing, view, reference)
                 if doubt is not None:
@@ -155,9 +158,9 @@ class _Encoder:
         return sources, {target: numbers.tobytes() for target, numbers in self._edges.items()}
 
 
-def edges_from(outgoing: Outgoing, view: SourceView) -> Iterable[Edge]:
+def edges_from(outgoing: Outgoing, view: SourceView, references: Sequence[ReferenceFact]) -> Iterable[Edge]:
     """Return every edge that starts in a file."""
-    edges = [edge for reference in view.facts.references for edge in outgoing.edges(view, reference)]
+    edges = [edge for reference in references for edge in outgoing.edges(view, reference)]
     edges += outgoing.imports(view)
     for definition in view.definitions:
         edges += outgoing.structural(definition)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -89,6 +90,10 @@ def read_history(root: Path, commit: str) -> tuple[tuple[str, ...], ...]:
     return tuple(map(tuple, changed_together(root, commit, MOST_COMMITS)))
 
 
+_NO_TESTS = re.compile(r"(?:.*/)?(?:\.github|\.circleci|docs?)/")
+"""Folders whose files speak of tests, and are none."""
+
+
 def rank_tests(
     snapshot: Snapshot,
     graph: Graph,
@@ -97,7 +102,8 @@ def rank_tests(
     cancel: CancelToken | None = None,
 ) -> list[Candidate]:
     """Return the test files that a change may concern, the likeliest first."""
-    paths = [file.path for file in snapshot.files.files if role_of(file.path) is Role.TEST]
+    files = (file.path for file in snapshot.files.files if role_of(file.path) is Role.TEST)
+    paths = [path for path in files if not _NO_TESTS.match(path)]
     candidates = {path: Candidate(path) for path in paths}
     for path in candidates.keys() & set(change.paths):
         candidates[path].add("itself", 1.0, "is changed itself")

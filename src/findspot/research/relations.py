@@ -88,6 +88,7 @@ def answer_relation(view: ResearchView, aim: Aim, starts: Sequence[Node], inquir
     shown = [use for use in uses.places if inquiry.include_tests or not use.in_test]
     summary = sentences.of_relation(aim, starts, trail, replace(uses, places=shown))
     summary += _about_tests(len(trail.tests_left_out) + len(uses.places) - len(shown))
+    summary += _about_overridden(view, starts) if aim is Aim.OVERRIDES else ""
     summary += _about_languages(view, starts)
     unresolved = unresolved_calls(view, starts, external=True) if aim is Aim.CALLEES else []
     return RelationAnswer(
@@ -124,6 +125,14 @@ def _possible(view: ResearchView, aim: Aim, starts: Sequence[Node]) -> PossibleU
 def _shown(view: ResearchView, use: PossibleUse) -> PossiblePlace:
     text = view.cite(use.path, use.line).text
     return PossiblePlace(use.path, use.line, use.source.qualified, use.reason, use.confidence, text)
+
+
+def _about_overridden(view: ResearchView, starts: Sequence[Node]) -> str:
+    """Return what the starts override themselves: a question may mean either direction."""
+    edges = [edge for node in starts for edge in view.graph.edges_of(node, (Relation.OVERRIDE,))]
+    targets = list({edge.target.id: edge.target for edge in edges}.values())
+    subject = "It overrides" if len(starts) == 1 else "They override"
+    return f" {subject} {sentences.named(targets)}." if targets else ""
 
 
 def _about_tests(count: int) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from findspot.core.facts import WHOLE, ImportFact
@@ -23,13 +23,11 @@ class PythonModules(ModuleFinder):
             stem = module[1:]
             yield from self.first(stem, _ENDS) if stem else self.first("__init__", (".py",))
             return
-        if module.partition(".")[0] not in self._segments:
-            return
         below = module.replace(".", "/")
-        for root in self._roots_around(posixpath.dirname(path)):
-            files = list(self.first(posixpath.join(root, below), _ENDS))
-            if files:
-                yield from files
+        stems = self._ending_with(below, self._stems)
+        for root in self._roots_around(posixpath.dirname(path)) if stems else ():
+            if (stem := posixpath.join(root, below)) in stems:
+                yield from self.first(stem, _ENDS)
                 return
 
     def folder(self, view: SourceView, fact: ImportFact) -> str | None:
@@ -37,10 +35,9 @@ class PythonModules(ModuleFinder):
         below = module.replace(".", "/")
         if module.startswith("/"):
             return below[1:] if below[1:] in self._folders else None
-        if module.partition(".")[0] not in self._segments:
-            return None
-        folders = (posixpath.join(root, below) for root in self._roots_around(posixpath.dirname(view.path)))
-        return next((folder for folder in folders if folder in self._folders), None)
+        known = self._ending_with(below, self._folders_by_name)
+        roots = self._roots_around(posixpath.dirname(view.path)) if known else ()
+        return next((folder for root in roots if (folder := posixpath.join(root, below)) in known), None)
 
     def inner_module(self, fact: ImportFact) -> str | None:
         mark = "/" if fact.module.startswith("/") else "."
@@ -64,14 +61,24 @@ class PythonModules(ModuleFinder):
         yield from (outer for outer in around if outer not in self._packages)
         yield from self._roots
 
-    @property
-    def _segments(self) -> set[str]:
-        """The names of all folders and files: a module that begins with another one is not of the project."""
-        return self.sources.once("python_segments", self._find_segments)
+    def _ending_with(self, below: str, by_name: dict[str, list[str]]) -> set[str]:
+        """Return the paths that end as a module is called: few, whatever roots there are."""
+        paths = by_name.get(below.rpartition("/")[2], ())
+        return {path for path in paths if path == below or path.endswith(f"/{below}")}
 
-    def _find_segments(self) -> set[str]:
-        paths = (*self.paths, *self.sources.empty)
-        return {segment.partition(".")[0] for path in paths for segment in path.split("/")}
+    @property
+    def _stems(self) -> dict[str, list[str]]:
+        """The paths of modules without their endings, by the last part."""
+        return self.sources.once("python_stems", self._find_stems)
+
+    def _find_stems(self) -> dict[str, list[str]]:
+        ended = (path for path in self.paths if path.endswith((".py", ".pyi")))
+        stems = (path.rpartition(".")[0].removesuffix("/__init__") for path in ended)
+        return _by_last_part(stems)
+
+    @property
+    def _folders_by_name(self) -> dict[str, list[str]]:
+        return self.sources.once("python_folders_by_name", lambda: _by_last_part(self._folders))
 
     @property
     def _packages(self) -> set[str]:
@@ -108,6 +115,13 @@ class PythonModules(ModuleFinder):
                 folders.add(folder)
                 folder = folder.rpartition("/")[0]
         return folders
+
+
+def _by_last_part(paths: Iterable[str]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for path in paths:
+        found.setdefault(path.rpartition("/")[2], []).append(path)
+    return found
 
 
 class Python(Language):

@@ -226,7 +226,7 @@ def _show_tree(findings: Findings) -> None:
         below.setdefault(near, []).append((far, f"{edge.path}:{edge.line}"))
     for start in starts:
         output.line(f"{findings.names.get(start.id, start.id)}  {start.path}:{start.start_line}", bold=True)
-        _show_below(findings, start.id, below, hop)
+        _show_below(findings, start.id, below, hop, set())
     if not findings.edges:
         output.note(findings.summary)
     if findings.possible:
@@ -236,12 +236,22 @@ def _show_tree(findings: Findings) -> None:
 
 
 def _show_below(
-    findings: Findings, node: str, below: dict[str, list[tuple[str, str]]], hop: dict[str, int]
+    findings: Findings,
+    node: str,
+    below: dict[str, list[tuple[str, str]]],
+    hop: dict[str, int],
+    shown: set[str],
 ) -> None:
+    """Print what led to a node, deeper by a step; what is reached again is not followed again."""
+    shown.add(node)
     for far, location in below.get(node, ()):
-        if hop[far] == hop[node] + 1:
-            output.line(f"{'  ' * hop[far]}{findings.names.get(far, far)}  {location}")
-            _show_below(findings, far, below, hop)
+        if far == node:
+            output.line(f"{'  ' * (hop[node] + 1)}itself  {location}")
+        elif hop[far] == hop[node] + 1:
+            again = "  (see above)" if far in shown and below.get(far) else ""
+            output.line(f"{'  ' * hop[far]}{findings.names.get(far, far)}  {location}{again}")
+            if far not in shown:
+                _show_below(findings, far, below, hop, shown)
 
 
 @click.command()
