@@ -11,6 +11,7 @@ committing is counted, and at the end that of resolving all references.
 from __future__ import annotations
 
 import argparse
+import gc
 import sys
 import tempfile
 import time
@@ -27,6 +28,9 @@ from findspot.indexing.worker import process
 from findspot.indexing.workers import Indexed, Job, Setup
 from findspot.store.sqlite_store import SqliteStore
 
+YOUNG_OBJECTS = 10_000
+"""As the program sets it (`findspot.__main__`)."""
+
 COMMIT_FILES = 200
 """A commit every so many files, as a run of two seconds would do."""
 
@@ -36,6 +40,7 @@ def main() -> None:
     parser.add_argument("project", type=Path)
     parser.add_argument("--every", type=int, default=1, help="take every n-th file only")
     options = parser.parse_args()
+    gc.set_threshold(YOUNG_OBJECTS)
     files = walk(options.project, load_settings().discover).files[:: options.every]
     setup = Setup(Roots(options.project), "local:static", "syntax", 1_000_000)
     embedder = open_embedder("local:static")

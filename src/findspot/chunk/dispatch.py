@@ -13,7 +13,7 @@ from findspot.chunk.capsule import MAX_DEPTH, breadcrumb, capsule, doc_comment, 
 from findspot.chunk.data import chunk_data, chunk_notebook
 from findspot.chunk.grammars import READ_BYTES, Grammar, grammar_for
 from findspot.chunk.imports import Name, read_import
-from findspot.chunk.pieces import Piece, divide
+from findspot.chunk.pieces import Piece, chunk_tags, divide, file_tags
 from findspot.chunk.plain import (
     CODE_SEPARATORS,
     CODE_WINDOW,
@@ -29,7 +29,6 @@ from findspot.chunk.prose import FENCED, chunk_prose, find_fences, frontmatter_e
 from findspot.chunk.references import read_references
 from findspot.chunk.splitting import MAX_CHARS, Draft, SourceLines, Split, span_of
 from findspot.chunk.symbols import Definition, FileSymbols, end_row, read_symbols
-from findspot.chunk.tags import chunk_tags, file_tags
 from findspot.core.facts import pack
 from findspot.core.languages import PLAIN, language_of, row
 from findspot.core.model import Chunk, ChunkedFile, ChunkType, Corpus, Skip, SkipReason, SourceFile

@@ -170,16 +170,12 @@ class Incoming:
             below = (self.sources.at(edge.source.path) for edge in self.to(target, Relation.INHERIT))
             views, names = [target.file, *below], OWN_NAMES
         elif target.file.language.super_calls_same_method:
-            views, names = self._below(target), frozenset({"super"})
+            around = self.types.around(target)
+            edges = self.implementers(around.node) if around is not None else []
+            views, names = [self.sources.at(edge.path) for edge in edges], frozenset({"super"})
         else:
             return {}
         return {view: names for view in views if view is not None and view.id in self._stored.pending}
-
-    def _below(self, method: Def) -> list[SourceView | None]:
-        """Return the files of the types that inherit a method."""
-        around = self.types.around(method)
-        edges = self.implementers(around.node) if around is not None else []
-        return [self.sources.at(edge.path) for edge in edges]
 
     def implementers(self, node: Node, *, transitive: bool = True) -> list[Edge]:
         """Return the types that inherit from or conform to a type, subclasses of subclasses included."""

@@ -29,6 +29,8 @@ from findspot.graph.values import DISPATCHED, UNIQUE, What
 from findspot.rank.roles import Role, reading_order, role_of
 
 MOST_PLACES = 100
+MOST_HEIRS = 50
+"""Subtypes that are looked at for interfaces of their own."""
 MOST_FILES = 500
 """Files that are looked through; a name that more files have is one of everyday use."""
 
@@ -125,6 +127,25 @@ def _through_bases(graph: Graph, targets: list[Def]) -> Iterator[PossibleUse]:
                 reason = f"through {base.qualified}, which it overrides"
                 for edge in graph._incoming.to(base, Relation.CALL):
                     yield PossibleUse(edge.source, edge.path, edge.line, reason, DISPATCHED)
+        for heir, declared in _declared_for_heirs(graph, target):
+            reason = f"through {declared.qualified}, for which {heir.qualified} inherits it"
+            for edge in graph._incoming.to(declared, Relation.CALL) if declared not in targets else ():
+                yield PossibleUse(edge.source, edge.path, edge.line, reason, DISPATCHED)
+
+
+def _declared_for_heirs(graph: Graph, method: Def) -> Iterator[tuple[Def, Def]]:
+    """Yield the methods of other supertypes for which a subtype inherits this one."""
+    types, around = graph._incoming.types, graph._incoming.types.around(method)
+    if around is None or around is method:
+        return
+    above = {around, *types.ancestors(around)}
+    for edge in graph._incoming.to(around, Relation.INHERIT)[:MOST_HEIRS]:
+        heir = graph._incoming.type_of(edge.source)
+        if heir is not None and types.member(heir, method.name) is method:
+            for other in types.ancestors(heir):
+                declared = types.own(other, method.name) if other not in above else None
+                if declared is not None and declared is not method:
+                    yield heir, declared
 
 
 def _handed_on(graph: Graph, targets: list[Def]) -> Iterator[PossibleUse]:

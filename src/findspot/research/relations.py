@@ -109,16 +109,20 @@ def _possible(view: ResearchView, aim: Aim, starts: Sequence[Node]) -> PossibleU
         uses.places = [use for use in uses.places if (use.path, use.line) not in known]
         if is_read(view.graph, starts):
             listed = {*known, *((use.path, use.line) for use in uses.places)}
-            uses.places += mentions(view, starts, listed)
+            read = mentions(view, starts, listed)
+            uses.places += read
+            uses.complete = uses.complete and len(read) < MOST_MENTIONS
         if not known and not uses.places:
             seen = references_named(view.graph, starts)
-            uses.places = [*uses.doubtful[:MOST_MENTIONS], *mentions(view, starts, seen)]
+            found = mentions(view, starts, seen)
+            uses.places = [*uses.doubtful[:MOST_MENTIONS], *found]
+            uses.complete = max(len(found), len(uses.doubtful)) < MOST_MENTIONS
             uses.elsewhere = len(seen)
         return uses
     if aim is Aim.IMPORTERS:
         importing = {edge.path for edge in view.trail.edges}
-        found = (use for node in starts for use in possible_importers(view.graph, node.path))
-        return PossibleUses([use for use in dict.fromkeys(found) if use.path not in importing])
+        naming = (use for node in starts for use in possible_importers(view.graph, node.path))
+        return PossibleUses([use for use in dict.fromkeys(naming) if use.path not in importing])
     return PossibleUses()
 
 
@@ -151,8 +155,8 @@ def _titled(language: str) -> str:
 
 
 def related_names(view: ResearchView, starts: Sequence[Node]) -> list[str]:
-    """Return what the starts refer to and the answer does not show: where to look next."""
-    edges = [edge for node in starts for edge in view.graph.edges_of(node)]
+    """Return what the first start refers to and the answer does not show: where to look next."""
+    edges = view.graph.edges_of(starts[0]) if starts else []
     near = (edge.target for edge in edges if edge.relation is not Relation.IMPORT)
     return [node.qualified for node in near if node.id not in view.trail.nodes and not is_test(node.path)]
 

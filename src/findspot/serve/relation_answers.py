@@ -233,24 +233,22 @@ def _left_out(part: Findings, whole: Findings) -> Findings:
 
 
 def lean(findings: Findings, answer: dict[str, Any]) -> dict[str, Any]:
-    """Return a structured answer with each fact once, and without what is empty or the usual.
+    """Return a structured answer of the same shape with each fact once.
 
     Ids are names where these are unique. A definition whose own reference is an edge is not listed as a node,
-    since the edge has its name and file.
+    since the edge has its name and file; files are those of the edges.
     """
     ids = _short_ids(findings)
     told = {(edge.source, edge.path) for edge in findings.edges}
     nodes = (node for node in answer["nodes"] if not node["hop"] or (node["id"], node["path"]) not in told)
+    ends = ({"from": ids[edge["from"]], "to": ids[edge["to"]]} for edge in answer["edges"])
     lists = {
-        "nodes": [_lean_node(node, ids[node["id"]]) for node in nodes],
-        "edges": _lean_edges(findings, answer["edges"], ids),
+        "nodes": [node | {"id": ids[node["id"]]} for node in nodes],
+        "edges": [edge | named for edge, named in zip(answer["edges"], ends, strict=True)],
         "chains": [[ids[node] for node in chain] for chain in findings.chains],
         "files": [],
     }
-    for place in answer.get("possible", ()):
-        if not place["confidence"]:
-            del place["confidence"]
-    return {name: value for name, value in (answer | lists).items() if value != []}
+    return answer | lists
 
 
 def _short_ids(findings: Findings) -> dict[str, str]:
@@ -260,38 +258,6 @@ def _short_ids(findings: Findings) -> dict[str, str]:
     ids |= dict.fromkeys(node for chain in findings.chains for node in chain)
     count = Counter(_name(findings, node) for node in ids)
     return {node: name if count[name := _name(findings, node)] == 1 else node for node in ids}
-
-
-def _lean_node(node: dict[str, Any], short_id: str) -> dict[str, Any]:
-    """Return a node without the name and path that its id has, and without hop 0."""
-    said = {"name": short_id.endswith(node["name"]), "path": short_id == node["path"], "hop": not node["hop"]}
-    return {name: value for name, value in (node | {"id": short_id}).items() if not said.get(name)}
-
-
-def _lean_edges(findings: Findings, edges: list[dict[str, Any]], ids: dict[str, str]) -> list[dict[str, Any]]:
-    """Return edges without what is usual, and with further lines of a reference in `more`, by their number.
-
-    It is usual that an edge is of the relation asked for, is certain, leads to the one symbol asked about,
-    and stands in the file that it comes from.
-    """
-    starts = [node.id for node in findings.nodes if node.hop == 0]
-    target = starts[0] if len(starts) == 1 and findings.relation else None
-    relation = _usual_relation(findings)
-    found: dict[tuple[Any, ...], dict[str, Any]] = {}
-    for edge in edges:
-        key = tuple(edge[name] for name in ("from", "to", "relation", "path", "confidence"))
-        if key in found:
-            found[key].setdefault("more", {})[str(edge["line"])] = edge.get("text", "")
-            continue
-        usual = {
-            "to": edge["to"] == target,
-            "relation": edge["relation"] == relation,
-            "path": edge["path"] == edge["from"],
-            "confidence": edge["confidence"] >= CERTAIN,
-        }
-        named = edge | {"from": ids[edge["from"]], "to": ids[edge["to"]]}
-        found[key] = {name: value for name, value in named.items() if not usual.get(name)}
-    return list(found.values())
 
 
 def _usual_relation(findings: Findings) -> str:

@@ -13,8 +13,8 @@ from findspot.chunk.grammars import (
     grammar_for,
     query_steps,
 )
+from findspot.chunk.pieces import frontmatter_tags, is_test_path
 from findspot.chunk.splitting import SourceLines
-from findspot.chunk.tags import frontmatter_tags, is_test_path
 from findspot.core.model import Chunk, ChunkType, Corpus, SkipReason, SourceFile
 
 

@@ -55,3 +55,15 @@ def test_imports_of_a_removed_file_are_left_behind(tmp_path: Path) -> None:
         old = Node("lib/gone.js", 1, 2, "gone", "gone", "function", "lib/gone.js#gone")
         certain = [(left.use.path, left.use.line) for left in leftovers(graph, old) if left.certain]
         assert certain == [("lib/use.js", 1), ("lib/use.js", 3)]
+
+
+def test_an_inherited_method_may_stand_for_one_of_an_interface(tmp_path: Path) -> None:
+    files = {
+        "Port.java": "interface Port { void send(); }\n",
+        "Base.java": "class Base { public void send() {} }\n",
+        "Real.java": "class Real extends Base implements Port {}\n",
+        "Use.java": "class Use { void go(Port port) { port.send(); } }\n",
+    }
+    with graph_of(files, tmp_path) as graph:
+        (use,) = possible_callers(graph, graph.find("Base.send")).places
+        assert (use.path, use.reason) == ("Use.java", "through Port.send, for which Real inherits it")

@@ -24,7 +24,7 @@ class PythonModules(ModuleFinder):
             yield from self.first(stem, _ENDS) if stem else self.first("__init__", (".py",))
             return
         below = module.replace(".", "/")
-        stems = self._ending_with(below, self._stems)
+        stems = _ending_with(below, self._stems)
         for root in self._roots_around(posixpath.dirname(path)) if stems else ():
             if (stem := posixpath.join(root, below)) in stems:
                 yield from self.first(stem, _ENDS)
@@ -35,7 +35,7 @@ class PythonModules(ModuleFinder):
         below = module.replace(".", "/")
         if module.startswith("/"):
             return below[1:] if below[1:] in self._folders else None
-        known = self._ending_with(below, self._folders_by_name)
+        known = _ending_with(below, self._folders_by_name)
         roots = self._roots_around(posixpath.dirname(view.path)) if known else ()
         return next((folder for root in roots if (folder := posixpath.join(root, below)) in known), None)
 
@@ -60,11 +60,6 @@ class PythonModules(ModuleFinder):
             around.append(folder)
         yield from (outer for outer in around if outer not in self._packages)
         yield from self._roots
-
-    def _ending_with(self, below: str, by_name: dict[str, list[str]]) -> set[str]:
-        """Return the paths that end as a module is called: few, whatever roots there are."""
-        paths = by_name.get(below.rpartition("/")[2], ())
-        return {path for path in paths if path == below or path.endswith(f"/{below}")}
 
     @property
     def _stems(self) -> dict[str, list[str]]:
@@ -115,6 +110,12 @@ class PythonModules(ModuleFinder):
                 folders.add(folder)
                 folder = folder.rpartition("/")[0]
         return folders
+
+
+def _ending_with(below: str, by_name: dict[str, list[str]]) -> set[str]:
+    """Return the paths that end as a module is called: few, whatever roots there are."""
+    paths = by_name.get(below.rpartition("/")[2], ())
+    return {path for path in paths if path == below or path.endswith(f"/{below}")}
 
 
 def _by_last_part(paths: Iterable[str]) -> dict[str, list[str]]:

@@ -162,26 +162,26 @@ def _read(
 ) -> Iterator[Document]:
     """Yield the documents of a source; add what is left out to `left_out`."""
     from findspot.core.model import Skip
-    from findspot.documents import document_files
+    from findspot.documents import document_record
 
     path = Path(source).expanduser()
     if source != _STDIN and path.is_dir():
         if doc_id:
             raise click.UsageError("--doc-id is for one document; a folder's files have their paths.")
-        for document in document_files.folder_documents(path, pattern, settings):
+        for document in document_record.folder_documents(path, pattern, settings):
             if isinstance(document, Skip):
-                left_out.append((str(path / document.path), document_files.in_words(document)))
+                left_out.append((str(path / document.path), document_record.in_words(document)))
             else:
                 yield document
         return
     if source == _STDIN:
         if not doc_id:
             raise click.UsageError("Standard input needs --doc-id.")
-        one = document_files.bytes_document(doc_id, sys.stdin.buffer.read(), settings)
+        one = document_record.bytes_document(doc_id, sys.stdin.buffer.read(), settings)
     elif path.exists():
-        one = document_files.file_document(path, doc_id or path.as_posix(), settings)
+        one = document_record.file_document(path, doc_id or path.as_posix(), settings)
     else:
         raise FileNotIndexedError(source, "There is no such file or folder.")
     if isinstance(one, Skip):
-        raise InvalidArgumentError(f"{source} was not added: {document_files.in_words(one)}.")
+        raise InvalidArgumentError(f"{source} was not added: {document_record.in_words(one)}.")
     yield one
