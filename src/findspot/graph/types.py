@@ -41,6 +41,7 @@ class Types:
         self._subtypes: dict[Def, list[Def]] = table("subtypes")
         self._satellites: dict[Def, list[Def]] = table("satellites")
         self._homes: dict[Def, Def | None] = table("homes")
+        self._combined: dict[tuple[Def, str], list[Def]] = table("combined members")
         self._members: dict[tuple[Def, str], Def | None] = table("members")
         self._constructors: dict[Def, Def | None] = table("constructors")
         self._opening: set[Def] = set()
@@ -176,8 +177,13 @@ class Types:
 
     def combined(self, of: Def, name: str) -> list[Def]:
         """Return the members of a name that types built on this one have: what a mixin's `self` may offer."""
+        if not of.file.language.mixins:
+            return []
+        key = (of, name)
+        if key in self._combined:
+            return self._combined[key]
         found: dict[Def, None] = {}
-        waiting, seen = self.subtypes(of)[:] if of.file.language.mixins else [], {of}
+        waiting, seen = self.subtypes(of)[:], {of}
         while waiting and len(seen) < MAX_ANCESTORS:
             current = waiting.pop()
             if current not in seen:
@@ -187,6 +193,8 @@ class Types:
                     found[member] = None
                 else:
                     waiting += self.subtypes(current)
+        if not self._opening:  # else some parents are not known yet
+            self._combined[key] = list(found)
         return list(found)
 
     def opaque(self, of: Def) -> bool:

@@ -96,7 +96,7 @@ def answer_relation(view: ResearchView, aim: Aim, starts: Sequence[Node], inquir
         tuple(chains),
         count,
         tuple(_shown(view, use) for use in shown),
-        tuple(related_names(view, starts)),
+        tuple(_further_questions(aim, starts)),
         tuple(unresolved),
     )
 
@@ -154,6 +154,14 @@ def _titled(language: str) -> str:
     return _TITLES.get(language, language.capitalize())
 
 
+def _further_questions(aim: Aim, starts: Sequence[Node]) -> Iterator[str]:
+    """Yield what else may be asked about a symbol."""
+    name = starts[0].qualified
+    for other, question in _FURTHER.items():
+        if other is not aim and starts[0].kind != FILE_KIND:
+            yield question.format(name=name)
+
+
 def related_names(view: ResearchView, starts: Sequence[Node]) -> list[str]:
     """Return what the first start refers to and the answer does not show: where to look next."""
     edges = view.graph.edges_of(starts[0]) if starts else []
@@ -171,6 +179,12 @@ def unresolved_calls(view: ResearchView, starts: Sequence[Node], *, external: bo
 MOST_MENTIONS = 20
 MOST_CHUNKS = 60
 
+_FURTHER = {
+    Aim.CALLERS: "what calls {name}",
+    Aim.CALLEES: "what does {name} call",
+    Aim.IMPACT: "what breaks if I change {name}",
+    Aim.TESTS: "which tests cover {name}",
+}
 _COMMENTS = ("#", "//", "*", "/*", "--", "<!--", '"""', "'''", ";")
 _DEFINES = r"\b(?:def|func|fun|function|fn|sub|class|get|set|var|let|const|val)\s+"
 _UNREAD = "in a file that the graph does not read"
