@@ -86,12 +86,11 @@ class StoredEdges:
 
 def store_edges(store: Store, writer: Writer, cancel: CancelToken, limit: int | None = None) -> None:
     """Resolve what an update made pending. Stopping is no failure: questions resolve what is left."""
-    with (
-        contextlib.suppress(CancelledError),
-        store.snapshot() as snapshot,
-        writer.storing_edges() as edges,
-    ):
-        resolve_pending(snapshot, edges, cancel, limit)
+    with store.snapshot() as snapshot:
+        derived = snapshot.derived
+    with contextlib.suppress(CancelledError), writer.storing_edges() as edges:
+        # Without a write-ahead log nothing can be stored while another connection reads.
+        resolve_pending(Snapshot(edges.db, derived), edges, cancel, limit)
 
 
 def resolve_pending(snapshot: Snapshot, rows: EdgeRows, cancel: CancelToken, limit: int | None = None) -> int:

@@ -39,41 +39,41 @@ class EdgeRows:
     """The resolved references of an index, for readers and for its writer."""
 
     def __init__(self, db: Connection) -> None:
-        self._db = db
+        self.db = db
 
     def pending(self) -> set[int]:
         """Return the numbers of the files whose references are not resolved."""
-        return {row[0] for row in self._db.execute("SELECT file_id FROM pending")}
+        return {row[0] for row in self.db.execute("SELECT file_id FROM pending")}
 
     def to(self, target: int) -> list[tuple[int, bytes]]:
         """Return the edges that lead to a target, by the number of the file that they start in."""
         select = "SELECT file_id, data FROM edges WHERE target = ? ORDER BY file_id"
-        return self._db.execute(select, (target,)).fetchall()
+        return self.db.execute(select, (target,)).fetchall()
 
     def sources(self, file_id: int) -> bytes:
         """Return the definitions that the edges of a file start at."""
         select = "SELECT sources FROM edge_sources WHERE file_id = ?"
-        return bytes(self._db.execute(select, (file_id,)).fetchone()[0])
+        return bytes(self.db.execute(select, (file_id,)).fetchone()[0])
 
     def put(self, file_id: int, sources: bytes, edges: Mapping[int, bytes]) -> None:
         """Store the edges of a file by target: the file is no longer pending."""
         self.drop(file_id)
         rows = ((target, file_id, data) for target, data in edges.items())
-        self._db.executemany("INSERT INTO edges VALUES (?,?,?)", rows)
+        self.db.executemany("INSERT INTO edges VALUES (?,?,?)", rows)
         targets = array("q", edges).tobytes()
-        self._db.execute("INSERT INTO edge_sources VALUES (?,?,?)", (file_id, sources, targets))
+        self.db.execute("INSERT INTO edge_sources VALUES (?,?,?)", (file_id, sources, targets))
 
     def drop(self, file_id: int) -> None:
         """Delete the edges of a file."""
         select = "SELECT targets FROM edge_sources WHERE file_id = ?"
-        for (targets,) in self._db.execute(select, (file_id,)).fetchall():
+        for (targets,) in self.db.execute(select, (file_id,)).fetchall():
             pairs = ((target, file_id) for target in array("q", targets))
-            self._db.executemany("DELETE FROM edges WHERE target = ? AND file_id = ?", pairs)
-        self._db.execute("DELETE FROM edge_sources WHERE file_id = ?", (file_id,))
-        self._db.execute("DELETE FROM pending WHERE file_id = ?", (file_id,))
+            self.db.executemany("DELETE FROM edges WHERE target = ? AND file_id = ?", pairs)
+        self.db.execute("DELETE FROM edge_sources WHERE file_id = ?", (file_id,))
+        self.db.execute("DELETE FROM pending WHERE file_id = ?", (file_id,))
 
     def clear(self) -> None:
         """Delete all edges: every file is pending."""
-        self._db.execute("DELETE FROM edges")
-        self._db.execute("DELETE FROM edge_sources")
-        self._db.execute(PEND_ALL)
+        self.db.execute("DELETE FROM edges")
+        self.db.execute("DELETE FROM edge_sources")
+        self.db.execute(PEND_ALL)

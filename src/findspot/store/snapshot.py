@@ -20,7 +20,7 @@ class Snapshot:
 
     def __init__(self, db: Connection, derived: Derived) -> None:
         self._db = db
-        self._derived = derived
+        self.derived = derived
         self.generation = derived.generation
         self.files = derived.files
         self.keywords = derived.keywords
@@ -41,5 +41,5 @@ class Snapshot:
 
     def memo(self, make: Callable[[], T], *, lasting: bool = False) -> T:
         """Return what `make` gave when it was first asked for in this generation, or, lasting, in any."""
-        memos = self._derived.lasting if lasting else self._derived.memos
+        memos = self.derived.lasting if lasting else self.derived.memos
         return cast(T, memos.setdefault(make, make()))
