@@ -8,6 +8,7 @@ import json
 import zlib
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import lru_cache
 
 from findspot.core.errors import CancelledError
@@ -20,6 +21,7 @@ from findspot.graph.sources import Sources, SourceView
 from findspot.store.edge_rows import EdgeRows
 from findspot.store.snapshot import Snapshot
 from findspot.store.store_protocol import Store
+from findspot.store.vector_segments import VectorReader
 from findspot.store.writer import Writer
 
 Kind = tuple[Relation, str]
@@ -87,10 +89,10 @@ class StoredEdges:
 def store_edges(store: Store, writer: Writer, cancel: CancelToken, limit: int | None = None) -> None:
     """Resolve what an update made pending. Stopping is no failure: questions resolve what is left."""
     with store.snapshot() as snapshot:
-        derived = snapshot.derived
+        files_alone = replace(snapshot.derived, keywords={}, vectors=VectorReader(()))
     with contextlib.suppress(CancelledError), writer.storing_edges() as edges:
         # Without a write-ahead log nothing can be stored while another connection reads.
-        resolve_pending(Snapshot(edges.db, derived), edges, cancel, limit)
+        resolve_pending(Snapshot(edges.db, files_alone), edges, cancel, limit)
 
 
 def resolve_pending(snapshot: Snapshot, rows: EdgeRows, cancel: CancelToken, limit: int | None = None) -> int:
