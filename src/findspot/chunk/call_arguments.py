@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from findspot.chunk.references import Reading
 
 OVERLOADING = frozenset({"java", "kotlin", "csharp"})
-"""Languages whose functions of one name are told apart by their parameters."""
+"""Languages that distinguish functions of one name by their parameters."""
 
 UNKNOWN_ARITY = (-1, -1)
 ANY_NUMBER = 255

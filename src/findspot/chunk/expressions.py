@@ -64,7 +64,7 @@ def expression(text: str, depth: int = 0) -> str:
 
 
 def loaded_name(module: str) -> str:
-    """Return the name that stands for a module loaded inside of an expression: `require("./a").b`."""
+    """Return the name given to a module that is loaded inside an expression: `require("./a").b`."""
     return LOADED + re.sub(r"\W", "_", module)
 
 
@@ -198,7 +198,7 @@ ImmutableMap Entry
 
 
 class Vocabulary(NamedTuple):
-    """Generic types that stand for what they hold."""
+    """Generic types that are treated as what they hold."""
 
     wrappers: frozenset[str]
     """Their members are used as if they were those of their first argument."""

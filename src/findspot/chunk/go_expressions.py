@@ -70,7 +70,7 @@ def _iterated(name: str, node: Node, source: bytes) -> str:
 
 
 def mark_of(struct: Node) -> str:
-    """Return what stands for a struct without a name: where it is written."""
+    """Return a name for a struct that has none: where it is written."""
     row, column = struct.start_point
     return f"{{{row + 1}:{column}}}"
 

@@ -51,7 +51,7 @@ class Outgoing:
         yield from self.structural(of)
 
     def overriding(self, method: Def) -> Iterator[Edge]:
-        """Yield the edges from a method to the nearest one that it overrides, and to those it stands for."""
+        """Yield the edges from a method to the nearest one that it overrides, and to those it implements."""
         yield from (edge for edge in self.all_overridden(method) if edge.mark != FAR)
 
     def all_overridden(self, method: Def) -> list[Edge]:
@@ -68,7 +68,7 @@ class Outgoing:
         return [*edges, *(Edge(method.node, other.node, *place, STRUCTURAL) for other in declared)]
 
     def dispatching(self, method: Def) -> list[Def]:
-        """Return the methods whose calls may reach a method: those it overrides or stands for."""
+        """Return the methods whose calls may reach a method: those it overrides or implements."""
         return [*self.resolver.methods.overridden(method), *self.conformance.declared(method)]
 
     def imports(self, view: SourceView) -> Iterator[Edge]:

@@ -66,7 +66,7 @@ class Structural:
         return sorted(kept, key=lambda of: (of.file.path, of.place))
 
     def declared(self, method: Def) -> Iterator[Def]:
-        """Yield the methods of interfaces that a method of a type stands for."""
+        """Yield the methods of interfaces that a method of a type implements."""
         around = self._types.around(method) if method.scope else None
         for interface in self.interfaces_of(around) if around is not None else ():
             found = self._types.member(interface, method.name)
