@@ -55,6 +55,11 @@ def relation_lines(findings: Findings) -> Iterator[str]:
         for place in places:
             yield f"  {place.path}:{place.line}  {place.source}: {place.text} ({place.reason})"
     yield from chain_lines(findings, longer_than=2)
+    yield from closing_lines(findings)
+
+
+def closing_lines(findings: Findings) -> Iterator[str]:
+    """Yield what was not followed, what to ask next, and the warning."""
     for title, texts in (("Not followed", findings.unresolved), ("See also", findings.related_topics)):
         if texts:
             yield from ("", title)

@@ -24,6 +24,7 @@ from findspot.search.token_budget import CHARS_PER_TOKEN, token_count
 from findspot.serve.assistance_answers import cut
 from findspot.serve.relation_answers import (
     chain_lines,
+    closing_lines,
     fitted_lines,
     lean,
     lines_only,
@@ -209,12 +210,7 @@ def _lines(findings: Findings) -> Iterator[str]:
     if findings.citations:
         yield from ("", "Lines")
         yield from (f"  {place.path}:{place.line}  {place.text}" for place in findings.citations)
-    for title, texts in (("Not followed", findings.unresolved), ("See also", findings.related_topics)):
-        if texts:
-            yield from ("", title)
-            yield from (f"  {text}" for text in texts)
-    if findings.warning:
-        yield from ("", findings.warning)
+    yield from closing_lines(findings)
 
 
 def _others(findings: Findings) -> Iterator[str]:
