@@ -121,14 +121,7 @@ class Guard:
 
         With `mirrors`, a folder of git directories, also every file of the repositories asked about.
         """
-        guard = cls()
-        guard.refuse((folder / "excluded-from-training.txt").read_text("utf-8").split())
-        for queries in sorted((folder / "queries").glob("*.jsonl")):
-            for line in queries.read_text("utf-8").splitlines():
-                row = json.loads(line)
-                guard.refuse(row[key] for key in ("repo", "source_repo") if row.get(key))
-                if row.get("repo") and row.get("commit"):
-                    guard.commits.setdefault(row["repo"], set()).add(row["commit"])
+        guard = cls.of_names(folder)
         for catalogue in sorted((folder / "catalogues").glob("*.jsonl")):
             for line in catalogue.read_text("utf-8").splitlines():
                 guard.descriptions |= sentences(json.loads(line).get("description") or "")
@@ -137,6 +130,19 @@ class Guard:
         for corpus in sorted((folder / "corpora").glob("*.jsonl")):
             for line in corpus.read_text("utf-8").splitlines():
                 guard.watch(json.loads(line)["text"], function=corpus.stem in FUNCTION_SETS)
+        return guard
+
+    @classmethod
+    def of_names(cls, folder: Path) -> Guard:
+        """Return a guard that only knows the repositories of an evaluation folder."""
+        guard = cls()
+        guard.refuse((folder / "excluded-from-training.txt").read_text("utf-8").split())
+        for queries in sorted((folder / "queries").glob("*.jsonl")):
+            for line in queries.read_text("utf-8").splitlines():
+                row = json.loads(line)
+                guard.refuse(row[key] for key in ("repo", "source_repo") if row.get(key))
+                if row.get("repo") and row.get("commit"):
+                    guard.commits.setdefault(row["repo"], set()).add(row["commit"])
         return guard
 
     def refuse(self, repositories: Iterable[str]) -> None:
@@ -173,6 +179,12 @@ class Guard:
                 ):
                     return True
         return False
+
+    def refuses_repository(self, repository: str) -> bool:
+        """Whether `owner/name` is an evaluation repository, a fork of one, or one under another owner."""
+        name = repository.lower().rpartition("/")[2]
+        names = {refused.lower().rpartition("/")[2] for refused in self.repositories}
+        return name in names or self.refuses_package(name)
 
     def refuses_path(self, path: str) -> bool:
         """Whether a file lies in a folder that is a copy of an evaluation repository."""
