@@ -14,10 +14,11 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
-from itertools import pairwise
+from functools import lru_cache
+from itertools import pairwise, repeat
 from pathlib import Path
 
 from archives import BUILT, VENDORED
@@ -27,6 +28,10 @@ from guard import Guard
 from messages import Message, clean, telling_words, words
 
 CACHE = Path(__file__).parent / ".cache"
+
+Case = dict[str, object]
+CasesOf = Callable[[Path, str], list[Case]]
+"""What makes the cases of a mirror and its `owner/name`."""
 
 MAX_COMMITS = 4_000
 MAX_AGE = 4 * 365 * 24 * 3600
@@ -135,6 +140,7 @@ def ranges(lines: Iterable[int]) -> list[tuple[int, int]]:
     return [(ordered[start], ordered[end - 1]) for start, end in zip(starts, ends, strict=True)]
 
 
+@lru_cache(maxsize=100_000)
 def has_grammar(path: str) -> bool:
     """Return whether a file is code in a language that is read by a grammar of the package."""
     language = row(language_of(path))
@@ -171,9 +177,6 @@ def commit_of(record: bytes) -> Commit | None:
     identity, parents, time, author, text = head.decode("utf-8", "replace").split("\x02", 4)
     if len(parents.split()) != 1 or _BOT.search(author):
         return None
-    message = clean(text)
-    if message is None:
-        return None
     changes = file_changes(files)
     production = [(status, path) for status, path in changes if is_production(path)]
     modified = tuple(path for status, path in production if status == "M")
@@ -184,6 +187,9 @@ def commit_of(record: bytes) -> Commit | None:
         or added > min(MAX_ADDED_FILES, len(modified))
         or len(changes) - len(production) > MAX_OTHER_FILES
     ):
+        return None
+    message = clean(text)
+    if message is None:
         return None
     tests = tuple(path for _, path in changes if role_of(path) is Role.TEST and has_grammar(path))
     return Commit(identity, parents, int(time), message, modified, added, tests)
@@ -204,9 +210,10 @@ def candidates(mirror: Path) -> list[Commit]:
     subjects: set[str] = set()
     newest = 0
     for record in log_of(mirror):
-        newest = newest or int(record.split(b"\x02", 3)[2])
-        commit = commit_of(record)
-        if commit is None or commit.time < newest - MAX_AGE:
+        time = int(record.split(b"\x02", 3)[2])
+        newest = newest or time
+        commit = commit_of(record) if time >= newest - MAX_AGE else None
+        if commit is None:
             continue
         subject = commit.message.subject.lower()
         if subject not in subjects:
@@ -268,7 +275,7 @@ def parse_diffs(answer: bytes, wanted: dict[str, set[str]]) -> dict[str, Change]
     return found
 
 
-def cases_of(mirror: Path, repository: str) -> list[dict[str, object]]:
+def cases_of(mirror: Path, repository: str) -> list[Case]:
     """Return the cases of one repository, newest first."""
     commits = candidates(mirror)
     long = [commit for commit in commits if fits_message(commit.message)]
@@ -322,11 +329,11 @@ def fits_subject(message: Message) -> bool:
     )
 
 
-def case_of(repository: str, commit: Commit, kind: str, change: Change) -> dict[str, object]:
+def case_of(repository: str, commit: Commit, kind: str, change: Change) -> Case:
     """Return one case as it is written."""
     query = commit.message.text if kind == "message" else commit.message.subject
     largest = max(change.lines, key=lambda path: (len(change.lines[path]), path))
-    case: dict[str, object] = {
+    case: Case = {
         "id": commit.id,
         "repo": repository,
         "commit": commit.parent,
@@ -364,20 +371,6 @@ def run_git(mirror: Path, arguments: Sequence[str], stdin: bytes = b"") -> tuple
     return done.returncode, done.stdout
 
 
-def collect(mirror: Path, folder: Path) -> str:
-    """Write the cases of one mirror to its own file, unless it is there; return what happened."""
-    target = folder / f"{mirror.parent.name}.jsonl"
-    if target.exists():
-        return ""
-    repository = mirror.parent.name.replace("+", "/", 1)
-    try:
-        cases = cases_of(mirror, repository)
-    except subprocess.CalledProcessError as error:
-        return f"{repository}: git cannot read it ({error.returncode})"
-    write(target, (json.dumps(case, ensure_ascii=False) + "\n" for case in cases))
-    return f"{repository}: {len(cases)} cases"
-
-
 def write(target: Path, lines: Iterable[str]) -> None:
     """Write a file in one step."""
     draft = target.with_name(f"{target.name}.{os.getpid()}")
@@ -386,28 +379,44 @@ def write(target: Path, lines: Iterable[str]) -> None:
     draft.replace(target)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+def collect(mirror: Path, folder: Path, cases_of: CasesOf) -> str:
+    """Write the cases of one mirror to its own file, unless it is there; return what happened."""
+    target = folder / f"{mirror.parent.name}.jsonl"
+    if target.exists():
+        return ""
+    repository = repository_of(mirror)
+    try:
+        cases = cases_of(mirror, repository)
+    except subprocess.CalledProcessError as error:
+        return f"{repository}: git cannot read it ({error.returncode})\n"
+    write(target, (json.dumps(case, ensure_ascii=False) + "\n" for case in cases))
+    return f"{repository}: {len(cases)} cases\n"
+
+
+def collect_all(name: str, cases_of: CasesOf, description: str | None) -> None:
+    """Run a recipe over every mirror that the guard allows, and write all cases to one file."""
+    parser = argparse.ArgumentParser(description=description)
     parser.add_argument("mirrors", type=Path, help="folder of bare git directories, owner+name/repo")
     parser.add_argument("--guard", type=Path, required=True, metavar="EVALUATION")
-    parser.add_argument("--out", type=Path, default=CACHE / "commits.jsonl")
+    parser.add_argument("--out", type=Path, default=CACHE / f"{name}.jsonl")
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
     guard = Guard.of_names(options.guard)
-    mirrors = [
-        head.parent
-        for head in sorted(options.mirrors.glob("*+*/repo/HEAD"))
-        if not guard.refuses_repository(head.parent.parent.name.replace("+", "/", 1))
-    ]
-    folder = CACHE / "commits"
+    mirrors = [head.parent for head in sorted(options.mirrors.glob("*+*/repo/HEAD"))]
+    mirrors = [mirror for mirror in mirrors if not guard.refuses_repository(repository_of(mirror))]
+    folder = CACHE / name
     folder.mkdir(parents=True, exist_ok=True)
     with ProcessPoolExecutor(options.jobs) as pool:
-        for report in pool.map(collect, mirrors, [folder] * len(mirrors)):
-            if report:
-                sys.stderr.write(report + "\n")
+        for report in pool.map(collect, mirrors, repeat(folder), repeat(cases_of)):
+            sys.stderr.write(report)
     files = [folder / f"{mirror.parent.name}.jsonl" for mirror in mirrors]
     write(options.out, (file.read_text("utf-8") for file in files if file.exists()))
 
 
+def repository_of(mirror: Path) -> str:
+    """Return `owner/name` of `owner+name/repo`."""
+    return mirror.parent.name.replace("+", "/", 1)
+
+
 if __name__ == "__main__":
-    main()
+    collect_all("commits", cases_of, __doc__)

@@ -185,7 +185,7 @@ def clean(text: str) -> Message | None:
 
 def mostly_ascii(text: str) -> bool:
     """Return whether a text is likely English."""
-    return sum(character > "\x7f" for character in text) <= 0.05 * len(text)
+    return text.isascii() or sum(character > "\x7f" for character in text) <= 0.05 * len(text)
 
 
 def clean_subject(subject: str) -> str:
