@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from findspot.chunk.expressions import declared, loaded_name
 from findspot.chunk.symbols import text_of
-from findspot.core.facts import GETTER, LITERAL, RETURNED, UNKNOWN
+from findspot.core.facts import GETTER, LITERAL, RETURNED, STATIC, UNKNOWN
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
 LANGUAGES = frozenset({"javascript", "typescript", "tsx"})
 
-PROPERTIES = {"property": "", "made": RETURNED, "getter": GETTER}
+PROPERTIES = {"property": "", "made": RETURNED, "getter": GETTER, "static": STATIC}
 """Captures of properties of objects, and what the names that are bound to them start with."""
 
 MAX_DEPTH = 60
@@ -34,6 +34,7 @@ _INNER = frozenset({"await_expression", "parenthesized_expression", "non_null_ex
 _OPERANDS: dict[str, tuple[str, ...]] = {"||": ("left", "right"), "??": ("left", "right"), "&&": ("right",)}
 """Operators whose value is that of an operand."""
 _CASTS = frozenset({"as_expression", "satisfies_expression", "type_assertion"})
+_DEFINING = frozenset({"class", "function_expression", "arrow_function", "generator_function"})
 _COPIES = frozenset({"Object.create", "Object.assign", "Object.freeze", "Object.setPrototypeOf"})
 """Functions that return their first argument, or something with its members."""
 
@@ -120,12 +121,15 @@ def _parts(node: Node, kind: str) -> list[Node]:
     """Return the parts of an expression that its value may be."""
     if kind in _INNER:
         return node.named_children[:1]
+    if kind == "sequence_expression":
+        return node.named_children[-1:]
     roles: tuple[str, ...] = ()
     if kind == "ternary_expression":
         roles = ("consequence", "alternative")
     elif kind == "binary_expression":
         operator = node.child_by_field_name("operator")
         roles = _OPERANDS.get(operator.type if operator is not None else "", ())
-    elif kind in ("assignment_expression", "sequence_expression"):
-        roles = ("right",)
+    elif kind == "assignment_expression":  # what defines something stands for it: `a = b.C = class {…}`
+        right = node.child_by_field_name("right")
+        roles = ("left",) if right is not None and right.type in _DEFINING else ("right",)
     return [part for role in roles if (part := node.child_by_field_name(role)) is not None]

@@ -15,7 +15,8 @@ A query file `queries/references/<language>.scm` speaks this vocabulary:
     @targets   several variables that get the @values, or the results of the only one
     @results   a function whose results are declared one by one, @generic a type parameter
     @elements  a generic supertype: what a type holds, or the arguments it gives to its supertype
-    @property  a property of an object, @made of one that is returned; @getter the name of a getter
+    @property  a property of an object, @made of one that is returned
+    @getter    the name of a getter         @static    the name of a static method
     @default   what a module exports as a whole
     @return    an expression returned       @returns   the declared type of what is returned
     @yield     an expression yielded, @parameter a parameter that the caller has to give, and
@@ -61,7 +62,6 @@ from findspot.core.facts import (
     ALIASED,
     DECLARED,
     DEFAULT,
-    GETTER,
     LITERAL,
     OBJECT,
     RETURNED,
@@ -450,7 +450,7 @@ def _bind_property(reading: Reading, capture: str, node: Node, value: Node) -> N
     mark, holder = ecmascript_expressions.PROPERTIES[capture], reading.around(node.start_byte)
     if holder is None or (mark == "") != (holder.kind in PASSIVE):
         return
-    place, name = reading.places[holder], reading.text(node) if mark != GETTER else ""
+    place, name = reading.places[holder], reading.text(node) if mark in ("", RETURNED) else ""
     if mark != RETURNED or _returns_from(reading, node, place):
         reading.bindings[BindingFact(place, mark + name, reading.expression(value))] = None
 

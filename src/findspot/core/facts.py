@@ -36,6 +36,9 @@ OBJECT = "{}"
 GETTER = "(get)"
 """Bound in a method that is called by naming it."""
 
+STATIC = "(static)"
+"""Bound in a method of a class that its objects do not have."""
+
 DECLARED = ";"
 """Bound in a function or method that is only declared, and defined elsewhere."""
 

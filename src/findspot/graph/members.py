@@ -110,7 +110,9 @@ class Members:
             return [Value(What.INSTANCE if inside else What.PARENT, of, value.trust)]
         if name in _CLASS_OF and value.what is What.INSTANCE:
             return [Value(What.TYPE, of, value.trust)]
-        member = self._evaluator.types.member(of, name)
+        types = self._evaluator.types
+        static = types.static(of, name) if value.what is What.TYPE else None
+        member = static or types.member(of, name)
         if name == "__enter__" and member is None:  # most objects give themselves
             member = self._evaluator.types.member(of, "__aenter__")
             if member is None and value.what is What.INSTANCE:

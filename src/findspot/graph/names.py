@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from findspot.core.facts import DEFAULT, WHOLE, ImportFact
+from findspot.core.facts import DEFAULT, STATIC, WHOLE, ImportFact
 from findspot.graph.modules import is_top
 from findspot.graph.sources import SATELLITE_KINDS, VALUE_KINDS, Def, Scope, SourceView
 from findspot.graph.types import bodies
@@ -38,7 +38,8 @@ class Names:
         if own_type or own_object or name in view.language.parent_names:
             around = self._evaluator.types.around(owner)
             if around is not None:
-                what = What.TYPE if own_type else What.INSTANCE if own_object else What.PARENT
+                static = own_type or (own_object and _is_static(owner))
+                what = What.TYPE if static else What.INSTANCE if own_object else What.PARENT
                 return [Value(what, around, MEMBER)]
             if own_object:
                 return []
@@ -191,6 +192,13 @@ class Names:
                 if found is not None:
                     return found
         return None
+
+
+def _is_static(owner: Def | None) -> bool:
+    """Return whether code is that of a static method, whose `this` is the class."""
+    while owner is not None and owner.parent is not None and not owner.parent.is_type:
+        owner = owner.parent
+    return owner is not None and STATIC in owner.bindings
 
 
 class Exports:

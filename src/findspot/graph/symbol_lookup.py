@@ -16,7 +16,8 @@ from findspot.graph.values import Value, What
 
 _AT_LINE = re.compile(r"(?P<path>.+?):(?P<line>\d+)(?:[-:]\d+)?")
 _IN_FILE = re.compile(r"(?P<path>[^#]+?\.\w+)(?:#|::)(?P<name>.+)")
-_SEPARATOR = re.compile(r"::|->|[.#\\]")
+_SEPARATOR = re.compile(r"::|->|[.\\]|(?<=[^.\s])#")
+"""Between the names of a qualified one; `#` after a dot or at the start is that of a private member."""
 _PACKAGES = frozenset({"__init__", "index", "mod", "lib"})
 """Files that are called by the name of their folder."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from findspot.core.facts import ALIASED, ReferenceFact, Relation
+from findspot.core.facts import ALIASED, STATIC, ReferenceFact, Relation
 from findspot.graph.sources import SATELLITE_KINDS, VALUE_KINDS, Def, Sources, SourceView
 from findspot.graph.values import Value, What
 
@@ -74,7 +74,8 @@ class Types:
         return None
 
     def _named(self, name: str, view: SourceView, inside: Def) -> Def | None:
-        found = self._lookup(name.rpartition(".")[2], view, inside.parent)
+        whole = name if view.language.objects_are_types else name.rpartition(".")[2]
+        found = self._lookup(whole, view, inside.parent)
         kinds = (What.TYPE, What.FUNCTION) if view.language.functions_are_types else (What.TYPE,)
         types = [value.of for value in found if value.what in kinds and isinstance(value.of, Def)]
         home = next((t for t in types if t.kind not in SATELLITE_KINDS), None)
@@ -107,8 +108,11 @@ class Types:
     def _adds_to(self, definition: Def, of: Def) -> bool:
         if definition.kind in SATELLITE_KINDS and definition.name == of.name:
             return self.home(definition) is of
-        scope = definition.scope.rpartition(".")[2]
-        return scope == of.name and self.around(definition) is of
+        if definition.scope.rpartition(".")[2] != of.name:
+            return False
+        if definition.is_type:  # `holder.Name = class {…}`
+            return self._named(definition.scope, definition.file, definition) is of
+        return self.around(definition) is of
 
     def parents(self, of: Def) -> tuple[list[Def], bool]:
         """Return the types it inherits from or conforms to, and whether some are not of the project."""
@@ -211,6 +215,8 @@ class Types:
         found = [d for d in of.children.get(name, ()) if not d.makes_its_type]
         if found:
             callable_ = [d for d in found if d.kind not in VALUE_KINDS] or found
+            if len(callable_) > 1:
+                callable_ = [d for d in callable_ if STATIC not in d.bindings] or callable_
             return bodies(callable_)[-1] if language.last_definition_wins else callable_[0]
         for part in self.satellites(of):
             if part.scope and part.name == name:
@@ -224,6 +230,14 @@ class Types:
                 return first
         companion = of.children.get("companion") if language.companions else None
         return companion[0].children.get(name, [None])[0] if companion else None
+
+    def static(self, of: Def, name: str) -> Def | None:
+        """Return a static method or function of a class whose objects have another one of the same name."""
+        inside = of.children.get(name, ()) if of.file.language.objects_are_types else ()
+        if not inside or of.kind != "class":
+            return None
+        outside = (part for part in self.satellites(of) if part.scope and part.name == name)
+        return next((d for d in inside if STATIC in d.bindings), None) or next(outside, None)
 
     def member(self, of: Def, name: str) -> Def | None:
         """Return a member, its own or the nearest inherited one."""

@@ -3,7 +3,14 @@
 (call_expression function: (await_expression (identifier) @call))
 (call_expression function: (await_expression (member_expression object: (_) @on property: (_) @call)))
 (call_expression function: (call_expression function: (identifier) @_load) @call (#eq? @_load "require"))
-(new_expression constructor: (identifier) @call)
+(call_expression function: (subscript_expression object: (_) @on index: (string (string_fragment) @call)))
+(call_expression function: (parenthesized_expression
+  [(identifier) @call (sequence_expression (identifier) @call .)]))
+(call_expression function: (parenthesized_expression
+  [(member_expression object: (_) @on property: (_) @call)
+   (sequence_expression (member_expression object: (_) @on property: (_) @call) .)]))
+(new_expression constructor: [(identifier) (this)] @call)
+(new_expression constructor: (subscript_expression object: (_) @on index: (string (string_fragment) @call)))
 (new_expression constructor: (parenthesized_expression (_) @call))
 (new_expression constructor: (member_expression object: (_) @on property: (_) @call))
 (decorator [(identifier) (member_expression)] @decorate)
@@ -20,6 +27,7 @@
   value: [(identifier) (member_expression) (call_expression) (new_expression)] @value))))
 (arrow_function body: (parenthesized_expression (object) @return))
 (method_definition "get" name: (_) @getter)
+(method_definition "static" name: (_) @static)
 (for_in_statement left: (array_pattern . (_) . (identifier) @bind) right: (_) @each)
 (variable_declarator name: (object_pattern (shorthand_property_identifier_pattern) @member) value: (_) @value)
 (variable_declarator name: (object_pattern (object_assignment_pattern left: (_) @member)) value: (_) @value)

@@ -63,7 +63,7 @@
 (pair key: (property_identifier) @name value: (class body: (_) @body)) @definition.class
 (assignment_expression
   left: (member_expression
-    object: (member_expression object: (identifier) @scope property: (property_identifier) @_prototype)
+    object: (member_expression object: [(identifier) (member_expression)] @scope property: (property_identifier) @_prototype)
     property: (property_identifier) @name)
   right: [(function_expression body: (_) @body) (generator_function body: (_) @body) (arrow_function body: (_) @body)]
   (#eq? @_prototype "prototype")) @definition.function
@@ -78,9 +78,18 @@
   right: [(function_expression body: (_) @body) (generator_function body: (_) @body) (arrow_function body: (_) @body)]
   (#eq? @_exports "exports")) @definition.function
 (assignment_expression
+  left: (member_expression
+    object: (member_expression object: (identifier) property: (property_identifier)) @scope
+    property: (property_identifier) @name)
+  right: [(function_expression body: (_) @body) (generator_function body: (_) @body) (arrow_function body: (_) @body)]
+  (#not-match? @scope "^(module\\.exports|exports\\..*)$")) @definition.function
+(assignment_expression
   left: (member_expression property: (property_identifier) @name)
   right: [(function_expression body: (_) @body) (generator_function body: (_) @body) (arrow_function body: (_) @body)])
   @definition.function
+(assignment_expression
+  left: (member_expression object: (identifier) @scope property: (property_identifier) @name)
+  right: (class body: (_) @body) (#not-match? @scope "^(exports|module)$")) @definition.class
 (assignment_expression
   left: (member_expression property: (property_identifier) @name) right: (class body: (_) @body)) @definition.class
 (assignment_expression left: (identifier) @name
