@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 from findspot import Project
-from findspot.core.programs import python_environment
+from findspot.core.platforms import python_environment
 from findspot.indexing.workers import Setup, SparePool, WorkerPool
 
 

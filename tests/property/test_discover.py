@@ -19,8 +19,7 @@ from hypothesis import strategies as st
 from contents import files_wanted
 from findspot.core.model import Skip, SkipReason, SourceFile
 from findspot.core.settings import DiscoverSettings
-from findspot.discover.filenames import nfc, spelled_out
-from findspot.discover.root_folder import read_file
+from findspot.discover.root_folder import nfc, read_file, spelled_out
 from findspot.discover.walk import classify, walk
 
 steady = settings(derandomize=True, max_examples=80)

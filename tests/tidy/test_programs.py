@@ -74,8 +74,8 @@ def test_python_is_started_without_its_working_folder() -> None:
     """security 1: `sys.executable` becomes a command in one place, with -P."""
     users = {name for name, tree in trees().items() if "sys.executable" in ast.unparse(tree)}
     shown = {"serve/cli/clients/known_clients.py", "serve/cli/doctor.py"}
-    assert users == {"core/programs.py"} | shown
-    assert '[sys.executable, "-P", *arguments]' in (SOURCE / "core/programs.py").read_text("utf-8")
+    assert users == {"core/platforms.py"} | shown
+    assert '[sys.executable, "-P", *arguments]' in (SOURCE / "core/platforms.py").read_text("utf-8")
     for name, tree in trees().items():
         for node in ast.walk(tree):
             if isinstance(node, ast.List | ast.Tuple) and "executable" in ast.unparse(node):

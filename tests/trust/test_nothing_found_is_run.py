@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from findspot.core.programs import find_program
+from findspot.core.platforms import find_program
 from findspot.search.query_filters import changed_since
 from program import Program
 from trust.conftest import MakeFolder, Serve, run_git

@@ -30,7 +30,7 @@ from findspot.catalogue.server_sources import (
 from findspot.catalogue.tool_record import ToolDefinition
 from findspot.core.errors import FindspotError
 from findspot.core.log import get_logger
-from findspot.core.programs import resolved
+from findspot.core.platforms import resolved
 
 if TYPE_CHECKING:
     from mcp import Client

@@ -12,8 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from findspot.core.errors import InvalidArgumentError
-from findspot.core.platforms import NO_WINDOW
-from findspot.core.programs import find_program
+from findspot.core.platforms import NO_WINDOW, find_program
 
 TIMEOUT_S = 30.0
 

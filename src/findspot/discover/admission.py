@@ -18,8 +18,8 @@ from findspot.core.languages import BY_NAME, PLAIN, language_of
 from findspot.core.model import Corpus, Skip, SkipReason, SourceFile, Stamp
 from findspot.core.settings import DiscoverSettings
 from findspot.discover.file_content import BINARY_EXTENSIONS, extension, is_minified_name
-from findspot.discover.filenames import cleaned, is_plain, is_unsafe, nfc, spelled_out
 from findspot.discover.ignore import Ignored
+from findspot.discover.root_folder import cleaned, is_plain, is_unsafe, nfc, spelled_out
 
 MAX_DEPTH = 20
 """Nested folders; deeper trees are loops of mounts or of generators."""

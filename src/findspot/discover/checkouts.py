@@ -13,7 +13,7 @@ from pathlib import Path
 
 from findspot.core.files import TOO_MANY_OPEN, out_of_resources, read_below
 from findspot.core.folder import Folder
-from findspot.discover.filenames import spelled_out
+from findspot.discover.root_folder import spelled_out
 
 GIT = ".git"
 """A folder; in linked worktrees and submodules, a file that points to one."""

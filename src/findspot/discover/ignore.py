@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from findspot.core.errors import InvalidPatternError
 from findspot.core.globs import MAX_PATTERN_CHARS, path_regex
-from findspot.discover.filenames import nfc
+from findspot.discover.root_folder import nfc
 
 OWN_IGNORE = ".findspotignore"
 MAX_IGNORE_BYTES = 1024 * 1024

@@ -18,7 +18,6 @@ from findspot.core.roots import Roots
 from findspot.core.settings import DiscoverSettings
 from findspot.discover.admission import FINDSPOTS_OWN, Judge
 from findspot.discover.checkouts import GIT, checkout_notes
-from findspot.discover.filenames import is_plain, nfc, real_name, spelled_out
 from findspot.discover.ignore import (
     MAX_IGNORE_BYTES,
     OWN_IGNORE,
@@ -26,7 +25,7 @@ from findspot.discover.ignore import (
     UnusableIgnoreFileError,
 )
 from findspot.discover.outer_rules import rules_above, unusable
-from findspot.discover.root_folder import open_root
+from findspot.discover.root_folder import is_plain, nfc, open_root, real_name, spelled_out
 
 
 @dataclass(slots=True)

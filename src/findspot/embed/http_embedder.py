@@ -18,8 +18,7 @@ import numpy as np
 from findspot.core.errors import ProviderError
 from findspot.core.http_client import Address, RequestFailedError
 from findspot.core.log import get_logger
-from findspot.core.platforms import NO_WINDOW
-from findspot.core.programs import resolved
+from findspot.core.platforms import NO_WINDOW, resolved
 from findspot.embed.chunk_vectors import unit
 from findspot.embed.embedder import EmbedMode, Vectors, read_vectors
 

@@ -18,8 +18,7 @@ from typing import IO, Protocol
 from findspot.core.errors import FindspotError
 from findspot.core.log import get_logger
 from findspot.core.model import Skip, SkipReason, SourceFile
-from findspot.core.platforms import NO_WINDOW
-from findspot.core.programs import python_command, python_environment
+from findspot.core.platforms import NO_WINDOW, python_command, python_environment
 from findspot.core.progress import CancelToken
 from findspot.core.roots import Roots
 from findspot.store.records import FileRecord

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from findspot.core.languages import PLAIN, language_of
+from findspot.rank.mentions import OF_A_KIND
+from findspot.rank.traces import LOOKS_LIKE_TRACE
 from findspot.text.tokens import word_parts, words
 
 
@@ -34,11 +36,6 @@ SEMANTIC_WEIGHT = {
 REPORT_WORDS = 60
 """Longer than anyone types as a question: the text of an issue, a log, a file."""
 
-_TRACE = re.compile(
-    r"Traceback \(most recent call last\)|^\s+File \".+\", line \d+|^\s*at [\w.$<>]+\(.*:\d+\)"
-    r"|panicked at|^\s*#\d+ +0x[0-9a-f]+|Exception in thread|\b[A-Z]\w*(?:Error|Exception)\b:",
-    re.MULTILINE,
-)
 _PATH = re.compile(r"^[\w.@-]*(?:[/\\][\w.@+-]+)+/?$|^[\w-]+\.[A-Za-z]{1,4}$")
 _QUALIFIED = re.compile(r"^[A-Za-z_$][\w$]*(?:(?:\.|::|->|#|/)[A-Za-z_$~][\w$!?]*)*(?:\(\))?[!?]?$")
 _COMPOUND = re.compile(r"[a-z0-9][A-Z]|[A-Za-z0-9]_[A-Za-z0-9]|^[A-Z][a-z]+[A-Z]|^[A-Z]{2,}[a-z]")
@@ -49,10 +46,7 @@ _PLACE = re.compile(
 
 MAX_PLACES = 50
 _CALLED = re.compile(r"([A-Za-z_$][\w$]*)\(\)")
-_OF_A_KIND = re.compile(
-    r"\b([A-Z][\w$]*) (?:class|struct|enum|interface|trait|protocol|module|object|type|function|method)\b"
-)
-"""`parse()` and `the Display struct`: people who write so mean the thing of that name."""
+"""`parse()`: people who write so mean the thing of that name."""
 
 _CODE_SPAN = re.compile(r"`([^`\n]{1,80})`")
 
@@ -78,7 +72,7 @@ def read_query(text: str) -> Reading:
     """Tell the kind of a query from its shape alone."""
     text = text.strip()
     found = words(text)
-    is_error = bool(_TRACE.search(text))
+    is_error = bool(LOOKS_LIKE_TRACE.search(text))
     if is_error or len(found) > REPORT_WORDS:
         intent = Intent.ERROR if is_error else Intent.REPORT
         return Reading(intent, _names_in(text, found), text.split("\n", 1)[0][:200], _places_in(text))
@@ -113,7 +107,7 @@ def _looks_like_name(word: str) -> bool:
 def _names_in(text: str, found: list[str]) -> tuple[str, ...]:
     """Compound identifiers of a sentence, and single words that it marks as names."""
     marked = [w for span in _CODE_SPAN.findall(text) for w in words(span)]
-    said = [name for pattern in (_CALLED, _OF_A_KIND) for name in pattern.findall(text)]
+    said = [name for pattern in (_CALLED, OF_A_KIND) for name in pattern.findall(text)]
     return tuple(dict.fromkeys([*marked, *said, *(word for word in found if _looks_like_name(word))]))
 
 

@@ -1,4 +1,4 @@
-"""The default store: SQLite, tantivy and vector segments in one folder.
+"""The default store: SQLite, tantivy and vector segments in one folder, and the maintenance of the whole.
 
 SQLite's transaction is the commit point. The keyword index and the vector segments are
 derived from it: written so that no committed chunk is ever missing from them, masked by the
@@ -8,20 +8,24 @@ live file revisions, and rebuilt when they are missing or damaged.
 from __future__ import annotations
 
 import contextlib
+import shutil
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
+from findspot.core import sqlite
 from findspot.core.errors import IndexBusyError, IndexCorruptError, PermissionDeniedError
-from findspot.core.files import folder_bytes, stat_of
-from findspot.core.sqlite import Connection, Error, migrate, translated, version_of
-from findspot.store.damage import UNEXPECTED, DamageDetector, note_checksums
+from findspot.core.files import folder_bytes, make_private_dir, remove_folder, stat_of
+from findspot.core.sqlite import Connection, Error, migrate, remove_database, translated, version_of
+from findspot.store.damage import CHECKSUMS, CHECKSUMS_NOTE, MARK, UNEXPECTED, DamageDetector, note_checksums
 from findspot.store.database import (
     FILE_NAME,
     FILE_NAMES,
     FORMAT_VERSION,
+    JOURNAL_NOTE,
     MIGRATIONS,
+    connect,
     connect_reader,
     connect_writer,
     generation_of,
@@ -29,12 +33,118 @@ from findspot.store.database import (
     read_meta,
 )
 from findspot.store.derived import KEYWORDS, VECTORS, Derived, ensure_derived, load_derived, rebuild
-from findspot.store.index_lock import IndexLock
+from findspot.store.edge_rows import EdgeRows
+from findspot.store.index_lock import DELETE_WAIT_S, SET_ASIDE, IndexLock
 from findspot.store.index_rows import FileRows
-from findspot.store.maintenance import SqliteMaintenance
 from findspot.store.records import DerivedDamagedError
 from findspot.store.snapshot import Snapshot
 from findspot.store.writer import Writer
+
+_REPAIR_WAIT_S = 5.0
+
+_LOCAL = ("segments", JOURNAL_NOTE, CHECKSUMS_NOTE, "origin%")
+"""Rows of `meta` about the files of one machine; `origin…` is what a local copy notes of its source."""
+
+
+class SqliteMaintenance:
+    """What is done to an index in the default store as a whole."""
+
+    def __init__(self, store: SqliteStore) -> None:
+        self._store = store
+
+    def repair(self) -> None:
+        """Check the derived parts in full, and rebuild them where they are damaged."""
+        self._store.forget()
+        with self._store.writer(_REPAIR_WAIT_S, create=False):
+            pass  # opening the writer does it
+
+    def set_aside(self) -> Path:
+        """Move a damaged index to `index.bak`, so that a fresh one can be built."""
+        store = self._store
+        backup = store.folder / SET_ASIDE
+        with store.lock.hold(make_folder=False):
+            store.close()
+            shutil.rmtree(backup, ignore_errors=True)
+            make_private_dir(backup)
+            for name in (*FILE_NAMES, KEYWORDS, VECTORS, CHECKSUMS, MARK):
+                with contextlib.suppress(FileNotFoundError):
+                    (store.folder / name).rename(backup / name)
+        return backup
+
+    def tidy(self) -> None:
+        """Give back the room of deleted rows."""
+        with self._store.lock.hold(), self._store.open_for_writing() as db:
+            db.execute("VACUUM")
+
+    def copy_to(self, path: Path) -> None:
+        """Write everything that the index holds to one database file."""
+        if not self._store.exists:
+            raise self._store.lock.not_found()
+        self._store.check()
+        _copy_database(self._store.database, path)
+
+    def take(self, path: Path) -> None:
+        """Replace the index by what such a file holds."""
+        store = self._store
+        prepared = store.folder / "prepared"
+        try:
+            _prepare_copy(path, prepared)
+            if store.exists:
+                shutil.rmtree(self.set_aside())
+            with store.lock.hold():
+                store.close()
+                _put_in_place(path, prepared, store.folder)
+            with store.writer():
+                pass  # closing the writer writes the checksums
+        finally:
+            shutil.rmtree(prepared, ignore_errors=True)
+
+    def delete(self) -> None:
+        """Remove the whole index folder; the lock is held so that nobody is writing."""
+        with self._store.lock.hold(DELETE_WAIT_S):
+            self._store.close()
+            # The database first: from then on there is no index, whatever happens to the rest.
+            for name in FILE_NAMES:
+                (self._store.folder / name).unlink(missing_ok=True)
+            remove_folder(self._store.folder)
+
+
+def _copy_database(source: Path, target: Path) -> None:
+    """Make a consistent copy without what is derived, and without what deleted rows leave in a file."""
+    remove_database(target)
+    with (
+        sqlite.translated(source),
+        contextlib.closing(connect_reader(source)) as db,
+        contextlib.closing(sqlite.connect(target, create=True)) as copy,
+    ):
+        db.backup(copy)
+        _drop_local(copy)
+        copy.execute("VACUUM")
+
+
+def _prepare_copy(path: Path, folder: Path) -> None:
+    """Bring a copy to this format, and build what is derived from it in a folder."""
+    shutil.rmtree(folder, ignore_errors=True)
+    make_private_dir(folder)
+    with sqlite.translated(path), contextlib.closing(connect(path)) as db:
+        sqlite.migrate(db, MIGRATIONS)
+        _drop_local(db)
+        rebuild(folder, db)
+
+
+def _drop_local(db: sqlite.Connection) -> None:
+    db.executemany("DELETE FROM meta WHERE key LIKE ?", ((key,) for key in _LOCAL))
+    EdgeRows(db).clear()
+
+
+def _put_in_place(path: Path, prepared: Path, folder: Path) -> None:
+    """Make a prepared copy the index of a folder that has none; the database comes last and makes it one."""
+    for part in (KEYWORDS, VECTORS):
+        shutil.rmtree(folder / part, ignore_errors=True)
+        if (prepared / part).is_dir():
+            (prepared / part).rename(folder / part)
+    path.rename(folder / FILE_NAME)
+
 
 W = TypeVar("W", bound=Writer)
 WriterKind = Callable[[Path, Connection, set[str]], W]

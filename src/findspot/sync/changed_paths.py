@@ -17,8 +17,8 @@ from findspot.core.paths import GITIGNORE, own_paths
 from findspot.core.roots import Roots
 from findspot.core.setting_keys import PROJECT_FILE
 from findspot.discover.checkouts import GIT
-from findspot.discover.filenames import nfc
 from findspot.discover.ignore import OWN_IGNORE
+from findspot.discover.root_folder import nfc
 
 _log = get_logger("sync")
 

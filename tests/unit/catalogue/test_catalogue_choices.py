@@ -9,8 +9,8 @@ import pytest
 
 from findspot.catalogue.catalogue import Catalogue
 from findspot.catalogue.consent import read_build_record, write_build_record
+from findspot.catalogue.search_modes import SYNONYMS, correct_spelling, read_request
 from findspot.catalogue.tool_record import SearchMode, ToolSearchOptions
-from findspot.catalogue.tool_request import SYNONYMS, correct_spelling, read_request
 from findspot.core.errors import FindspotError, InvalidArgumentError
 from findspot.embed.embedder import Embedder
 from findspot.embed.provider_registry import open_embedder

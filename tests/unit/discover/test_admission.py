@@ -8,7 +8,7 @@ from contents import DEFAULT_FILES
 from findspot.core.denied import is_denied
 from findspot.core.model import Corpus
 from findspot.discover.admission import compiled, corpus_of
-from findspot.discover.filenames import cleaned, is_unsafe, nfc, spelled_out
+from findspot.discover.root_folder import cleaned, is_unsafe, nfc, spelled_out
 
 # fmt: off
 FOLDERS = [

@@ -26,8 +26,7 @@ from findspot.core.errors import FindspotError, ProjectNotDetectedError
 from findspot.core.files import folder_bytes
 from findspot.core.log import last_lines, log_file
 from findspot.core.model import IndexState, SkipReason
-from findspot.core.platforms import remote_kind
-from findspot.core.programs import python_command, python_environment
+from findspot.core.platforms import python_command, python_environment, remote_kind
 from findspot.engine import Engine
 from findspot.index_folders import find_orphans
 from findspot.project import Project

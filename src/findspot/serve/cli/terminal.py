@@ -15,7 +15,7 @@ from pathlib import Path, PurePath
 import click
 
 from findspot.core.config import terminal_settings
-from findspot.core.programs import find_program, resolved
+from findspot.core.platforms import find_program, resolved
 
 _LESS = "FRX"
 """Quit if it fits on one screen, keep colours, leave the text on the screen."""

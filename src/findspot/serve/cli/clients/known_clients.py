@@ -12,7 +12,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from findspot.core.programs import find_program
+from findspot.core.platforms import find_program
 
 SERVER = "findspot"
 _UV_CACHE = {"archive-v0", "environments-v2", "builds-v0"}

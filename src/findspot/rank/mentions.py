@@ -1,0 +1,260 @@
+"""The identifiers and the files that a text mentions, with where they stand in it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from findspot.core.languages import PLAIN, language_of
+from findspot.rank.traces import MAX_LINE_CHARS, Frame, tidy_path
+from findspot.text.tokens import word_parts
+
+MAX_PLACES = 50
+MAX_NAMES = 1_000
+MAX_NAME_CHARS = 128
+
+
+class Where(StrEnum):
+    """Where a name stands in a report; the most telling first."""
+
+    TITLE = "title"
+    SPAN = "span"
+    """Inline code of a sentence."""
+    TRACE = "trace"
+    IMPORT = "import"
+    CODE = "code"
+    PROSE = "prose"
+    ERROR = "error"
+    DEFINED = "defined"
+    """Defined by the report's own example: hardly a name of the project."""
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """An identifier as written; of `a.b.c` there is one for the whole and one for each part."""
+
+    text: str
+    where: Where
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A file that a text names outside its traces."""
+
+    path: str
+    line: int | None = None
+    end_line: int | None = None
+    repository: str = ""
+    """`owner/name` where a link says it."""
+
+
+CODE_SPAN = re.compile(r"``([^`\n]{1,120})``|`([^`\n]{1,120})`")
+COMPOUND = re.compile(r"[a-z0-9][A-Z]|[A-Za-z0-9]_[A-Za-z0-9]|^[A-Z]{2,}[a-z]")
+OF_A_KIND = re.compile(
+    r"\b([A-Z][\w$]*) (?:class|struct|enum|interface|trait|protocol|module|object|type|function|method)\b"
+)
+"""`the Display struct`: people who write so mean the thing of that name."""
+
+_QUALIFIED = r"[A-Za-z_$][\w$]*(?:(?:\.|::|->|#|\\)[A-Za-z_$~][\w$]*)*(\(\))?"
+_TOKEN = re.compile(_QUALIFIED)
+_TELLING = re.compile(
+    r"(?<![\w$])(?=[\w$]*(?:[a-z0-9](?=[A-Z])|[A-Z][A-Z](?=[a-z])|_|\.[A-Za-z_]|::|->|#[A-Za-z]|\\[A-Za-z]|\(\)))"
+    + _QUALIFIED
+)
+"""Only tokens that can be identifiers: most words of a sentence are passed over at once."""
+_PART = re.compile(r"[A-Za-z_$~][\w$]*")
+_STRING = re.compile(r"\"[^\"\n]*\"|'[^'\n]*'")
+
+_LINKED_FILE = re.compile(
+    r"https?://(?:raw\.githubusercontent\.com/([^/]+/[^/]+)/[^/]+/"
+    r"|[^/]+/([^/]+/[^/]+)/(?:-/)?(?:blob|blame|raw|edit|src|tree)/[^/]+/)"
+    r"([^#?]+\.\w+)(?:\?[^#]*)?(?:#(?:L|lines?-|n)(\d+)(?:C\d+)?(?:(?:-L?|:)(\d+))?)?"
+)
+_PATH_RUN = re.compile(r"(?<![\w./\\@+~-])(?=[\w/\\@+~-]*[.\\])[\w./\\@+~-]{3,}")
+_PATH_LINE = re.compile(
+    r"(?:\"?,? (?:at |on |in )?lines? |:|\(|#L|`?,? L)(\d{1,6})(?:(?:-|\u2013| to )L?(\d{1,6}))?"
+)
+_PRODUCTS = frozenset(
+    (
+        "node",
+        "vue",
+        "next",
+        "nuxt",
+        "express",
+        "react",
+        "three",
+        "d3",
+        "moment",
+        "chart",
+        "angular",
+        "ember",
+        "bun",
+    )
+)
+"""`Node.js` and the like name a product, not a file."""
+
+_DEFINES = re.compile(
+    r"(?:(?:async|export|default|public|private|static|abstract|final|pub) )*"
+    r"(?:(?:def|class|function|func|fn|fun|struct|interface|enum|type|trait|module)\s+(\w+)"
+    r"|(?:(?:const|let|var|val|mut) )*(\w+)\s*:?=(?![=>]))"
+)
+_FROM_IMPORT = re.compile(r"from\s+([.\w]+)\s+import\s+\(?(.*)")
+_JS_IMPORT = re.compile(
+    r"(?:import|export|const|let|var)\s+([^'\"=]{0,300}?)\s?(?:from|= ?(?:await )?(?:require|import)\()\s?"
+    r"['\"]([^'\"]+)"
+)
+_PLAIN_IMPORT = re.compile(
+    r"(?:pub )?(?:import|use|using|require(?:_relative)?|#\s*include)\b\s*(?:static |type )?[<\"'(]*"
+    r"([\w.:/\\@+-]+)(?:::\{([^}]*))?"
+)
+_IMPORTS = ("from", "import", "export", "const", "let", "var", "pub", "use", "using", "require", "#")
+_LISTED = """
+    abstract and any args array as assert async await bar baz bool boolean break case catch char class cls
+    const console continue def default del delete dict do double echo elif else end enum error except
+    export extends extern False false final finally float fn foo for from func function get global goto if
+    impl implements import in include init instanceof int interface internal is kwargs lambda len let list
+    log long main map match module mut namespace new nil None none nonlocal not null object of or override
+    package pass print printf println private protected pub public puts raise range readonly ref require
+    return self set short static str string struct super switch template test the this throw throws trait
+    True true try type typedef typeof undefined union unsigned use using val value var virtual void where
+    while with yield"""
+_KEYWORDS = frozenset(_LISTED.split())
+"""Of many languages, with what every program calls something."""
+
+
+def all_names(
+    title: str, sentences: Iterable[str], code: Iterable[str], frames: Iterable[Frame], errors: Iterable[str]
+) -> tuple[Name, ...]:
+    """Return the names of a report, each once per kind of place."""
+    found: dict[Name, None] = {}
+
+    def add(names: Iterable[str], where: Where) -> None:
+        if len(found) < MAX_NAMES:
+            for name in names:
+                found.setdefault(Name(name, where))
+
+    add(_names_in_sentence(title), Where.TITLE)
+    for sentence in sentences:
+        if "`" in sentence:
+            for span in CODE_SPAN.finditer(sentence):
+                add(_names_in_expression(span[1] or span[2]), Where.SPAN)
+        add(_names_in_sentence(sentence, spans=False), Where.PROSE)
+    for example in code:
+        for name, where in _names_in_code(example):
+            add((name,), where)
+    for frame in frames:
+        add(_names_in_expression(frame.function), Where.TRACE)
+        add(_names_in_expression(frame.source), Where.TRACE)
+    for error in errors:
+        add(_names_in_sentence(error), Where.ERROR)
+    return tuple(found)
+
+
+def _names_in_expression(text: str) -> Iterator[str]:
+    """Yield the names of a piece of code: qualified ones whole, then their parts."""
+    if "'" in text or '"' in text:
+        text = _STRING.sub(" ", text)
+    for token in _TOKEN.finditer(text):
+        whole = token[0].removesuffix("()")
+        if whole.isalnum():
+            if 1 < len(whole) <= MAX_NAME_CHARS and whole not in _KEYWORDS:
+                yield whole
+        elif len(whole) <= MAX_NAME_CHARS:
+            parts = _PART.findall(whole)
+            if len(parts) > 1:
+                yield whole
+            yield from (part for part in parts if len(part) > 1 and part not in _KEYWORDS)
+
+
+def _names_in_sentence(text: str, *, spans: bool = True) -> Iterator[str]:
+    """Yield words that only a program would spell so: compounds, calls, qualified names, types."""
+    if "`" in text:
+        for span in CODE_SPAN.finditer(text) if spans else ():
+            yield from _names_in_expression(span[1] or span[2])
+        text = CODE_SPAN.sub(" ", text)
+    for kind in OF_A_KIND.finditer(text):
+        yield kind[1]
+    for token in _TELLING.finditer(text):
+        whole = token[0].removesuffix("()")
+        parts = _PART.findall(whole) if len(whole) <= MAX_NAME_CHARS else ()
+        if len(parts) > 1:
+            if min(map(len, parts)) > 1 and not is_file(whole):
+                yield whole
+                yield from (part for part in parts if part not in _KEYWORDS)
+        elif token[1] or (parts and COMPOUND.search(whole) and len(word_parts(whole)) > 1):
+            yield whole
+
+
+def _names_in_code(text: str) -> Iterator[tuple[str, Where]]:
+    defined: set[str] = set()
+    for line in map(str.strip, text.split("\n")):
+        short = line[:MAX_LINE_CHARS]
+        if short.startswith(_IMPORTS) and (imported := tuple(_imported(short))):
+            yield from ((name, Where.IMPORT) for name in imported)
+            continue
+        if definition := _DEFINES.match(short):
+            name = definition[1] or definition[2]
+            defined.add(name)
+            yield name, Where.DEFINED
+        for name in _names_in_expression(line):
+            if name not in defined and not (("." in name) and name.partition(".")[0] in defined):
+                yield name, Where.CODE
+
+
+def _imported(line: str) -> Iterator[str]:
+    """Yield what a line imports: the module, the names, and the names with their module."""
+    if found := _FROM_IMPORT.match(line):
+        module, listed = found[1], found[2]
+    elif found := _JS_IMPORT.match(line):
+        module, listed = found[2], found[1]
+    elif found := _PLAIN_IMPORT.match(line):
+        module, listed = found[1].rstrip(":."), found[2] or ""
+    else:
+        return
+    yield module
+    separator = "::" if "::" in module else "."
+    for entry in listed.split(",")[:50]:
+        name = _PART.search(entry.split(" as ")[0])
+        if name and name[0] not in _KEYWORDS:
+            yield name[0]
+            yield f"{module}{separator}{name[0]}"
+    if not listed:
+        yield from (part for part in _PART.findall(module) if len(part) > 1 and part not in _KEYWORDS)
+
+
+def all_places(links: Iterable[str], texts: Iterable[str]) -> tuple[Place, ...]:
+    """Return the files that links lead to and texts name, each once."""
+    found: dict[Place, None] = {}
+    for address in links:
+        if link := _LINKED_FILE.match(address[:MAX_LINE_CHARS]):
+            found.setdefault(Place(link[3], _number(link[4]), _number(link[5]), link[1] or link[2]))
+    for text in texts:
+        for place in _places_in(text):
+            found.setdefault(place)
+    return tuple(found)[:MAX_PLACES]
+
+
+def _places_in(text: str) -> Iterator[Place]:
+    for run in _PATH_RUN.finditer(text):
+        path = tidy_path(run[0].rstrip(".-@~+"))
+        if len(path) <= MAX_LINE_CHARS and is_file(path):
+            lines = _PATH_LINE.match(text, run.end())
+            yield Place(path, _number(lines[1]), _number(lines[2])) if lines else Place(path)
+
+
+def is_file(path: str) -> bool:
+    """Return whether `auth/login.py` or `login.py` names a file; `app.run` and `items.map` do not."""
+    stem, dot, ending = path.rpartition("/")[2].rpartition(".")
+    if not dot or language_of(path) == PLAIN:
+        return False
+    return (
+        "/" in path
+        or ending in ("c", "h")
+        or (len(ending) > 1 and ending != "map" and stem.lower() not in _PRODUCTS)
+    )
+
+
+def _number(digits: str | None) -> int | None:
+    return int(digits) if digits else None

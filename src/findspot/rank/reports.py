@@ -1,0 +1,393 @@
+"""Takes the text of a bug report or feature request apart: what it says, shows, quotes and names.
+
+Markdown, plain text, e-mail, Trac and reStructuredText are read in one pass over the lines. Nothing is
+thrown away: what says little about the place of the problem is kept as `noise`, with its kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from findspot.rank.mentions import Name, Place, all_names, all_places
+from findspot.rank.report_lines import (
+    CHECKBOX,
+    FENCE,
+    HEADING,
+    LABEL,
+    LIST_ITEM,
+    OTHER_FENCES,
+    PROMPT,
+    QUOTE,
+    SECTION_WEIGHT,
+    SIGNATURE,
+    TAG,
+    TYPED,
+    UNDERLINE,
+    URL,
+    Section,
+    are_code,
+    are_environment,
+    are_log,
+    is_environment,
+    is_label,
+    is_log,
+    is_polite,
+    is_template,
+    section_of,
+)
+from findspot.rank.traces import MAX_LINE_CHARS, Frame, TraceReader
+
+MAX_CHARS = 20_000
+MAX_TITLE_CHARS = 200
+
+QUOTED_WEIGHT = 0.5
+"""A quoted message or manual: somebody else's words on a wider subject."""
+
+POLITE_WEIGHT = 0.5
+"""Among thanks and excuses a paragraph may still describe something."""
+
+SHORT_CHARS = 120
+"""A polite paragraph of this length says nothing else."""
+
+
+class NoiseKind(StrEnum):
+    HEADING = "heading"
+    CHECKLIST = "checklist"
+    COMMENT = "comment"
+    ENVIRONMENT = "environment"
+    LOG = "log"
+    OUTPUT = "output"
+    URL = "url"
+    SIGNATURE = "signature"
+    PHRASE = "phrase"
+    """Thanks, excuses, and what a template says to everybody."""
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    """Some sentences, and how much they say about the problem, from 0 to 1."""
+
+    text: str
+    weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class Noise:
+    text: str
+    kind: NoiseKind
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A report in its parts, each in the order of the text."""
+
+    title: str
+    prose: tuple[Paragraph, ...] = ()
+    code: tuple[str, ...] = ()
+    """Examples; of interactive sessions only what was typed."""
+    errors: tuple[str, ...] = ()
+    frames: tuple[Frame, ...] = ()
+    """Trace after trace, the innermost frame of each last, whichever way round the language prints it."""
+    places: tuple[Place, ...] = ()
+    names: tuple[Name, ...] = ()
+    noise: tuple[Noise, ...] = ()
+
+
+_MAY_NAME_FILES = frozenset((NoiseKind.OUTPUT, NoiseKind.LOG, NoiseKind.CHECKLIST))
+_OUTPUT_LANGUAGES = frozenset(
+    ("text", "txt", "log", "output", "plain", "plaintext", "pytb", "traceback", "none")
+)
+_SHELLS = frozenset(
+    ("", "console", "shell-session", "shell", "sh", "bash", "zsh", "cmd", "powershell", "pycon")
+)
+
+
+def read_report(text: str) -> Report:
+    """Take a report apart; of longer texts the first 20,000 characters are read."""
+    lines = text[:MAX_CHARS].replace("\r\n", "\n").expandtabs(4).split("\n")
+    return _ReportReader(lines).read()
+
+
+class _ReportReader:
+    """Reads the lines one after another, and hands each block to the part it belongs to."""
+
+    def __init__(self, lines: list[str]) -> None:
+        self.lines = lines
+        self.at = 0
+        self.section = Section.DESCRIPTION
+        self.traces = TraceReader()
+        self.prose: list[Paragraph] = []
+        self.code: list[str] = []
+        self.noise: list[Noise] = []
+        self.open: list[str] = []
+        self.open_weight = 1.0
+        self.sentences_until = 0
+        """The end of a block that is indented and still no code."""
+        self.last_comment_end = max((at for at, line in enumerate(lines) if "-->" in line), default=-1)
+
+    def read(self) -> Report:
+        title = self._title()
+        while self.at < len(self.lines):
+            self._line(self.lines[self.at])
+        self._end_paragraph()
+        self.traces.close()
+        errors = tuple(self.traces.errors)
+        title = title or (errors[0][:MAX_TITLE_CHARS] if errors else "")
+        sentences = [paragraph.text for paragraph in self.prose]
+        links = [noise.text for noise in self.noise if noise.kind is NoiseKind.URL]
+        printed = [noise.text for noise in self.noise if noise.kind in _MAY_NAME_FILES]
+        return Report(
+            title=title,
+            prose=tuple(self.prose),
+            code=tuple(self.code),
+            errors=errors,
+            frames=tuple(self.traces.frames),
+            places=all_places(links, [title, *sentences, *self.code, *errors, *printed]),
+            names=all_names(title, sentences, self.code, self.traces.frames, errors),
+            noise=tuple(self.noise),
+        )
+
+    def _title(self) -> str:
+        """Read the first line, unless a text begins with code, a list or a trace."""
+        while self.at < len(self.lines) and not self.lines[self.at].strip():
+            self.at += 1
+        if self.at == len(self.lines):
+            return ""
+        first = self.lines[self.at]
+        if FENCE.match(first) or first.lstrip().startswith(("Traceback (", ">>>")) or LIST_ITEM.match(first):
+            return ""
+        self.at += 1
+        self.traces.message_in(first)
+        return first.strip().lstrip("# ").removeprefix("Subject: ")[:MAX_TITLE_CHARS]
+
+    def _line(self, line: str) -> None:
+        """Read one line, or the block that begins there."""
+        stripped = line.strip()
+        if not stripped:
+            self._end_paragraph()
+            self.at += 1
+        elif not (self._block(line, stripped) or self._comment(line) or self._heading(line, stripped)):
+            if used := self.traces.read(self.lines, self.at):
+                self._end_paragraph()
+                self.at += used
+            else:
+                self.at += 1
+                self._sort(line, stripped)
+
+    def _block(self, line: str, stripped: str) -> bool:
+        """Read a block of code: fenced, in Trac's braces, indented, or an interactive session."""
+        quote = QUOTE.match(line)
+        if fence := FENCE.match(line, quote.end() if quote else 0):
+            mark = fence[1]
+            if mark in line[fence.end() :]:
+                return False
+            self._fenced(
+                fence[2].lower(), lambda text: text.lstrip("> ").startswith(mark), quoted=bool(quote)
+            )
+            return True
+        if stripped[0] in "{<":
+            for opening, closing in OTHER_FENCES.items():
+                if stripped.startswith(opening) and closing not in stripped[len(opening) :]:
+                    self._fenced("", lambda text, closing=closing: closing in text)  # type: ignore[misc]
+                    return True
+        if self.at < self.sentences_until:
+            return False
+        if line.startswith("    ") and (not self.open or self.open[-1].rstrip().endswith(":")):
+            return self._indented(session=False)
+        return (
+            stripped.startswith((">>>", "In ["))
+            and TYPED.match(line) is not None
+            and self._indented(session=True)
+        )
+
+    def _fenced(self, language: str, closes: Callable[[str], bool], *, quoted: bool = False) -> None:
+        self._end_paragraph()
+        start = end = self.at + 1
+        while end < len(self.lines) and not closes(self.lines[end]):
+            end += 1
+        block = self.lines[start:end]
+        self.at = end + 1
+        self._sort_block(language, [QUOTE.sub("", line, count=1) for line in block] if quoted else block)
+
+    def _indented(self, *, session: bool) -> bool:
+        """Read what is indented by four, or a session up to the next empty line; not a list's sentences."""
+        end = self.at
+        while end < len(self.lines):
+            line = self.lines[end]
+            if not line.strip():
+                after = self.lines[end + 1] if end + 1 < len(self.lines) else ""
+                if not (after.startswith("    ") or (session and after.startswith((">>>", "In [")))):
+                    break
+            elif not (session or line.startswith("    ")):
+                break
+            end += 1
+        block = self.lines[self.at : end]
+        if not session and not (
+            are_code(block) or are_log(block) or are_environment(block) or _has_trace(block)
+        ):
+            self.sentences_until = end
+            return False
+        self._end_paragraph()
+        self.at = end
+        self._sort_block("", block)
+        return True
+
+    def _comment(self, line: str) -> bool:
+        """Read `<!-- … -->`."""
+        start = line.find("<!--")
+        if start < 0 or self.at > self.last_comment_end:
+            return False
+        end = self.at
+        while "-->" not in self.lines[end][start + 4 if end == self.at else 0 :]:
+            end += 1
+            if end > self.last_comment_end:
+                return False
+        text = "\n".join(self.lines[self.at : end + 1])
+        close = text.index("-->", start + 4)
+        self._add_noise(text[start + 4 : close], NoiseKind.COMMENT)
+        self.lines[end] = text[:start] + text[close + 3 :]
+        self.at = end
+        return True
+
+    def _heading(self, line: str, stripped: str) -> bool:
+        """Read a heading, underlined or marked, and begin its section."""
+        if found := HEADING.match(line[:MAX_LINE_CHARS]):
+            text = next(group for group in found.groups() if group is not None)
+        elif UNDERLINE.match(line):
+            self._end_paragraph()
+            self.at += 1
+            return True
+        elif (
+            len(stripped) < 100
+            and not self.open
+            and self.at + 1 < len(self.lines)
+            and UNDERLINE.match(self.lines[self.at + 1])
+        ):
+            text = stripped
+            self.at += 1
+        else:
+            return self._label(stripped)
+        self._end_paragraph()
+        self.at += 1
+        self.section = section_of(text) or Section.DESCRIPTION
+        if is_label(text):
+            self._add_noise(text, NoiseKind.HEADING)
+        else:
+            self._paragraph(text, 1.0)
+        return True
+
+    def _label(self, stripped: str) -> bool:
+        """Read `Expected: …`, `Steps to reproduce:` and the like; what follows is read as a line."""
+        found = LABEL.match(stripped[:MAX_LINE_CHARS])
+        section = section_of(found[1]) if found else None
+        if not found or not section or not is_label(found[1]):
+            return False
+        if section is Section.ENVIRONMENT and found[2]:
+            return False
+        self._end_paragraph()
+        self.section = section
+        self._add_noise(found[1], NoiseKind.HEADING)
+        self.lines[self.at] = stripped[found.start(2) :] if found[2] else ""
+        return True
+
+    def _sort(self, line: str, stripped: str) -> None:
+        """Sort a line that is neither code nor trace nor heading."""
+        if kind := _noise_kind(stripped):
+            self._end_paragraph()
+            self._add_noise(stripped, kind)
+        elif prompt := PROMPT.match(line[:MAX_LINE_CHARS]):
+            self._end_paragraph()
+            self.code.append(line[prompt.end() :])
+        else:
+            quote = QUOTE.match(line)
+            text = line[quote.end() :] if quote else line
+            if item := LIST_ITEM.match(text):
+                self._end_paragraph()
+                text = text[item.end() :]
+            if not self.open:
+                self.open_weight = QUOTED_WEIGHT if quote else 1.0
+            self.open.append(text)
+
+    def _end_paragraph(self) -> None:
+        if self.open:
+            text, self.open = "\n".join(self.open), []
+            self._paragraph(text, self.open_weight * SECTION_WEIGHT[self.section])
+
+    def _paragraph(self, text: str, weight: float) -> None:
+        text = TAG.sub(" ", text) if "<" in text else text
+        if "://" in text:
+            self.noise.extend(Noise(found[2], NoiseKind.URL) for found in URL.finditer(text))
+            text = URL.sub(lambda found: (found[1] or " ").strip("![]"), text)
+        text = text.strip()
+        if not any(char.isalnum() for char in text):
+            return
+        short = len(text) < SHORT_CHARS
+        polite = len(text) < MAX_LINE_CHARS and "`" not in text and is_polite(text)
+        if short and (polite or is_template(text)):
+            self._add_noise(text, NoiseKind.PHRASE)
+        elif short and self.section is Section.ENVIRONMENT:
+            self._add_noise(text, NoiseKind.ENVIRONMENT)
+        elif short and self.section is Section.CHECKS:
+            self._add_noise(text, NoiseKind.CHECKLIST)
+        else:
+            self.traces.message_in(text)
+            self.prose.append(Paragraph(text, round(weight * (POLITE_WEIGHT if polite else 1.0), 3)))
+
+    def _sort_block(self, language: str, block: list[str]) -> None:
+        """Sort a block into traces, examples, sessions, tables of versions, logs and output."""
+        rest, at = [], 0
+        while at < len(block):
+            used = self.traces.read(block, at, fenced=True)
+            if not used:
+                rest.append(block[at])
+            at += used or 1
+        self.traces.close()
+        if not any(line.strip() for line in rest):
+            return
+        text = "\n".join(rest).strip("\n")
+        if are_environment(rest):
+            self._add_noise(text, NoiseKind.ENVIRONMENT)
+        elif are_log(rest):
+            self._add_noise(text, NoiseKind.LOG)
+        elif not self._session(language, rest):
+            shown = language in _OUTPUT_LANGUAGES or (not language and self.section is Section.LOGS)
+            if not shown and (language or are_code(rest)):
+                self.code.append(text)
+            else:
+                self._add_noise(text, NoiseKind.OUTPUT)
+
+    def _session(self, language: str, lines: list[str]) -> bool:
+        """Split what was typed at a prompt from what was printed."""
+        typed: list[str] = []
+        printed: list[str] = []
+        for line in lines:
+            short = line[:MAX_LINE_CHARS]
+            found = TYPED.match(short) or (PROMPT.match(short) if language in _SHELLS else None)
+            (typed if found else printed).append(line[found.end() :] if found else line)
+        if not typed:
+            return False
+        self.code.append("\n".join(typed))
+        self._add_noise("\n".join(printed), NoiseKind.OUTPUT)
+        return True
+
+    def _add_noise(self, text: str, kind: NoiseKind) -> None:
+        text = text.strip()
+        if text:
+            self.noise.append(Noise(text, kind))
+
+
+def _has_trace(lines: list[str]) -> bool:
+    probe = TraceReader()
+    return any(probe.read(lines, at) for at in range(min(3, len(lines))))
+
+
+def _noise_kind(stripped: str) -> NoiseKind | None:
+    if CHECKBOX.match(stripped):
+        return NoiseKind.CHECKLIST
+    if len(stripped) < 100 and SIGNATURE.match(stripped):
+        return NoiseKind.SIGNATURE
+    if is_environment(stripped):
+        return NoiseKind.ENVIRONMENT
+    return NoiseKind.LOG if is_log(stripped) else None
