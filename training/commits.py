@@ -38,6 +38,9 @@ MAX_AGE = 4 * 365 * 24 * 3600
 MAX_FILES = 6
 MAX_OTHER_FILES = 25
 MAX_ADDED_FILES = 2
+MIN_LINES_BESIDE_NEW_FILES = 10
+"""With fewer, the commit only registers what its new files hold."""
+
 MAX_CHANGED_LINES = 300
 MAX_LINE_CHARS = 600
 """A longer changed line is data or generated code."""
@@ -64,13 +67,18 @@ _BOT = re.compile(
     r"\[bot\]|\b(?:dependabot|renovate|greenkeeper|pre-commit-ci|github-actions)\b|-bot\b", re.I
 )
 _BESIDE = re.compile(
-    r"(?:^|/)(?:docs?|documentation|website|site|dist|\.[a-z][^/]*|ci|node_modules|migrations|locales?|i18n"
-    r"|translations?)/|(?:^|/)(?:setup|conf|version|__version__|_version|versions?|noxfile|tasks|[Gg](?:runt|ulp)file|build|mix|Package)\.[a-z]+$"
-    r"|(?:^|/)(?:Rakefile|Gemfile|SConstruct|Podfile|Fastfile|Brewfile|configure)$|\.(?:gradle\.kts|gemspec|rake|sbt|podspec|rockspec)$"
-    r"|(?:^|/)\.?[\w-]+\.config\.[cm]?[jt]s$|(?:^|/)\.[^/]+$"
-    r"|\.designer\.cs$|\.g\.(?:cs|dart)$|_generated\.|\.generated\.|(?:^|/)zz_generated",
-    re.I,
+    r"""(?:^|/)(?: docs? | documentation | dist | \.[^/]+ | node_modules | migrations | locales? | i18n
+        | translations? )/
+      | ^(?: website | site | ci | scripts? | tools? | hack | build | dev | release | contrib )/
+      | (?:^|/)(?: _*versions?_* | conf | gruntfile | gulpfile | [\w-]+\.config(?:\.\w+)? )\.[a-z]+$
+      | ^(?: setup | noxfile | tasks | build | mix | package )\.[a-z]+$
+      | (?:^|/)(?: rakefile | gemfile | sconstruct | podfile | fastfile | brewfile | configure | \.[^/]+ )$
+      | \.(?: gradle\.kts | gemspec | rake | sbt | podspec | rockspec | designer\.cs | g\.cs )$
+      | [_.]generated\. | (?:^|/)zz_generated""",
+    re.IGNORECASE | re.VERBOSE,
 )
+"""Code beside the product: documentation, builds, releases, settings, generated files."""
+
 _HUNK = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+\d+(?:,(\d+))? @@")
 
 
@@ -292,6 +300,7 @@ def cases_of(mirror: Path, repository: str) -> list[Case]:
             and bool(change.lines)
             and change.size <= MAX_CHANGED_LINES
             and change.longest <= MAX_LINE_CHARS
+            and change.size >= MIN_LINES_BESIDE_NEW_FILES * bool(commit.added)
         )
 
     def in_a_fitting_tree(commit: Commit) -> bool:

@@ -8,7 +8,10 @@ from dataclasses import dataclass
 from findspot.text.tokens import STOP_WORDS
 
 _NUMBER = r"(?:[\w.-]+/[\w.-]+)?(?:\#|gh-|PR[ ]?\#?)\d+"
-_CLOSES = r"(?:fix(?:e[sd])?|close[sd]?|resolve[sd]?|refs?|see|related(?:[ ]to)?|part[ ]of|addresses)"
+_CLOSES = (
+    r"(?:fix(?:e[sd])?|close[sd]?|resolve[sd]?|refs?|see|related(?:[ ]to)?|part[ ]of|addresses"
+    r"|follow[- ]?up(?:[ ](?:to|of))?)"
+)
 
 
 def _pattern(text: str) -> re.Pattern[str]:
@@ -54,7 +57,7 @@ _REFUSED_ANYWHERE = _pattern(
       \btests?(?:[ ]cases?|[ ]coverage|[ ]suite)?\W*(?:\(\#\d+\))?\Z"""
 )
 _TIDIED = _pattern(
-    r"""\A\W*(?:[\w/.()-]+:\s*)?(?:
+    r"""\A\W*(?:[\w/.()-]+:\s*|\[?[\w/.-]+\]\s*)?(?:
       refactor | renam(?:e|ing) | clean | simplif | mov(?:e|ed|ing)\b | tidy | moderni[sz] | reorgani[sz]
       | reorder | polish | restructur | deduplicat | (?:minor|small)[ ](?:clean|fix|change|refactor)
       | drop(?:ped|s)?[ ](?:support|python|node|ruby|php|java|go|\d)
@@ -66,7 +69,8 @@ _TIDIED = _pattern(
 
 _PERHAPS_TIDIED = _pattern(
     r"""\A\W*(?:[\w/.-]+:\s*)?(?: remov\w+ | extract\w* | use | replace | switch | convert | migrat\w+ | minor
-      | deprecat\w+ | inline | split | types? | typing | annotat\w+ | drop | require | upgrade | update )\b"""
+      | deprecat\w+ | inline | split | types? | typing | annotat\w+ | drop | require | upgrade | update )\b
+      | \btest(?:s|ing)?\b"""
 )
 
 _NOISE_ITEM = _pattern(

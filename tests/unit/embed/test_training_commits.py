@@ -101,6 +101,9 @@ def test_words_of_every_commit_tell_nothing() -> None:
         ("api/pool.pb.go", False),
         ("README.md", False),
         ("Rakefile", False),
+        ("scripts/release.py", False),
+        ("jest.config.base.js", False),
+        ("src/scripts/tasks.py", True),
     ],
 )
 def test_production_is_source_that_people_write(path: str, production: bool) -> None:
