@@ -172,6 +172,8 @@ class Facts:
         """Return a part of what is stored; those that are asked for again and again are kept."""
         if name not in _READERS or "_parts" not in self.__dict__:
             raise AttributeError(name)
+        if name == "references":
+            return tuple(map(ReferenceFact, *self.columns))
         place, read = _READERS[name]
         value = read(json.loads(self.__dict__["_parts"][place]))
         if name in _KEPT:

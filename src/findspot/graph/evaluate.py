@@ -34,6 +34,12 @@ _TYPES = (What.TYPE, What.EXTERNAL)
 _TYPES_OR_MAKERS = (What.TYPE, What.FUNCTION, What.EXTERNAL)
 
 
+def root_of(chain: str) -> str:
+    """Return what a chain starts with."""
+    first = _STEP.search(chain)
+    return chain[: first.start()] if first else chain
+
+
 class Evaluator:
     """The meaning of expressions in one generation of a project."""
 
@@ -67,10 +73,9 @@ class Evaluator:
             root = text[: text.index(">") + 1]
             values = self._declared(root[2:-1], view, owner)
         else:
-            first = _STEP.search(text)
-            root = text[: first.start()] if first else text
+            root = root_of(text)
             values = self.names.root(root, view, owner)
-            if values == [EXTERNAL] and first and view.language.imports_packages:
+            if values == [EXTERNAL] and root != text and view.language.imports_packages:
                 root, values = self._in_package(text, root, view)
         for step in _STEP.findall(text[len(root) :]):
             if not values:

@@ -146,7 +146,8 @@ class Incoming:
         found = list(self._stored.doubtful(name))
         for view in self._pending_naming({name}):
             for reference in view.references.to(name):
-                doubt = doubt_about(self._outgoing, view, reference)
+                resolution = self.resolver.resolve(view, reference)
+                doubt = doubt_about(self._outgoing, view, reference, resolution)
                 if doubt is not None:
                     source, relation = view.node_at(reference.owner), Relation(reference.relation)
                     found.append(Doubtful(source, relation, reference.line, doubt))

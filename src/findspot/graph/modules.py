@@ -15,11 +15,14 @@ class Modules:
 
     def __init__(self, sources: Sources) -> None:
         self._finders = {kind: kind(sources) for kind in FINDERS}
-        self._files: dict[tuple[str, str, str], tuple[str, ...]] = sources.tables.table("module files")
+        self._files: dict[tuple[tuple[str, str], str], tuple[str, ...]] = sources.tables.table("module files")
+        self._folders: dict[tuple[tuple[str, str], str, str], str | None] = sources.tables.table(
+            "module folders"
+        )
 
     def resolve(self, view: SourceView, module: str) -> tuple[str, ...]:
         """Return the paths of a module as a file names it; none where it is not of the project."""
-        key = (view.language.family, view.language.module_scope(view.path), module)
+        key = (view.module_scope, module)
         if key not in self._files:
             self._files[key] = tuple(dict.fromkeys(self._finder(view).files(view.path, module)))
         return self._files[key]
@@ -31,7 +34,10 @@ class Modules:
 
     def folder(self, view: SourceView, fact: ImportFact) -> str | None:
         """Return the folder that a module without a file of its own is."""
-        return self._finder(view).folder(view, fact)
+        key = (view.module_scope, fact.module, fact.original)
+        if key not in self._folders:
+            self._folders[key] = self._finder(view).folder(view, fact)
+        return self._folders[key]
 
     def files_in(self, view: SourceView, folder: str) -> tuple[str, ...]:
         """Return the files of a package that is a folder, without its tests."""

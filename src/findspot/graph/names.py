@@ -50,6 +50,10 @@ class Names:
 
     def lookup(self, name: str, view: SourceView, owner: Def | None) -> Values | None:
         """Return a name by the rules of scope and import: None where nothing says what it is."""
+        if view.names is not None and name not in view.names:
+            return None
+        if owner is not None and view.is_global(name):
+            owner = None
         key = ("name", view.id, owner.place if owner is not None else -1, name)
         cut_short: Values | None = []
         return self._evaluator.memo.once(key, lambda: self._lookup(name, view, owner), cut_short)
@@ -89,6 +93,8 @@ class Names:
     def _local(
         self, name: str, definitions: list[Def] | None, bindings: Scope, view: SourceView
     ) -> Values | None:
+        if definitions is None and name not in bindings:
+            return None
         named = [d for d in definitions or () if not d.scope and not d.makes_its_type]
         named = [d for d in named if d.kind not in SATELLITE_KINDS]  # what they add to is elsewhere
         if view.language.objects_are_types:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from findspot.core.facts import LOADED, WHOLE, ImportFact, ReferenceFact, Relation
 from findspot.graph.edges import FAR, PACKAGE, Edge, Node
 from findspot.graph.evaluate import Evaluator
-from findspot.graph.resolve import AMBIGUOUS, EXTERNAL, Resolver, Target
+from findspot.graph.resolve import AMBIGUOUS, EXTERNAL, Resolution, Resolver, Target
 from findspot.graph.sources import SATELLITE_KINDS, Def, Sources, SourceView
 from findspot.graph.structural import Structural
 from findspot.graph.values import IMPORTED, STRUCTURAL
@@ -56,6 +56,8 @@ class Outgoing:
 
     def all_overridden(self, method: Def) -> list[Edge]:
         """Return the edges from a method to all that it overrides, the nearest first."""
+        if method.parent is None and not method.scope:
+            return []
         around = self.types.around(method)
         if around is not None and self.types.own(around, method.name) is not method:
             return []  # declared here and defined elsewhere: the definition overrides
@@ -136,9 +138,10 @@ class Doubtful(NamedTuple):
     doubt: Doubt
 
 
-def doubt_about(outgoing: Outgoing, view: SourceView, reference: ReferenceFact) -> Doubt | None:
+def doubt_about(
+    outgoing: Outgoing, view: SourceView, reference: ReferenceFact, resolution: Resolution
+) -> Doubt | None:
     """Return why a reference may mean some definition of its name; None where it is known not to."""
-    resolution = outgoing.resolver.resolve(view, reference)
     if resolution.targets or reference.relation not in (Relation.CALL, Relation.DECORATE):
         return None
     if resolution.reason == AMBIGUOUS:

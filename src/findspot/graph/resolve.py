@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from findspot.core.facts import FIXTURE, ReferenceFact, Relation
-from findspot.graph.evaluate import Evaluator
+from findspot.graph.evaluate import Evaluator, root_of
 from findspot.graph.members import is_property
-from findspot.graph.shared_tables import RESOLVED
+from findspot.graph.shared_tables import MEMBERS, RECEIVERS, RESOLVED
 from findspot.graph.sources import VALUE_KINDS, Def, SourceView
 from findspot.graph.values import EXTERNAL as NOTHING
 from findspot.graph.values import IMPORTED, MEMBER, UNIQUE, Value, Values, What
@@ -53,6 +53,16 @@ class Resolution:
     candidates: tuple[Def, ...] = ()
 
 
+_EXTERNAL, _UNKNOWN = Resolution(reason=EXTERNAL), Resolution(reason=UNKNOWN)
+_OUTSIDE = (NOTHING,)
+"""The receivers of a chain that leads out of the project."""
+_SCOPED = frozenset({FIXTURE, "<", ":"})
+"""What chains start with that do not start with a name."""
+_OF_TYPES = frozenset({Relation.TYPE_USE, Relation.INHERIT})
+_LOOKED_UP_AROUND = frozenset({Relation.INHERIT, Relation.DECORATE})
+"""What stands above a definition is looked up around it."""
+
+
 class Resolver:
     """Resolves each reference of a generation once."""
 
@@ -60,64 +70,93 @@ class Resolver:
         self.evaluator = evaluator
         table = evaluator.sources.tables.table
         self._done: dict[tuple[object, ...], Resolution] = table(RESOLVED)
+        self._receivers: dict[tuple[object, ...], tuple[Value, ...]] = table(RECEIVERS)
+        self._members: dict[tuple[object, ...], Resolution] = table(MEMBERS)
         self.methods = Methods(evaluator)
 
     def resolve(self, view: SourceView, reference: ReferenceFact) -> Resolution:
-        relation, name, on, _, owner, arguments = reference  # the line does not matter
-        key = (view.id, owner, name, on, relation, arguments)
+        relation, name, on, _, place, arguments = reference  # the line does not matter
+        if place >= 0 and self._is_global(relation, name, on, view):
+            place = -1
+        key = (view.id, place, name, on, relation, arguments)
         known = self._done.get(key)
         if known is None:
-            known = self._done[key] = self._resolve(view, reference)
+            owner = view.owner(place)
+            if owner is not None and relation in _LOOKED_UP_AROUND:
+                owner = owner.parent
+            if on and on != FIXTURE:
+                known = self._on_receiver(reference, view, owner)
+            else:
+                known = self._without_receiver(reference, view, owner)
+            self._done[key] = known
         return known
 
-    def _resolve(self, view: SourceView, reference: ReferenceFact) -> Resolution:
-        owner = view.owner(reference.owner)
-        if reference.relation in (Relation.INHERIT, Relation.DECORATE) and owner is not None:
-            owner = owner.parent  # what stands above a definition is looked up around it
+    def _is_global(self, relation: str, name: str, on: str, view: SourceView) -> bool:
+        """Return whether a reference means the same everywhere in a file."""
+        if on:
+            return on[0] not in _SCOPED and "|" not in on and view.is_global(root_of(on))
+        nested = relation in _OF_TYPES and name in view.tops  # a type means itself inside of it
+        return not nested and view.is_global(name)
+
+    def _without_receiver(self, reference: ReferenceFact, view: SourceView, owner: Def | None) -> Resolution:
         if reference.on == FIXTURE:
             fixture = self.evaluator.fixtures.find(reference.name, view, owner)
             return self._targets([fixture or NOTHING])
-        if reference.on:
-            values = self._on_receiver(reference, view, owner)
-            if isinstance(values, Resolution):
-                return values
-        else:
-            values = self._bare(reference, view, owner)
-        if reference.relation == Relation.VALUE:  # what an instance does when called is not passed
-            values = [v for v in values if v.what is not What.INSTANCE]
-        values = _taking(values, reference.arguments)
-        found = self._targets([self._overload(value, reference.arguments) for value in values])
+        found = self._chosen(self._bare(reference, view, owner), reference)
         if not found.targets and reference.relation == Relation.CALL:
-            held = self._held(reference, view, owner)
-            if held is not None:
-                return Resolution(((held, IMPORTED),))
+            held = self.evaluator.names.holder(reference.name, view, owner)
+            return Resolution(((held, IMPORTED),)) if held is not None else found
         return found
 
-    def _on_receiver(
-        self, reference: ReferenceFact, view: SourceView, owner: Def | None
-    ) -> Values | Resolution:
-        """Return what a member is, or what a reference leads to where that is known at once."""
-        receivers = self.evaluator.value_of(reference.on, view, owner)
-        if receivers == [NOTHING] and view.language.imports_packages:
-            named = self.evaluator.packages.types(f"{reference.on}.{reference.name}", view)
+    def _chosen(self, values: Values, reference: ReferenceFact) -> Resolution:
+        """Return those values that a reference can mean."""
+        if reference.relation == Relation.VALUE:  # what an instance does when called is not passed
+            values = [v for v in values if v.what is not What.INSTANCE]
+        if reference.arguments >= 0:
+            values = _taking(values, reference.arguments)
+            values = [self._overload(value, reference.arguments) for value in values]
+        return self._targets(values)
+
+    def _on_receiver(self, reference: ReferenceFact, view: SourceView, owner: Def | None) -> Resolution:
+        """Return what a member is; the same for all receivers of one value."""
+        relation, name, on, _, _, arguments = reference
+        place = (view.id, on, owner)
+        receivers = self._receivers.get(place)
+        if receivers is None:
+            receivers = self._receivers[place] = tuple(self.evaluator.value_of(on, view, owner))
+        language = view.language
+        if receivers == _OUTSIDE and not (language.extension_functions or language.imports_packages):
+            return _EXTERNAL
+        key = (view.id, receivers, name, on if receivers == _OUTSIDE else "", relation, arguments)
+        known = self._members.get(key)
+        if known is None:
+            known = self._members[key] = self._member(receivers, reference, view)
+        return known
+
+    def _member(self, receivers: tuple[Value, ...], reference: ReferenceFact, view: SourceView) -> Resolution:
+        name = reference.name
+        if receivers == _OUTSIDE and view.language.imports_packages:
+            named = self.evaluator.packages.types(f"{reference.on}.{name}", view)
             if named:
                 return Resolution(((named[0], IMPORTED),))
         if not receivers:
             return self._by_name(view, reference)
-        if reference.relation == Relation.VALUE and (read := self._properties(receivers, reference.name)):
+        if reference.relation == Relation.VALUE and (read := self._properties(receivers, name)):
             return Resolution(tuple(read.items()))
-        values = [
-            v for receiver in receivers for v in self.evaluator.members.attribute(receiver, reference.name)
-        ]
+        values = [v for receiver in receivers for v in self.evaluator.members.attribute(receiver, name)]
         extends = view.language.extension_functions
-        if (not values or (extends and values == [NOTHING])) and not self._held(reference, view, owner):
-            extension = self.evaluator.names.lookup(reference.name, view, None) if extends else None
+        if (not values or (extends and values == [NOTHING])) and not self._held(receivers, name):
+            extension = self.evaluator.names.lookup(name, view, None) if extends else None
             if extension or view.language.knows_all_members:
                 return self._targets(extension or [NOTHING])
             return self._by_name(view, reference)
-        return values
+        found = self._chosen(values, reference)
+        if not found.targets and reference.relation == Relation.CALL:
+            held = self._held(receivers, name)
+            return Resolution(((held, IMPORTED),)) if held is not None else found
+        return found
 
-    def _properties(self, receivers: Values, name: str) -> dict[Target, float]:
+    def _properties(self, receivers: tuple[Value, ...], name: str) -> dict[Target, float]:
         """Return the properties that reading an attribute calls."""
         read: dict[Target, float] = {}
         for value in receivers:
@@ -136,15 +175,13 @@ class Resolver:
         nearest = (d for d in fitting if d.parent is fitting[0].parent)
         return value._replace(of=min(nearest, key=lambda d: d.most - d.least, default=method))
 
-    def _held(self, reference: ReferenceFact, view: SourceView, owner: Def | None) -> Def | None:
+    def _held(self, receivers: tuple[Value, ...], name: str) -> Def | None:
         """Return the constant or field that holds what is called, where nothing says what that is."""
-        if not reference.on:
-            return self.evaluator.names.holder(reference.name, view, owner)
-        for receiver in self.evaluator.value_of(reference.on, view, owner):
+        for receiver in receivers:
             if receiver.what is What.MODULE and isinstance(receiver.of, SourceView):
-                return self.evaluator.names.holder(reference.name, receiver.of, None)
+                return self.evaluator.names.holder(name, receiver.of, None)
             if receiver.what in (What.INSTANCE, What.TYPE) and isinstance(receiver.of, Def):
-                member = self.evaluator.types.member(receiver.of, reference.name)
+                member = self.evaluator.types.member(receiver.of, name)
                 if member is not None:
                     return member
         return None
@@ -152,7 +189,7 @@ class Resolver:
     def _bare(self, reference: ReferenceFact, view: SourceView, owner: Def | None) -> list[Value]:
         """Return what a name without a receiver is."""
         name, language = reference.name, view.language
-        if reference.relation in (Relation.TYPE_USE, Relation.INHERIT):
+        if reference.relation in _OF_TYPES:
             return self.evaluator.named_types(name, view, owner)
         if name == "this":  # another constructor of the same type
             around = self.evaluator.types.around(owner)
@@ -181,8 +218,7 @@ class Resolver:
         if found:
             share = 1.0 if len(found) == 1 else 0.8
             return Resolution(tuple((target, round(trust * share, 3)) for target, trust in found.items()))
-        external = any(value.what is What.EXTERNAL for value in values)
-        return Resolution(reason=EXTERNAL if external else UNKNOWN)
+        return _EXTERNAL if any(value.what is What.EXTERNAL for value in values) else _UNKNOWN
 
     def _target(self, value: Value) -> Target | None:
         if value.what is What.INSTANCE and isinstance(value.of, Def):
@@ -202,7 +238,7 @@ class Resolver:
         name = reference.name
         common = name in COMMON_METHODS or name in view.language.common_methods
         if reference.relation != Relation.CALL or common or name.startswith("__"):
-            return Resolution(reason=UNKNOWN)
+            return _UNKNOWN
         only, candidates = self.methods.known(view.language.family, name, view.path)
         if only is not None:
             return Resolution(((only, UNIQUE),))

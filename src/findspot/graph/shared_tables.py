@@ -17,7 +17,8 @@ MOST_FILES = 3_000
 MOST_REFERENCES = 300_000
 """Resolved references that are kept, of 600 bytes each. With more, the next question begins with none."""
 
-RESOLVED = "resolved references"
+RESOLVED, RECEIVERS, MEMBERS = "resolved references", "values of receivers", "members of receivers"
+"""Tables by file, of which only the first counts: the others are smaller."""
 
 
 class Tables:

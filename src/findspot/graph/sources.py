@@ -12,6 +12,7 @@ from findspot.core.facts import (
     FIXTURE,
     FIXTURE_DECORATORS,
     RETURNED,
+    WHOLE,
     DefinitionFact,
     Facts,
     ImportFact,
@@ -45,6 +46,9 @@ _MEMBER = re.compile(r"[.()\[\]]")
 
 Scope = dict[str, list[tuple[int, str]]]
 """Name → the place of the definition in which its value is read, and the value."""
+
+_OWN_TYPES = frozenset({"Self", "self", "static", "this"})
+"""What any language may call the type around it."""
 
 _UNBOUND: Scope = {}
 _CHILDLESS: dict[str, list[Def]] = {}
@@ -218,6 +222,11 @@ class SourceView:
         self.references = References(facts)
 
     @cached_property
+    def module_scope(self) -> tuple[str, str]:
+        """What the meaning of the module names in it depends on: its family, and mostly its folder."""
+        return self.language.family, self.language.module_scope(self.path)
+
+    @cached_property
     def definitions(self) -> list[Def]:
         """Its definitions: the same objects to every thread, since they are compared by identity."""
         found: list[Def] = []
@@ -275,6 +284,29 @@ class SourceView:
     @property
     def bindings(self) -> Scope:
         return self.scope(-1)
+
+    @cached_property
+    def names(self) -> frozenset[str] | None:
+        """Every name that means something in the file; None where other files decide that too."""
+        if self.language.shares != "file" or WHOLE in self.imports:
+            return None
+        return frozenset((*self._inner_names, *self.bindings, *self.imports, *self.tops))
+
+    def is_global(self, name: str) -> bool:
+        """Return whether a name means the same everywhere in the file, inside of definitions too."""
+        return self.names is not None and name not in self._inner_names
+
+    @cached_property
+    def _inner_names(self) -> frozenset[str]:
+        """The names that mean something inside of a definition only, or another thing there."""
+        language = self.language
+        inner = {*language.own_type_names, *language.self_names, *language.parent_names, *_OWN_TYPES}
+        inner.update(definition.written for definition in self.definitions if definition.parent is not None)
+        for place, bound in self._bound.items():
+            if place >= 0:
+                inner.update(bound if isinstance(bound, dict) else (name for name, _, _ in bound))
+        parameters = [name[1:-1] for name in inner if name[:1] == "["]
+        return frozenset((*inner, *parameters))
 
     def owner(self, place: int) -> Def | None:
         return self.definitions[place] if place >= 0 else None

@@ -7,16 +7,17 @@ import hashlib
 import json
 import zlib
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
+from itertools import chain
 
 from findspot.core.errors import CancelledError
 from findspot.core.facts import LOCAL, TYPING, ReferenceFact, Relation
 from findspot.core.progress import CancelToken
 from findspot.graph.edges import FAR, PACKAGE, Edge, Node
 from findspot.graph.outgoing import Doubt, Doubtful, Outgoing, doubt_about
-from findspot.graph.shared_tables import RESOLVED, Tables
+from findspot.graph.shared_tables import MEMBERS, RECEIVERS, RESOLVED, Tables
 from findspot.graph.sources import Sources, SourceView
 from findspot.store.edge_rows import EdgeRows
 from findspot.store.snapshot import Snapshot
@@ -33,7 +34,7 @@ _KINDS: tuple[Kind, ...] = (
     *((Relation.IMPORT, mark) for mark in (TYPING, LOCAL, PACKAGE)),
 )
 """What edges are stored as, by number: their relation and mark."""
-_CODES = {kind: code for code, kind in enumerate(_KINDS)}
+_CODES: dict[tuple[str, str], int] = {kind: code for code, kind in enumerate(_KINDS)}
 _COLUMNS = 4
 """Numbers of a stored edge: of its kind, its line, its confidence in thousandths, and of its source."""
 FEW = 300
@@ -119,51 +120,63 @@ class _FileResolver:
 
     def edges_of(self, file_id: int) -> tuple[bytes, dict[int, bytes]]:
         """Return the definitions that the edges of a file start at, and the edges by target, encoded."""
-        encoder = _Encoder()
         view = self._sources.view(file_id)
+        encoder = _Encoder()
         if view is not None:
-            references = view.facts.references
-            for edge in edges_from(self._outgoing, view, references):
-                kind, confidence = (edge.relation, edge.mark), round(edge.confidence * 1000)
-                encoder.add(edge.target.id, kind, edge.line, confidence, edge.source)
-            for each in self._doubtful(view, references):
-                encoder.add(*each)
-        self.tables.table(RESOLVED).clear()
-        return encoder.encoded()
+            doubtful = self._add_references(view, encoder)
+            for place, edge in self._others(view):
+                code, confidence = _CODES[edge.relation, edge.mark], round(edge.confidence * 1000)
+                encoder.add(edge.target.id, code, edge.line, confidence, place)
+            for reference, doubt in doubtful:
+                relation, name, _, line, place, _ = reference
+                encoder.add(f"{_DOUBTFUL}{name}", _CODES[relation, ""], line, doubt, place)
+        for table in (RESOLVED, RECEIVERS, MEMBERS):
+            self.tables.table(table).clear()
+        return encoder.encoded(view)
 
-    def _doubtful(
-        self, view: SourceView, references: Sequence[ReferenceFact]
-    ) -> Iterator[tuple[str, Kind, int, int, Node]]:
-        for reference in references:
-            if reference.name in self._defined:
-                doubt = doubt_about(self._outgoing, view, reference)
+    def _add_references(self, view: SourceView, encoder: _Encoder) -> list[tuple[ReferenceFact, Doubt]]:
+        """Add the edges of references; return the references that lead nowhere known."""
+        doubtful = []
+        resolve = self._outgoing.resolver.resolve
+        for reference in view.facts.references:
+            resolution = resolve(view, reference)
+            relation, name, _, line, place, _ = reference
+            for target, confidence in resolution.targets:
+                encoder.add(target.node.id, _CODES[relation, ""], line, round(confidence * 1000), place)
+            if not resolution.targets and name in self._defined:
+                doubt = doubt_about(self._outgoing, view, reference, resolution)
                 if doubt is not None:
-                    kind, source = (Relation(reference.relation), ""), view.node_at(reference.owner)
-                    yield f"{_DOUBTFUL}{reference.name}", kind, reference.line, doubt, source
+                    doubtful.append((reference, doubt))
+        return doubtful
+
+    def _others(self, view: SourceView) -> Iterator[tuple[int, Edge]]:
+        """Yield the edges that no reference makes, and the places of the definitions that they start at."""
+        yield from ((-1, edge) for edge in self._outgoing.imports(view))
+        for definition in view.definitions:
+            yield from ((definition.place, edge) for edge in self._outgoing.structural(definition))
+            yield from ((definition.place, edge) for edge in self._outgoing.all_overridden(definition))
 
 
 class _Encoder:
     """Gathers the edges of one file."""
 
     def __init__(self) -> None:
-        self._sources: dict[Node, int] = {}
-        self._edges: dict[int, array[int]] = {}
+        self._sources: dict[int, int] = {}
+        self._edges: dict[str, dict[tuple[int, int, int, int], None]] = {}
 
-    def add(self, target: str, kind: Kind, line: int, value: int, source: Node) -> None:
-        number = self._sources.setdefault(source, len(self._sources))
-        self._edges.setdefault(_key(target), array("i")).extend((_CODES[kind], line, value, number))
+    def add(self, target: str, code: int, line: int, value: int, place: int) -> None:
+        """Add an edge that starts at the definition at a place of the file, or in none (-1)."""
+        number = self._sources.setdefault(place, len(self._sources))
+        edges = self._edges.get(target)
+        if edges is None:
+            edges = self._edges[target] = {}
+        edges[code, line, value, number] = None
 
-    def encoded(self) -> tuple[bytes, dict[int, bytes]]:
-        fields = [(n.start_line, n.end_line, n.name, n.qualified, n.kind, n.id) for n in self._sources]
+    def encoded(self, view: SourceView | None) -> tuple[bytes, dict[int, bytes]]:
+        nodes = [view.node_at(place) for place in self._sources] if view is not None else []
+        fields = [(n.start_line, n.end_line, n.name, n.qualified, n.kind, n.id) for n in nodes]
         sources = zlib.compress(json.dumps(fields, separators=(",", ":")).encode(), _LEVEL)
-        return sources, {target: numbers.tobytes() for target, numbers in self._edges.items()}
-
-
-def edges_from(outgoing: Outgoing, view: SourceView, references: Sequence[ReferenceFact]) -> Iterable[Edge]:
-    """Return every edge that starts in a file."""
-    edges = [edge for reference in references for edge in outgoing.edges(view, reference)]
-    edges += outgoing.imports(view)
-    for definition in view.definitions:
-        edges += outgoing.structural(definition)
-        edges += outgoing.all_overridden(definition)
-    return dict.fromkeys(edges)
+        edges: dict[int, array[int]] = {}
+        for target, rows in self._edges.items():
+            edges.setdefault(_key(target), array("i")).extend(chain.from_iterable(rows))
+        return sources, {key: numbers.tobytes() for key, numbers in edges.items()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from findspot.core.facts import ALIASED, STATIC, ReferenceFact, Relation
-from findspot.graph.sources import SATELLITE_KINDS, VALUE_KINDS, Def, Sources, SourceView
+from findspot.graph.sources import SATELLITE_KINDS, TYPE_KINDS, VALUE_KINDS, Def, Sources, SourceView
 from findspot.graph.values import Value, What
 
 MAX_ANCESTORS = 60
@@ -62,15 +62,18 @@ class Types:
 
     def around(self, owner: Def | None) -> Def | None:
         """Return the type whose member the code of a definition is."""
-        for definition in (owner, *owner.around) if owner is not None else ():
-            if definition.is_type and definition.kind != "module":
-                return self.home(definition)
-            if definition.is_object:
+        definition = owner
+        while definition is not None:
+            kind = definition.kind
+            if kind in TYPE_KINDS and kind != "module":
+                return self.home(definition) if kind in SATELLITE_KINDS else definition
+            if kind in VALUE_KINDS and definition.is_object:
                 return definition
-            if definition.scope not in ("", "this"):
+            if definition.scope and definition.scope != "this":
                 return self._named(definition.scope, definition.file, definition)
-            if _makes_objects(self, definition):
+            if kind == "function" and _makes_objects(self, definition):
                 return definition
+            definition = definition.parent
         return None
 
     def _named(self, name: str, view: SourceView, inside: Def) -> Def | None:
@@ -269,7 +272,7 @@ class Types:
 
 def _makes_objects(types: Types, function: Def) -> bool:
     """Return whether a function is a constructor: by its name and by methods given to its objects."""
-    if function.kind != "function" or not function.file.language.functions_are_types:
+    if not function.file.language.functions_are_types:
         return False
     return function.name[:1].isupper() and (
         any(d.scope == "this" for group in function.children.values() for d in group)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from enum import Enum, auto
+from enum import IntEnum, auto
 from typing import NamedTuple
 
 from findspot.graph.sources import Def, SourceView
@@ -31,8 +31,8 @@ FLOOR = 0.5
 """What answers show unless asked for more: whatever is in doubt stays out."""
 
 
-class What(Enum):
-    """The kinds of value."""
+class What(IntEnum):
+    """The kinds of value; numbers, since values are hashed often."""
 
     INSTANCE = auto()
     TYPE = auto()

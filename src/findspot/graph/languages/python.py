@@ -23,21 +23,15 @@ class PythonModules(ModuleFinder):
             stem = module[1:]
             yield from self.first(stem, _ENDS) if stem else self.first("__init__", (".py",))
             return
-        below = module.replace(".", "/")
-        stems = _ending_with(below, self._stems)
-        for root in self._roots_around(posixpath.dirname(path)) if stems else ():
-            if (stem := posixpath.join(root, below)) in stems:
-                yield from self.first(stem, _ENDS)
-                return
+        found = self._nearest(module.replace(".", "/"), self._stems, posixpath.dirname(path))
+        yield from self.first(found, _ENDS) if found is not None else ()
 
     def folder(self, view: SourceView, fact: ImportFact) -> str | None:
         module = fact.module if fact.original == WHOLE else f"{fact.module}.{fact.original}"
         below = module.replace(".", "/")
         if module.startswith("/"):
             return below[1:] if below[1:] in self._folders else None
-        known = _ending_with(below, self._folders_by_name)
-        roots = self._roots_around(posixpath.dirname(view.path)) if known else ()
-        return next((folder for root in roots if (folder := posixpath.join(root, below)) in known), None)
+        return self._nearest(below, self._folders_by_name, posixpath.dirname(view.path))
 
     def inner_module(self, fact: ImportFact) -> str | None:
         mark = "/" if fact.module.startswith("/") else "."
@@ -52,14 +46,20 @@ class PythonModules(ModuleFinder):
         below = posixpath.join(folder, name)
         return next(self.first(below, _ENDS), None), (below if below in self._folders else None)
 
-    def _roots_around(self, folder: str) -> Iterator[str]:
-        """Yield where modules may start: roots around the importing file first, then all others."""
-        around = [folder]
-        while folder:
+    def _nearest(self, below: str, by_name: dict[str, list[str]], folder: str) -> str | None:
+        """Return the path that ends as a module is called: from a root around a folder, or the first root."""
+        paths = by_name.get(below.rpartition("/")[2], ())
+        by_root = {
+            path[: -len(below)].rstrip("/"): path for path in paths if f"/{path}".endswith(f"/{below}")
+        }
+        while by_root:
+            if folder in by_root and folder not in self._packages:
+                return by_root[folder]
+            if not folder:
+                break
             folder = posixpath.dirname(folder)
-            around.append(folder)
-        yield from (outer for outer in around if outer not in self._packages)
-        yield from self._roots
+        ranked = [(self._roots[root], path) for root, path in by_root.items() if root in self._roots]
+        return min(ranked)[1] if ranked else None
 
     @property
     def _stems(self) -> dict[str, list[str]]:
@@ -85,18 +85,19 @@ class PythonModules(ModuleFinder):
         return {path.rpartition("/")[0] for path in paths if path.endswith(inits)}
 
     @property
-    def _roots(self) -> list[str]:
+    def _roots(self) -> dict[str, int]:
+        """The folders that hold a package or module that is in no package, and their order."""
         return self.sources.once("python_roots", self._find_roots)
 
-    def _find_roots(self) -> list[str]:
-        """Return the folders that hold a package or module that is in no package."""
+    def _find_roots(self) -> dict[str, int]:
         roots = set()
         for start in {path.rpartition("/")[0] for path in self.paths if path.endswith((".py", ".pyi"))}:
             folder = start
             while folder in self._packages and folder:
                 folder = folder.rpartition("/")[0]
             roots.add(folder)
-        return sorted(roots, key=lambda root: (root.count("/"), root))
+        ordered = sorted(roots, key=lambda root: (root.count("/"), root))
+        return {root: rank for rank, root in enumerate(ordered)}
 
     @property
     def _folders(self) -> set[str]:
@@ -110,12 +111,6 @@ class PythonModules(ModuleFinder):
                 folders.add(folder)
                 folder = folder.rpartition("/")[0]
         return folders
-
-
-def _ending_with(below: str, by_name: dict[str, list[str]]) -> set[str]:
-    """Return the paths that end as a module is called: few, whatever roots there are."""
-    paths = by_name.get(below.rpartition("/")[2], ())
-    return {path for path in paths if path == below or path.endswith(f"/{below}")}
 
 
 def _by_last_part(paths: Iterable[str]) -> dict[str, list[str]]:
