@@ -291,7 +291,6 @@ def cases_of(mirror: Path, repository: str) -> list[Case]:
     short = [commit for commit in commits if fits_subject(commit.message)]
     short = spread(short, SPARE * (SUBJECT_CASES + MESSAGE_CASES))
     changes = changes_of(mirror, list({commit.id: commit for commit in [*long, *short]}.values()))
-    sizes: dict[str, int] = {}
 
     def usable(commit: Commit) -> bool:
         change = changes.get(commit.id)
@@ -303,22 +302,30 @@ def cases_of(mirror: Path, repository: str) -> list[Case]:
             and change.size >= MIN_LINES_BESIDE_NEW_FILES * bool(commit.added)
         )
 
-    def in_a_fitting_tree(commit: Commit) -> bool:
-        if commit.parent not in sizes:
-            sizes[commit.parent] = source_files(mirror, commit.parent)
-        return sizes[commit.parent] in SOURCE_FILES
-
     messages = spread([commit for commit in long if usable(commit)], MESSAGE_CASES)
     taken = {commit.id for commit in messages}
     subjects = spread(
         [commit for commit in short if commit.id not in taken and usable(commit)], SUBJECT_CASES
     )
+    fitting = in_fitting_trees(mirror, [*messages, *subjects])
     return [
         case_of(repository, commit, kind, changes[commit.id])
         for kind, chosen in (("message", messages), ("subject", subjects))
         for commit in chosen
-        if in_a_fitting_tree(commit)
+        if commit.id in fitting
     ]
+
+
+def in_fitting_trees(mirror: Path, commits: Sequence[Commit]) -> set[str]:
+    """Return the commits whose parents have a fitting number of source files.
+
+    Where the oldest and the newest do, those between them are taken to.
+    """
+    ordered = sorted(commits, key=lambda commit: commit.time)
+    ends = {commit.id: commit for commit in (*ordered[:1], *ordered[-1:])}
+    if all(source_files(mirror, commit.parent) in SOURCE_FILES for commit in ends.values()):
+        return {commit.id for commit in commits}
+    return {commit.id for commit in commits if source_files(mirror, commit.parent) in SOURCE_FILES}
 
 
 def fits_message(message: Message) -> bool:
@@ -413,6 +420,8 @@ def collect_all(name: str, cases_of: CasesOf, description: str | None) -> None:
     guard = Guard.of_names(options.guard)
     mirrors = [head.parent for head in sorted(options.mirrors.glob("*+*/repo/HEAD"))]
     mirrors = [mirror for mirror in mirrors if not guard.refuses_repository(repository_of(mirror))]
+    by_name = {repository_of(mirror).lower().rpartition("/")[2]: mirror for mirror in reversed(mirrors)}
+    mirrors = sorted(by_name.values())  # a fork would put one repository on both sides of a split
     folder = CACHE / name
     folder.mkdir(parents=True, exist_ok=True)
     with ProcessPoolExecutor(options.jobs) as pool:
