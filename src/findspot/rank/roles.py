@@ -1,4 +1,4 @@
-"""The role of a file, told from its path: a test, an example, declarations, data, or plain source."""
+"""The role of a file, told from its path: a test, an example, a translation, a copy of other code, source."""
 
 from __future__ import annotations
 
@@ -13,7 +13,15 @@ class Role(StrEnum):
     TEST = "test"
     EXAMPLE = "example"
     DECLARATION = "declaration"
+    TRANSLATION = "translation"
+    CHANGELOG = "changelog"
+    MANUAL = "manual"
+    """A page of `man`."""
     DATA = "data"
+    GENERATED = "generated"
+    """By a compiler of schemas, or a bundler; told from the name only."""
+    VENDORED = "vendored"
+    """Another project's code, copied here."""
 
 
 _TEST = re.compile(
@@ -28,6 +36,42 @@ _EXAMPLE = re.compile(
     re.IGNORECASE,
 )
 _DECLARATION = re.compile(r"\.d\.[cm]?ts$|\.pyi$")
+
+_CULTURE = r"[a-z]{2,3}(?:[-_][A-Za-z]{2,4})?"
+_TRANSLATION = re.compile(
+    r"\.(?:po|pot|mo|xliff|xlf|arb|strings|stringsdict)$"
+    r"|(?:^|/)(?:[Ll]ocales?|[Ll]ang|[Ll]anguages|i18n|l10n|[Tt]ranslations)/"
+    rf"(?:(?:[^/]+/)*[^/]+\.(?:json|ya?ml|properties|toml|ini)|{_CULTURE}(?:/.+|\.\w+))$"
+    rf"|(?:^|/)(?:values-{_CULTURE}/strings\.xml|[^/]+\.{_CULTURE}\.resx|messages_{_CULTURE}\.properties)$"
+)
+"""Catalogues of messages; code under `locale/` where the file or its folder is named after a language."""
+_CHANGELOG = re.compile(
+    r"(?:^|/)(?:changes|change[-_]?logs?|history|news|release[-_]?notes)(?:[-_.]?v?[\d.x]+)?"
+    r"(?:\.(?:md|markdown|rst|txt|adoc|org|html))?$"
+    r"|(?:^|/)(?:change[-_]?logs?(?:\.d)?|newsfragments|\.changeset|release[-_]?notes|whats[-_]?new)/"
+    r"|(?:^|/)docs?/(?:[^/]+/)*releases/[^/]+\.(?:md|rst|txt)$",
+    re.IGNORECASE,
+)
+_MANUAL = re.compile(
+    r"(?:^|/)(?:man|man\d|manpages?)/(?:[^/]+/)*[^/]+\.(?:\d|md|txt|rst|adoc|in|ronn)$|\.[1-8](?:\.in)?$"
+)
+_GENERATED = re.compile(
+    r"_pb2(?:_grpc)?\.pyi?$|\.pb(?:\.gw)?\.(?:go|cc|h)$|_grpc\.pb\.go$|\.pb\.(?:swift|dart)$"
+    r"|\.(?:g|freezed|gr|mocks)\.dart$|\.(?:g|[Dd]esigner|generated)\.cs$|[._-]generated\.\w+$|(?:^|/)zz_generated"
+    r"|(?:^|/)(?:__generated__|generated|autogen)/|\.min\.(?:js|mjs|css)$|[.-]bundle\.js$"
+    r"|(?:^|/)dist/(?:[^/]+/)*[^/]+\.(?:[cm]?js|css)$|(?:^|/)(?:package-lock\.json|yarn\.lock|pnpm-lock\.yaml"
+    r"|[\w-]+\.lock|go\.sum)$"
+)
+_VENDORED = re.compile(
+    r"(?:^|/)(?:_?vendor(?:ed)?|third[-_]?party|3rd[-_]?party|node_modules|bower_components|extern|Pods)/"
+    r"|^(?:deps|external|externals)/"
+)
+_OTHERS = (
+    (Role.TRANSLATION, _TRANSLATION),
+    (Role.CHANGELOG, _CHANGELOG),
+    (Role.MANUAL, _MANUAL),
+)
+_COPIES = ((Role.GENERATED, _GENERATED), (Role.VENDORED, _VENDORED))
 
 _HEADERS = (".h", ".hh", ".hpp", ".hxx")
 _IMPLEMENTATIONS = (".c", ".cc", ".cpp", ".cxx", ".m", ".mm")
@@ -57,7 +101,9 @@ def role_of(path: str, data: bool = False) -> Role:
         return Role.EXAMPLE
     if _DECLARATION.search(path):
         return Role.DECLARATION
-    return Role.DATA if data else Role.SOURCE
+    listed = _OTHERS if data else _OTHERS + _COPIES
+    fitting = next((role for role, pattern in listed if pattern.search(path)), None)
+    return fitting or (Role.DATA if data else Role.SOURCE)
 
 
 _PACKAGE = "__init__.py"

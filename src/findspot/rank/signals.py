@@ -66,8 +66,16 @@ ROLE_FACTOR = {
     Role.EXAMPLE: 0.5,
     Role.DECLARATION: 0.7,
     Role.DATA: 0.4,
+    Role.TRANSLATION: 0.4,
+    Role.CHANGELOG: 0.4,
+    Role.MANUAL: 0.5,
+    Role.GENERATED: 0.5,
+    Role.VENDORED: 0.5,
 }
-"""What usually is not the answer: tests repeat the words of a question more than the code does."""
+"""What usually is not the answer: tests repeat the words of a question more than the code does.
+Translations and changelogs hold every message and every feature's name, and are never where they are made:
+as little as data. Manuals describe options in the words of questions. Generated and vendored code is code,
+but nobody changes it there: as tests."""
 
 
 @dataclass(slots=True)

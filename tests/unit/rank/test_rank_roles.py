@@ -76,6 +76,64 @@ def test_other_roles(path: str, role: Role) -> None:
     assert role_of(path) is role
 
 
+@pytest.mark.parametrize(
+    ("path", "role"),
+    [
+        ("shop/locale/de/LC_MESSAGES/django.po", Role.TRANSLATION),
+        ("web/locales/pt-BR.json", Role.TRANSLATION),
+        ("config/locales/models/de.yml", Role.TRANSLATION),
+        ("src/locale/pt_BR/index.ts", Role.TRANSLATION),
+        ("src/Shop/Lang/de.php", Role.TRANSLATION),
+        ("app/src/main/res/values-de/strings.xml", Role.TRANSLATION),
+        ("Shop/Messages.fr.resx", Role.TRANSLATION),
+        ("lib/l10n/app_de.arb", Role.TRANSLATION),
+        ("CHANGES", Role.CHANGELOG),
+        ("CHANGELOG.md", Role.CHANGELOG),
+        ("HISTORY-2.x.txt", Role.CHANGELOG),
+        ("changelog.d/12.bugfix.txt", Role.CHANGELOG),
+        ("newsfragments/12.feature.rst", Role.CHANGELOG),
+        ("docs/releases/2.2.txt", Role.CHANGELOG),
+        ("doc/whatsnew/3.0.rst", Role.CHANGELOG),
+        ("man/shop.1", Role.MANUAL),
+        ("doc/shop.8.in", Role.MANUAL),
+        ("api/shop_pb2.py", Role.GENERATED),
+        ("api/shop.pb.go", Role.GENERATED),
+        ("lib/cart.g.dart", Role.GENERATED),
+        ("src/__generated__/schema.ts", Role.GENERATED),
+        ("Shop/Form.Designer.cs", Role.GENERATED),
+        ("static/jquery.min.js", Role.GENERATED),
+        ("dist/shop.js", Role.GENERATED),
+        ("yarn.lock", Role.GENERATED),
+        ("vendor/github.com/x/y.go", Role.VENDORED),
+        ("pip/_vendor/requests/api.py", Role.VENDORED),
+        ("third_party/zlib/inflate.c", Role.VENDORED),
+        ("deps/lua/lua.c", Role.VENDORED),
+        ("vendor/x/tests/test_y.py", Role.TEST),
+        ("src/locale/format.ts", Role.SOURCE),
+        ("src/lang/parser.py", Role.SOURCE),
+        ("src/i18n/translator.rb", Role.SOURCE),
+        ("src/history.py", Role.SOURCE),
+        ("src/news.go", Role.SOURCE),
+        ("src/release.ts", Role.SOURCE),
+        ("src/generator.py", Role.SOURCE),
+        ("src/deps/resolve.rs", Role.SOURCE),
+        ("shop/contrib/cart.py", Role.SOURCE),
+        ("src/vendors.py", Role.SOURCE),
+        ("distutils/command.py", Role.SOURCE),
+        ("src/lock.py", Role.SOURCE),
+        ("src/manage/a.py", Role.SOURCE),
+    ],
+)
+def test_roles_of_what_is_written_elsewhere_or_for_others(path: str, role: Role) -> None:
+    assert role_of(path) is role
+
+
+def test_data_stays_data_wherever_it_was_copied_from() -> None:
+    assert role_of("vendor/x/config.yaml", data=True) is Role.DATA
+    assert role_of("package-lock.json", data=True) is Role.DATA
+    assert role_of("web/locales/de.json", data=True) is Role.TRANSLATION
+
+
 def test_data_is_told_by_language_and_comes_last() -> None:
     assert role_of("config/shop.yaml", data=True) is Role.DATA
     assert role_of("tests/shop.yaml", data=True) is Role.TEST

@@ -199,6 +199,11 @@ class TestFiles:
             "test": 0.5,
             "example": 0.5,
             "data": 0.4,
+            "translation": 0.4,
+            "changelog": 0.4,
+            "manual": 0.5,
+            "generated": 0.5,
+            "vendored": 0.5,
         }
 
     def test_every_signal_raises_the_score_by_itself(self) -> None:
