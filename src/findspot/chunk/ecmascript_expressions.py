@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from findspot.chunk.expressions import declared, loaded_name
 from findspot.chunk.symbols import text_of
-from findspot.core.facts import GETTER, LITERAL, RETURNED, STATIC, UNKNOWN
+from findspot.core.facts import FUNCTION, GETTER, LITERAL, RETURNED, STATIC, UNKNOWN, split_outside
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -133,3 +133,117 @@ def _parts(node: Node, kind: str) -> list[Node]:
         right = node.child_by_field_name("right")
         roles = ("left",) if right is not None and right.type in _DEFINING else ("right",)
     return [part for role in roles if (part := node.child_by_field_name(role)) is not None]
+
+
+_PARAMETERS = frozenset({"required_parameter", "optional_parameter"})
+_PRIMITIVES = frozenset(
+    {":string", ":number", ":boolean", ":bigint", ":symbol", ":RegExp", ":Date", ":Error"}
+)
+_TRANSPARENT = frozenset({"parenthesized_expression", "ternary_expression", "binary_expression"})
+_BOUND_METHODS = frozenset({"map", "forEach", "filter", "find", "some", "every", "flatMap", "then"})
+"""Methods whose callback gets elements or a result, which the query says."""
+MAX_PLACES = 12
+"""From a function up to what says its type."""
+
+
+def declared_type(node: Node, source: bytes) -> str:
+    """Return a declared type; that of a function as `:{=…}`, with its parameters."""
+    if "=>" not in text_of(node, source):
+        return declared(text_of(node, source))
+    if node.type in ("type_annotation", "parenthesized_type"):
+        return declared_type(node.named_children[0], source)
+    if node.type == "function_type":
+        listed, result = node.child_by_field_name("parameters"), node.child_by_field_name("return_type")
+        types = parameter_types(listed, source) if listed is not None else ""
+        returned = declared_type(result, source) if result is not None else UNKNOWN
+        returned = returned if returned.startswith(":") and returned not in _PRIMITIVES else UNKNOWN
+        return f":{FUNCTION}{types};{returned}}}" if types or returned != UNKNOWN else UNKNOWN
+    if node.type == "union_type":
+        parts = [declared_type(child, source) for child in node.named_children]
+        names = [part[1:] for part in parts if part.startswith(":")]
+        return ":" + "|".join(names) if names else UNKNOWN
+    return declared(text_of(node, source))
+
+
+def parameter_types(listed: Node, source: bytes) -> str:
+    """Return the declared types of parameters, as `PARAMETERS` has them; nothing where none is known."""
+    types = []
+    for each in listed.named_children:
+        pattern = each.child_by_field_name("pattern")
+        if each.type not in _PARAMETERS or pattern is None or pattern.type == "this":
+            continue
+        type_ = each.child_by_field_name("type")
+        name = declared_type(type_, source) if type_ is not None else UNKNOWN
+        name = name if name.startswith(":") and name not in _PRIMITIVES else UNKNOWN
+        types.append(f"*{name}" if pattern.type == "rest_pattern" and name != UNKNOWN else name)
+    return ",".join(types) if any(name != UNKNOWN for name in types) else ""
+
+
+def untyped_parameters(function: Node, source: bytes) -> Iterator[tuple[Node, str]]:
+    """Yield the names that parameters without a type bind, and what leads to each: `(>0)`, `(>0).name`."""
+    single = function.child_by_field_name("parameter")
+    listed = function.child_by_field_name("parameters")
+    given = [single] if single is not None else listed.named_children if listed is not None else []
+    for place, each in enumerate(given):
+        pattern = each.child_by_field_name("pattern") if each.type in _PARAMETERS else each
+        if pattern is None or each.child_by_field_name("type") is not None:
+            continue
+        if pattern.type == "identifier":
+            yield pattern, f"(>{place})"
+        for part in pattern.named_children if pattern.type == "object_pattern" else ():
+            if part.type == "shorthand_property_identifier_pattern":
+                yield part, f"(>{place}).{text_of(part, source)}"
+
+
+def expected_types(node: Node, source: bytes, depth: int = 0) -> list[str]:
+    """Return the expressions whose type a function or object must have where it stands."""
+    around = node.parent
+    if around is None or depth > MAX_PLACES:
+        return []
+    if around.type == "arguments":
+        return _argument_type(node, around, source)
+    if around.type in _TRANSPARENT:
+        return expected_types(around, source, depth + 1)
+    if around.type == "array":
+        return [f"{each}[]" for each in expected_types(around, source, depth + 1)]
+    if node.type == "method_definition" or around.type == "pair":
+        key = (node if node.type == "method_definition" else around).child_by_field_name(
+            "name" if node.type == "method_definition" else "key"
+        )
+        holder = around if around.type == "object" else around.parent
+        name = text_of(key, source) if key is not None else ""
+        if holder is None or holder.type != "object" or not name.isidentifier():
+            return []
+        return [f"{each}.{name}" for each in expected_types(holder, source, depth + 1)]
+    return _written_type(node, around, source)
+
+
+def _argument_type(node: Node, arguments: Node, source: bytes) -> list[str]:
+    call = arguments.parent
+    role = "constructor" if call is not None and call.type == "new_expression" else "function"
+    called = call.child_by_field_name(role) if call is not None else None
+    chain = expression(called, source) if called is not None else UNKNOWN
+    if chain in (UNKNOWN, LITERAL) or "|" in chain or chain.rpartition(".")[2] in _BOUND_METHODS:
+        return []
+    given = [each for each in arguments.named_children if not each.is_extra]
+    return [f"{chain}(>{given.index(node)})"] if node in given else []
+
+
+def _written_type(node: Node, around: Node, source: bytes) -> list[str]:
+    """Return the type that stands beside a value: of a variable, a cast or what a function returns."""
+    type_: Node | None = None
+    if around.type == "assignment_expression":
+        left = around.child_by_field_name("left")
+        chain = expression(left, source) if left is not None else UNKNOWN
+        return [chain] if chain not in (UNKNOWN, LITERAL) and "|" not in chain else []
+    if around.type in ("variable_declarator", "public_field_definition", *_PARAMETERS):
+        type_ = around.child_by_field_name("type")
+    elif around.type in ("as_expression", "satisfies_expression"):
+        type_ = around.named_children[-1]
+    elif around.type in ("return_statement", "arrow_function"):
+        function: Node | None = around
+        while function is not None and function.child_by_field_name("parameters") is None:
+            function = function.parent
+        type_ = function.child_by_field_name("return_type") if function is not None else None
+    name = declared_type(type_, source) if type_ is not None else UNKNOWN
+    return [f"<:{each}>" for each in split_outside(name[1:], "|")] if name.startswith(":") else []

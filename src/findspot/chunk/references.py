@@ -15,6 +15,7 @@ A query file `queries/references/<language>.scm` speaks this vocabulary:
     @targets   several variables that get the @values, or the results of the only one
     @results   a function whose results are declared one by one, @generic a type parameter
     @elements  a generic supertype: what a type holds, or the arguments it gives to its supertype
+    @function  a function or signature, whose parameters may have types
     @property  a property of an object, @made of one that is returned
     @getter    the name of a getter         @static    the name of a static method
     @default   what a module exports as a whole
@@ -64,6 +65,7 @@ from findspot.core.facts import (
     DEFAULT,
     LITERAL,
     OBJECT,
+    PARAMETERS,
     RETURNED,
     UNKNOWN,
     WHOLE,
@@ -148,6 +150,8 @@ class Reading:
         """Return a type in the notation of `core.facts`."""
         if self.language == "go":
             return go_expressions.declared(node, self.source)
+        if self.language in ecmascript_expressions.LANGUAGES:
+            return ecmascript_expressions.declared_type(node, self.source)
         if self.language not in _TYPED:
             return declared(self.text(node))
         found = declared(self.text(node), words=JAVA if self.language == "java" else COMMON)
@@ -291,6 +295,8 @@ def _read(reading: Reading, match: dict[str, list[Node]], language: str, path: s
             _declare(reading, capture, nodes[0], match)
         elif capture in _GIVEN:
             _give(reading, capture, nodes[0])
+        elif capture == "function":
+            _bind_parameters(reading, nodes[0])
         elif capture == "import":
             reading.imports += read_imports(language, nodes[0], reading.source, path)
         elif reading.requests is not None:
@@ -453,6 +459,21 @@ def _bind_property(reading: Reading, capture: str, node: Node, value: Node) -> N
     place, name = reading.places[holder], reading.text(node) if mark in ("", RETURNED) else ""
     if mark != RETURNED or _returns_from(reading, node, place):
         reading.bindings[BindingFact(place, mark + name, reading.expression(value))] = None
+
+
+def _bind_parameters(reading: Reading, function: Node) -> None:
+    """Bind the declared types of a function's parameters; others, to what the place of the function says."""
+    source, body = reading.source, function.child_by_field_name("body")
+    listed = function.child_by_field_name("parameters")
+    types = ecmascript_expressions.parameter_types(listed, source) if listed is not None else ""
+    owner = reading.owner(listed.start_byte) if types and listed is not None else -1
+    if owner >= 0 and (body is None or reading.definitions[owner].body_byte == body.start_byte):
+        reading.bindings[BindingFact(owner, PARAMETERS, types)] = None
+    parameters = list(ecmascript_expressions.untyped_parameters(function, source)) if body is not None else []
+    for expected in ecmascript_expressions.expected_types(function, source) if parameters else ():
+        for node, step in parameters:
+            binding = BindingFact(reading.owner(node.start_byte), reading.text(node), f"{expected}{step}")
+            reading.bind(binding, node)
 
 
 def _bind_several(reading: Reading, group: Node, match: dict[str, list[Node]]) -> None:

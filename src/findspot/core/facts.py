@@ -5,7 +5,8 @@ Expressions are text in one small notation for all languages: a name, then any o
 declared type (`:Session`, `:[]Session` for a container of them, `:()Session` for a function that
 returns one, `:{12:4}` for the struct without a name at that place), a leading `@` what a fixture
 hands to a test; what does not fit is `?`. A chain may start at a value of a type, `<:[]Session>[]`,
-and take a later one of several results, `open(2)`.
+take a later one of several results, `open(2)`, and what a function is given for a parameter: `open(>0)`.
+`:{=:Session,?;:Item}` is a function that takes a session and something unknown, and returns an item.
 """
 
 from __future__ import annotations
@@ -35,6 +36,13 @@ OBJECT = "{}"
 
 GETTER = "(get)"
 """Bound in a method that is called by naming it."""
+
+PARAMETERS = "(>)"
+"""The name that the declared types of a function's parameters are bound to: `?,:Handler,*:[]Item`, the last
+one for the rest of the arguments."""
+
+FUNCTION = "{="
+"""What the type of a function starts with; its parameters and, after `;`, its result follow."""
 
 STATIC = "(static)"
 """Bound in a method of a class that its objects do not have."""
@@ -71,6 +79,19 @@ _LEVEL = 1
 
 
 _IDENTIFIER = re.compile(r"[^\W\d]\w*")
+
+
+def split_outside(text: str, mark: str) -> list[str]:
+    """Return the parts of notation between the marks that stand in no braces."""
+    if "{" not in text:
+        return text.split(mark)
+    parts, depth, start = [], 0, 0
+    for at, character in enumerate(text):
+        depth += {"{": 1, "}": -1}.get(character, 0)
+        if character == mark and not depth:
+            parts.append(text[start:at])
+            start = at + 1
+    return [*parts, text[start:]]
 
 
 class Relation(StrEnum):

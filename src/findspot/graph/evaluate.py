@@ -6,7 +6,7 @@ import posixpath
 import re
 from collections.abc import Callable, Iterator
 
-from findspot.core.facts import FIXTURE, LITERAL, UNKNOWN, WHOLE
+from findspot.core.facts import FIXTURE, LITERAL, UNKNOWN, WHOLE, split_outside
 from findspot.graph.members import Members
 from findspot.graph.modules import Modules, Packages
 from findspot.graph.names import Exports, Names
@@ -27,7 +27,7 @@ from findspot.graph.values import (
     What,
 )
 
-_STEP = re.compile(r"\(\d*\)|\[\]|\.[\w$@#]+")
+_STEP = re.compile(r"\(>?\d*\)|\[\]|\.[\w$@#]+")
 _QUALIFIED = re.compile(r"(?:[a-z_]\w*\.)+[A-Z]\w*")
 """A package and a type in it, by the convention of their names."""
 _TYPES = (What.TYPE, What.EXTERNAL)
@@ -58,7 +58,7 @@ class Evaluator:
         """Return what an expression may be: nothing where that is unknown."""
         is_type = expression[:1] == ":"
         read = self._declared if is_type else self._chain
-        parts = expression[is_type:].split("|")
+        parts = split_outside(expression[is_type:], "|")
         return [value for part in parts for value in read(part, view, owner)]
 
     def _chain(self, text: str, view: SourceView, owner: Def | None) -> Values:
@@ -94,6 +94,8 @@ class Evaluator:
     def _step(self, value: Value, step: str) -> Values:
         if value.what is What.EXTERNAL:
             return [EXTERNAL]
+        if step.startswith("(>"):
+            return self.members.parameter(value, int(step[2:-1]))
         if step[0] == "(":
             return self.members.called(value, step)
         if step == "[]":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 from typing import TYPE_CHECKING
 
-from findspot.core.facts import ALIASED, GETTER, OBJECT, RETURNED
+from findspot.core.facts import ALIASED, FUNCTION, GETTER, OBJECT, PARAMETERS, RETURNED, split_outside
 from findspot.graph.modules import is_top
 from findspot.graph.sources import VALUE_KINDS, Def, SourceView
 from findspot.graph.values import (
@@ -176,14 +176,48 @@ class Members:
             return self._returned(value.of, value, result)
         if value.what is What.WRAPPED:
             return self._unwrapped(value, RETURNED) if result == RETURNED else []
+        if isinstance(value.of, Record) and value.of.mark.startswith(FUNCTION):
+            record = value.of
+            text = split_outside(record.mark[len(FUNCTION) : -1], ";")[-1]
+            return self._evaluator.value_of(text, record.view, record.view.owner(record.owner))
         if value.what is What.INSTANCE and isinstance(value.of, Def):
             if value.of.file.language.calls_bare:
                 return [value]
             method = self._evaluator.types.member(value.of, "__call__")
+            if method is None and value.of.kind == "interface" and RETURNED in value.of.bindings:
+                return self._returned(value.of, value)
             if method is None:
                 return self._unwrapped(value, RETURNED) if result == RETURNED else []
             return self._returned(method, value)
         return [EXTERNAL] if value.what is What.EXTERNAL else []
+
+    def parameter(self, value: Value, place: int, hops: int = 0) -> Values:
+        """Return what a function is given for a parameter, by its declared type."""
+        if isinstance(value.of, Record) and value.of.mark.startswith(FUNCTION):
+            record = value.of
+            types = split_outside(record.mark[len(FUNCTION) : -1], ";")[0]
+            return self._given(types, place, record.view, record.view.owner(record.owner))
+        of = value.of if isinstance(value.of, Def) else None
+        if of is not None and value.what is What.TYPE:
+            of = self._evaluator.types.constructor(of)
+        if of is None or value.what is What.WRAPPED or hops > MAX_GIVEN:
+            return []
+        found: Values = []
+        for each in (of, *(self._evaluator.types.ancestors(of) if value.what is What.INSTANCE else ())):
+            for at, types in each.bindings.get(PARAMETERS, ()):
+                found += self._given(types, place, each.file, each.file.owner(at))
+            for at, alias in each.bindings.get(ALIASED, ()):
+                functions = self._evaluator.value_of(alias, each.file, each.file.owner(at))
+                found += [v for f in functions for v in self.parameter(f, place, hops + 1)]
+        return [v if v.what is What.EXTERNAL else v.through(value.trust) for v in dict.fromkeys(found)]
+
+    def _given(self, types: str, place: int, view: SourceView, owner: Def | None) -> Values:
+        """Return a value of one of several declared types; the last one may hold for all that follow."""
+        listed = split_outside(types, ",")
+        text = listed[place] if place < len(listed) else ""
+        if place >= len(listed) - 1 and listed[-1].startswith("*"):
+            text = listed[-1][1:].replace("[]", "", 1)
+        return self._evaluator.value_of(text, view, owner) if text else []
 
     def _returned(self, function: Def, value: Value, result: str = RETURNED) -> Values:
         key = ("return", function, value.on, result)
@@ -248,6 +282,8 @@ class Members:
             for place, alias in of.bindings.get(ALIASED, ()):
                 behind = self._evaluator.value_of(alias, of.file, of.file.owner(place))
                 found = [inner for v in behind if (inner := v.unwrapped(step)) is not None]
+                if step == RETURNED:
+                    found += [inner for v in behind if v.what is What.RECORD for inner in self.called(v)]
                 if found:
                     return [v.through(value.trust) for v in found]
         return []

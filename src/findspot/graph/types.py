@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from findspot.core.facts import ALIASED, STATIC, ReferenceFact, Relation
+from findspot.core.facts import ALIASED, STATIC, ReferenceFact, Relation, split_outside
 from findspot.graph.sources import SATELLITE_KINDS, TYPE_KINDS, VALUE_KINDS, Def, Sources, SourceView
 from findspot.graph.values import Value, What
 
@@ -132,7 +132,7 @@ class Types:
                         found += [t for t in types if t not in found and t is not of]
                         external = external or not (types or reference.name in _MEMBERLESS)
             for place, alias in of.bindings.get(ALIASED, ()):
-                for name in alias.removeprefix(":").split("|"):
+                for name in split_outside(alias.removeprefix(":"), "|"):
                     if name[:1] in _WRAPPED:  # a container or function of a type is not the type
                         continue
                     values = self._lookup(name, of.file, of.file.owner(place))

@@ -87,3 +87,51 @@ def test_a_private_member_is_found_by_its_name(tmp_path: Path) -> None:
     with graph_of({"lib.js": LIB}, tmp_path) as graph:
         for name in ("Svc.#secret", "#secret", "lib.js#Svc.#secret"):
             assert [node.id for node in graph.find(name)] == ["lib.js#Svc.#secret"], name
+
+
+APP = """\
+export class Context {
+  text(s: string) { return s }
+  json = (o: object) => o
+}
+export type Next = () => Promise<void>
+export type Handler<E = any> = (c: Context, next: Next) => unknown
+export type Middleware = (c: Context, next: Next) => void
+export type H = Handler | Middleware
+export interface Routing { (h: H): App; (path: string, ...handlers: H[]): App }
+export interface Options { handler: Handler; hooks?: Handler[] }
+export class App {
+  get!: Routing
+  use(path: string, fn: (c: Context) => void): this { return this }
+  route(o: Options) {}
+}
+export const logger = (): Middleware => { return async function log(c, next) { c.text('') } }
+"""
+USE_APP = """\
+import { App, Handler } from './app'
+const app = new App()
+function overload() { app.get((c) => c.text('')) }
+function rest() { app.get('/', (c) => c.text(''), async (c, next) => { c.json({}) }) }
+function inline() { app.use('/', (x) => { x.text('') }) }
+function chained() { app.get('/', f).use('/', function (x) { x.json({}) }) }
+function listed() { app.route({ hooks: [(c) => { c.json({}) }] }) }
+function property() { app.route({ handler(c) { return c.text('') } }) }
+const variable: Handler = (c) => c.text('')
+function result(make: (n: number) => App) { make(1).use('/', f) }
+function unknown(run) { run((c) => c.text('')) }
+"""
+
+
+def test_parameters_of_callbacks_have_the_types_that_the_called_function_declares(tmp_path: Path) -> None:
+    calls = calls_of({"app.ts": APP, "use.ts": USE_APP}, tmp_path)
+    text, json = "Context.text:2", "Context.json:3"
+    assert calls["overload"] == ["App.get:12", text]
+    assert calls["rest"] == ["App.get:12", json, text]
+    assert calls["inline"] == ["App.use:13", text]
+    assert calls["chained"] == ["App.get:12", "App.use:13", json]
+    assert calls["listed"] == ["App.route:14", json]
+    assert calls["property.handler"] == [text]
+    assert calls["variable"] == [text]
+    assert calls["result"] == ["App.use:13"]
+    assert calls["logger.log"] == [text]
+    assert "unknown" not in calls

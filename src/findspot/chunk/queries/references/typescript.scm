@@ -10,7 +10,9 @@
 (extends_type_clause type: (_) @inherit)
 (nested_type_identifier module: (_) @on name: (type_identifier) @use)
 (type_identifier) @use
-(type_alias_declaration value: [(type_identifier) (generic_type) (intersection_type) (nested_type_identifier)] @alias)
+[(function_declaration) (function_signature) (method_signature) (abstract_method_signature) (call_signature)] @function
+(class_body (method_definition) @function)
+(type_alias_declaration value: [(function_type) (union_type) (parenthesized_type) (type_identifier) (generic_type) (intersection_type) (nested_type_identifier)] @alias)
 (variable_declarator name: (identifier) @bind !type value: (_) @value)
 (variable_declarator name: (identifier) @bind type: (type_annotation) @declared)
 (required_parameter pattern: (identifier) @bind !type)
@@ -27,6 +29,7 @@
 (method_signature return_type: (type_annotation) @returns)
 (abstract_method_signature return_type: (type_annotation) @returns)
 (function_declaration return_type: (type_annotation) @returns)
+(call_signature return_type: (type_annotation) @returns)
 (function_signature return_type: (type_annotation) @returns)
 (arrow_function return_type: (type_annotation) @returns)
 (function_expression return_type: (type_annotation) @returns)

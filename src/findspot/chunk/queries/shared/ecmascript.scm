@@ -26,6 +26,8 @@
 (arrow_function body: (parenthesized_expression (object (pair key: (property_identifier) @made
   value: [(identifier) (member_expression) (call_expression) (new_expression)] @value))))
 (arrow_function body: (parenthesized_expression (object) @return))
+[(arrow_function) (function_expression)] @function
+(object (method_definition) @function)
 (method_definition "get" name: (_) @getter)
 (method_definition "static" name: (_) @static)
 (for_in_statement left: (array_pattern . (_) . (identifier) @bind) right: (_) @each)
