@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 
 from findspot.chunk.dispatch import chunk_file
 from findspot.core.facts import names_of, pack
+from findspot.core.git import MOST_COMMITS
 from findspot.core.languages import language_of
 from findspot.core.languages import row as language_row
 from findspot.core.model import ChunkType, Corpus, SourceFile
@@ -36,7 +37,7 @@ from findspot.discover.file_content import readable_text
 from findspot.graph import Graph, Node
 from findspot.rank.roles import Role, role_of
 from findspot.research.changes import Change, parse_diff, touched
-from findspot.research.related_tests import MOST_COMMITS, WEIGHTS, rank_tests
+from findspot.research.related_tests import WEIGHTS, rank_tests
 from findspot.research.research_view import flat
 from findspot.store.records import ChunkRecord, FileRecord
 from findspot.store.sqlite_store import SqliteStore

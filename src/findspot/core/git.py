@@ -9,12 +9,19 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Iterable
+from functools import lru_cache
 from pathlib import Path
 
 from findspot.core.errors import InvalidArgumentError
 from findspot.core.platforms import NO_WINDOW, find_program
 
 TIMEOUT_S = 30.0
+
+MOST_COMMITS = 2_000
+"""Of a history: older commits say little about the files of today."""
+
+History = tuple[tuple[str, ...], ...]
+"""The paths that each commit changed, the latest commit first."""
 
 _SETTINGS = (
     ("core.fsmonitor", "false"),
@@ -100,16 +107,31 @@ def old_version(root: Path, commit: str, path: str) -> str | None:
     return run_git(root, "cat-file", "blob", f"{commit}:./{path}")
 
 
-def changed_together(root: Path, commit: str, most: int) -> list[list[str]]:
-    """Return the paths below a folder that each of the last commits changed, latest first.
+def read_history(root: Path, prefix: str = "") -> History:
+    """Return what the last commits reachable from HEAD changed below a folder; none where git cannot say.
 
-    Merges and first commits are left out. Where the history cannot be read, there is none.
+    `prefix` is put before each path. Merges and first commits are left out.
     """
+    try:
+        head = run_git(root, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+    except InvalidArgumentError:
+        return ()
+    return changed_together(root, head.strip(), prefix) if head else ()
+
+
+@lru_cache(maxsize=8)
+def changed_together(root: Path, commit: str, prefix: str = "", most: int = MOST_COMMITS) -> History:
+    """Return the paths below a folder that each of the last commits up to one changed, latest first."""
     chosen = (f"--max-count={most}", "--min-parents=1", "--max-parents=1")
     shape = ("--name-only", "--format=%x00", "--no-show-signature", "--relative")
-    listed = run_git(root, "log", *chosen, *shape, *_PLAIN_DIFF, commit, "--", ".")
+    try:
+        listed = run_git(root, "log", *chosen, *shape, *_PLAIN_DIFF, commit, "--", ".")
+    except InvalidArgumentError:  # remembered too: a history that takes so long is not read twice
+        return ()
     commits = (listed or "").split("\0")
-    return [[path for path in each.split("\n") if path] for each in commits if each.strip()]
+    return tuple(
+        tuple(prefix + path for path in each.split("\n") if path) for each in commits if each.strip()
+    )
 
 
 def _filters_off(root: Path) -> list[tuple[str, str]]:

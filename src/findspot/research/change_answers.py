@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from findspot.core.errors import InvalidArgumentError
-from findspot.core.git import GitMissingError, run_git
 from findspot.graph import Node
 from findspot.graph.edges import FILE_KIND, Unresolved
 from findspot.graph.possible_uses import Leftover, PossibleUse, possible_callers
@@ -17,7 +14,7 @@ from findspot.research import sentences
 from findspot.research.changes import DEFAULT_REVISION, Change, FileChange, read_change
 from findspot.research.findings import Aim, FoundNode, Inquiry, PossiblePlace
 from findspot.research.impact import Affected, Impact, certainty_of, impact_of
-from findspot.research.related_tests import Candidate, rank_tests, read_history
+from findspot.research.related_tests import Candidate, rank_tests
 from findspot.research.relations import meant, unknown_symbol
 from findspot.research.research_view import ResearchView, flat
 
@@ -180,8 +177,8 @@ def _names(nodes: Sequence[Node]) -> str:
 
 def _tests(view: ResearchView, change: Change, subjects: str) -> ChangeAnswer:
     view.trail.tick(1)
-    history = [paths for root in _heads(view) for paths in _history(*root)]
-    ranked = rank_tests(view.reader.snapshot, view.graph, change, history, view.trail.cancel)
+    reader = view.reader
+    ranked = rank_tests(reader.snapshot, view.graph, change, reader.history(), view.trail.cancel)
     ranked = [each for each in ranked if each.score >= _LEAST_SHARE * ranked[0].score]
     if not ranked:
         return ChangeAnswer(f"{subjects}: no test is known to concern it.")
@@ -193,23 +190,6 @@ def _tests(view: ResearchView, change: Change, subjects: str) -> ChangeAnswer:
     first = ", ".join(candidate.path for candidate in ranked[:3])
     more = f" {len(ranked) - MOST_TESTS} more left out." if len(ranked) > MOST_TESTS else ""
     return ChangeAnswer(f"{subjects}: most likely to notice a change: {first}.{more}", nodes=tuple(nodes))
-
-
-def _heads(view: ResearchView) -> list[tuple[Path, str, str]]:
-    """Return each root with its last commit and what its paths begin with."""
-    roots = view.reader.disk.roots
-    found = []
-    for name, folder in roots.named or (("", roots.project),):
-        head = None
-        with contextlib.suppress(GitMissingError):
-            head = run_git(folder, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
-        if head:
-            found.append((folder, head.strip(), f"{name}/" if name else ""))
-    return found
-
-
-def _history(folder: Path, commit: str, prefix: str) -> list[list[str]]:
-    return [[prefix + path for path in paths] for paths in read_history(folder, commit)]
 
 
 def _test_nodes(view: ResearchView, candidate: Candidate) -> list[FoundNode]:

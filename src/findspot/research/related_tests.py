@@ -8,9 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from pathlib import Path
 
-from findspot.core.git import changed_together
 from findspot.core.languages import language_of, row
 from findspot.core.progress import CancelToken
 from findspot.graph import Graph, Node
@@ -23,7 +21,6 @@ from findspot.store.records import ORDINAL_BITS
 from findspot.store.snapshot import Snapshot
 from findspot.text.tokens import parts, tokens, word_tokens
 
-MOST_COMMITS = 2_000
 _LARGE_COMMIT = 60
 """Files of a commit that says nothing about any two of them: a release, a move, a new style."""
 
@@ -82,12 +79,6 @@ class Candidate:
         """The reasons, those that count most first."""
         ordered = sorted(self.reasons, key=lambda signal: -WEIGHTS[signal] * self.signals[signal])
         return [self.reasons[signal] for signal in ordered]
-
-
-@lru_cache(maxsize=8)
-def read_history(root: Path, commit: str) -> tuple[tuple[str, ...], ...]:
-    """Return the paths that each of the last commits changed, latest first."""
-    return tuple(map(tuple, changed_together(root, commit, MOST_COMMITS)))
 
 
 _NO_TESTS = re.compile(r"(?:.*/)?(?:\.github|\.circleci|docs?)/")

@@ -8,8 +8,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from findspot.core.errors import DocsIndexNotFoundError, ModelMismatchError
+from findspot.core.git import History, read_history
 from findspot.core.globs import compile_glob
 from findspot.core.model import Corpus, Hit, Mode, Query, Results
+from findspot.discover.checkouts import checkout_around
 from findspot.embed.embedder import Embedder, model_name
 from findspot.search.freshness import Checked, Disk, changed_since_indexed, check
 from findspot.search.hybrid import search
@@ -83,6 +85,13 @@ class IndexReader:
             return Path(self.disk.roots / path).is_file()
         return changed_since_indexed([stored], self.disk) is not None
 
+    def history(self) -> History:
+        """Return the paths that the last commits up to HEAD changed; none where the project has no git."""
+        roots = self.disk.roots
+        if not roots.named:
+            return _history_of(roots.project)
+        return tuple(commit for name, folder in roots.named for commit in _history_of(folder, f"{name}/"))
+
     def _search(self, query: Query) -> tuple[Results, Checked]:
         query = with_changed_paths(self.disk.roots, query)
         embedder, by_words = self._embedder(query)
@@ -128,6 +137,10 @@ class IndexReader:
         return unfinished(
             self.snapshot.meta(), len(self.snapshot.files.files), being_written=self.store.being_written
         )
+
+
+def _history_of(folder: Path, prefix: str = "") -> History:
+    return read_history(folder, prefix) if checkout_around(folder) else ()
 
 
 def _joined(*warnings: str | None) -> str | None:

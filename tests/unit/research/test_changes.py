@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from findspot.core.errors import InvalidArgumentError
-from findspot.core.git import changed_together
+from findspot.core.git import read_history
 from findspot.core.roots import Roots
 from findspot.graph import Node
 from findspot.research.changes import Change, FileChange, parse_diff, read_change, touched
@@ -121,5 +121,9 @@ def test_the_history_leaves_out_first_commits(tmp_path: Path) -> None:
     write(root, {"a.py": "x = 1\n", "ä b.py": "y = 1\n"})
     run_git(root, "add", "-A")
     run_git(root, "commit", "-q", "-m", "both")
-    assert changed_together(root, "HEAD", 10) == [["a.py", "ä b.py"]]
-    assert changed_together(tmp_path, "HEAD", 10) == []
+    assert read_history(root) == (("a.py", "ä b.py"),)
+    assert read_history(root, "one/") == (("one/a.py", "one/ä b.py"),)
+    assert read_history(tmp_path) == ()
+    write(root, {"a.py": "x = 2\n"})
+    run_git(root, "commit", "-q", "-a", "-m", "one")
+    assert read_history(root) == (("a.py",), ("a.py", "ä b.py"))
