@@ -73,6 +73,8 @@ _LINKED_FILE = re.compile(
     r"([^#?]+\.\w+)(?:\?[^#]*)?(?:#(?:L|lines?-|n)(\d+)(?:C\d+)?(?:(?:-L?|:)(\d+))?)?"
 )
 _PATH_RUN = re.compile(r"(?<![\w./\\@+~-])(?=[\w/\\@+~-]*[.\\])[\w./\\@+~-]{3,}")
+_CHANGED_FILE = re.compile(r"^\+\+\+ (?:b/)?(\S{1,400})", re.MULTILINE)
+"""In a patch."""
 _PATH_LINE = re.compile(
     r"(?:\"?,? (?:at |on |in )?lines? |:|\(|#L|`?,? L)(\d{1,6})(?:(?:-|\u2013| to )L?(\d{1,6}))?"
 )
@@ -107,7 +109,7 @@ _JS_IMPORT = re.compile(
 )
 _PLAIN_IMPORT = re.compile(
     r"(?:pub )?(?:import|use|using|require(?:_relative)?|#\s*include)\b\s*(?:static |type )?[<\"'(]*"
-    r"([\w.:/\\@+-]+)(?:::\{([^}]*))?"
+    r"([\w.:/\\@+-]+)(?:\{([^}]*))?"
 )
 _IMPORTS = ("from", "import", "export", "const", "let", "var", "pub", "use", "using", "require", "#")
 _LISTED = """
@@ -120,6 +122,7 @@ _LISTED = """
     return self set short static str string struct super switch template test the this throw throws trait
     True true try type typedef typeof undefined union unsigned use using val value var virtual void where
     while with yield"""
+_RECEIVERS = frozenset(("self", "this", "cls", "super"))
 _KEYWORDS = frozenset(_LISTED.split())
 """Of many languages, with what every program calls something."""
 
@@ -161,11 +164,8 @@ def _names_in_expression(text: str) -> Iterator[str]:
         if whole.isalnum():
             if 1 < len(whole) <= MAX_NAME_CHARS and whole not in _KEYWORDS:
                 yield whole
-        elif len(whole) <= MAX_NAME_CHARS:
-            parts = _PART.findall(whole)
-            if len(parts) > 1:
-                yield whole
-            yield from (part for part in parts if len(part) > 1 and part not in _KEYWORDS)
+        elif 1 < len(whole) <= MAX_NAME_CHARS and not is_file(whole):
+            yield from _with_parts(whole)
 
 
 def _names_in_sentence(text: str, *, spans: bool = True) -> Iterator[str]:
@@ -181,10 +181,17 @@ def _names_in_sentence(text: str, *, spans: bool = True) -> Iterator[str]:
         parts = _PART.findall(whole) if len(whole) <= MAX_NAME_CHARS else ()
         if len(parts) > 1:
             if min(map(len, parts)) > 1 and not is_file(whole):
-                yield whole
-                yield from (part for part in parts if part not in _KEYWORDS)
+                yield from _with_parts(whole)
         elif token[1] or (parts and COMPOUND.search(whole) and len(word_parts(whole)) > 1):
             yield whole
+
+
+def _with_parts(whole: str) -> Iterator[str]:
+    """Yield a name, and of a qualified one its last two parts: the member and what it belongs to."""
+    parts = _PART.findall(whole)
+    yield whole
+    if len(parts) > 1:
+        yield from (part for part in parts[-2:] if len(part) > 1 and part not in _RECEIVERS)
 
 
 def _names_in_code(text: str) -> Iterator[tuple[str, Where]]:
@@ -237,6 +244,11 @@ def all_places(links: Iterable[str], texts: Iterable[str]) -> tuple[Place, ...]:
 
 
 def _places_in(text: str) -> Iterator[Place]:
+    if "+++ " in text:
+        yield from (
+            Place(changed[1]) for changed in _CHANGED_FILE.finditer(text) if changed[1] != "/dev/null"
+        )
+        return
     for run in _PATH_RUN.finditer(text):
         path = tidy_path(run[0].rstrip(".-@~+"))
         if len(path) <= MAX_LINE_CHARS and is_file(path):

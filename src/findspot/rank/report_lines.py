@@ -42,7 +42,7 @@ _SECTION_WORDS = {
     Section.CHECKS: """
         checklist check checks validations validation prerequisites prerequisite preflight duplicates
         duplicate conduct participation acknowledgment acknowledgement contributing willing agreement
-        terms""",
+        terms acknowledgements contribution""",
     Section.ENVIRONMENT: """
         environment version versions os platform platforms browser browsers system desktop smartphone
         hardware software dependencies packages installed info setup freeze distribution device""",
@@ -61,17 +61,22 @@ _SECTION_WORDS = {
         enhancement""",
     Section.CONTEXT: """
         context additional else motivation background notes note comments related workaround workarounds
-        alternatives alternative information use""",
+        alternatives alternative information use references reference links""",
 }
 """Of a heading's words the one that is listed first decides: `System info and logs` is the environment."""
 _OTHER_LABEL_WORDS = """
-    a about affected after an and any anything are as be before behaviors brief can clear client code
-    complete component concise considered could d database detailed details did do docker does driver e
-    following for full g get getting go got happen have how i id if in is it java kind like link list ll
-    manager me my name new node npm number of on operating optional or order our package paste php please
-    possible provide python question relevant report reporting reports ruby run runtime rust s see seen
-    server short should show solve specify tell test tests that the there this ticket title to tool try
-    type up used using want was we were what when where which why will with would yarn you your"""
+    a about above actually added affected after an and any anyone anything applicable are as be before
+    behaviors being below brief bugs can change changes clear client code complete component concise
+    config configuration considered copy could d database debug detail detailed details dev did do docker
+    docs documentation does driver e errors etc existing expecting explain features following for full g
+    get getting go goal goals got happen have help here how i id idea if in include install installation
+    is issues it java js kind know led like link list ll m manager me message method minimally my name
+    need needed new node not npm number objective of on operating optional or order other our package page
+    paste php pitch please possible potential precisely provide python question re recording regression
+    release relevant report reporting reports requests required ruby run running runtime rust s saw screen
+    section see seen server short should show snippet solve source specific specify subject submit t tell
+    test tests that the there think this ticket title to tool try trying type up url used using ve video
+    videos want was we went were what when where which why will with would wrong yarn you your"""
 _SECTION_OF = {word: section for section, listed in _SECTION_WORDS.items() for word in listed.split()}
 _LABEL_WORDS = frozenset(_SECTION_OF) | frozenset(_OTHER_LABEL_WORDS.split())
 _ORDER = {section: place for place, section in enumerate(Section)}
@@ -97,6 +102,13 @@ HEADING = re.compile(
     r"\s{0,3}(?:#{1,6}\s*([^\s#].*)|={1,4} (\S.*?) ={1,4}|(?:\*\*|__)([^*]{1,120}?):?(?:\*\*|__):?"
     r"|<summary>([^<]*)(?:</summary>)?|<h\d[^>]*>([^<]*)</h\d>)\s*$"
 )
+DIRECTIVE = re.compile(r"\.\. (?:code-block|code|sourcecode|parsed-literal)::\s*([\w+-]*)\s*$")
+"""Of reStructuredText: the indented lines that follow are code."""
+TITLE_TAG = re.compile(
+    r"\[(?P<tag>[^\]\n]{1,30})\]:?\s*"
+    r"|(?:bugs?|features?|questions?|enhancement|regression)(?: report| request)?:\s+",
+    re.IGNORECASE,
+)
 LABEL = re.compile(
     r"(?:[-*+] |\d+[.)] )?(?:\*\*|__)?([A-Za-z][\w '/()-]{1,50}?)(?:\*\*|__)? ?[:?](?:\*\*|__)?(?: (.*))?$"
 )
@@ -120,11 +132,15 @@ SIGNATURE = re.compile(
     re.IGNORECASE,
 )
 TAG = re.compile(
-    r"</?(?:details|summary|br|p|div|span|b|i|em|strong|code|kbd|sub|sup|ul|ol|li|hr|img|a|pre|table|t[rdh]|h\d"
+    r"</?(?:details|summary|br|p|div|span|b|i|em|strong|code|kbd|sub|sup|ul|ol|li|hr|img|a|pre"
+    r"|table|t[rdh]|h\d"
     r"|center|font|video|picture|source)\b[^<>]{0,300}>",
     re.IGNORECASE,
 )
 URL = re.compile(r"(!?\[[^\[\]\n]{0,300}\])?\(?<?(https?://[^\s<>)\]\"'`]+)>?\)?")
+
+NUMBERED_CODE = re.compile(r"\s*>?\s{0,4}\d+ \| ")
+"""The lines of code that compilers show."""
 
 _VERSION = re.compile(
     r"(?:[-*+|] ?)?`?[A-Za-z@][\w.@/+-]*(?: [A-Za-z][\w.()/-]*){0,3}`?"
@@ -132,10 +148,13 @@ _VERSION = re.compile(
 )
 _SYSTEM = re.compile(
     r"(?:[-*+|•] ?)?(?:\*\*|`)?(?:os|operating system|platform|system|machine|processor|cpu|memory|shell"
-    r"|python|node(?:\.?js)?|npm|yarn|pnpm|bun|ruby|rails|php|composer|java|jdk|jvm|kotlin|gradle|maven|go|rustc?|cargo"
+    r"|python|node(?:\.?js)?|npm|yarn|pnpm|bun|ruby|rails|php|composer|java|jdk|jvm|kotlin|gradle"
+    r"|maven|go|rustc?|cargo"
     r"|gcc|clang|cmake|compiler|\.net|dotnet|browsers?|chrome|firefox|safari|edge|docker|database|db|version"
     r"|binaries|architecture|arch|kernel|distribution|distro|device|gpu|cuda|driver|locale|timezone|tz|editor"
-    r"|ide|installed (?:from|via)|install(?:ation)? method|environment)\b[\w .()/-]{0,40}(?:\*\*|`)? ?[:=|]",
+    r"|ide|installed (?:from|via)|install(?:ation)? method|environment"
+    r"|[\w./]{1,30}(?: [\w./]{1,30})? versions?)\b"
+    r"[\w .()/-]{0,40}(?:\*\*|`)? ?[:=|]",
     re.IGNORECASE,
 )
 _VERSION_TABLE = re.compile(
@@ -151,8 +170,10 @@ _LOG = re.compile(
 )
 _CODE = re.compile(
     r"(?:(?:async|export|public|private|protected|static|final|pub|inline|virtual|override) )*"
-    r"(?:def|class|import|from|func|fun|function|fn|let|const|var|val|struct|enum|interface|trait|impl|package"
-    r"|module|use|using|namespace|return|raise|throw|yield|await|require|include|extends|template|typedef|void"
+    r"(?:def|class|import|from|func|fun|function|fn|let|const|var|val|struct|enum|interface|trait"
+    r"|impl|package"
+    r"|module|use|using|namespace|return|raise|throw|yield|await|require|include|extends|template"
+    r"|typedef|void"
     r"|int|print|echo|puts|SELECT|CREATE|INSERT)\b"
     r"|(?:if|for|while|with|try|else|elif|switch|match|catch|except)\b.*[:{(]$"
     r"|#include|@\w+|</?[\w!]|<\?|//|/\*|\$\w+|[\w.\[\]'\"$:]+\s*(?:[-+*/|:]?=|<-|=>)\s?\S"
@@ -170,8 +191,25 @@ _POLITE = re.compile(
 _TEMPLATE = re.compile(
     r"a clear and concise description|if applicable, add|add any other context"
     r"|steps to reproduce the behaviou?r|^_?no response_?$|please complete the following|\[e\.g\. |go to '\."
-    r"|click on '\.|scroll down to '|^\W*see error\W*$|^n/?a\.?$|^none\.?$"
-    r"|please (?:fill|provide|describe|include|replace|delete|remove|make sure)",
+    r"|click on '\.|scroll down to '|^\W*see error\W*$|^n/?a\.?$|^none\.?$|^have a nice day"
+    r"|please (?:fill|provide|describe|include|replace|delete|remove|make sure|read|search|share"
+    r"|paste|try to)",
+    re.IGNORECASE,
+)
+_INSTRUCTION = re.compile(
+    r"(?:please|if (?:you|this|the issue|reasonable|possible)|describe|provide|paste|tell us"
+    r"|consider|make sure"
+    r"|did you|have you|check (?:our|for|that)|do not|don.t|add|an? (?:detailed|clear|simple|brief"
+    r"|minimal)|before"
+    r"|your issue|issues are|we |for (?:more|realtime))\b",
+    re.IGNORECASE,
+)
+_TO_REPORTERS = re.compile(
+    r"issue tracker|existing (?:issue|request)|bug reports?|feature requests?|reproduc\w+ (?:the"
+    r"|your|case)|minimal"
+    r"|snippet|template|discussions\b|stack ?overflow|discord|help us|relevant information"
+    r"|pull request|code sample"
+    r"|issues? (?:already|was|list)|opening (?:an|a|the)|paste|as much (?:detail|information)",
     re.IGNORECASE,
 )
 
@@ -182,8 +220,10 @@ def is_polite(sentence: str) -> bool:
 
 
 def is_template(sentence: str) -> bool:
-    """Return whether a sentence is what templates say to everybody."""
-    return _TEMPLATE.search(sentence[:MAX_LINE_CHARS]) is not None
+    """Return whether a paragraph is what templates say to everybody."""
+    return len(sentence) < MAX_LINE_CHARS and bool(
+        _TEMPLATE.search(sentence) or (_INSTRUCTION.match(sentence) and _TO_REPORTERS.search(sentence))
+    )
 
 
 def is_environment(line: str) -> bool:
@@ -215,7 +255,7 @@ def are_log(lines: Sequence[str]) -> bool:
 def are_code(lines: Sequence[str]) -> bool:
     """Return whether a third of the lines look like a program, which is written in many languages."""
     full = _full(lines)
-    return 3 * sum(1 for line in full if _CODE.match(line)) >= len(full)
+    return 3 * sum(1 for line in full if _CODE.match(line) and not CHECKBOX.match(line)) >= len(full)
 
 
 def _full(lines: Sequence[str]) -> list[str]:

@@ -13,16 +13,19 @@ from enum import StrEnum
 from findspot.rank.mentions import Name, Place, all_names, all_places
 from findspot.rank.report_lines import (
     CHECKBOX,
+    DIRECTIVE,
     FENCE,
     HEADING,
     LABEL,
     LIST_ITEM,
+    NUMBERED_CODE,
     OTHER_FENCES,
     PROMPT,
     QUOTE,
     SECTION_WEIGHT,
     SIGNATURE,
     TAG,
+    TITLE_TAG,
     TYPED,
     UNDERLINE,
     URL,
@@ -47,6 +50,9 @@ QUOTED_WEIGHT = 0.5
 
 POLITE_WEIGHT = 0.5
 """Among thanks and excuses a paragraph may still describe something."""
+
+MAX_SIGNATURE = 8
+"""Lines after `Regards,` that are a signature."""
 
 SHORT_CHARS = 120
 """A polite paragraph of this length says nothing else."""
@@ -123,6 +129,8 @@ class _ReportReader:
         self.noise: list[Noise] = []
         self.open: list[str] = []
         self.open_weight = 1.0
+        self.in_checklist = -1
+        """After the last line of a check list."""
         self.sentences_until = 0
         """The end of a block that is indented and still no code."""
         self.last_comment_end = max((at for at, line in enumerate(lines) if "-->" in line), default=-1)
@@ -160,7 +168,10 @@ class _ReportReader:
             return ""
         self.at += 1
         self.traces.message_in(first)
-        return first.strip().lstrip("# ").removeprefix("Subject: ")[:MAX_TITLE_CHARS]
+        title = first.strip().lstrip("# ").removeprefix("Subject: ")
+        if (tag := TITLE_TAG.match(title)) and (tag["tag"] is None or is_label(tag["tag"])):
+            title = title[tag.end() :] or title
+        return title[:MAX_TITLE_CHARS]
 
     def _line(self, line: str) -> None:
         """Read one line, or the block that begins there."""
@@ -192,26 +203,37 @@ class _ReportReader:
                 if stripped.startswith(opening) and closing not in stripped[len(opening) :]:
                     self._fenced("", lambda text, closing=closing: closing in text)  # type: ignore[misc]
                     return True
+        if directive := DIRECTIVE.match(stripped):
+            self._fenced(
+                directive[1].lower(), lambda text: bool(text) and not text[0].isspace(), closed=False
+            )
+            return True
         if self.at < self.sentences_until:
             return False
+        literal = not self.open and bool(self.prose) and self.prose[-1].text.endswith("::")
         if line.startswith("    ") and (not self.open or self.open[-1].rstrip().endswith(":")):
-            return self._indented(session=False)
+            return self._indented(is_code=literal)
         return (
             stripped.startswith((">>>", "In ["))
             and TYPED.match(line) is not None
-            and self._indented(session=True)
+            and self._indented(is_code=True, session=True)
         )
 
-    def _fenced(self, language: str, closes: Callable[[str], bool], *, quoted: bool = False) -> None:
+    def _fenced(
+        self, language: str, closes: Callable[[str], bool], *, quoted: bool = False, closed: bool = True
+    ) -> None:
+        """Read a block up to the line that closes it; that line is a part of the block where it is a mark."""
         self._end_paragraph()
         start = end = self.at + 1
         while end < len(self.lines) and not closes(self.lines[end]):
             end += 1
         block = self.lines[start:end]
-        self.at = end + 1
+        self.at = end + 1 if closed else end
+        if block and block[0].startswith("#!") and "/" not in block[0]:
+            language, block = block[0][2:].strip(), block[1:]
         self._sort_block(language, [QUOTE.sub("", line, count=1) for line in block] if quoted else block)
 
-    def _indented(self, *, session: bool) -> bool:
+    def _indented(self, *, is_code: bool, session: bool = False) -> bool:
         """Read what is indented by four, or a session up to the next empty line; not a list's sentences."""
         end = self.at
         while end < len(self.lines):
@@ -224,14 +246,12 @@ class _ReportReader:
                 break
             end += 1
         block = self.lines[self.at : end]
-        if not session and not (
-            are_code(block) or are_log(block) or are_environment(block) or _has_trace(block)
-        ):
+        if not (is_code or are_code(block) or are_log(block) or are_environment(block) or _has_trace(block)):
             self.sentences_until = end
             return False
         self._end_paragraph()
         self.at = end
-        self._sort_block("", block)
+        self._sort_block("literal" if is_code and not session else "", block)
         return True
 
     def _comment(self, line: str) -> bool:
@@ -297,6 +317,19 @@ class _ReportReader:
         if kind := _noise_kind(stripped):
             self._end_paragraph()
             self._add_noise(stripped, kind)
+            self.in_checklist = self.at if kind is NoiseKind.CHECKLIST else -1
+            if kind is NoiseKind.LOG:
+                self.traces.logged_in(stripped)
+            elif (
+                kind is NoiseKind.SIGNATURE
+                and ": " not in stripped
+                and len(self.lines) - self.at <= MAX_SIGNATURE
+            ):
+                self._add_noise("\n".join(self.lines[self.at :]), kind)
+                self.at = len(self.lines)
+        elif self.in_checklist == self.at - 1 and line.startswith("  "):
+            self._add_noise(stripped, NoiseKind.CHECKLIST)
+            self.in_checklist = self.at
         elif prompt := PROMPT.match(line[:MAX_LINE_CHARS]):
             self._end_paragraph()
             self.code.append(line[prompt.end() :])
@@ -321,11 +354,12 @@ class _ReportReader:
             self.noise.extend(Noise(found[2], NoiseKind.URL) for found in URL.finditer(text))
             text = URL.sub(lambda found: (found[1] or " ").strip("![]"), text)
         text = text.strip()
-        if not any(char.isalnum() for char in text):
+        if not any(char.isalpha() for char in text):
             return
         short = len(text) < SHORT_CHARS
         polite = len(text) < MAX_LINE_CHARS and "`" not in text and is_polite(text)
-        if short and (polite or is_template(text)):
+        template = is_template(text)
+        if short and (polite or template or (text[-1] != "." and is_label(text))):
             self._add_noise(text, NoiseKind.PHRASE)
         elif short and self.section is Section.ENVIRONMENT:
             self._add_noise(text, NoiseKind.ENVIRONMENT)
@@ -333,7 +367,9 @@ class _ReportReader:
             self._add_noise(text, NoiseKind.CHECKLIST)
         else:
             self.traces.message_in(text)
-            self.prose.append(Paragraph(text, round(weight * (POLITE_WEIGHT if polite else 1.0), 3)))
+            self.prose.append(
+                Paragraph(text, round(weight * (POLITE_WEIGHT if polite or template else 1.0), 3))
+            )
 
     def _sort_block(self, language: str, block: list[str]) -> None:
         """Sort a block into traces, examples, sessions, tables of versions, logs and output."""
@@ -350,12 +386,17 @@ class _ReportReader:
         if are_environment(rest):
             self._add_noise(text, NoiseKind.ENVIRONMENT)
         elif are_log(rest):
+            for line in rest:
+                self.traces.logged_in(line)
             self._add_noise(text, NoiseKind.LOG)
         elif not self._session(language, rest):
             shown = language in _OUTPUT_LANGUAGES or (not language and self.section is Section.LOGS)
-            if not shown and (language or are_code(rest)):
+            if not shown and (language or are_code(rest)) and any(map(str.isalnum, text)):
                 self.code.append(text)
             else:
+                quoted = [line[found.end() :] for line in rest if (found := NUMBERED_CODE.match(line[:20]))]
+                if quoted:
+                    self.code.append("\n".join(quoted))
                 self._add_noise(text, NoiseKind.OUTPUT)
 
     def _session(self, language: str, lines: list[str]) -> bool:

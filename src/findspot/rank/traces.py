@@ -99,6 +99,7 @@ _ERROR_HINT = re.compile(
 )
 """A quick look before the patterns above, which are slow."""
 _IN_SENTENCE = re.compile(r"\b[A-Z]\w*(?:Error|Exception|Warning)\b(?:: |\()[^\n`]+")
+_LOGGED = re.compile(r"\b(?:ERROR|FATAL|CRITICAL|SEVERE)\b[\]:| -]{1,4}(\S.*)")
 _CUSTOM = re.compile(r"[A-Za-z_][\w.]*[A-Z]\w*(?:: .*)?$|[a-z_][\w.]*\.[A-Za-z]\w*: .*$")
 
 
@@ -140,6 +141,11 @@ class TraceReader:
             found = _IN_SENTENCE.search(sentence[: 4 * MAX_LINE_CHARS])
             if found:
                 self._add_error(found.group())
+
+    def logged_in(self, line: str) -> None:
+        """Take the message of a line of a log that is an error."""
+        if found := _LOGGED.search(line[:MAX_LINE_CHARS]):
+            self._add_error(found[1])
 
     def close(self) -> None:
         """End the trace that is being read."""

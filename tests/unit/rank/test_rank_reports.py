@@ -120,6 +120,156 @@ def test_names_say_where_they_stand() -> None:
     assert "shop.errors.CartError" in _names(report, Where.ERROR)
 
 
+def test_trac_s_braces_hold_code() -> None:
+    report = read_report(
+        "Item.save() fails\n\nSo it goes:\n{{{\n#!python\nItem().save(force=True)\n}}}\nIt is lost."
+    )
+    assert report.code == ("Item().save(force=True)",)
+    assert [p.text for p in report.prose] == ["So it goes:", "It is lost."]
+
+
+def test_restructured_text_holds_code_after_colons_and_directives() -> None:
+    report = read_report(
+        "The ``ref`` role\n\nIt fails with::\n\n    :ref:`cart`\n\n.. code-block:: python\n\n"
+        "   shop.run()\n\n"
+        "Expected\n--------\n\nA link.\n"
+    )
+    assert report.code == ("    :ref:`cart`", "   shop.run()")
+    assert [(p.text, p.weight) for p in report.prose] == [("It fails with::", 1.0), ("A link.", 0.9)]
+
+
+def test_an_e_mail_has_headers_quotes_and_a_signature() -> None:
+    report = read_report(
+        "Subject: [Bug] parser crashes\nFrom: Ann <ann@example.com>\n\nHi all,\n\nparse_config() crashes.\n\n"
+        "> It must never crash, whatever it reads.\n\n$ shop --config empty.toml\nSegmentation fault\n\n"
+        "Regards,\nAnn\n-- \nExample, Inc.\n"
+    )
+    assert report.title == "parser crashes"
+    assert [(p.text, p.weight) for p in report.prose] == [
+        ("parse_config() crashes.", 1.0),
+        ("It must never crash, whatever it reads.", 0.5),
+    ]
+    assert report.code == ("shop --config empty.toml",)
+    assert report.errors == ("Segmentation fault",)
+    assert [n.text.split("\n")[0] for n in report.noise if n.kind is NoiseKind.SIGNATURE] == [
+        "From: Ann <ann@example.com>",
+        "Regards,",
+        "Ann",
+    ]
+
+
+def test_of_a_session_only_what_was_typed_is_code() -> None:
+    report = read_report(
+        "Wrong sum\n\n>>> from shop import total\n>>> total([1,\n...        2])\n4\n\n"
+        "```console\n$ shop run\nRunning\n```\n\nIn [1]: shop.version\nOut[1]: 3\n"
+    )
+    assert report.code == ("from shop import total\ntotal([1,\n       2])", "shop run", "shop.version")
+    assert _noise(report, NoiseKind.OUTPUT) == ["4", "Running", "Out[1]: 3"]
+
+
+def test_logs_are_noise_and_their_errors_are_errors() -> None:
+    report = read_report(
+        "Hangs\n```\n2023-01-01 10:00:00,123 INFO shop: start\n"
+        "2023-01-01 10:00:01,123 ERROR shop: cannot bind\n```\n"
+    )
+    assert len(_noise(report, NoiseKind.LOG)) == 1
+    assert report.errors == ("shop: cannot bind",)
+
+
+def test_a_compiler_s_output_shows_places_and_code() -> None:
+    report = read_report(
+        "No build\n```\nerror[E0308]: mismatched types\n  --> src/main.rs:19:44\n   |\n"
+        "19 |     Factory::day(input)\n```\n"
+    )
+    assert report.errors == ("error[E0308]: mismatched types",)
+    assert report.places == (Place("src/main.rs", 19),)
+    assert report.code == ("    Factory::day(input)",)
+
+
+def test_a_patch_names_its_files() -> None:
+    report = read_report(
+        "Typo\n```diff\n--- a/src/a.py\n+++ b/src/a.py\n@@ -1 +1 @@\n-retrun 1\n+return 1\n```\n"
+    )
+    assert report.places == (Place("src/a.py"),)
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("see src/a.py", Place("src/a.py")),
+        ("see `src/a.py:12`", Place("src/a.py", 12)),
+        ("in a.py, line 12 it", Place("a.py", 12)),
+        ("in lib\\web\\a.ts#L3-L9", Place("lib/web/a.ts", 3, 9)),
+        ("lines a.go:3-9.", Place("a.go", 3, 9)),
+        ("[x](https://gitlab.com/a/b/-/blob/main/lib/x.rb#L7)", Place("lib/x.rb", 7, None, "a/b")),
+        ("https://raw.githubusercontent.com/a/b/v1/x.c", Place("x.c", None, None, "a/b")),
+        ("We use Node.js and call app.run and items.map", None),
+        ("https://shop.example/docs/index.html", None),
+        ("version 1.2.3, i.e. the last", None),
+    ],
+)
+def test_places(text: str, place: Place | None) -> None:
+    assert read_report(f"title\n\n{text}").places == ((place,) if place else ())
+
+
+@pytest.mark.parametrize(
+    ("line", "names"),
+    [
+        (
+            "import { useCart, type Item as I } from '@shop/cart'",
+            {"@shop/cart", "useCart", "@shop/cart.useCart"},
+        ),
+        ("const { useCart } = require('shop')", {"shop", "useCart", "shop.useCart"}),
+        (
+            "use shop::cart::{Cart, Item};",
+            {"shop::cart", "Cart", "shop::cart::Cart", "Item", "shop::cart::Item"},
+        ),
+        ("import org.shop.Cart;", {"org.shop.Cart", "org", "shop", "Cart"}),
+        ("using Shop.Carts;", {"Shop.Carts", "Shop", "Carts"}),
+        ("#include <shop/cart.h>", {"shop/cart.h"}),
+        ("require 'shop/cart'", {"shop/cart", "shop", "cart"}),
+    ],
+)
+def test_imports(line: str, names: set[str]) -> None:
+    report = read_report(f"title\n```\n{line}\n```\n")
+    assert names <= set(_names(report, Where.IMPORT))
+
+
+@pytest.mark.parametrize(
+    "noise",
+    [
+        "### Is there an existing issue for this?",
+        "**Describe alternatives you've considered**",
+        "A clear and concise description of what the bug is.",
+        "Please search the issue tracker before creating one.",
+        "_No response_",
+        "- [X] Follow our [Code of Conduct](https://example.com/conduct)",
+        "| Shop Version | x.y.z |",
+        "- Node.js version: 16.13.0",
+        "numpy 1.22.3 py39h2e5f0a9_0 anaconda",
+        "1.\n2.\n3.",
+    ],
+)
+def test_a_template_says_nothing(noise: str) -> None:
+    assert read_report(f"title\n\n{noise}\n").prose == ()
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "If you call `save()` twice, the second call is lost.",
+        "The parser does not check versions before it opens the file.",
+        "Cart.add is slow.",
+        "#### Cart.add loses items",
+        "The result is 3.5 instead of 4.5 here.",
+        "Before 2.0 the order was kept.",
+    ],
+)
+def test_a_description_is_prose(sentence: str) -> None:
+    report = read_report(f"title\n\n{sentence}\n")
+    assert [(p.text, p.weight) for p in report.prose] == [(sentence.lstrip("# "), 1.0)]
+
+
 def _calls(text: str) -> int:
     """Count the function calls that reading a text takes, Python's and C's."""
     calls = 0
