@@ -111,6 +111,10 @@ class TestRelations:
             in report
         )
 
+    def test_the_format_json_is_the_structured_answer(self, asked: Connection) -> None:
+        result = asked.call("code_research", query="what calls authenticate", format="json")
+        assert json.loads(text_of(result)) == result.structured_content
+
     def test_depth_follows_references_five_levels(self, asked: Connection) -> None:
         answer = asked.values("code_research", query="what calls Database.query", depth=5)
         assert answer["depth"] == 5

@@ -76,6 +76,9 @@ FILES = {
     "src/shop/session.py": SESSION,
     "src/shop/tools/__init__.py": "from .prices import price_of\n",
     "src/shop/tools/prices.py": "def price_of(item):\n    return 1\n\n\ndef shown_in_page():\n    return 2\n",
+    "src/shop/worker.py": (
+        "import threading\n\n\nclass Worker(threading.Thread):\n    def run(self):\n        return 1\n"
+    ),
     "src/shop/page.html": "<p>{{ shown_in_page() }}</p>\n",
     "tests/test_shop.py": (
         "from shop import Session, price_of\n\n\n"
@@ -137,3 +140,9 @@ def test_a_folder_and_a_package_name_the_symbol_and_hide_nothing(make: MakeFolde
     answer = pipe.values("code_research", query="reverse dependencies of shop.tools.prices", depth=1)
     assert answer["relation"] == "importers"
     assert "src/shop/tools/__init__.py" in answer["files"]
+    answer = pipe.values("code_research", query="what does Session.send depend on", depth=1)
+    assert (answer["relation"], answer["nodes"][1]["name"]) == ("callees", "price_of")
+    answer = pipe.values("code_research", query="what does shop.session depend on", depth=1)
+    assert answer["relation"] == "imports"
+    answer = pipe.values("code_research", relation="callers", symbol="Worker.run")
+    assert answer["summary"].endswith("calls it. Thread is outside of the project and may call it.")

@@ -22,6 +22,7 @@ from findspot.graph.graph import Graph
 from findspot.graph.languages import language_of
 from findspot.graph.members import is_property
 from findspot.graph.modules import dotted
+from findspot.graph.names import MAX_HOPS
 from findspot.graph.outgoing import Doubt, Doubtful
 from findspot.graph.resolve import COMMON_METHODS, EXTERNAL, UNKNOWN
 from findspot.graph.sources import Def, SourceView
@@ -244,10 +245,13 @@ class Leftover:
 def leftovers(graph: Graph, gone: Node) -> list[Leftover]:
     """Return the uses of a definition that its file does not have any more, certain ones first."""
     found = []
-    for view in graph._sources.naming(gone.name):
+    sources = graph._sources
+    importing = sources.naming(module_name(f"/{gone.path}")) if sources.at(gone.path) is None else ()
+    for view in dict.fromkeys((*sources.naming(gone.name), *importing)):
         broken = [fact for fact in view.facts.imports if _is_broken(graph, view, fact, gone)]
         for fact in broken:
-            use = Unresolved(view.node, gone.name, "", Relation.IMPORT, view.path, fact.line, UNKNOWN)
+            name = fact.local if fact.original == DEFAULT else gone.name
+            use = Unresolved(view.node, name, "", Relation.IMPORT, view.path, fact.line, UNKNOWN)
             found.append(Leftover(gone, use, certain=True))
         visible = bool(broken) or _is_visible(graph, view, gone)
         for name in {gone.name, *(fact.local for fact in broken)}:
@@ -272,15 +276,28 @@ def imported_name(graph: Graph, use: Unresolved) -> str | None:
 
 def _is_broken(graph: Graph, view: SourceView, fact: ImportFact, gone: Node) -> bool:
     """Return whether an import asks a file for a definition that it does not have any more."""
-    if fact.original != gone.name or "." in gone.qualified:
-        return False
     evaluator, home = graph._outgoing.evaluator, graph._sources.at(gone.path)
+    asks_for_all = fact.original == DEFAULT and home is None
+    if not (asks_for_all or fact.original == gone.name) or "." in gone.qualified:
+        return False
     if view.language.imports_packages:
         same = home is not None and dotted(fact.module) == dotted(home.package)
         return same and not evaluator.packages.named(fact, view)
-    paths = evaluator.modules.resolve(view, fact.module)
-    asked = gone.path in paths if home is not None else not paths and _names_file(fact.module, gone.path)
-    return asked and not evaluator.exports.definers(fact, view)
+    return _leads_to(graph, view, fact, gone) and not evaluator.exports.definers(fact, view)
+
+
+def _leads_to(graph: Graph, view: SourceView, fact: ImportFact, gone: Node, hops: int = 0) -> bool:
+    """Return whether an import asks the file of a definition, or a module that hands its names on."""
+    paths = graph._outgoing.evaluator.modules.resolve(view, fact.module)
+    if gone.path in paths or (not paths and _names_file(fact.module, gone.path)):
+        return True
+    between = [other for path in paths if (other := graph._sources.at(path))] if hops < MAX_HOPS else []
+    return any(
+        _leads_to(graph, other, each, gone, hops + 1)
+        for other in between
+        for each in (*other.imports.get(WHOLE, ()), *other.imports.get(fact.original, ()))
+        if each.original in (WHOLE, gone.name)
+    )
 
 
 def _asks_lost_file(graph: Graph, view: SourceView, receiver: str, path: str) -> bool:

@@ -17,7 +17,7 @@ _PARTIAL = frozenset({"overload", "setter", "deleter"})
 _WRAPPED = frozenset("[({")
 """What the notation of types without a name of their own starts with."""
 
-_MEMBERLESS = frozenset({"object", "ABC", "Generic", "Protocol", "Object"})
+MEMBERLESS = frozenset({"object", "ABC", "Generic", "Protocol", "Object"})
 """Supertypes of libraries without members that a project calls."""
 
 TypeLookup = Callable[[str, SourceView, Def | None], list[Value]]
@@ -130,7 +130,7 @@ class Types:
                     if reference.relation == Relation.INHERIT:
                         types = self.supertype(reference, part)
                         found += [t for t in types if t not in found and t is not of]
-                        external = external or not (types or reference.name in _MEMBERLESS)
+                        external = external or not (types or reference.name in MEMBERLESS)
             for place, alias in of.bindings.get(ALIASED, ()):
                 for name in split_outside(alias.removeprefix(":"), "|"):
                     if name[:1] in _WRAPPED:  # a container or function of a type is not the type

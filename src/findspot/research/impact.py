@@ -119,11 +119,12 @@ def impact_of(
                 if walk.reach(edge, distance, weakest):
                     reached.append((edge.source, weakest))
         frontier = reached
-    left = [leftover for node in gone for leftover in leftovers(graph, node)]
+    uses = (leftover for node in gone for leftover in leftovers(graph, node))
+    left = {(each.use.path, each.use.line, each.use.name): each for each in uses}
     return Impact(
         tuple(subjects),
         tuple(sorted(walk.found.values(), key=_order)),
-        tuple(sorted(left, key=lambda leftover: not leftover.certain))[:MOST_LEFTOVERS],
+        tuple(sorted(left.values(), key=lambda leftover: not leftover.certain))[:MOST_LEFTOVERS],
         len(walk.left_out) + max(0, len(subjects) - MOST_SUBJECTS),
     )
 

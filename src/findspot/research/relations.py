@@ -20,6 +20,7 @@ from findspot.graph.possible_uses import (
     possible_importers,
     references_named,
 )
+from findspot.graph.types import MEMBERLESS
 from findspot.graph.values import FLOOR
 from findspot.rank.roles import reading_order
 from findspot.research import sentences
@@ -38,6 +39,7 @@ _OTHERWISE = {
     Aim.CALLEES: Aim.IMPORTS,
 }
 _USED = (Aim.CALLERS, Aim.USES)
+_FUNCTIONS = frozenset({"function", "method", "constructor"})
 _TITLES = {"csharp": "C#", "cpp": "C++", "php": "PHP", "tsx": "TypeScript"}
 
 
@@ -60,6 +62,8 @@ def meant(view: ResearchView, name: str, aim: Aim) -> tuple[Aim, list[Node], str
     what else a reader should know about the choice.
     """
     found = definitions_of(view.graph, name, aim)
+    if aim is Aim.IMPORTS and (functions := _functions_named(view, name)):  # they depend on what they call
+        aim, found = Aim.CALLEES, functions
     other = _OTHERWISE.get(aim)
     if not found and other and (found := definitions_of(view.graph, name, other)):
         aim = other
@@ -71,6 +75,15 @@ def meant(view: ResearchView, name: str, aim: Aim) -> tuple[Aim, list[Node], str
     if len(inside) > MOST_STARTS:
         note = f"{len(inside)} definitions have that name; the first {MOST_STARTS} are followed."
     return aim, inside[:MOST_STARTS], note
+
+
+def _functions_named(view: ResearchView, name: str) -> list[Node]:
+    """Return the definitions of a name that is that of functions alone, and of no file or module."""
+    is_file = "#" not in name and view.graph.node(name) is not None
+    if is_file or view.graph.symbols.modules(name):
+        return []
+    found = definitions_of(view.graph, name, Aim.CALLEES)
+    return found if all(node.kind in _FUNCTIONS for node in found) else []
 
 
 def unknown_symbol(view: ResearchView, name: str) -> str:
@@ -87,6 +100,7 @@ def answer_relation(view: ResearchView, aim: Aim, starts: Sequence[Node], inquir
     uses = _possible(view, aim, starts) if trail.floor <= FLOOR else PossibleUses()
     shown = [use for use in uses.places if inquiry.include_tests or not use.in_test]
     summary = sentences.of_relation(aim, starts, trail, replace(uses, places=shown))
+    summary += _about_libraries(view, starts) if summary.endswith(sentences.NOT_CALLED) else ""
     summary += _about_tests(len(trail.tests_left_out) + len(uses.places) - len(shown))
     summary += _about_overridden(view, starts) if aim is Aim.OVERRIDES else ""
     summary += _about_languages(view, starts)
@@ -137,6 +151,19 @@ def _about_overridden(view: ResearchView, starts: Sequence[Node]) -> str:
     targets = list({edge.target.id: edge.target for edge in edges}.values())
     subject = "It overrides" if len(starts) == 1 else "They override"
     return f" {subject} {sentences.named(targets)}." if targets else ""
+
+
+def _about_libraries(view: ResearchView, starts: Sequence[Node]) -> str:
+    """Return which bases outside of the project may call the starts: what they override is called there."""
+    around = (view.graph.node(node.id.rpartition(".")[0]) for node in starts if "." in node.qualified)
+    types = [node for node in around if node is not None]
+    types += [edge.target for node in types for edge in view.graph.supertypes(node, transitive=True)]
+    outside = (use for node in types for use in view.graph.unresolved(node))
+    inherited = (use.name for use in outside if use.relation is Relation.INHERIT)
+    bases = dict.fromkeys(name for name in inherited if name not in MEMBERLESS)
+    named = " and ".join(list(bases)[: sentences.FEW])
+    verb = "is" if len(bases) == 1 else "are"
+    return f" {named} {verb} outside of the project and may call it." if bases else ""
 
 
 def _about_tests(count: int) -> str:

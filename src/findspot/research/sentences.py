@@ -30,8 +30,9 @@ _SAID = {
 }
 """Of one start, of several, and what each result is."""
 
+NOT_CALLED = "Nothing in this project calls it."
 _NONE = {
-    Aim.CALLERS: "Nothing in this project calls it.",
+    Aim.CALLERS: NOT_CALLED,
     Aim.CALLEES: "It calls nothing in this project.",
     Aim.IMPLEMENTATIONS: "No type in this project implements it.",
     Aim.SUPERTYPES: "It is built on no type of this project.",
@@ -62,7 +63,7 @@ def of_relation(aim: Aim, starts: Sequence[Node], trail: Trail, uses: PossibleUs
     one, several, what = _SAID[aim]
     if not nearest:
         none = _of_none(aim, uses, trail.floor, hidden=bool(trail.tests_left_out))
-        if none == _NONE[Aim.CALLERS] and _called_implicitly(starts):
+        if none == NOT_CALLED and _called_implicitly(starts):
             none = "No call by name; the language itself calls it."
         return f"{named(starts, FEW)}: {none}"
     verb = one if len(starts) == 1 else several

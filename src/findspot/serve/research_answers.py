@@ -242,15 +242,17 @@ def _placed(findings: Findings, node: FoundNode) -> str:
     return f"{name}  {node.kind}  {node.path}:{node.start_line}-{node.end_line}"
 
 
-def fitted_findings(findings: Findings, max_tokens: int | None = None) -> dict[str, Any]:
+def fitted_findings(
+    findings: Findings, max_tokens: int | None = None, *, full: bool = False
+) -> dict[str, Any]:
     """Return the structured answer within the limit, measured as the JSON that carries it.
 
-    A long answer about a relation is lean, whatever the limit.
+    A long answer about a relation is lean, whatever the limit, unless it is to be full.
     """
     limit = sys.maxsize if max_tokens is None else max_tokens
     room = limit * CHARS_PER_TOKEN // _SHARE
     findings = replace(findings, query=cut(findings.query, min(room, 1_000)))
-    related = findings.relation not in (None, Aim.PATH)
+    related = findings.relation not in (None, Aim.PATH) and not full
     whole = findings_object(findings)
     if token_count(_json(whole)) <= (min(limit, _LEAN_TOKENS) if related else limit):
         return whole

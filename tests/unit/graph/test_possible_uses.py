@@ -47,6 +47,9 @@ def test_imports_of_a_removed_file_are_left_behind(tmp_path: Path) -> None:
         "sub/other.py": "import sub.gone as g\n\ndef f():\n    return g.gone()\n",
         "sub/apart.py": "from else_where.gone import gone\n\ngone()\n",
         "lib/use.js": "import { gone } from './gone.js';\n\ngone();\n",
+        "lib/whole.js": "import other from './gone.js';\n\nother();\n",
+        "lib/all.js": "export * from './gone.js';\n",
+        "lib/through.js": "import { gone as it } from './all.js';\n\nit();\n",
     }
     with graph_of(files, tmp_path) as graph:
         old = Node("sub/gone.py", 1, 2, "gone", "gone", "function", "sub/gone.py#gone")
@@ -54,7 +57,8 @@ def test_imports_of_a_removed_file_are_left_behind(tmp_path: Path) -> None:
         assert certain == [("sub/other.py", 4), ("sub/use.py", 1), ("sub/use.py", 4)]
         old = Node("lib/gone.js", 1, 2, "gone", "gone", "function", "lib/gone.js#gone")
         certain = [(left.use.path, left.use.line) for left in leftovers(graph, old) if left.certain]
-        assert certain == [("lib/use.js", 1), ("lib/use.js", 3)]
+        names = ("lib/through.js", "lib/use.js", "lib/whole.js")
+        assert certain == [(name, line) for name in names for line in (1, 3)]
 
 
 def test_an_inherited_method_may_stand_for_one_of_an_interface(tmp_path: Path) -> None:

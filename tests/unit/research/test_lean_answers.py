@@ -81,6 +81,14 @@ def test_a_short_answer_has_every_field() -> None:
     }  # fmt: skip
 
 
+def test_a_full_answer_has_every_field_however_long() -> None:
+    found = findings()
+    assert fitted_findings(found, full=True) == findings_object(found)
+    short = fitted_findings(found, 1_200, full=True)
+    assert size(short) <= 1_200
+    assert short["nodes"][0]["id"] == found.nodes[0].id
+
+
 def test_the_default_limit_has_room_for_fifteen_lines() -> None:
     values = fitted_findings(findings(), 1_200)
     assert len(lines_of(values)) >= 15

@@ -29,10 +29,12 @@ from findspot.serve.mcp.tool import (
     takes,
 )
 from findspot.serve.mcp.tool_call import Call
+from findspot.serve.search_answers import COMPACT
 
 if TYPE_CHECKING:
     from findspot.research.findings import Findings, Inquiry
 
+_JSON = "json"
 _FOCUSES = ["architecture", "dependencies", "patterns", "flow"]
 _RELATIONS = [
     "callers",
@@ -63,7 +65,8 @@ async def _code_research(call: Call, arguments: Arguments) -> Answer:
     )
     serve = project.settings.serve
     limit = arguments["max_tokens"] or max(serve.max_tokens, MIN_TOKENS)
-    return _rendered(findings, limit, structured_results(call.client.name, serve))
+    form = arguments["format"] or (_JSON if serve.default_format == _JSON else COMPACT)
+    return _rendered(findings, limit, form, structured_results(call.client.name, serve))
 
 
 def _inquiry(arguments: Arguments, under: str | None) -> Inquiry:
@@ -83,11 +86,14 @@ def _inquiry(arguments: Arguments, under: str | None) -> Inquiry:
     )
 
 
-def _rendered(findings: Findings, limit: int, shape: str) -> Answer:
+def _rendered(findings: Findings, limit: int, form: str, shape: str) -> Answer:
+    """Return the two forms of the answer, each within the limit on its own."""
     from findspot.serve.research_answers import fitted_findings, fitted_report, report_line
 
-    text = report_line(findings) if shape == "only" else fitted_report(findings, limit)
-    return Answer(fitted_findings(findings, limit), text)
+    values = fitted_findings(findings, limit, full=form == _JSON)
+    if shape == "only":
+        return Answer(values, report_line(findings))
+    return Answer(values) if form == _JSON else Answer(values, fitted_report(findings, limit))
 
 
 def _each_hop(client: Client) -> ProgressSink:
@@ -157,6 +163,11 @@ CODE_RESEARCH = Tool(
                 "$comment": "How many hops to follow",
             },
             "focus": {"type": "string", "enum": _FOCUSES, "$comment": "Optional focus area"},
+            "format": {
+                "type": "string",
+                "enum": [COMPACT, _JSON],
+                "$comment": "Format of the text: a report (default), or the full structured answer as JSON",
+            },
             "max_tokens": {
                 "type": "integer",
                 "minimum": MIN_TOKENS,
