@@ -21,10 +21,11 @@ from findspot.chunk.splitting import SourceLines
 from findspot.chunk.symbols import Definition, end_row, read_symbols
 from findspot.core.languages import language_of
 from messages import telling_words, words
-from mirrors import MAX_FILE_BYTES
+from mirrors import texts
 
 MAX_CASES = 20
 MAX_FILES = 150
+FILES_AT_ONCE = 30
 PER_FILE = 2
 SENTENCE_WORDS = range(5, 41)
 MIN_TELLING_WORDS = 3
@@ -126,10 +127,11 @@ def files_of(mirror: Path, commit: str, repository: str) -> Iterator[tuple[str, 
     listing = git(mirror, "ls-tree", "-r", "-z", "--name-only", commit).decode("utf-8", "replace")
     paths = [path for path in listing.split("\0") if path and is_production(path)]
     paths.sort(key=lambda path: hashlib.sha256(f"{repository}:{path}".encode()).digest())
-    for path in paths[:MAX_FILES]:
-        status, data = run_git(mirror, ["cat-file", "blob", f"{commit}:{path}"])
-        if not status and len(data) <= MAX_FILE_BYTES and b"\0" not in data:
-            yield path, data.decode("utf-8", "replace")
+    for first in range(0, min(len(paths), MAX_FILES), FILES_AT_ONCE):
+        some = paths[first : first + FILES_AT_ONCE]
+        asked = "".join(f"{commit}:{path}\n" for path in some).encode()
+        _, answer = run_git(mirror, ["cat-file", "--batch"], asked)
+        yield from ((path, text) for path, text in zip(some, texts(answer), strict=False) if text)
 
 
 if __name__ == "__main__":

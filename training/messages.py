@@ -93,7 +93,7 @@ _NOISE_ITEM = _pattern(
 _DROPPED = (
     _pattern(r"<!--[\s\S]*?-->"),
     _pattern(
-        r"""^\s*(?: (?-i:[A-Z])[a-z]*(?:-[a-z]+)*-(?:by|on|to|id|url|revid|from|request|link) | cc | bug
+        r"""^\s*(?: (?-i:[A-Z])[a-z]*(?:-[a-z]+)*-(?:by|on|to|id|url|revid|from|request|link|name) | cc | bug
           | links? | issues? | refs? | references | release-note | changelog | pr | resolves | closes | fixes
           | see(?:[ ]also)? | related(?:[ ]to)? | part[ ]of | ticket | backports? | tbr | test[ ]plan
           | pull[ ]request[ ]resolved | differential[ ]revision | reviewers | subscribers | tags

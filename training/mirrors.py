@@ -32,20 +32,21 @@ def texts_of(mirror: Path, commits: Iterable[str]) -> Iterator[str]:
     answer = subprocess.run(
         [*git, "cat-file", "--batch"], input=asked, capture_output=True, check=True
     ).stdout
-    yield from _texts(answer)
+    yield from filter(None, texts(answer))
 
 
-def _texts(answer: bytes) -> Iterator[str]:
-    """What `cat-file --batch` printed: a head line and the content of each blob it has."""
+def texts(answer: bytes) -> Iterator[str | None]:
+    """Read what `cat-file --batch` printed: the text of each blob, None for a binary or an absent one."""
     at = 0
     while at < len(answer):
         end = answer.index(b"\n", at)
         head = answer[at:end].split()
         at = end + 1
         if head[-1] == b"missing":  # a shallow mirror lacks some
+            yield None
             continue
         size = int(head[2])
         data = answer[at : at + size]
         at += size + 1
-        if size <= MAX_FILE_BYTES and b"\0" not in data[:8000]:
-            yield data.decode("utf-8", "replace")
+        is_text = size <= MAX_FILE_BYTES and b"\0" not in data[:8000]
+        yield data.decode("utf-8", "replace") if is_text else None
