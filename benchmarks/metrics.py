@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 TOKEN_BUDGETS = (500, 1_000, 2_000, 4_000)
 TOP = 10
+
+Ranks = Sequence[int | None]
+"""The rank of each wanted file or function in an answer; None where the answer does not have it."""
 
 
 class Place(NamedTuple):
@@ -73,6 +76,28 @@ def _first_of_each_file(places: Sequence[Place]) -> list[Place]:
     for place in places:
         first.setdefault(place.path, place)
     return list(first.values())
+
+
+def ranks(found: Sequence[str], wanted: Iterable[str]) -> Ranks:
+    return [found.index(each) + 1 if each in found else None for each in wanted]
+
+
+def all_within(found: Ranks, k: int) -> float:
+    return float(all(rank is not None and rank <= k for rank in found))
+
+
+def any_within(found: Ranks, k: int) -> float:
+    return float(any(rank is not None and rank <= k for rank in found))
+
+
+def lines_shown(shown: Iterable[Place], wanted: Iterable[Place]) -> tuple[bool, bool]:
+    """Return whether all of the wanted lines are shown, and whether any is."""
+
+    def lines(places: Iterable[Place]) -> set[tuple[str, int]]:
+        return {(p.path, line) for p in places for line in range(p.start or 1, (p.end or 1) + 1)}
+
+    seen, changed = lines(shown), lines(wanted)
+    return changed <= seen, bool(changed & seen)
 
 
 def mean(rows: Sequence[dict[str, Any]]) -> dict[str, float]:
