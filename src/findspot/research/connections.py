@@ -94,6 +94,7 @@ class Connections:
     found: dict[str, Found] = field(default_factory=dict)
     edges: dict[tuple[str, str], Edge] = field(default_factory=dict)
     _nearest: float = 0.0
+    _outgoing: dict[str, list[Edge]] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -169,7 +170,7 @@ class Connections:
 
     def onward(self, node: Node) -> list[Edge]:
         """Return what a definition calls or passes on, and what overrides it, as far as it may be shown."""
-        return [edge for edge in _outgoing(self.view.graph, node) if self.may_show(edge.target)]
+        return [edge for edge in self._edges_from(node) if self.may_show(edge.target)]
 
     def callers(self, node: Node) -> list[Node]:
         """Return the functions that call a definition; none for what everybody calls."""
@@ -240,6 +241,12 @@ class Connections:
         for value, node in sorted(valued, key=lambda item: (-item[0], item[1].id))[:MOST_PER_HOP]:
             self.found[node.id] = Found(node, value, hop)
 
+    def _edges_from(self, node: Node) -> list[Edge]:
+        """Return what a definition leads to, resolved once: a long function has thousands of calls."""
+        if node.id not in self._outgoing:
+            self._outgoing[node.id] = list(_outgoing(self.view.graph, node))
+        return self._outgoing[node.id]
+
     def _incoming(self, node: Node) -> list[Edge]:
         """Return who calls it or passes it on, and what it overrides; nothing for what everybody calls."""
         graph = self.view.graph
@@ -253,7 +260,7 @@ class Connections:
         for one in list(self.found.values()):
             if one.node.kind not in FUNCTIONS:
                 continue
-            for edge in _outgoing(self.view.graph, one.node):
+            for edge in self._edges_from(one.node):
                 if edge.target.id in self.found and edge.target.id != one.node.id:
                     self.edges.setdefault((one.node.id, edge.target.id), edge)
         linked: dict[str, float] = {}

@@ -33,6 +33,7 @@ class ResearchView:
     reader: IndexReader
     trail: Trail
     _lines: dict[str, dict[int, str]] = field(default_factory=dict)
+    _definitions: dict[str, list[Node]] = field(default_factory=dict)
 
     @property
     def graph(self) -> Graph:
@@ -88,7 +89,10 @@ class ResearchView:
 
     def definitions(self, path: str) -> list[Node]:
         """Return everything that a file defines, in the order of its lines."""
-        return [node for outline in self.graph.outline(path) for node in flat(outline)]
+        if path not in self._definitions:
+            outlines = self.graph.outline(path)
+            self._definitions[path] = [node for outline in outlines for node in flat(outline)]
+        return self._definitions[path]
 
     def functions(self, node: Node) -> list[Node]:
         """Return what of a definition can be called into: of a type its methods, its constructors last."""
