@@ -186,7 +186,6 @@ _POLITE = re.compile(
     r"|great (?:work|job|library|project|tool)|love this|sorry (?:if|for|in)|hello"
     r"|hi (?:all|there|team|everyone)|hey|good (?:day|morning)|dear|feel free|in advance|appreciated?"
     r"|first time|submit a pr|open a pr|not sure if this is)\b",
-    re.IGNORECASE,
 )
 _TEMPLATE = re.compile(
     r"a clear and concise description|if applicable, add|add any other context"
@@ -194,15 +193,23 @@ _TEMPLATE = re.compile(
     r"|click on '\.|scroll down to '|^\W*see error\W*$|^n/?a\.?$|^none\.?$|^have a nice day"
     r"|please (?:fill|provide|describe|include|replace|delete|remove|make sure|read|search|share"
     r"|paste|try to)",
-    re.IGNORECASE,
 )
+_POLITE_WORDS = """
+    advance any appreciate appreciated checked cheers conduct dear duplicate existing feel find first glad
+    good googled great happy hello hey hi hope know looked love open please regards searched sorry submit
+    sure thank thanks thx willing"""
+_TEMPLATE_WORDS = (
+    "applicable click complete concise context e go n na nice none please response scroll see steps"
+)
+_MAY_BE_POLITE = frozenset(_POLITE_WORDS.split())
+_MAY_BE_TEMPLATE = frozenset(_TEMPLATE_WORDS.split())
+"""Without one of these words the patterns above cannot match, and they are slow."""
 _INSTRUCTION = re.compile(
     r"(?:please|if (?:you|this|the issue|reasonable|possible)|describe|provide|paste|tell us"
     r"|consider|make sure"
     r"|did you|have you|check (?:our|for|that)|do not|don.t|add|an? (?:detailed|clear|simple|brief"
     r"|minimal)|before"
     r"|your issue|issues are|we |for (?:more|realtime))\b",
-    re.IGNORECASE,
 )
 _TO_REPORTERS = re.compile(
     r"issue tracker|existing (?:issue|request)|bug reports?|feature requests?|reproduc\w+ (?:the"
@@ -210,20 +217,23 @@ _TO_REPORTERS = re.compile(
     r"|snippet|template|discussions\b|stack ?overflow|discord|help us|relevant information"
     r"|pull request|code sample"
     r"|issues? (?:already|was|list)|opening (?:an|a|the)|paste|as much (?:detail|information)",
-    re.IGNORECASE,
 )
 
 
 def is_polite(sentence: str) -> bool:
     """Return whether a sentence thanks, greets, excuses or offers, rather than describes."""
-    return _POLITE.search(sentence[:MAX_LINE_CHARS]) is not None
+    sentence = sentence[:MAX_LINE_CHARS].lower()
+    return not _MAY_BE_POLITE.isdisjoint(_WORD.findall(sentence)) and _POLITE.search(sentence) is not None
 
 
 def is_template(sentence: str) -> bool:
     """Return whether a paragraph is what templates say to everybody."""
-    return len(sentence) < MAX_LINE_CHARS and bool(
-        _TEMPLATE.search(sentence) or (_INSTRUCTION.match(sentence) and _TO_REPORTERS.search(sentence))
-    )
+    if len(sentence) >= MAX_LINE_CHARS:
+        return False
+    lowered = sentence.lower()
+    if not _MAY_BE_TEMPLATE.isdisjoint(_WORD.findall(lowered)) and _TEMPLATE.search(lowered):
+        return True
+    return _INSTRUCTION.match(lowered) is not None and _TO_REPORTERS.search(lowered) is not None
 
 
 def is_environment(line: str) -> bool:

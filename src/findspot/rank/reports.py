@@ -189,8 +189,9 @@ class _ReportReader:
 
     def _block(self, line: str, stripped: str) -> bool:
         """Read a block of code: fenced, in Trac's braces, indented, or an interactive session."""
-        quote = QUOTE.match(line)
-        if fence := FENCE.match(line, quote.end() if quote else 0):
+        first = stripped[0]
+        quote = QUOTE.match(line) if first == ">" else None
+        if first in "`~>" and (fence := FENCE.match(line, quote.end() if quote else 0)):
             mark = fence[1]
             if mark in line[fence.end() :]:
                 return False
@@ -198,12 +199,12 @@ class _ReportReader:
                 fence[2].lower(), lambda text: text.lstrip("> ").startswith(mark), quoted=bool(quote)
             )
             return True
-        if stripped[0] in "{<":
+        if first in "{<":
             for opening, closing in OTHER_FENCES.items():
                 if stripped.startswith(opening) and closing not in stripped[len(opening) :]:
                     self._fenced("", lambda text, closing=closing: closing in text)  # type: ignore[misc]
                     return True
-        if directive := DIRECTIVE.match(stripped):
+        if first == "." and (directive := DIRECTIVE.match(stripped)):
             self._fenced(
                 directive[1].lower(), lambda text: bool(text) and not text[0].isspace(), closed=False
             )
@@ -273,9 +274,9 @@ class _ReportReader:
 
     def _heading(self, line: str, stripped: str) -> bool:
         """Read a heading, underlined or marked, and begin its section."""
-        if found := HEADING.match(line[:MAX_LINE_CHARS]):
+        if stripped[0] in "#=*_<" and (found := HEADING.match(line[:MAX_LINE_CHARS])):
             text = next(group for group in found.groups() if group is not None)
-        elif UNDERLINE.match(line):
+        elif not stripped[0].isalnum() and UNDERLINE.match(line):
             self._end_paragraph()
             self.at += 1
             return True
@@ -300,7 +301,7 @@ class _ReportReader:
 
     def _label(self, stripped: str) -> bool:
         """Read `Expected: …`, `Steps to reproduce:` and the like; what follows is read as a line."""
-        found = LABEL.match(stripped[:MAX_LINE_CHARS])
+        found = LABEL.match(stripped[:MAX_LINE_CHARS]) if ":" in stripped or "?" in stripped else None
         section = section_of(found[1]) if found else None
         if not found or not section or not is_label(found[1]):
             return False
@@ -334,7 +335,7 @@ class _ReportReader:
             self._end_paragraph()
             self.code.append(line[prompt.end() :])
         else:
-            quote = QUOTE.match(line)
+            quote = QUOTE.match(line) if stripped[0] == ">" else None
             text = line[quote.end() :] if quote else line
             if item := LIST_ITEM.match(text):
                 self._end_paragraph()
@@ -354,7 +355,7 @@ class _ReportReader:
             self.noise.extend(Noise(found[2], NoiseKind.URL) for found in URL.finditer(text))
             text = URL.sub(lambda found: (found[1] or " ").strip("![]"), text)
         text = text.strip()
-        if not any(char.isalpha() for char in text):
+        if text.lower() == text.upper():  # no letters
             return
         short = len(text) < SHORT_CHARS
         polite = len(text) < MAX_LINE_CHARS and "`" not in text and is_polite(text)

@@ -177,7 +177,7 @@ class TraceReader:
             return self._at(stripped[3:])
         if stripped[0] in "#*f" and (numbered := _NUMBERED.match(line)):
             return self._numbered(numbered[2])
-        if found := _PYTHON.match(line):
+        if stripped.startswith('File "') and (found := _PYTHON.match(line)):
             self._add(found[2], found[3], found[4], outermost_first=True)
             return 1
         if stripped[:5] in ("File ", "Cell ") and (found := _IPYTHON.match(stripped)):
