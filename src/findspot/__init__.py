@@ -40,6 +40,7 @@ __all__ = [
     "FoundEdge",
     "FoundNode",
     "Graph",
+    "GroupBy",
     "Hit",
     "HomeNotWritableError",
     "IncludeTests",
@@ -91,6 +92,7 @@ __all__ = [
     "StoreRefusedError",
     "StoreUnavailableError",
     "Strength",
+    "Suggestion",
     "Supervisor",
     "SymlinkError",
     "Synthesis",
@@ -149,6 +151,7 @@ if TYPE_CHECKING:
         CodeReference,
         Corpus,
         Expansion,
+        GroupBy,
         Hit,
         IncludeTests,
         IndexReport,
@@ -163,6 +166,7 @@ if TYPE_CHECKING:
         SlowerModelStatus,
         Span,
         Strength,
+        Suggestion,
         Synthesis,
     )
     from findspot.core.progress import CancelToken, ProgressSink
@@ -210,8 +214,9 @@ _EXPORTS = {
         "SystemLimitError "
     ),
     "findspot.core.model": (
-        "Assistance CodeReference Corpus Expansion Hit IncludeTests IndexReport IndexState IndexStatus Mode "
-        "Progress Query Results Skip SkipReason SlowerModelStatus Span Strength Synthesis "
+        "Assistance CodeReference Corpus Expansion GroupBy Hit IncludeTests IndexReport IndexState "
+        "IndexStatus Mode Progress Query Results Skip SkipReason SlowerModelStatus Span Strength Suggestion "
+        "Synthesis "
     ),
     "findspot.core.progress": "CancelToken ProgressSink",
     "findspot.core.settings": "Settings",

@@ -234,6 +234,13 @@ class IncludeTests(StrEnum):
     NO = "no"
 
 
+class GroupBy(StrEnum):
+    """What one result of a code search stands for, where it is not a passage."""
+
+    FILE = "file"
+    SYMBOL = "symbol"
+
+
 @dataclass(frozen=True, slots=True)
 class Query:
     """One search, with everything that can change its answer."""
@@ -258,6 +265,8 @@ class Query:
     """The paths that may answer, where they are known by name."""
     related: bool = False
     """Whether the best hits come with the constants that they use and the places that call them."""
+    group_by: GroupBy | None = None
+    """One result per file or per definition, in a search of code; without it, one per passage."""
     also: tuple[str, ...] = ()
     """Words that mean alike: looked for too, and counting less than the text's own."""
 
@@ -314,6 +323,8 @@ class Hit:
     """Constants that its lines use, where they are defined."""
     callers: tuple[CodeReference, ...] = ()
     """Some of the places that call what it defines."""
+    more: tuple[str, ...] = ()
+    """Where else its file matches, where results are files: lines, and the definition there."""
     relative: float = 1.0
     """Its value in the ranking, as a share of the best hit's."""
 
@@ -334,6 +345,14 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
+class Suggestion:
+    """A file that is no result, and why it may have to change with them."""
+
+    path: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Results:
     """A page of hits over one snapshot of the index."""
 
@@ -349,6 +368,8 @@ class Results:
     """How many better hits come before these."""
     nothing_fits: bool = False
     """Whether even the best hit of all pages is probably wrong; an answer says so first."""
+    suggestions: tuple[Suggestion, ...] = ()
+    """Files that usually change with the first hits, where the query is a whole report."""
 
 
 class IndexState(StrEnum):

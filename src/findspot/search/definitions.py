@@ -66,6 +66,9 @@ class _Extent:
     last: int
     indent: int
 
+    def overlaps(self, other: _Extent) -> bool:
+        return self.first <= other.last and other.first <= self.last
+
     def encloses(self, other: _Extent) -> bool:
         return self is not other and self.first <= other.first and other.last <= self.last
 
@@ -102,17 +105,21 @@ def describe(
     *,
     names: Sequence[str],
     words: QueryWords,
+    only: Symbol | None = None,
 ) -> Described | None:
     """Return the definition of a passage that the query asks for; None where the passage defines nothing.
 
     `symbols` are what the chunks define. A definition whose name the query holds comes first, then the one
     that holds most of the query's words. Without either, it is the one that the best chunk is named after.
+    `only` names the one to describe.
     """
     extents = _extents(lines, chunks[0].start_line, symbols)
     if not extents:
         return None
     named = _named(extents, names, words)
     chosen = named or _worth_most(extents, words, leader)
+    if only:
+        chosen = next((extent for extent in extents if extent.symbol == only), chosen)
     if chosen is None:
         return None
     offset = chunks[0].start_line
@@ -123,7 +130,27 @@ def describe(
         described = home.breadcrumb, home.signature, home.doc_comment
     else:
         described = _breadcrumb(chosen, extents, home), _signature(lines, chosen), _doc(lines, chosen)
-    return Described(span, line, kind, *described, is_named=named is not None)
+    return Described(span, line, kind, *described, is_named=chosen is named)
+
+
+def definitions_wanted(
+    chunk: StoredChunk, symbols: Sequence[Symbol], names: Sequence[str], weights: Mapping[str, float]
+) -> list[tuple[Symbol, str]]:
+    """Return what a chunk defines, with breadcrumbs: what a query asks for, then what holds its words.
+
+    Of definitions inside one another, the better one stands for all.
+    """
+    lines = chunk.text.split("\n")
+    extents = _extents(lines, chunk.start_line, symbols)
+    wanted = extents[:1]
+    if len(extents) > 1:
+        words = QueryWords.in_lines(lines, weights)
+        wanted = [_named(extents, names, words) or _worth_most(extents, words, chunk) or extents[0]]
+        worth = {extent: _worth(extent, extents, words) for extent in extents}
+        for extent in sorted(extents, key=lambda each: -worth[each]):
+            if worth[extent] > 0 and not any(map(extent.overlaps, wanted)):
+                wanted.append(extent)
+    return [(extent.symbol, _breadcrumb(extent, extents, chunk)) for extent in wanted]
 
 
 def _extents(lines: Sequence[str], offset: int, symbols: Sequence[Symbol]) -> list[_Extent]:

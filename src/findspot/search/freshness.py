@@ -163,6 +163,7 @@ def _moved(hit: Hit, at: int, lines: list[str], size: int) -> Hit:
     return replace(
         hit,
         span=Span(at + 1, last),
+        more=(),
         text="\n".join(text),
         focus=moved(hit.focus) if hit.focus else hit.focus,
         definition=Span(moved(about.start), moved(about.end)) if about else None,

@@ -1,18 +1,18 @@
-"""From ranked candidates to hits: duplicates collapsed, neighbours merged, scores calibrated."""
+"""From ranked candidates to hits: copies left out, neighbours merged, results grouped, scores calibrated."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from findspot.core.model import Hit, Span, Symbol
+from findspot.core.model import GroupBy, Hit, Span, Symbol
 from findspot.rank.calibration import Evidence, Recipe, calibrated, nothing_fits
 from findspot.rank.signals import Candidate, coverage
-from findspot.search.definitions import Described, QueryWords, describe, header_overview
+from findspot.search.definitions import Described, QueryWords, definitions_wanted, describe, header_overview
 from findspot.search.questions import Question
 from findspot.search.retrieve import Candidates
-from findspot.store.records import OUTLINE_ORDINAL, StoredChunk, StoredFile, chunk_number
+from findspot.store.records import OUTLINE_ORDINAL, StoredChunk, StoredFile, chunk_number, last_name
 from findspot.store.snapshot import Snapshot
 from findspot.text.snippet import PASSAGE_CHARS, best_column
 from findspot.text.tokens import tokens
@@ -29,8 +29,17 @@ BRIDGE_WITHIN = 10
 """Of the first passages: further down, two of one file near each other mean little."""
 
 
+MOST_MORE = 3
+"""Further passages that a file names."""
+
+LATER = 5
+"""Ranks that a passage without a definition, or a further definition of one chunk, stands back."""
+
 _HEADER = "import"
 """The kind of a chunk that ends with the imports of a file."""
+
+_PIECE = "block"
+"""The kind of a chunk that continues the definition of the chunk before it."""
 
 
 @dataclass(slots=True)
@@ -41,6 +50,11 @@ class Passage:
     rank: int
     first: int
     last: int
+    more: tuple[Passage, ...] = ()
+    """Further passages of the file, where results are files."""
+    symbol: Symbol | None = None
+    breadcrumb: str | None = None
+    """What it shows, where results are definitions."""
 
     @property
     def size(self) -> int:
@@ -49,6 +63,90 @@ class Passage:
     @property
     def numbers(self) -> range:
         return range(self.first, self.last + 1)
+
+
+def grouped(snapshot: Snapshot, ranked: Sequence[Candidate], question: Question) -> list[Passage]:
+    """Return a ranking as the results that a query wants: passages, files or definitions."""
+    files, group_by = snapshot.files.by_id, question.query.group_by
+    if group_by == GroupBy.SYMBOL:
+        return _by_definition(snapshot, ranked, question)
+    shown = passages(ranked, files, question.except_chunks)
+    return _by_file(shown) if group_by == GroupBy.FILE else shown
+
+
+def _by_file(ranked: Sequence[Passage]) -> list[Passage]:
+    """Return the best passage of each file, with those after it."""
+    files: dict[int, list[Passage]] = {}
+    for passage in ranked:
+        files.setdefault(passage.leader.file_id, []).append(passage)
+    return [replace(first, more=tuple(rest[:MOST_MORE])) for first, *rest in files.values()]
+
+
+def _by_definition(snapshot: Snapshot, ranked: Sequence[Candidate], question: Question) -> list[Passage]:
+    """Return one passage per definition; those that define nothing stay, a little further down.
+
+    A long definition is several chunks: the pieces after the first have its breadcrumb and no symbol.
+    """
+    files = snapshot.files.by_id
+    numbers = sorted(candidate.number for candidate in ranked)
+    stored, symbols = snapshot.chunks.by_number(numbers), snapshot.symbols.of_chunks(numbers)
+    names = (question.text, *question.reading.names)
+    seen: set[tuple[int, str]] = set()
+    continued: set[tuple[int, str]] = set()
+    shown: list[tuple[int, Passage]] = []
+    for rank, candidate in _without_copies(ranked, files):
+        chunk, number = stored[candidate.number], candidate.number
+        wanted = definitions_wanted(chunk, symbols.get(number, ()), names, question.term_weights)
+        for place, (symbol, breadcrumb) in enumerate(wanted):
+            if (candidate.file_id, breadcrumb) not in continued:
+                seen.add((candidate.file_id, breadcrumb))
+                passage = Passage(candidate, rank, number, number, symbol=symbol, breadcrumb=breadcrumb)
+                shown.append((rank + LATER * place, passage))
+        if not wanted:
+            passage, later = Passage(candidate, rank, number, number), LATER
+            if chunk.kind == _PIECE and chunk.breadcrumb:
+                definition = candidate.file_id, chunk.breadcrumb
+                if definition in seen:
+                    continue
+                seen.add(definition)
+                continued.add(definition)
+                passage.breadcrumb, later = chunk.breadcrumb, 0
+            shown.append((rank + later, passage))
+    return [passage for _, passage in sorted(shown, key=lambda each: each[0])]
+
+
+def _with_pieces(snapshot: Snapshot, passage: Passage) -> Passage:
+    """Return a passage with all chunks of its definition."""
+    if passage.breadcrumb is None:
+        return passage
+    chunks = {chunk.number: chunk for chunk in snapshot.chunks.of_file(passage.leader.path)}
+    first = last = passage.first
+
+    def continues(number: int) -> bool:
+        chunk = chunks.get(number)
+        return chunk is not None and chunk.kind == _PIECE and chunk.breadcrumb == passage.breadcrumb
+
+    while continues(last + 1):
+        last += 1
+    while passage.symbol is None and continues(first):
+        first -= 1
+    symbol = passage.symbol
+    if symbol is None:
+        name = last_name(passage.breadcrumb.rpartition(" > ")[2])
+        defined = snapshot.symbols.of_chunks([first]).get(first, [])
+        symbol = next((each for each in reversed(defined) if last_name(each.name) == name), None)
+        first += symbol is None
+    return replace(passage, first=first, last=last, symbol=symbol)
+
+
+def _without_copies(
+    ranked: Sequence[Candidate], files: Mapping[int, StoredFile]
+) -> Iterator[tuple[int, Candidate]]:
+    """Yield the candidates, with their ranks, whose file is the best one of its content."""
+    home: dict[str, int] = {}
+    for rank, candidate in enumerate(ranked):
+        if home.setdefault(files[candidate.file_id].sha256, candidate.file_id) == candidate.file_id:
+            yield rank, candidate
 
 
 def passages(
@@ -60,10 +158,7 @@ def passages(
     """
     found: dict[int, Passage] = {}
     part_of: dict[int, int] = {}
-    home: dict[str, int] = {}
-    for rank, candidate in enumerate(ranked):
-        if home.setdefault(files[candidate.file_id].sha256, candidate.file_id) != candidate.file_id:
-            continue
+    for rank, candidate in _without_copies(ranked, files):
         number = candidate.number
         passage = Passage(candidate, rank, number, number)
         if number - 1 in part_of or number + 1 in part_of:
@@ -137,24 +232,46 @@ def to_hits(
     """Return the page of hits that a query wants, with their scores, and whether none of them fits."""
     query = question.query
     end = query.offset + query.limit
-    page = found[query.offset : end]
-    needed = {number for passage in (*found[:1], *page) for number in passage.numbers}
+    page = [_with_pieces(snapshot, passage) for passage in found[query.offset : end]]
+    further = [other for passage in page for other in passage.more]
+    needed = {number for passage in (*found[:1], *page, *further) for number in passage.numbers}
     outlines = {_outline_number(passage) for passage in page if passage.first == _first_number(passage)}
     stored = snapshot.chunks.by_number(sorted(needed | outlines))
-    symbols = snapshot.symbols.of_chunks([number for passage in page for number in passage.numbers])
+    defining = [number for passage in (*page, *further) for number in passage.numbers]
+    symbols = snapshot.symbols.of_chunks(defining)
     evidence = list(islice(_evidence(found, stored, candidates, question), max(end, 1)))
     scores = list(calibrated(recipe, evidence))
-    hits = []
-    for place, passage in enumerate(page, query.offset):
+
+    def hit_of(passage: Passage, score: float) -> Hit:
         chunks = [stored[number] for number in passage.numbers]
         defined = [symbol for number in passage.numbers for symbol in symbols.get(number, ())]
-        hit = _hit(chunks, stored[passage.leader.number], scores[place], defined, question)
+        return _hit(chunks, stored[passage.leader.number], score, defined, question, only=passage.symbol)
+
+    hits = []
+    for place, passage in enumerate(page, query.offset):
+        more = tuple(_lines_and_name(hit_of(other, 0.0)) for other in passage.more)
+        hit = replace(hit_of(passage, scores[place]), more=more)
         outline = stored.get(_outline_number(passage))
         if hit.kind == _HEADER and outline:
-            hit = replace(hit, overview=header_overview(chunks[0].text, outline.text))
+            hit = replace(hit, overview=header_overview(stored[passage.first].text, outline.text))
         why = passage.leader.why() | evidence[place].why() if query.explain else None
         hits.append(replace(hit, relative=_share(passage, found[0]), why=why))
     return hits, query.similar_to is None and nothing_fits(recipe, evidence)
+
+
+def _lines_and_name(hit: Hit) -> str:
+    lines = hit.definition or hit.span
+    return " ".join(filter(None, (f"{lines.start}-{lines.end}", hit.symbol)))
+
+
+def by_file(hits: Iterable[Hit]) -> list[Hit]:
+    """Return the first hit of each file, with where the others are."""
+    files: dict[str, list[Hit]] = {}
+    for hit in hits:
+        files.setdefault(hit.path, []).append(hit)
+    return [
+        replace(first, more=tuple(map(_lines_and_name, rest[:MOST_MORE]))) for first, *rest in files.values()
+    ]
 
 
 def _evidence(
@@ -207,24 +324,32 @@ def _hit(
     score: float,
     symbols: Sequence[Symbol],
     question: Question,
+    *,
+    only: Symbol | None = None,
 ) -> Hit:
+    """Return chunks as a hit; with `only`, the lines that define this symbol."""
     text, weights = joined(chunks), question.term_weights
     names = (question.text, *question.reading.names)  # `merge!` is a name that no word pattern finds whole
     lines, first = text.split("\n"), chunks[0].start_line
     words = QueryWords.in_lines(lines, weights)
-    about = describe(chunks, leader, lines, symbols, names=names, words=words)
+    about = describe(chunks, leader, lines, symbols, names=names, words=words, only=only)
     shown = about.span if about else Span(leader.start_line, leader.end_line)
     focus = first + words.best(shown.start - first, min(shown.end - first, len(lines) - 1))
     line = lines[focus - first]
     named: Described | StoredChunk = about or leader
+    span = Span(first, chunks[-1].end_line)
+    held = tuple(dict.fromkeys(name for chunk in chunks for name in chunk.symbols))
+    if only and about:
+        span, held = about.span, (only.name,)
+        text = "\n".join(lines[span.start - first : span.end - first + 1])
     return Hit(
         path=leader.path,
-        span=Span(chunks[0].start_line, chunks[-1].end_line),
+        span=span,
         text=text,
         score=score,
         kind=named.kind,
         language=leader.language,
-        symbols=tuple(dict.fromkeys(name for chunk in chunks for name in chunk.symbols)),
+        symbols=held,
         signature=named.signature,
         breadcrumb=named.breadcrumb,
         doc_comment=named.doc_comment,

@@ -13,7 +13,7 @@ from findspot.rank.calibration import FITTED_MODEL, recipe_for
 from findspot.rank.intent import Intent
 from findspot.rank.roles import ASKS_FOR_EXAMPLES, ASKS_FOR_TESTS, Role, declares_only, role_of
 from findspot.rank.signals import Candidate, Pool
-from findspot.search.hits import passages, to_hits
+from findspot.search.hits import grouped, to_hits
 from findspot.search.query_filters import allowed_files, nothing_to_search
 from findspot.search.questions import Question, understand
 from findspot.search.retrieve import Candidates, find_candidates
@@ -42,7 +42,7 @@ def search(
         boost_headings(snapshot, pool, question)
         boost_paths(pool, question, signals.DOCS_PATH_MATCH)
     signals.spread_files(pool)
-    shown = passages(pool.ranked(), snapshot.files.by_id, question.except_chunks)
+    shown = grouped(snapshot, pool.ranked(), question)
     fitted = embedder is None or embedder.id == FITTED_MODEL
     meaning = fitted and bool(question.vector.any())
     recipe = recipe_for(query.corpus, words=question.weight < 1, meaning=meaning)

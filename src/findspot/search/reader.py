@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from findspot.core.errors import DocsIndexNotFoundError, ModelMismatchError
+from findspot.core.errors import DocsIndexNotFoundError, InvalidArgumentError, ModelMismatchError
 from findspot.core.git import History, read_history
 from findspot.core.globs import compile_glob
-from findspot.core.model import Corpus, Hit, Mode, Query, Results
+from findspot.core.model import Corpus, GroupBy, Hit, Mode, Query, Results
 from findspot.discover.checkouts import checkout_around
 from findspot.embed.embedder import Embedder, model_name
 from findspot.search.freshness import Checked, Disk, changed_since_indexed, check
@@ -93,6 +93,7 @@ class IndexReader:
         return tuple(commit for name, folder in roots.named for commit in _history_of(folder, f"{name}/"))
 
     def _search(self, query: Query) -> tuple[Results, Checked]:
+        _check_group_by(query)
         query = with_changed_paths(self.disk.roots, query)
         embedder, by_words = self._embedder(query)
         if query.corpus is Corpus.DOCS and Corpus.DOCS not in self.snapshot.files.counts():
@@ -137,6 +138,18 @@ class IndexReader:
         return unfinished(
             self.snapshot.meta(), len(self.snapshot.files.files), being_written=self.store.being_written
         )
+
+
+def _check_group_by(query: Query) -> None:
+    wanted = query.group_by
+    if wanted is None:
+        return
+    if wanted not in tuple(GroupBy):
+        raise InvalidArgumentError(f"group_by must be one of {', '.join(GroupBy)}.", str(wanted))
+    if query.corpus is not Corpus.CODE:
+        raise InvalidArgumentError("group_by is for searches of code.")
+    if query.mode is Mode.REGEX and wanted == GroupBy.SYMBOL:
+        raise InvalidArgumentError("In regex mode, group_by can only be 'file'.")
 
 
 def _history_of(folder: Path, prefix: str = "") -> History:

@@ -19,10 +19,11 @@ from pathlib import Path
 from typing import IO, NamedTuple
 
 from findspot.core.errors import InvalidArgumentError
-from findspot.core.model import Hit, Query, Results, Skip, Span
+from findspot.core.model import GroupBy, Hit, Query, Results, Skip, Span
 from findspot.core.platforms import NO_WINDOW
 from findspot.core.roots import Roots
 from findspot.search.freshness import Disk
+from findspot.search.hits import by_file
 from findspot.search.query_filters import allowed_files, nothing_to_search
 from findspot.search.ripgrep import SIZE_LIMITS, check_pattern, refusal, ripgrep_binary
 from findspot.store.records import StoredChunk, StoredFile
@@ -73,6 +74,8 @@ def search_regex(snapshot: Snapshot, disk: Disk, query: Query) -> Results:
     hits: list[Hit] = []
     for path, lines in groupby(found, key=lambda line: line[0]):
         hits.extend(_hits(snapshot, disk, path, list(lines)))
+    if query.group_by == GroupBy.FILE:
+        hits = by_file(hits)
     if not hits and files and any(map(str.isalpha, query.text)):
         with contextlib.suppress(InvalidArgumentError):  # it took too long, or is too large with that
             if next(matching(disk, f"(?i:{query.text})", files), None):

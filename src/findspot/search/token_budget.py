@@ -266,6 +266,7 @@ def as_line(hit: Hit) -> Hit:
         why=None,
         constants=(),
         callers=(),
+        more=(),
     )
 
 

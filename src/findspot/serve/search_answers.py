@@ -81,6 +81,7 @@ def _related(hit: Hit) -> dict[str, Any]:
     return _known(
         constants=[reference_line(place) for place in hit.constants],
         callers=[reference_line(place) for place in hit.callers],
+        more=list(hit.more),
     )
 
 
@@ -151,7 +152,7 @@ def _flat_result(hit: Hit, corpus: Corpus) -> dict[str, Any]:
     return passage | {
         "kind": hit.kind,
         "symbols": list(hit.symbols),
-        **_known(signature=hit.signature, doc_comment=hit.doc_comment),
+        **_known(signature=hit.signature, doc_comment=hit.doc_comment, more=list(hit.more)),
     }
 
 
@@ -186,6 +187,7 @@ def _block(hit: Hit, rank: int, *, code: bool) -> str:
         return f"{head}  {one_line(hit.text)}"
     related = [f"{_ASIDE}uses {reference_line(place)}" for place in hit.constants]
     related += [f"{_ASIDE}called by {reference_line(place)}" for place in hit.callers]
+    related += [f"{_ASIDE}also {one_line(place)}" for place in hit.more]
     return "\n".join((head, indented(hit.text), *related))
 
 

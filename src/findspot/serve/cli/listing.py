@@ -90,12 +90,14 @@ def _show_rest(count: int, indent: str) -> None:
 
 
 def _show_context(hit: Hit) -> None:
-    """Print the constants that a hit uses, what calls it, and why it was found, as far as it says so."""
+    """Print what a hit says of itself: constants, callers, further places in its file, why it was found."""
     for label, references in (("constant", hit.constants), ("called by", hit.callers)):
         for reference in references:
             location = output.paint(output.clean(f"{reference.path}:{reference.line}"), sys.stdout, dim=True)
             text = _shortened(output.clean(reference.text.strip()), _room(len(label) + 6))
             click.echo(f"  {output.paint(label, sys.stdout, dim=True)}  {text}  {location}", color=True)
+    for place in hit.more:
+        output.line(f"  also  {place}", dim=True)
     if hit.why:
         output.line("  why: " + ", ".join(f"{name} {value:g}" for name, value in hit.why.items()), dim=True)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from findspot.core.model import Assistance, Corpus, IncludeTests, Mode, Query
+from findspot.core.model import Assistance, Corpus, GroupBy, IncludeTests, Mode, Query
 from findspot.search.token_budget import MIN_TOKENS
 from findspot.serve import usage
 from findspot.serve.cli import output
@@ -96,6 +96,11 @@ def _shared_options(command: Command) -> Command:
     default=IncludeTests.AUTO.value,
     help="Rank tests down unless asked for (auto), like other files (yes), or leave them out (no).",
 )
+@click.option(
+    "--group-by",
+    type=click.Choice([choice.value for choice in GroupBy]),
+    help="One result per file, or per definition.",
+)
 @project_option
 @common
 def search(reply: Reply, words: Sequence[str], project: str | None, **options: Any) -> None:
@@ -168,6 +173,8 @@ def _query_values(options: dict[str, Any]) -> dict[str, Any]:
     values = options | lists | {"mode": Mode(options["mode"])}
     if "include_tests" in options:
         values["include_tests"] = IncludeTests(options["include_tests"])
+    if options.get("group_by"):
+        values["group_by"] = GroupBy(options["group_by"])
     return values
 
 

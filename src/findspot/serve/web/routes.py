@@ -16,7 +16,7 @@ from findspot import __version__
 from findspot.catalogue.tool_record import MAX_TOP_K, CatalogueNotFoundError, SearchMode, ToolSearchOptions
 from findspot.core.errors import FindspotError, InvalidArgumentError
 from findspot.core.log import get_logger
-from findspot.core.model import NOTHING_FITS, Corpus, IncludeTests, IndexStatus, Mode, Query
+from findspot.core.model import NOTHING_FITS, Corpus, GroupBy, IncludeTests, IndexStatus, Mode, Query
 from findspot.graph import Edge, Graph, Node
 from findspot.project import Project
 from findspot.research.module_map import Part, folder_imports, map_folder
@@ -328,6 +328,7 @@ def query_of(given: Mapping[str, str]) -> Query:
         path_filter=given.get("path") or None,
         include_tests=choice(IncludeTests, given, "tests", IncludeTests.AUTO),
         similar_to=given.get("similar") or None,
+        group_by=choice(GroupBy, given, "group_by", GroupBy.FILE) if given.get("group_by") else None,
         explain=True,
     )
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from mimetypes import guess_type
 from typing import TYPE_CHECKING, Any
 
-from findspot.core.model import Assistance, Corpus, IncludeTests, Mode, Query, Results
+from findspot.core.model import Assistance, Corpus, GroupBy, IncludeTests, Mode, Query, Results
 from findspot.core.roots import Roots, configured_roots
 from findspot.search.token_budget import MIN_TOKENS, token_count
 from findspot.serve import usage
@@ -129,6 +129,11 @@ _CODE_ARGUMENTS: dict[str, Schema] = {
         "default": str(IncludeTests.AUTO),
         "$comment": "Tests: ranked below other code (auto), like other code (yes), left out (no)",
     },
+    "group_by": {
+        "type": "string",
+        "enum": [str(choice) for choice in GroupBy],
+        "$comment": "One result per file, or per definition",
+    },
 }
 
 _HIT: dict[str, Schema] = {
@@ -151,6 +156,7 @@ _CODE_HIT: dict[str, Schema] = {
     "language": TEXT,
     "constants": TEXTS,
     "callers": TEXTS,
+    "more": TEXTS,
 }
 
 
@@ -226,6 +232,7 @@ def _query(arguments: Arguments, corpus: Corpus, target: Target) -> Query:
         include_tests=IncludeTests(arguments["include_tests"] or IncludeTests.AUTO),
         explain=arguments["explain"],
         related=True,
+        group_by=GroupBy(arguments["group_by"]) if arguments["group_by"] else None,
         changed_since=arguments["changed_since"],
     )
 
