@@ -40,12 +40,13 @@ _PATH = re.compile(r"^[\w.@-]*(?:[/\\][\w.@+-]+)+/?$|^[\w-]+\.[A-Za-z]{1,4}$")
 _QUALIFIED = re.compile(r"^[A-Za-z_$][\w$]*(?:(?:\.|::|->|#|/)[A-Za-z_$~][\w$!?]*)*(?:\(\))?[!?]?$")
 _COMPOUND = re.compile(r"[a-z0-9][A-Z]|[A-Za-z0-9]_[A-Za-z0-9]|^[A-Z][a-z]+[A-Z]|^[A-Z]{2,}[a-z]")
 _PLACE = re.compile(
+    r"(?<![\w.@+-])(?<![\w.@+-][/\\])"  # once per path, or long runs of letters would take quadratic time
     r"(?P<path>(?:[\w.@+-]+[/\\])*[\w.@+-]+\.[A-Za-z]\w{0,5})\b(?:\"?, line |:|\()?(?P<line>\d{1,6})?"
 )
 """A file's name as traces and people write it: `pkg/app.py`, `"app.py", line 3`, `App.java:12`."""
 
 MAX_PLACES = 50
-_CALLED = re.compile(r"([A-Za-z_$][\w$]*)\(\)")
+_CALLED = re.compile(r"(?<![\w$])([A-Za-z_$][\w$]*)\(\)")
 """`parse()`: people who write so mean the thing of that name."""
 
 _CODE_SPAN = re.compile(r"`([^`\n]{1,80})`")
