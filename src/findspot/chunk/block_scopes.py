@@ -92,6 +92,8 @@ class BlockScopes:
         references: References,
     ) -> None:
         """Rename variables and their uses."""
+        if not self.written:
+            return
         seen = {}
         for key, written in self._candidates(references).items():
             variables = [self._variable(*item) for item in written]

@@ -84,7 +84,7 @@ _ROOT = re.compile(r"[.(\[]")
 
 def root_of(chain: str) -> str:
     """Return the name that a chain starts with."""
-    return _ROOT.split(chain, maxsplit=1)[0]
+    return chain if chain.isidentifier() else _ROOT.split(chain, maxsplit=1)[0]
 
 
 def refer_to_values(reading: Reading) -> None:

@@ -173,8 +173,9 @@ class Reading:
 
     def owner(self, at: int) -> int:
         """Return the place of the innermost definition that runs what stands at a byte, or -1."""
-        found = self.around(at)
-        while found is not None and found.kind in PASSIVE:
+        place = bisect_right(self.starts, at) - 1
+        found = self.definitions[place] if place >= 0 else None
+        while found is not None and (found.end_byte <= at or found.kind in PASSIVE):
             found = found.parent
         return self.places[found] if found is not None else -1
 
@@ -504,7 +505,8 @@ def _several_values(reading: Reading, node: Node, count: int, kind: str) -> Iter
 
 def _used(reading: Reading, references: tuple[ReferenceFact, ...]) -> Iterator[BindingFact]:
     """Yield the bindings that a lookup can come upon: of attributes, types and modules, and of names used."""
-    roots = {root_of(reference.on) or reference.name for reference in references}
+    receivers = {on: root_of(on) for on in {reference.on for reference in references}}
+    roots = {receivers[reference.on] or reference.name for reference in references}
     values = {binding.value for binding in reading.bindings}
     roots.update(root_of(part) for value in values for part in value.split("|"))
     kinds = {place: d.kind for d, place in reading.places.items()}
