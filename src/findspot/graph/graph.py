@@ -11,6 +11,7 @@ from findspot.core.facts import LOCAL, TYPING, Relation
 from findspot.graph.edges import FAR, PACKAGE, Edge, Node, Outline, Unresolved
 from findspot.graph.incoming import Incoming
 from findspot.graph.outgoing import Outgoing, in_order
+from findspot.graph.possible_uses import Doubts, Leftovers
 from findspot.graph.resolve import Target
 from findspot.graph.sources import Def, Sources
 from findspot.graph.stored_edges import StoredEdges
@@ -31,6 +32,8 @@ class Graph:
         self._incoming = Incoming(self._outgoing, StoredEdges(snapshot))
         self._types = self._outgoing.types
         self.symbols = Symbols(self._sources, self._outgoing.evaluator)
+        parts = self._sources, self._incoming, self._outgoing
+        self.doubts, self.leftovers = Doubts(*parts), Leftovers(*parts)
 
     def find(self, name: str) -> list[Node]:
         """Return the definitions of a name, see `Symbols.find`."""

@@ -18,14 +18,14 @@ from findspot.core.facts import (
     module_name,
 )
 from findspot.graph.edges import Node, Unresolved
-from findspot.graph.graph import Graph
+from findspot.graph.incoming import Incoming
 from findspot.graph.languages import language_of
 from findspot.graph.members import is_property
 from findspot.graph.modules import dotted
 from findspot.graph.names import MAX_HOPS
-from findspot.graph.outgoing import Doubt, Doubtful
+from findspot.graph.outgoing import Doubt, Doubtful, Outgoing
 from findspot.graph.resolve import COMMON_METHODS, EXTERNAL, UNKNOWN
-from findspot.graph.sources import Def, SourceView
+from findspot.graph.sources import Def, Sources, SourceView
 from findspot.graph.values import DISPATCHED, UNIQUE, What
 from findspot.rank.roles import Role, reading_order, role_of
 
@@ -83,73 +83,146 @@ class PossibleUses:
     """Whether all files that have the name were looked through."""
 
 
-def called_names(graph: Graph, nodes: Sequence[Node]) -> list[str]:
-    """Return the names by which definitions are called: that of its type for a constructor."""
-    targets = (target for node in nodes for target in graph._incoming.called(node))
-    return sorted({target.name for target in targets if target.name not in _MAKERS})
+class Doubts:
+    """Finds the uses of definitions that are in doubt."""
 
+    def __init__(self, sources: Sources, incoming: Incoming, outgoing: Outgoing) -> None:
+        self._sources = sources
+        self._incoming = incoming
+        self._outgoing = outgoing
 
-def is_read(graph: Graph, nodes: Sequence[Node]) -> bool:
-    """Return whether one of these definitions is called by reading an attribute, which is not followed."""
-    definitions = (graph._incoming.definition(node) for node in nodes)
-    return any(each is not None and not each.is_type and is_property(each) for each in definitions)
+    def called_names(self, nodes: Sequence[Node]) -> list[str]:
+        """Return the names by which definitions are called: that of its type for a constructor."""
+        targets = (target for node in nodes for target in self._incoming.called(node))
+        return sorted({target.name for target in targets if target.name not in _MAKERS})
 
+    def is_read(self, nodes: Sequence[Node]) -> bool:
+        """Return whether one of these definitions is called by reading it, which is not followed."""
+        definitions = (self._incoming.definition(node) for node in nodes)
+        return any(each is not None and not each.is_type and is_property(each) for each in definitions)
 
-def possible_callers(graph: Graph, nodes: Sequence[Node]) -> PossibleUses:
-    """Return the places that may call one of these definitions of a name and are no certain callers of any.
+    def callers(self, nodes: Sequence[Node]) -> PossibleUses:
+        """Return the places that may call one of these definitions and are no certain callers of any.
 
-    Production code comes first.
-    """
-    targets = [target for node in nodes for target in graph._incoming.called(node)]
-    doubtful = list(_in_doubt(graph, targets))
-    places = [*_passed_on(graph, targets), *_through_bases(graph, targets), *_handed_on(graph, targets)]
-    places += _made_by_heirs(graph, targets)
-    shown = _in_order([*places, *(use for use, is_everyday in doubtful if not is_everyday)])
-    everyday = _in_order(use for use, is_everyday in doubtful if is_everyday)
-    return PossibleUses(shown[:MOST_PLACES], everyday[:MOST_PLACES], complete=len(shown) <= MOST_PLACES)
+        Production code comes first.
+        """
+        targets = [target for node in nodes for target in self._incoming.called(node)]
+        doubtful = list(self._in_doubt(targets))
+        places = [*self._passed_on(targets), *self._through_bases(targets), *_handed_on(targets)]
+        places += self._made_by_heirs(targets)
+        shown = _in_order([*places, *(use for use, is_everyday in doubtful if not is_everyday)])
+        everyday = _in_order(use for use, is_everyday in doubtful if is_everyday)
+        return PossibleUses(shown[:MOST_PLACES], everyday[:MOST_PLACES], complete=len(shown) <= MOST_PLACES)
+
+    def _passed_on(self, targets: list[Def]) -> Iterator[PossibleUse]:
+        for target in targets:
+            for edge in self._incoming.to(target, Relation.VALUE):
+                reason = "read as an attribute" if is_property(target) else "passed as a value"
+                yield PossibleUse(edge.source, edge.path, edge.line, reason)
+
+    def _through_bases(self, targets: list[Def]) -> Iterator[PossibleUse]:
+        """Yield the calls of methods that the targets override."""
+        for target in targets:
+            for base in self._outgoing.resolver.methods.overridden(target):
+                if base not in targets:
+                    reason = f"through {base.qualified}, which it overrides"
+                    for edge in self._incoming.to(base, Relation.CALL):
+                        yield PossibleUse(edge.source, edge.path, edge.line, reason, DISPATCHED)
+            for heir, declared in self._declared_for_heirs(target):
+                reason = f"through {declared.qualified}, for which {heir.qualified} inherits it"
+                for edge in self._incoming.to(declared, Relation.CALL) if declared not in targets else ():
+                    yield PossibleUse(edge.source, edge.path, edge.line, reason, DISPATCHED)
+
+    def _declared_for_heirs(self, method: Def) -> Iterator[tuple[Def, Def]]:
+        """Yield the methods of other supertypes for which a subtype inherits this one."""
+        types, around = self._incoming.types, self._incoming.types.around(method)
+        if around is None or around is method:
+            return
+        above = {around, *types.ancestors(around)}
+        same = self._sources.defining(method.name, method.file.language.family)
+        if all(each is method or types.around(each) in (None, *above) for each in same):
+            return
+        for edge in self._incoming.to(around, Relation.INHERIT)[:MOST_HEIRS]:
+            heir = self._incoming.type_of(edge.source)
+            if heir is not None and types.member(heir, method.name) is method:
+                for other in types.ancestors(heir):
+                    declared = types.own(other, method.name) if other not in above else None
+                    if declared is not None and declared is not method:
+                        yield heir, declared
+
+    def _made_by_heirs(self, targets: list[Def]) -> Iterator[PossibleUse]:
+        """Yield where types are made that inherit the constructor of one of the targets."""
+        for target in targets:
+            constructor = self._incoming.types.constructor(target) if target.is_type else None
+            for heir in self._incoming.heirs(target, constructor):
+                if heir not in targets:
+                    for edge in self._incoming.to(heir, Relation.CALL):
+                        reason = f"makes {heir.qualified}, which inherits its constructor"
+                        yield PossibleUse(edge.source, edge.path, edge.line, reason)
+
+    def _in_doubt(self, targets: list[Def]) -> Iterator[tuple[PossibleUse, bool]]:
+        """Yield the references of the same name that lead nowhere known.
+
+        With each comes whether its receiver looks external, and its name is one that many libraries have.
+        """
+        for name in sorted({target.name for target in targets if target.name not in _MAKERS}):
+            families = {target.file.language.family for target in targets if target.name == name}
+            by_path: dict[str, str] = {}
+            for use in self._incoming.doubtful(name):
+                path = use.source.path
+                if path not in by_path:
+                    file = self._sources.files.find(path)
+                    by_path[path] = language_of(file.language).family if file is not None else ""
+                family = by_path[path]
+                if family in families and (reason := self._reason(use, name, family, targets)):
+                    is_everyday = use.doubt is Doubt.EXTERNAL and name in COMMON_METHODS
+                    yield PossibleUse(use.source, use.source.path, use.line, reason), is_everyday
+
+    def _reason(self, use: Doubtful, name: str, family: str, targets: list[Def]) -> str:
+        """Return why a use may mean one of the targets; nothing where it can only mean others."""
+        if use.doubt is not Doubt.SEVERAL:
+            return _REASONS[use.doubt]
+        candidates = self._outgoing.resolver.methods.candidates(family, name, use.source.path)
+        possible = any(candidate in targets for candidate in candidates)
+        return f"one of {len(candidates)} definitions of that name" if possible else ""
+
+    def named_references(self, nodes: Sequence[Node]) -> set[tuple[str, int]]:
+        """Return where the graph knows a reference to the name of these definitions, whatever it leads to."""
+        names = self.called_names(nodes)
+        views = (view for name in names for view in self._sources.naming(name))
+        return {
+            (view.path, reference.line)
+            for view in islice(views, MOST_FILES)
+            for name in names
+            for reference in view.references.to(name)
+            if reference.relation in _CALLING and self._leads_somewhere(view, reference)
+        }
+
+    def _leads_somewhere(self, view: SourceView, reference: ReferenceFact) -> bool:
+        """Return whether it is known what a reference means; of an attribute that is read it may not be."""
+        if reference.relation != Relation.VALUE or not reference.on:
+            return True
+        return bool(self._outgoing.resolver.resolve(view, reference).targets)
+
+    def importers(self, path: str) -> Iterator[PossibleUse]:
+        """Yield the imports that name a file's module and lead to no file of the project."""
+        stems = importable_names(path)
+        target = self._sources.at(path)
+        views = {view.id: view for stem in stems for view in self._sources.naming(stem)}
+        for view in views.values():
+            if target is None or view.language.family != target.language.family or view is target:
+                continue
+            for fact in view.facts.imports:
+                named = module_name(fact.module) in stems or fact.original in stems
+                if named and not self._outgoing.evaluator.modules.resolve(view, fact.module):
+                    yield PossibleUse(view.node, view.path, fact.line, f"{fact.module} is not resolved")
 
 
 def _in_order(places: Iterable[PossibleUse]) -> list[PossibleUse]:
     return sorted(dict.fromkeys(places), key=lambda use: (reading_order(use.path), use.path, use.line))
 
 
-def _passed_on(graph: Graph, targets: list[Def]) -> Iterator[PossibleUse]:
-    for target in targets:
-        for edge in graph._incoming.to(target, Relation.VALUE):
-            reason = "read as an attribute" if is_property(target) else "passed as a value"
-            yield PossibleUse(edge.source, edge.path, edge.line, reason)
-
-
-def _through_bases(graph: Graph, targets: list[Def]) -> Iterator[PossibleUse]:
-    """Yield the calls of methods that the targets override."""
-    for target in targets:
-        for base in graph._outgoing.resolver.methods.overridden(target):
-            if base not in targets:
-                reason = f"through {base.qualified}, which it overrides"
-                for edge in graph._incoming.to(base, Relation.CALL):
-                    yield PossibleUse(edge.source, edge.path, edge.line, reason, DISPATCHED)
-        for heir, declared in _declared_for_heirs(graph, target):
-            reason = f"through {declared.qualified}, for which {heir.qualified} inherits it"
-            for edge in graph._incoming.to(declared, Relation.CALL) if declared not in targets else ():
-                yield PossibleUse(edge.source, edge.path, edge.line, reason, DISPATCHED)
-
-
-def _declared_for_heirs(graph: Graph, method: Def) -> Iterator[tuple[Def, Def]]:
-    """Yield the methods of other supertypes for which a subtype inherits this one."""
-    types, around = graph._incoming.types, graph._incoming.types.around(method)
-    if around is None or around is method:
-        return
-    above = {around, *types.ancestors(around)}
-    for edge in graph._incoming.to(around, Relation.INHERIT)[:MOST_HEIRS]:
-        heir = graph._incoming.type_of(edge.source)
-        if heir is not None and types.member(heir, method.name) is method:
-            for other in types.ancestors(heir):
-                declared = types.own(other, method.name) if other not in above else None
-                if declared is not None and declared is not method:
-                    yield heir, declared
-
-
-def _handed_on(graph: Graph, targets: list[Def]) -> Iterator[PossibleUse]:
+def _handed_on(targets: list[Def]) -> Iterator[PossibleUse]:
     """Yield the decorators above the targets, which get them as values."""
     for target in targets if not any(target.is_type for target in targets) else ():
         for reference in target.file.references.inside(target.place):
@@ -157,75 +230,6 @@ def _handed_on(graph: Graph, targets: list[Def]) -> Iterator[PossibleUse]:
                 decorator = ".".join(filter(None, (reference.on, reference.name)))
                 place = target.file.node, target.file.path, reference.line
                 yield PossibleUse(*place, f"handed to the decorator {decorator}")
-
-
-def _made_by_heirs(graph: Graph, targets: list[Def]) -> Iterator[PossibleUse]:
-    """Yield where types are made that inherit the constructor of one of the targets."""
-    for target in targets:
-        constructor = graph._incoming.types.constructor(target) if target.is_type else None
-        for heir in graph._incoming.heirs(target, constructor):
-            if heir not in targets:
-                for edge in graph._incoming.to(heir, Relation.CALL):
-                    reason = f"makes {heir.qualified}, which inherits its constructor"
-                    yield PossibleUse(edge.source, edge.path, edge.line, reason)
-
-
-def _in_doubt(graph: Graph, targets: list[Def]) -> Iterator[tuple[PossibleUse, bool]]:
-    """Yield the references of the same name that lead nowhere known.
-
-    With each comes whether its receiver looks external, and its name is one that many libraries have.
-    """
-    for name in sorted({target.name for target in targets if target.name not in _MAKERS}):
-        families = {target.file.language.family for target in targets if target.name == name}
-        for use in graph._incoming.doubtful(name):
-            file = graph._sources.files.find(use.source.path)
-            family = language_of(file.language).family if file is not None else ""
-            if family in families and (reason := _reason(graph, use, name, family, targets)):
-                is_everyday = use.doubt is Doubt.EXTERNAL and name in COMMON_METHODS
-                yield PossibleUse(use.source, use.source.path, use.line, reason), is_everyday
-
-
-def _reason(graph: Graph, use: Doubtful, name: str, family: str, targets: list[Def]) -> str:
-    """Return why a use may mean one of the targets; nothing where it can only mean others."""
-    if use.doubt is not Doubt.SEVERAL:
-        return _REASONS[use.doubt]
-    candidates = graph._outgoing.resolver.methods.candidates(family, name, use.source.path)
-    possible = any(candidate in targets for candidate in candidates)
-    return f"one of {len(candidates)} definitions of that name" if possible else ""
-
-
-def references_named(graph: Graph, nodes: Sequence[Node]) -> set[tuple[str, int]]:
-    """Return where the graph knows a reference to the name of these definitions, whatever it leads to."""
-    names = called_names(graph, nodes)
-    views = (view for name in names for view in graph._sources.naming(name))
-    return {
-        (view.path, reference.line)
-        for view in islice(views, MOST_FILES)
-        for name in names
-        for reference in view.references.to(name)
-        if reference.relation in _CALLING and _leads_somewhere(graph, view, reference)
-    }
-
-
-def _leads_somewhere(graph: Graph, view: SourceView, reference: ReferenceFact) -> bool:
-    """Return whether it is known what a reference means; of an attribute that is read it may not be."""
-    if reference.relation != Relation.VALUE or not reference.on:
-        return True
-    return bool(graph._outgoing.resolver.resolve(view, reference).targets)
-
-
-def possible_importers(graph: Graph, path: str) -> Iterator[PossibleUse]:
-    """Yield the imports that name a file's module and lead to no file of the project."""
-    stems = importable_names(path)
-    target = graph._sources.at(path)
-    views = {view.id: view for stem in stems for view in graph._sources.naming(stem)}
-    for view in views.values():
-        if target is None or view.language.family != target.language.family or view is target:
-            continue
-        for fact in view.facts.imports:
-            named = module_name(fact.module) in stems or fact.original in stems
-            if named and not graph._outgoing.evaluator.modules.resolve(view, fact.module):
-                yield PossibleUse(view.node, view.path, fact.line, f"{fact.module} is not resolved")
 
 
 GUESSED = "guessed"
@@ -242,73 +246,127 @@ class Leftover:
     """Whether it can mean nothing else; otherwise only the name speaks for it."""
 
 
-def leftovers(graph: Graph, gone: Node) -> list[Leftover]:
-    """Return the uses of a definition that its file does not have any more, certain ones first."""
-    found = []
-    sources = graph._sources
-    importing = sources.naming(module_name(f"/{gone.path}")) if sources.at(gone.path) is None else ()
-    for view in dict.fromkeys((*sources.naming(gone.name), *importing)):
-        broken = [fact for fact in view.facts.imports if _is_broken(graph, view, fact, gone)]
-        for fact in broken:
-            name = fact.local if fact.original == DEFAULT else gone.name
-            use = Unresolved(view.node, name, "", Relation.IMPORT, view.path, fact.line, UNKNOWN)
-            found.append(Leftover(gone, use, certain=True))
-        visible = bool(broken) or _is_visible(graph, view, gone)
-        for name in {gone.name, *(fact.local for fact in broken)}:
-            for use, reference in _unresolved(graph, view, name):
-                certain = _means(graph, view, reference, gone) if use.receiver else visible
-                unknown = use.reason not in (EXTERNAL, GUESSED) and name not in COMMON_METHODS
-                if certain or (use.receiver and unknown):
-                    found.append(Leftover(gone, use, certain))
-    return sorted(found, key=lambda left: (not left.certain, left.use.path, left.use.line))
+class Leftovers:
+    """Finds the uses of definitions that are gone."""
 
+    def __init__(self, sources: Sources, incoming: Incoming, outgoing: Outgoing) -> None:
+        self._sources = sources
+        self._incoming = incoming
+        self._outgoing = outgoing
 
-def imported_name(graph: Graph, use: Unresolved) -> str | None:
-    """Return the full name of what a use takes from another project: `package.module.function`."""
-    view = graph._sources.at(use.path)
-    first, *rest = (*filter(None, use.receiver.split(".")), use.name)
-    fact = next((fact for fact in view.facts.imports if fact.local == first), None) if view else None
-    if fact is None:
-        return None
-    own = [] if fact.original in ("", WHOLE, DEFAULT) else [fact.original]
-    return ".".join((fact.module, *own, *rest))
+    def of(self, gone: Node) -> list[Leftover]:
+        """Return the uses of a definition that its file does not have any more, certain ones first."""
+        found = []
+        sources = self._sources
+        importing = sources.naming(module_name(f"/{gone.path}")) if sources.at(gone.path) is None else ()
+        for view in dict.fromkeys((*sources.naming(gone.name), *importing)):
+            broken = [fact for fact in view.facts.imports if self._is_broken(view, fact, gone)]
+            for fact in broken:
+                name = fact.local if fact.original == DEFAULT else gone.name
+                use = Unresolved(view.node, name, "", Relation.IMPORT, view.path, fact.line, UNKNOWN)
+                found.append(Leftover(gone, use, certain=True))
+            visible = bool(broken) or self._is_visible(view, gone)
+            for name in {gone.name, *(fact.local for fact in broken)}:
+                for use, reference in self._unresolved(view, name):
+                    certain = self._means(view, reference, gone) if use.receiver else visible
+                    unknown = use.reason not in (EXTERNAL, GUESSED) and name not in COMMON_METHODS
+                    if certain or (use.receiver and unknown):
+                        found.append(Leftover(gone, use, certain))
+        return sorted(found, key=lambda left: (not left.certain, left.use.path, left.use.line))
 
+    def imported_name(self, use: Unresolved) -> str | None:
+        """Return the full name of what a use takes from another project: `package.module.function`."""
+        view = self._sources.at(use.path)
+        first, *rest = (*filter(None, use.receiver.split(".")), use.name)
+        fact = next((fact for fact in view.facts.imports if fact.local == first), None) if view else None
+        if fact is None:
+            return None
+        own = [] if fact.original in ("", WHOLE, DEFAULT) else [fact.original]
+        return ".".join((fact.module, *own, *rest))
 
-def _is_broken(graph: Graph, view: SourceView, fact: ImportFact, gone: Node) -> bool:
-    """Return whether an import asks a file for a definition that it does not have any more."""
-    evaluator, home = graph._outgoing.evaluator, graph._sources.at(gone.path)
-    asks_for_all = fact.original == DEFAULT and home is None
-    if not (asks_for_all or fact.original == gone.name) or "." in gone.qualified:
+    def _is_broken(self, view: SourceView, fact: ImportFact, gone: Node) -> bool:
+        """Return whether an import asks a file for a definition that it does not have any more."""
+        evaluator, home = self._outgoing.evaluator, self._sources.at(gone.path)
+        asks_for_all = fact.original == DEFAULT and home is None
+        if not (asks_for_all or fact.original == gone.name) or "." in gone.qualified:
+            return False
+        if view.language.imports_packages:
+            same = home is not None and dotted(fact.module) == dotted(home.package)
+            return same and not evaluator.packages.named(fact, view)
+        return self._leads_to(view, fact, gone) and not evaluator.exports.definers(fact, view)
+
+    def _leads_to(self, view: SourceView, fact: ImportFact, gone: Node, hops: int = 0) -> bool:
+        """Return whether an import asks the file of a definition, or a module that hands its names on."""
+        paths = self._outgoing.evaluator.modules.resolve(view, fact.module)
+        if gone.path in paths or (not paths and _names_file(fact.module, gone.path)):
+            return True
+        between = [other for path in paths if (other := self._sources.at(path))] if hops < MAX_HOPS else []
+        return any(
+            self._leads_to(other, each, gone, hops + 1)
+            for other in between
+            for each in (*other.imports.get(WHOLE, ()), *other.imports.get(fact.original, ()))
+            if each.original in (WHOLE, gone.name)
+        )
+
+    def _asks_lost_file(self, view: SourceView, receiver: str, path: str) -> bool:
+        """Return whether a receiver is imported from a file that is gone, or from its package."""
+        facts = view.imports.get(re.split(r"[.(\[]", receiver, maxsplit=1)[0], ())
+        lost = (f for f in facts if not self._outgoing.evaluator.modules.resolve(view, f.module))
+        folder = posixpath.dirname(path)
+        return any(
+            _names_file(f.module, path)
+            or (view.language.folders_are_packages and _names_file(f.module, folder))
+            for f in lost
+        )
+
+    def _is_visible(self, view: SourceView, gone: Node) -> bool:
+        """Return whether a file could name a definition that is gone without an import."""
+        if "." in gone.qualified:
+            return False
+        home = self._sources.at(gone.path)
+        folder = posixpath.dirname(view.path) == posixpath.dirname(gone.path)
+        package = home.package == view.package if home is not None else folder
+        return view.path == gone.path or {"folder": folder, "package": package}.get(
+            view.language.shares, False
+        )
+
+    def _unresolved(self, view: SourceView, name: str) -> Iterator[tuple[Unresolved, ReferenceFact]]:
+        """Yield the references to a name that lead nowhere, or by the name alone."""
+        for reference in view.references.to(name):
+            resolution = self._outgoing.resolver.resolve(view, reference)
+            if all(confidence <= UNIQUE for _, confidence in resolution.targets):
+                yield (
+                    Unresolved(
+                        view.node_at(reference.owner),
+                        reference.name,
+                        reference.on,
+                        Relation(reference.relation),
+                        view.path,
+                        reference.line,
+                        GUESSED if resolution.targets else resolution.reason,
+                        tuple(candidate.node for candidate in resolution.candidates),
+                    ),
+                    reference,
+                )
+
+    def _means(self, view: SourceView, reference: ReferenceFact, gone: Node) -> bool:
+        """Return whether what a reference is asked of is what had the definition."""
+        if self._sources.at(gone.path) is None and self._asks_lost_file(view, reference.on, gone.path):
+            return True
+        evaluator = self._outgoing.evaluator
+        holder = gone.id.rpartition("~")[0] or gone.id
+        holder = holder.removesuffix(f".{gone.name}") if "." in gone.qualified else gone.path
+        for value in evaluator.value_of(reference.on, view, view.owner(reference.owner)):
+            if isinstance(value.of, Def):
+                types = [value.of, *evaluator.types.ancestors(value.of)] if value.of.is_type else [value.of]
+                if any(each.node.id == holder for each in types):
+                    return True
+            elif isinstance(value.of, SourceView):
+                if value.of.path == holder:
+                    return True
+            elif value.what is What.PACKAGE and value.of == posixpath.dirname(holder):
+                return True
         return False
-    if view.language.imports_packages:
-        same = home is not None and dotted(fact.module) == dotted(home.package)
-        return same and not evaluator.packages.named(fact, view)
-    return _leads_to(graph, view, fact, gone) and not evaluator.exports.definers(fact, view)
-
-
-def _leads_to(graph: Graph, view: SourceView, fact: ImportFact, gone: Node, hops: int = 0) -> bool:
-    """Return whether an import asks the file of a definition, or a module that hands its names on."""
-    paths = graph._outgoing.evaluator.modules.resolve(view, fact.module)
-    if gone.path in paths or (not paths and _names_file(fact.module, gone.path)):
-        return True
-    between = [other for path in paths if (other := graph._sources.at(path))] if hops < MAX_HOPS else []
-    return any(
-        _leads_to(graph, other, each, gone, hops + 1)
-        for other in between
-        for each in (*other.imports.get(WHOLE, ()), *other.imports.get(fact.original, ()))
-        if each.original in (WHOLE, gone.name)
-    )
-
-
-def _asks_lost_file(graph: Graph, view: SourceView, receiver: str, path: str) -> bool:
-    """Return whether a receiver is imported from a file that is gone, or from its package."""
-    facts = view.imports.get(re.split(r"[.(\[]", receiver, maxsplit=1)[0], ())
-    lost = (f for f in facts if not graph._outgoing.evaluator.modules.resolve(view, f.module))
-    folder = posixpath.dirname(path)
-    return any(
-        _names_file(f.module, path) or (view.language.folders_are_packages and _names_file(f.module, folder))
-        for f in lost
-    )
 
 
 def _names_file(module: str, path: str) -> bool:
@@ -316,53 +374,3 @@ def _names_file(module: str, path: str) -> bool:
     stem = posixpath.splitext(path)[0].removesuffix("/__init__").removesuffix("/index").removesuffix("/mod")
     parts = [part for part in re.split(r"[./\\:]+", re.sub(r"\.[cm]?[jt]sx?$", "", module)) if part]
     return bool(parts) and stem.split("/")[-len(parts) :] == parts
-
-
-def _is_visible(graph: Graph, view: SourceView, gone: Node) -> bool:
-    """Return whether a file could name a definition that is gone without an import."""
-    if "." in gone.qualified:
-        return False
-    home = graph._sources.at(gone.path)
-    folder = posixpath.dirname(view.path) == posixpath.dirname(gone.path)
-    package = home.package == view.package if home is not None else folder
-    return view.path == gone.path or {"folder": folder, "package": package}.get(view.language.shares, False)
-
-
-def _unresolved(graph: Graph, view: SourceView, name: str) -> Iterator[tuple[Unresolved, ReferenceFact]]:
-    """Yield the references to a name that lead nowhere, or by the name alone."""
-    for reference in view.references.to(name):
-        resolution = graph._outgoing.resolver.resolve(view, reference)
-        if all(confidence <= UNIQUE for _, confidence in resolution.targets):
-            yield (
-                Unresolved(
-                    view.node_at(reference.owner),
-                    reference.name,
-                    reference.on,
-                    Relation(reference.relation),
-                    view.path,
-                    reference.line,
-                    GUESSED if resolution.targets else resolution.reason,
-                    tuple(candidate.node for candidate in resolution.candidates),
-                ),
-                reference,
-            )
-
-
-def _means(graph: Graph, view: SourceView, reference: ReferenceFact, gone: Node) -> bool:
-    """Return whether what a reference is asked of is what had the definition."""
-    if graph._sources.at(gone.path) is None and _asks_lost_file(graph, view, reference.on, gone.path):
-        return True
-    evaluator = graph._outgoing.evaluator
-    holder = gone.id.rpartition("~")[0] or gone.id
-    holder = holder.removesuffix(f".{gone.name}") if "." in gone.qualified else gone.path
-    for value in evaluator.value_of(reference.on, view, view.owner(reference.owner)):
-        if isinstance(value.of, Def):
-            types = [value.of, *evaluator.types.ancestors(value.of)] if value.of.is_type else [value.of]
-            if any(each.node.id == holder for each in types):
-                return True
-        elif isinstance(value.of, SourceView):
-            if value.of.path == holder:
-                return True
-        elif value.what is What.PACKAGE and value.of == posixpath.dirname(holder):
-            return True
-    return False

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from findspot.core.errors import InvalidArgumentError
 from findspot.graph import Node
 from findspot.graph.edges import FILE_KIND, Unresolved
-from findspot.graph.possible_uses import Leftover, PossibleUse, possible_callers
+from findspot.graph.possible_uses import Leftover, PossibleUse
 from findspot.graph.values import FLOOR, IMPORTED
 from findspot.research import sentences
 from findspot.research.changes import DEFAULT_REVISION, Change, FileChange, read_change
@@ -127,7 +127,7 @@ def _reason(affected: Affected) -> str:
 def _possible(view: ResearchView, inquiry: Inquiry, change: Change) -> list[PossiblePlace]:
     """Return the unresolved places that may use what changed."""
     defined = [node for node in change.nodes if node.kind != FILE_KIND]
-    uses = possible_callers(view.graph, defined[:_MOST_LISTED]).places
+    uses = view.graph.doubts.callers(defined[:_MOST_LISTED]).places
     known = {(edge.path, edge.line) for edge in view.trail.edges}
     shown = [use for use in uses if inquiry.include_tests or not use.in_test]
     unknown = [use for use in shown if (use.path, use.line) not in known]

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from findspot.graph import Node, Relation
-from findspot.graph.possible_uses import imported_name
 from findspot.rank.signals import coverage
 from findspot.research.connections import FUNCTIONS, Connections, Way, nodes_of
 from findspot.research.graph_walks import find_path, longest_path
@@ -180,7 +179,7 @@ def external_call(view: ResearchView, node: Node, weights: Mapping[str, float]) 
     calls = []
     for use in view.graph.unresolved(node):
         if use.relation is Relation.CALL and use.reason == "external":
-            name = imported_name(view.graph, use)
+            name = view.graph.leftovers.imported_name(use)
             call = _open_end(name or "", name or "", use.path, use.line, weights)
             if call.share >= MOST_OF_END:
                 calls.append(replace(call, is_external=True))

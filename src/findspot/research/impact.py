@@ -9,7 +9,7 @@ from enum import StrEnum
 from findspot.core.progress import CancelToken
 from findspot.graph import Edge, Graph, Node, Relation
 from findspot.graph.edges import FILE_KIND
-from findspot.graph.possible_uses import Leftover, leftovers
+from findspot.graph.possible_uses import Leftover
 from findspot.graph.values import DISPATCHED, FLOOR, STRUCTURAL
 from findspot.rank.roles import Role, role_of
 
@@ -119,7 +119,7 @@ def impact_of(
                 if walk.reach(edge, distance, weakest):
                     reached.append((edge.source, weakest))
         frontier = reached
-    uses = (leftover for node in gone for leftover in leftovers(graph, node))
+    uses = (leftover for node in gone for leftover in graph.leftovers.of(node))
     left = {(each.use.path, each.use.line, each.use.name): each for each in uses}
     return Impact(
         tuple(subjects),

@@ -14,11 +14,6 @@ from findspot.graph.languages import language_of
 from findspot.graph.possible_uses import (
     PossibleUse,
     PossibleUses,
-    called_names,
-    is_read,
-    possible_callers,
-    possible_importers,
-    references_named,
 )
 from findspot.graph.types import MEMBERLESS
 from findspot.graph.values import FLOOR
@@ -118,16 +113,16 @@ def answer_relation(view: ResearchView, aim: Aim, starts: Sequence[Node], inquir
 def _possible(view: ResearchView, aim: Aim, starts: Sequence[Node]) -> PossibleUses:
     """Return the places that may be related as well, apart from those of the trail."""
     if aim in _USED:
-        uses = possible_callers(view.graph, starts)
+        uses = view.graph.doubts.callers(starts)
         known = {(edge.path, edge.line) for edge in view.trail.edges}
         uses.places = [use for use in uses.places if (use.path, use.line) not in known]
-        if is_read(view.graph, starts):
+        if view.graph.doubts.is_read(starts):
             listed = {*known, *((use.path, use.line) for use in uses.places)}
             read = mentions(view, starts, listed)
             uses.places += read
             uses.complete = uses.complete and len(read) < MOST_MENTIONS
         if not known and not uses.places:
-            seen = references_named(view.graph, starts)
+            seen = view.graph.doubts.named_references(starts)
             found = mentions(view, starts, seen)
             uses.places = [*uses.doubtful[:MOST_MENTIONS], *found]
             uses.complete = max(len(found), len(uses.doubtful)) < MOST_MENTIONS
@@ -135,7 +130,7 @@ def _possible(view: ResearchView, aim: Aim, starts: Sequence[Node]) -> PossibleU
         return uses
     if aim is Aim.IMPORTERS:
         importing = {edge.path for edge in view.trail.edges}
-        naming = (use for node in starts for use in possible_importers(view.graph, node.path))
+        naming = (use for node in starts for use in view.graph.doubts.importers(node.path))
         return PossibleUses([use for use in dict.fromkeys(naming) if use.path not in importing])
     return PossibleUses()
 
@@ -231,7 +226,7 @@ def mentions(
     defined = {(d.path, d.start_line) for node in nodes for d in view.graph.find(node.name)}
     found = (
         use
-        for name in called_names(view.graph, nodes)
+        for name in view.graph.doubts.called_names(nodes)
         for chunk in _chunks(view, name)
         for use in _in_chunk(view, chunk, name, families)
         if (use.path, use.line) not in defined and (use.path, use.line) not in known

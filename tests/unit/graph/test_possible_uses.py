@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from findspot.graph import Node
-from findspot.graph.possible_uses import leftovers, possible_callers
 from graphs import graph_of
 
 CONSTRUCTORS = {
@@ -18,7 +17,7 @@ def test_making_an_heir_calls_the_constructor_that_it_inherits(tmp_path: Path) -
     with graph_of(CONSTRUCTORS, tmp_path) as graph:
         (made,) = graph.find("Base.__init__")
         assert [(edge.source.name, edge.line) for edge in graph.callers(made)] == [("make", 11)]
-        (use,) = possible_callers(graph, graph.find("Base")).places
+        (use,) = graph.doubts.callers(graph.find("Base")).places
         assert (use.line, use.reason) == (11, "makes Child, which inherits its constructor")
 
 
@@ -28,16 +27,16 @@ def test_a_property_is_called_where_it_is_read(tmp_path: Path) -> None:
         "def use(box: Box):\n    return box.size\n"
     )
     with graph_of({"a.py": text}, tmp_path) as graph:
-        (use,) = possible_callers(graph, graph.find("Box.size")).places
+        (use,) = graph.doubts.callers(graph.find("Box.size")).places
         assert (use.line, use.reason) == (7, "read as an attribute")
 
 
 def test_a_decorator_gets_what_it_decorates(tmp_path: Path) -> None:
     text = "from web import app\n\n@app.route('/')\ndef index(): ...\n\n@staticmethod\ndef plain(): ...\n"
     with graph_of({"a.py": text}, tmp_path) as graph:
-        (use,) = possible_callers(graph, graph.find("index")).places
+        (use,) = graph.doubts.callers(graph.find("index")).places
         assert (use.line, use.reason) == (3, "handed to the decorator app.route")
-        assert possible_callers(graph, graph.find("plain")).places == []
+        assert graph.doubts.callers(graph.find("plain")).places == []
 
 
 def test_imports_of_a_removed_file_are_left_behind(tmp_path: Path) -> None:
@@ -53,10 +52,10 @@ def test_imports_of_a_removed_file_are_left_behind(tmp_path: Path) -> None:
     }
     with graph_of(files, tmp_path) as graph:
         old = Node("sub/gone.py", 1, 2, "gone", "gone", "function", "sub/gone.py#gone")
-        certain = [(left.use.path, left.use.line) for left in leftovers(graph, old) if left.certain]
+        certain = [(left.use.path, left.use.line) for left in graph.leftovers.of(old) if left.certain]
         assert certain == [("sub/other.py", 4), ("sub/use.py", 1), ("sub/use.py", 4)]
         old = Node("lib/gone.js", 1, 2, "gone", "gone", "function", "lib/gone.js#gone")
-        certain = [(left.use.path, left.use.line) for left in leftovers(graph, old) if left.certain]
+        certain = [(left.use.path, left.use.line) for left in graph.leftovers.of(old) if left.certain]
         names = ("lib/through.js", "lib/use.js", "lib/whole.js")
         assert certain == [(name, line) for name in names for line in (1, 3)]
 
@@ -69,5 +68,5 @@ def test_an_inherited_method_may_stand_for_one_of_an_interface(tmp_path: Path) -
         "Use.java": "class Use { void go(Port port) { port.send(); } }\n",
     }
     with graph_of(files, tmp_path) as graph:
-        (use,) = possible_callers(graph, graph.find("Base.send")).places
+        (use,) = graph.doubts.callers(graph.find("Base.send")).places
         assert (use.path, use.reason) == ("Use.java", "through Port.send, for which Real inherits it")
