@@ -90,7 +90,7 @@ class Incoming:
 
     def to(self, target: Target, relation: Relation) -> tuple[Edge, ...]:
         """Return the edges of one relation that lead to a definition or a file."""
-        key = (target.node.id, relation)
+        key = (target.id_of_node, relation)
         if key not in self._edges:
             stored = self._stored.to(target.node, relation)
             fresh = self._of_pending(target, relation) if self._stored.pending else ()

@@ -143,7 +143,12 @@ class Def:
 
     @property
     def node(self) -> Node:
-        return self.file.nodes[self.place]
+        return self.file.node_at(self.place)
+
+    @property
+    def id_of_node(self) -> str:
+        """The id of its node, which need not be made for that."""
+        return self.file.ids[self.place]
 
     def __repr__(self) -> str:
         return f"<{self.kind} {self.qualified} {self.file.path}:{self.line}>"
@@ -220,6 +225,7 @@ class SourceView:
         self.package = facts.package
         self.language: Language = language_of(stored.language)
         self.references = References(facts)
+        self._nodes: dict[int, Node] = {}
 
     @cached_property
     def module_scope(self) -> tuple[str, str]:
@@ -330,21 +336,23 @@ class SourceView:
         return found
 
     @cached_property
-    def nodes(self) -> list[Node]:
-        """One node per definition; definitions of the same name are numbered."""
+    def ids(self) -> list[str]:
+        """The ids of its definitions: those of the same name are numbered."""
         seen: dict[str, int] = {}
-        nodes = []
-        for definition, qualified in zip(self.definitions, self.qualified, strict=True):
-            seen[qualified] = seen.get(qualified, 0) + 1
-            number = f"~{seen[qualified]}" if seen[qualified] > 1 else ""
-            lines = definition.line, definition.end_line
-            node_id = f"{self.path}#{qualified}{number}"
-            nodes.append(Node(self.path, *lines, definition.name, qualified, definition.kind, node_id))
-        return nodes
+        ids = []
+        for qualified in self.qualified:
+            seen[qualified] = number = seen.get(qualified, 0) + 1
+            ids.append(f"{self.path}#{qualified}~{number}" if number > 1 else f"{self.path}#{qualified}")
+        return ids
+
+    @property
+    def nodes(self) -> list[Node]:
+        """One node per definition."""
+        return [self.node_at(place) for place in range(len(self.ids))]
 
     @cached_property
     def by_id(self) -> dict[str, Def]:
-        return {node.id: definition for node, definition in zip(self.nodes, self.definitions, strict=True)}
+        return dict(zip(self.ids, self.definitions, strict=True))
 
     @cached_property
     def renamed(self) -> dict[str, set[str]]:
@@ -382,6 +390,11 @@ class SourceView:
                 fixtures[place, renamed.get((place, fixture.name), fixture.name)] = fixture
         return fixtures
 
+    @property
+    def id_of_node(self) -> str:
+        """The id of its node, which need not be made for that."""
+        return self.path
+
     @cached_property
     def node(self) -> Node:
         """The file itself."""
@@ -391,7 +404,15 @@ class SourceView:
         return Node(self.path, 1, last, name, self.path, FILE_KIND, self.path)
 
     def node_at(self, place: int) -> Node:
-        return self.nodes[place] if place >= 0 else self.node
+        """Return the node of a definition, or, by -1, of the file."""
+        if place < 0:
+            return self.node
+        node = self._nodes.get(place)
+        if node is None:
+            of, qualified, node_id = self.definitions[place], self.qualified[place], self.ids[place]
+            node = Node(self.path, of.line, of.end_line, of.name, qualified, of.kind, node_id)
+            self._nodes[place] = node
+        return node
 
 
 def _maker(view: SourceView, inside: Def | None) -> Def | None:

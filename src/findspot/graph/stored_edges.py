@@ -7,10 +7,11 @@ import hashlib
 import json
 import zlib
 from array import array
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import replace
 from functools import lru_cache
 from itertools import chain
+from typing import Any
 
 from findspot.core.errors import CancelledError
 from findspot.core.facts import LOCAL, TYPING, ReferenceFact, Relation
@@ -35,10 +36,12 @@ _KINDS: tuple[Kind, ...] = (
 )
 """What edges are stored as, by number: their relation and mark."""
 _CODES: dict[tuple[str, str], int] = {kind: code for code, kind in enumerate(_KINDS)}
+_ALL_CODES = range(len(_KINDS))
 _COLUMNS = 4
 """Numbers of a stored edge: of its kind, its line, its confidence in thousandths, and of its source."""
 FEW = 300
 """Files that are resolved after a few have changed; the rest wait for the next update."""
+_DOUBTS = {doubt.value: doubt for doubt in Doubt}
 _DOUBTFUL = "?"
 """Before a name: what the references to it that lead nowhere are stored by, with a doubt for a confidence."""
 _LEVEL = 1
@@ -56,35 +59,39 @@ class StoredEdges:
     def __init__(self, snapshot: Snapshot) -> None:
         self._rows = snapshot.edges
         self._files = snapshot.files.by_id
-        self._sources: dict[int, list[Node]] = {}
+        self._sources: dict[int, list[list[Any]]] = {}
+        self._nodes: dict[tuple[int, int], Node] = {}
         self.pending = frozenset(self._rows.pending())
         """The numbers of the files whose references have to be resolved by whoever asks."""
 
     def to(self, target: Node, relation: Relation) -> Iterator[Edge]:
         """Yield the edges of one relation to a node that start in files which are not pending."""
-        for (kind, mark), line, confidence, node in self._stored(target.id):
-            if kind is relation:
-                yield Edge(node, target, relation, node.path, line, confidence / 1000, mark)
+        codes = {code for code, kind in enumerate(_KINDS) if kind[0] is relation}
+        for (_, mark), line, confidence, node in self._stored(target.id, codes):
+            yield Edge(node, target, relation, node.path, line, confidence / 1000, mark)
 
     def doubtful(self, name: str) -> Iterator[Doubtful]:
         """Yield the references to a name that lead nowhere known, of files which are not pending."""
-        for (relation, _), line, doubt, node in self._stored(f"{_DOUBTFUL}{name}"):
-            yield Doubtful(node, relation, line, Doubt(doubt))
+        for (relation, _), line, doubt, node in self._stored(f"{_DOUBTFUL}{name}", _ALL_CODES):
+            yield Doubtful(node, relation, line, _DOUBTS[doubt])
 
-    def _stored(self, target: str) -> Iterator[tuple[Kind, int, int, Node]]:
+    def _stored(self, target: str, codes: Container[int]) -> Iterator[tuple[Kind, int, int, Node]]:
         for file_id, data in self._rows.to(_key(target)):
             if file_id in self._files and file_id not in self.pending:
                 numbers = array("i", data)
                 for at in range(0, len(numbers), _COLUMNS):
-                    code, line, value, source = numbers[at : at + _COLUMNS]
-                    yield _KINDS[code], line, value, self._source(file_id, source)
+                    if numbers[at] in codes:
+                        code, line, value, source = numbers[at : at + _COLUMNS]
+                        yield _KINDS[code], line, value, self._source(file_id, source)
 
     def _source(self, file_id: int, number: int) -> Node:
-        if file_id not in self._sources:
-            path = self._files[file_id].path
-            stored = json.loads(zlib.decompress(self._rows.sources(file_id)))
-            self._sources[file_id] = [Node(path, *fields) for fields in stored]
-        return self._sources[file_id][number]
+        node = self._nodes.get((file_id, number))
+        if node is None:
+            if file_id not in self._sources:
+                self._sources[file_id] = json.loads(zlib.decompress(self._rows.sources(file_id)))
+            fields = self._sources[file_id][number]
+            node = self._nodes[file_id, number] = Node(self._files[file_id].path, *fields)
+        return node
 
 
 def store_edges(store: Store, writer: Writer, cancel: CancelToken, limit: int | None = None) -> None:
@@ -142,7 +149,7 @@ class _FileResolver:
             resolution = resolve(view, reference)
             relation, name, _, line, place, _ = reference
             for target, confidence in resolution.targets:
-                encoder.add(target.node.id, _CODES[relation, ""], line, round(confidence * 1000), place)
+                encoder.add(target.id_of_node, _CODES[relation, ""], line, round(confidence * 1000), place)
             if not resolution.targets and name in self._defined:
                 doubt = doubt_about(self._outgoing, view, reference, resolution)
                 if doubt is not None:
