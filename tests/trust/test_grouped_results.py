@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from program import Program
-from trust.conftest import MakeFolder, Serve
+from trust.conftest import MakeFolder, Serve, run_git
 
 SHOP = """\
 def add_tax(price):
@@ -47,3 +47,25 @@ def test_results_by_file_and_by_definition(make: MakeFolder, serve: Serve, finds
     assert pipe.call("search_code", query="price", group_by="folder")["isError"]
     listed = findspot("search", "price", "--group-by", "file", "--json", cwd=root)
     assert [result["path"] for result in json.loads(listed.out)["results"]] == paths
+
+
+def test_a_report_comes_with_files_that_change_together(
+    make: MakeFolder, serve: Serve, findspot: Program
+) -> None:
+    """Issue 19, point 6: in the text and in the structured content, and only for reports."""
+    root = make(FILES | {"tax_rates.py": "RATES = [0]\n"}, git=True)
+    for value in range(3):
+        (root / "shop.py").write_text(f"{SHOP}\n\nLIMIT = {value}\n")
+        (root / "tax_rates.py").write_text(f"RATES = [{value + 1}]\n")
+        run_git(root, "commit", "-q", "-a", "-m", "both")
+    assert findspot("index", cwd=root).code == 0
+    report = "add_tax gives a wrong price\n" + "The price with discount in the shop is too high. " * 8
+    pipe = serve(root)
+    answer = pipe.call("search_code", query=report, limit=1)
+    (suggested,) = answer["structuredContent"]["suggestions"]
+    assert suggested == {"path": "tax_rates.py", "reason": "often changes with shop.py: 3 of 3 commits"}
+    text = answer["content"][0]["text"]
+    assert "\nSuggestion: tax_rates.py (often changes with shop.py: 3 of 3 commits)" in text
+    short = pipe.call("search_code", query="add_tax", limit=1)
+    assert "suggestions" not in short["structuredContent"]
+    assert "Suggestion" in findspot("search", report, "-n", "1", cwd=root).out

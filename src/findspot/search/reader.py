@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from findspot.core.errors import DocsIndexNotFoundError, InvalidArgumentError, ModelMismatchError
 from findspot.core.git import History, read_history
 from findspot.core.globs import compile_glob
-from findspot.core.model import Corpus, GroupBy, Hit, Mode, Query, Results
+from findspot.core.model import Corpus, GroupBy, Hit, Mode, Query, Results, Suggestion
 from findspot.discover.checkouts import checkout_around
 from findspot.embed.embedder import Embedder, model_name
+from findspot.rank.intent import read_query
 from findspot.search.freshness import Checked, Disk, changed_since_indexed, check
 from findspot.search.hybrid import search
-from findspot.search.query_filters import with_changed_paths
+from findspot.search.query_filters import allowed_files, with_changed_paths
 from findspot.search.questions import asks_model
 from findspot.search.regex import search_regex
-from findspot.search.related import Related
+from findspot.search.related import Related, suggest_files
 from findspot.slower_model.background_reading import SlowerReader
 from findspot.store.index_meta import unfinished
 from findspot.store.lance.lance_commits import UNNAMED_MODEL
@@ -57,6 +58,7 @@ class IndexReader:
         hits = checked.hits[: query.limit]
         if query.related and query.corpus is Corpus.CODE:
             hits = Related(self.snapshot, self.disk).add(hits)
+            results = replace(results, suggestions=self._suggestions(query, hits))
         return replace(results, hits=hits)
 
     def search_indexed(self, query: Query) -> tuple[Hit, ...]:
@@ -91,6 +93,15 @@ class IndexReader:
         if not roots.named:
             return _history_of(roots.project)
         return tuple(commit for name, folder in roots.named for commit in _history_of(folder, f"{name}/"))
+
+    def _suggestions(self, query: Query, hits: Sequence[Hit]) -> tuple[Suggestion, ...]:
+        """Return files that usually change with the first hits, where a whole report asks for them."""
+        is_first = hits and not query.offset and query.changed_since is None and query.similar_to is None
+        if not is_first or query.mode is Mode.REGEX or not read_query(query.text).is_long:
+            return ()
+        candidates = {file.path for file in allowed_files(self.snapshot, query).files}
+        suggested = suggest_files([hit.path for hit in hits], self.history(), candidates)
+        return tuple(each for each in suggested if os.path.lexists(self.disk.roots / each.path))
 
     def _search(self, query: Query) -> tuple[Results, Checked]:
         _check_group_by(query)

@@ -1,13 +1,16 @@
-"""What a reader of the best hits looks up next: the values of constants that they use, and who calls them."""
+"""What a reader of the best hits looks up next: constants, callers, and files that change with them."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from findspot.core.facts import Facts, Relation
-from findspot.core.model import CodeReference, Corpus, Hit, Span
+from findspot.core.git import History
+from findspot.core.model import CodeReference, Corpus, Hit, Span, Suggestion
 from findspot.rank.roles import Role, role_of
 from findspot.search.freshness import Disk
 from findspot.store.records import StoredFile, SymbolPlace, last_name
@@ -22,6 +25,23 @@ MAX_FILES = 12
 """Files that are read for callers, at most: of a name that more files use, three callers say little."""
 
 LINE_CHARS = 90
+
+MOST_SUGGESTED = 3
+FIRST_FILES = 3
+"""The files, best first, whose companions are looked for."""
+
+LEAST_TOGETHER = 3
+LEAST_SHARE = 0.5
+"""How often a file must have changed with one of them, and in which share of that one's commits."""
+
+LARGE_COMMIT = 20
+"""Files of a commit that says little about any two of them."""
+
+MOST_NAMESAKES = 2
+"""A stem that more files share says nothing about two of them."""
+
+_SUGGESTED_ROLES = frozenset({Role.SOURCE, Role.TEST, Role.DECLARATION})
+_FILES_OF_A_FOLDER = frozenset({"__init__", "index", "lib", "main", "mod"})
 
 _IDENTIFIER = re.compile(r"[A-Za-z_$][\w$]{2,}")
 _SHOUTED = re.compile(r"_?[A-Z][A-Z0-9_]{2,}")
@@ -141,6 +161,60 @@ class Related:
         if file is None or file.corpus != Corpus.CODE or self.disk.lines_if_changed(file) is not None:
             return None
         return file
+
+
+def suggest_files(
+    paths: Sequence[str], history: History, candidates: Collection[str]
+) -> tuple[Suggestion, ...]:
+    """Return candidates that usually change with the first of these paths, or are named alike; none of them.
+
+    `candidates` are paths that may be suggested.
+    """
+    first, shown = list(dict.fromkeys(paths))[:FIRST_FILES], set(paths)
+    reasons = dict(_changing_together(first, history))
+    for path, reason in _namesakes(first, candidates):
+        reasons.setdefault(path, reason)
+    suggested = (
+        path
+        for path in reasons
+        if path in candidates and path not in shown and role_of(path) in _SUGGESTED_ROLES
+    )
+    return tuple(Suggestion(path, reasons[path]) for path in islice(suggested, MOST_SUGGESTED))
+
+
+def _changing_together(first: Sequence[str], history: History) -> Iterator[tuple[str, str]]:
+    """Yield the paths that most commits of another one changed as well, the most regular first."""
+    together: dict[str, Counter[str]] = {path: Counter() for path in first}
+    for paths in history:
+        if len(paths) <= LARGE_COMMIT:
+            for path in together.keys() & set(paths):
+                together[path].update(paths)
+    clear = [
+        (count / counts[path], count, other, path)
+        for path, counts in together.items()
+        for other, count in counts.items()
+        if other != path and count >= LEAST_TOGETHER and count >= LEAST_SHARE * counts[path]
+    ]
+    seen: set[str] = set()
+    for _, count, other, path in sorted(clear, key=lambda each: (-each[0], -each[1], each[2])):
+        if other not in seen:
+            seen.add(other)
+            yield other, f"often changes with {path}: {count} of {together[path][path]} commits"
+
+
+def _namesakes(first: Sequence[str], candidates: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Yield files of the same name in another folder or with another ending: header and source."""
+    stems = {path: _stem(path) for path in first}
+    wanted = set(stems.values()) - _FILES_OF_A_FOLDER
+    alike = sorted(path for path in candidates if _stem(path) in wanted)
+    for path, stem in stems.items():
+        others = [other for other in alike if other != path and _stem(other) == stem]
+        if len(others) <= MOST_NAMESAKES:
+            yield from ((other, f"has the name of {path}") for other in others)
+
+
+def _stem(path: str) -> str:
+    return path.rpartition("/")[2].partition(".")[0]
 
 
 def _defining_text(hit: Hit) -> str:

@@ -55,7 +55,7 @@ def lean_values(results: Results, shown: Fitted) -> dict[str, Any]:
         "query": results.query,
         "searchMode": results.mode.value,
         **assistance_object(results),
-        **_known(more=_more(results, shown)),
+        **_known(more=_more(results, shown), suggestions=_suggestions(results)),
     }
     warning = " ".join(filter(None, (first.get("warning"), results.warning)))
     return first | answer | ({"warning": warning} if warning else {})
@@ -99,6 +99,7 @@ def full_values(results: Results, hits: Sequence[Hit], corpus: Corpus) -> dict[s
         "query": results.query,
         "searchMode": results.mode.value,
         **assistance_object(results),
+        **_known(suggestions=_suggestions(results)),
     }
     return answer | _warning(results)
 
@@ -135,7 +136,17 @@ def flat_values(results: Results, hits: Sequence[Hit], corpus: Corpus) -> dict[s
     """Return the answer in snake case, for `json` and `toon`."""
     listed = [_flat_result(hit, corpus) for hit in hits]
     answer: dict[str, Any] = {"query": results.query, "result_count": len(listed), "results": listed}
-    return answer | assistance_flat(results) | _warning(results)
+    suggested = _known(suggestions=_suggestions(results))
+    return answer | assistance_flat(results) | suggested | _warning(results)
+
+
+def _suggestions(results: Results) -> list[dict[str, str]]:
+    return [{"path": each.path, "reason": each.reason} for each in results.suggestions]
+
+
+def suggestion_lines(results: Results) -> list[str]:
+    """Return a line for each file that may have to change with the results."""
+    return [one_line(f"Suggestion: {each.path} ({each.reason})") for each in results.suggestions]
 
 
 def _flat_result(hit: Hit, corpus: Corpus) -> dict[str, Any]:
@@ -204,7 +215,8 @@ def _listing(results: Results, blocks: Sequence[str], more: str | None) -> str:
     first = NOTHING_FITS if results.nothing_fits else None
     if not results.hits:
         blocks = ["No more results." if results.offset and results.total else "No results."]
-    return "\n".join(filter(None, (first, *assistance_lines(results), *blocks, more, results.warning)))
+    last = (more, *suggestion_lines(results), results.warning)
+    return "\n".join(filter(None, (first, *assistance_lines(results), *blocks, *last)))
 
 
 def _more(results: Results, shown: Fitted) -> str | None:
@@ -300,7 +312,7 @@ def _fitted(results: Results, max_tokens: int, render: Render, measure: Measure,
     longest = LONGEST_NOTE if noted else None
     nothing = Fitted((), 0)
     if token_count(render(_with_note(results, longest), nothing)) > max_tokens:
-        results = without_assistance(results)
+        results = replace(without_assistance(results), suggestions=())
     room = max_tokens * CHARS_PER_TOKEN - len(render(_with_note(results, longest), nothing))
     while True:
         shown = fit(results.hits, room, measure)

@@ -15,6 +15,7 @@ from findspot.core.model import NOTHING_FITS, Hit, Results, Strength
 from findspot.core.roots import Roots
 from findspot.serve.assistance_answers import assistance_lines
 from findspot.serve.cli import output
+from findspot.serve.search_answers import suggestion_lines
 from findspot.text.snippet import shorten
 from findspot.text.tokens import STOP_WORDS, parts
 
@@ -55,6 +56,8 @@ def show_results(results: Results, roots: Roots, *, first: int = 1, full: bool =
             _show_lines(hit, marked, full)
         _show_context(hit)
         output.line()
+    for line in suggestion_lines(results):
+        output.line(line, dim=True)
 
 
 def show_notes(results: Results) -> None:

@@ -173,7 +173,7 @@ _SYNTHESIS: Schema = {
 }
 
 
-def _output(hit: dict[str, Schema]) -> Schema:
+def _output(hit: dict[str, Schema], **more: Schema) -> Schema:
     return gives(
         {
             "results": objects(hit),
@@ -186,6 +186,7 @@ def _output(hit: dict[str, Schema]) -> Schema:
             "synthesis": _SYNTHESIS,
             "followUps": TEXTS,
             "more": TEXT,
+            **more,
         }
     )
 
@@ -320,7 +321,7 @@ SEARCH_CODE = Tool(
             **_CODE_ARGUMENTS,
         }
     ),
-    output_schema=_output(_HIT | _CODE_HIT),
+    output_schema=_output(_HIT | _CODE_HIT, suggestions=objects({"path": TEXT, "reason": TEXT})),
     annotations=READ_ONLY,
     icon=SEARCH_ICON,
     handler=_search_code,
