@@ -7,6 +7,8 @@ from collections.abc import Collection
 from enum import StrEnum
 from functools import lru_cache
 
+from findspot.core.languages import row
+
 
 class Role(StrEnum):
     SOURCE = "source"
@@ -82,6 +84,12 @@ ASKS_FOR_TESTS = re.compile(
 ASKS_FOR_EXAMPLES = re.compile(
     r"\b(?:examples?|samples?|demos?|tutorials?|benchmarks?|usage)\b", re.IGNORECASE
 )
+
+
+@lru_cache(maxsize=256)
+def is_data(language: str) -> bool:
+    """Return whether files of a language are data rather than code."""
+    return row(language).data
 
 
 def declares_only(path: str, others: Collection[str]) -> bool:

@@ -95,6 +95,10 @@ class Candidate:
     coherence: float = 0.0
     role: float = 1.0
     repeat: float = 1.0
+    chance: float | None = None
+    """How likely it is right, where a fitted model ranks."""
+    learned: Mapping[str, float] = field(default_factory=dict)
+    """What each signal of a fitted model added, where one ranks and an explanation is wanted."""
 
     @property
     def score(self) -> float:
@@ -115,7 +119,7 @@ class Candidate:
             "roleFactor": self.role,
             "sameFileFactor": self.repeat,
         }
-        return {name: round(value, 4) for name, value in signals.items() if value not in (0.0,)}
+        return {name: round(value, 4) for name, value in signals.items() if value} | dict(self.learned)
 
 
 @dataclass(slots=True)

@@ -241,6 +241,9 @@ def to_hits(
     symbols = snapshot.symbols.of_chunks(defining)
     evidence = list(islice(_evidence(found, stored, candidates, question), max(end, 1)))
     scores = list(calibrated(recipe, evidence))
+    is_report = bool(found) and found[0].leader.chance is not None
+    if is_report:
+        scores = [round(passage.leader.chance or 0.0, 4) for passage in found[: max(end, 1)]]
 
     def hit_of(passage: Passage, score: float) -> Hit:
         chunks = [stored[number] for number in passage.numbers]
@@ -256,7 +259,7 @@ def to_hits(
             hit = replace(hit, overview=header_overview(stored[passage.first].text, outline.text))
         why = passage.leader.why() | evidence[place].why() if query.explain else None
         hits.append(replace(hit, relative=_share(passage, found[0]), why=why))
-    return hits, query.similar_to is None and nothing_fits(recipe, evidence)
+    return hits, not is_report and query.similar_to is None and nothing_fits(recipe, evidence)
 
 
 def _lines_and_name(hit: Hit) -> str:

@@ -3,45 +3,56 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from functools import lru_cache
 from pathlib import PurePosixPath
 
+from findspot.core.git import History
 from findspot.core.model import Corpus, IncludeTests, Mode, Query, Results
 from findspot.embed.embedder import Embedder
 from findspot.rank import signals
 from findspot.rank.calibration import FITTED_MODEL, recipe_for
 from findspot.rank.intent import Intent
-from findspot.rank.roles import ASKS_FOR_EXAMPLES, ASKS_FOR_TESTS, Role, declares_only, role_of
+from findspot.rank.roles import (
+    ASKS_FOR_EXAMPLES,
+    ASKS_FOR_TESTS,
+    Role,
+    declares_only,
+    is_data,
+    role_of,
+)
 from findspot.rank.signals import Candidate, Pool
 from findspot.search.hits import grouped, to_hits
 from findspot.search.query_filters import allowed_files, nothing_to_search
 from findspot.search.questions import Question, understand
+from findspot.search.report_ranking import rank_report, ranks_as_report
 from findspot.search.retrieve import Candidates, find_candidates
 from findspot.slower_model.background_reading import SlowerReader
+from findspot.store.derived import Selection
 from findspot.store.records import ORDINAL_BITS
 from findspot.store.snapshot import Snapshot
 from findspot.text.tokens import parts
 
 
 def search(
-    snapshot: Snapshot, embedder: Embedder | None, query: Query, slower: SlowerReader | None = None
+    snapshot: Snapshot,
+    embedder: Embedder | None,
+    query: Query,
+    slower: SlowerReader | None = None,
+    history: Callable[[], History] = tuple,
 ) -> Results:
-    """intent → retrieve → fuse → boost → penalise → diversify → cut → explain."""
+    """intent → retrieve → fuse → boost → penalise → diversify → cut → explain.
+
+    A report is ranked by a fitted model instead. `history` returns what the last commits changed; only
+    reports ask for it.
+    """
     started = time.perf_counter()
     question = understand(snapshot, embedder, query)
     files = allowed_files(snapshot, query)
-    candidates = find_candidates(snapshot, question, files)
-    pool = fuse(snapshot, candidates, question, slower)
-    if query.corpus is Corpus.CODE:
-        boost_definitions(pool, candidates, question)
-        boost_paths(pool, question, signals.PATH_MATCH)
-        boost_mentions(pool, candidates)
-        penalise(snapshot, pool, candidates, question)
-        signals.add_coherence(pool)
+    if ranks_as_report(snapshot, question):
+        pool, candidates = rank_report(snapshot, embedder, question, files, history())
     else:
-        boost_headings(snapshot, pool, question)
-        boost_paths(pool, question, signals.DOCS_PATH_MATCH)
-    signals.spread_files(pool)
+        pool, candidates = _ranked(snapshot, question, files, slower)
     shown = grouped(snapshot, pool.ranked(), question)
     fitted = embedder is None or embedder.id == FITTED_MODEL
     meaning = fitted and bool(question.vector.any())
@@ -57,6 +68,25 @@ def search(
         warning=question.warning if files.files else nothing_to_search(snapshot, query),
         nothing_fits=nothing_fits,
     )
+
+
+def _ranked(
+    snapshot: Snapshot, question: Question, files: Selection, slower: SlowerReader | None
+) -> tuple[Pool, Candidates]:
+    """Return the candidates of a short query, scored by rules."""
+    candidates = find_candidates(snapshot, question, files)
+    pool = fuse(snapshot, candidates, question, slower)
+    if question.query.corpus is Corpus.CODE:
+        boost_definitions(pool, candidates, question)
+        boost_paths(pool, question, signals.PATH_MATCH)
+        boost_mentions(pool, candidates)
+        penalise(snapshot, pool, candidates, question)
+        signals.add_coherence(pool)
+    else:
+        boost_headings(snapshot, pool, question)
+        boost_paths(pool, question, signals.DOCS_PATH_MATCH)
+    signals.spread_files(pool)
+    return pool, candidates
 
 
 def fuse(snapshot: Snapshot, candidates: Candidates, question: Question, slower: SlowerReader | None) -> Pool:
@@ -157,13 +187,6 @@ def _requested_roles(candidates: Candidates, question: Question) -> set[Role]:
     if ASKS_FOR_EXAMPLES.search(asked):
         stay.add(Role.EXAMPLE)
     return stay
-
-
-@lru_cache(maxsize=256)
-def is_data(language: str) -> bool:
-    from findspot.core.languages import row
-
-    return row(language).data
 
 
 _FILES_OF_A_FOLDER = ("index", "mod", "init")

@@ -114,7 +114,7 @@ class IndexReader:
         def ask(query: Query) -> Results:
             if query.mode is Mode.REGEX:
                 return search_regex(self.snapshot, self.disk, query)
-            return search(self.snapshot, embedder, query, slower)
+            return search(self.snapshot, embedder, query, slower, self.history)
 
         results = ask(query)
         checked = check(results.hits, self.snapshot.files.find, self.disk)

@@ -19,6 +19,7 @@ from findspot.store.records import (
     ChunkRecord,
     Definition,
     EmbeddedFields,
+    Extent,
     FileRecord,
     StoredChunk,
     StoredFile,
@@ -207,6 +208,11 @@ class ChunkRows:
         """Return the breadcrumbs of these chunks."""
         found = _rows_in(self._db, "SELECT id, breadcrumb FROM chunks WHERE id IN", numbers)
         return {number: breadcrumb or "" for number, breadcrumb in found}
+
+    def extents(self, numbers: Sequence[int]) -> dict[int, Extent]:
+        """Return the lines, kinds and names of those of these chunks that exist."""
+        statement = "SELECT id, start_line, end_line, kind, symbols FROM chunks WHERE id IN"
+        return {number: Extent(*rest) for number, *rest in _rows_in(self._db, statement, numbers)}
 
     def vector(self, number: int) -> tuple[NDArray[np.int8], float]:
         """Return the stored vector of a chunk, and its scale."""

@@ -134,6 +134,15 @@ class Definition(NamedTuple):
     display: str
 
 
+class Extent(NamedTuple):
+    """The lines of a chunk, its kind, and the names that it defines."""
+
+    start_line: int
+    end_line: int
+    kind: str
+    names: str
+
+
 class SymbolPlace(NamedTuple):
     """A name as it is written, and the line that defines it."""
 

@@ -1,0 +1,519 @@
+"""What speaks for each file and each chunk when the query is a report: one row of signals per candidate.
+
+A report is searched as several questions: its title, its prose, its examples with their errors, and all of
+it. What a file says in answer to them, what it defines of the names that the report mentions, its path, its
+role and its history become numbers. `report_ranking` weighs them.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+import numpy as np
+from numpy.typing import NDArray
+
+from findspot.core.git import History
+from findspot.core.model import Corpus
+from findspot.embed.chunk_vectors import quantise
+from findspot.embed.embedder import Embedder, EmbedMode
+from findspot.rank.mentions import Where
+from findspot.rank.reports import Report, read_report
+from findspot.rank.roles import Role, is_data, role_of
+from findspot.rank.signals import KIND_WORTH, OTHER_CASE, path_share
+from findspot.store.derived import Selection
+from findspot.store.keywords import KeywordReader
+from findspot.store.records import (
+    ORDINAL_BITS,
+    OUTLINE_ORDINAL,
+    Extent,
+    StoredFile,
+    chunk_number,
+    last_name,
+)
+from findspot.store.snapshot import Snapshot
+from findspot.text.tokens import STOP_WORDS, parts, tokens, words
+
+Scores = dict[int, float]
+
+POOL = 300
+NEAREST = 200
+MAX_FILES = 100
+MAX_NAMES = 400
+MAX_DEFINITIONS = 20_000
+MAX_NAMESAKES = 3
+MAX_PROSE_CHARS = 4_000
+SMALL_BYTES = 1_000
+"""Long files hold more words and are held back for it; being next to empty is no merit."""
+
+COMMITS = 1_000
+"""How far back the history of a project is looked at."""
+
+RECENT = 20
+"""A file that changed so many commits ago counts half of one that changed just now."""
+
+TITLE_WEIGHT = 2.0
+
+NOT_SOURCE = 0.5
+"""Tests, examples and data need twice the evidence to be looked at."""
+
+_TERMS = {"all": 48, "title": 20, "prose": 40, "code": 40}
+"""How many terms each part is searched by: the most telling ones."""
+
+_MEANING = ("title", "prose")
+_PRELIMINARY = {"all": 1.0, "title": 0.5, "prose": 0.5, "code": 0.5, "meaning": 0.7}
+_NAMED = (Where.TITLE, Where.SPAN, Where.PROSE)
+"""Names of examples and traces are those of a report's author, or of libraries, too often to count."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """The candidates of a report with their signals; rows are candidates, columns are named."""
+
+    files: list[StoredFile]
+    file_columns: tuple[str, ...]
+    file_rows: NDArray[np.float32]
+    chunks: NDArray[np.int64]
+    """The chunks of those files, by number."""
+    chunk_columns: tuple[str, ...]
+    chunk_rows: NDArray[np.float32]
+    words: Scores
+    """What keyword search says of chunks for the whole text."""
+    meaning: Scores
+    """The cosines of chunks and the report's prose."""
+
+    @property
+    def traced(self) -> frozenset[int]:
+        """The chunks at lines that the report names."""
+        traced = self.chunk_rows[:, self.chunk_columns.index("traced")] > 0
+        return frozenset(self.chunks[traced].tolist())
+
+
+@dataclass(slots=True)
+class _Defined:
+    """What a candidate defines of the names in a report: by where they stand, the worth of each name."""
+
+    names: dict[Where, dict[str, float]]
+
+    def best(self, where: Where) -> float:
+        return max(self.names.get(where, {}).values(), default=0.0)
+
+
+@dataclass(slots=True)
+class _Found:
+    """What the searches for the parts of a report, and its names, places and traces, lead to."""
+
+    report: Report
+    text: str
+    words: dict[str, Scores]
+    nearest: dict[str, Scores]
+    vectors: dict[str, tuple[NDArray[np.int8], float]]
+    by_chunk: dict[int, _Defined]
+    by_file: dict[int, _Defined]
+    mentioned: dict[int, float]
+    traced: dict[int, float]
+    lines: list[tuple[int, int, int]]
+    """File, first and last line of each place that the report names."""
+
+
+_NOTHING_DEFINED = _Defined({})
+_KINDS = ("class", "import")
+_PACKAGE_FILES = ("__init__", "index", "mod", "lib")
+
+
+def gather(
+    snapshot: Snapshot,
+    embedder: Embedder | None,
+    text: str,
+    allowed: Selection,
+    *,
+    filtered: bool = False,
+    history: History = (),
+) -> Evidence:
+    """Find candidates for a report, and return everything that speaks for or against them."""
+    found = _find(snapshot, embedder, text, allowed, filtered=filtered)
+    files = [snapshot.files.by_id[number] for number in _preselect(snapshot, found, allowed)]
+    extents = snapshot.chunks.extents(_numbers(files))
+    numbers = np.array(sorted(extents), np.int64)
+    likeness = {
+        part: {n: score * scale for n, score in snapshot.vectors.scores(vector, numbers.tolist()).items()}
+        for part, (vector, scale) in found.vectors.items()
+    }
+    columns = _content_signals(files, found, likeness)
+    columns |= _role_signals(files, allowed.files)
+    columns |= _path_signals(files, found)
+    columns |= _history_signals(files, history)
+    file_columns, file_rows = _table(columns, len(files))
+    chunk_columns, chunk_rows = _table(_chunk_signals(extents, found, likeness), len(numbers))
+    return Evidence(
+        files=files,
+        file_columns=file_columns,
+        file_rows=_scaled(file_columns, file_rows),
+        chunks=numbers,
+        chunk_columns=chunk_columns,
+        chunk_rows=chunk_rows,
+        words=found.words["all"],
+        meaning=likeness.get("prose", {}),
+    )
+
+
+def _find(
+    snapshot: Snapshot, embedder: Embedder | None, text: str, allowed: Selection, *, filtered: bool
+) -> _Found:
+    report = read_report(text)
+    texts = _texts(report, text)
+    reader = snapshot.keywords[Corpus.CODE]
+    only = [file.id for file in allowed.files] if filtered else None
+    nearest, vectors = _by_meaning(snapshot, embedder, texts, allowed)
+    by_chunk, by_file = _definitions(snapshot, report, allowed)
+    mentioned, lines = _mentioned(report, allowed.files)
+    traced, frame_lines = _traced(report, allowed.files)
+    return _Found(
+        report=report,
+        text=text,
+        words={part: _by_words(reader, part, texts, only) for part in texts},
+        nearest=nearest,
+        vectors=vectors,
+        by_chunk=by_chunk,
+        by_file=by_file,
+        mentioned=mentioned,
+        traced=traced,
+        lines=lines + frame_lines,
+    )
+
+
+def _texts(report: Report, text: str) -> dict[str, str]:
+    """Return the questions that a report is searched as."""
+    prose = [paragraph.text for paragraph in report.prose if paragraph.weight > 0]
+    return {
+        "all": text,
+        "title": report.title,
+        "prose": "\n".join([report.title, *prose])[:MAX_PROSE_CHARS],
+        "code": "\n".join((*report.code, *report.errors)),
+    }
+
+
+def _by_words(
+    reader: KeywordReader, part: str, texts: Mapping[str, str], only: Sequence[int] | None
+) -> Scores:
+    counts = Counter(term for term in tokens(texts[part]) if term not in STOP_WORDS)
+    stressed = set(tokens(texts["title"])) if part != "title" else set()
+    size = reader.size
+    worth: dict[str, tuple[float, float]] = {}
+    for term, count in counts.items():
+        frequency = reader.document_frequency(term)
+        if frequency:
+            weight = (1 + math.log(count)) * (TITLE_WEIGHT if term in stressed else 1.0)
+            worth[term] = weight * math.log(1 + (size - frequency + 0.5) / (frequency + 0.5)), weight
+    telling = sorted(worth, key=lambda term: (-worth[term][0], term))[: _TERMS[part]]
+    return dict(reader.search({term: worth[term][1] for term in telling}, POOL, only)) if telling else {}
+
+
+def _by_meaning(
+    snapshot: Snapshot, embedder: Embedder | None, texts: Mapping[str, str], allowed: Selection
+) -> tuple[dict[str, Scores], dict[str, tuple[NDArray[np.int8], float]]]:
+    if embedder is None:
+        return {}, {}
+    rows = quantise(embedder.embed([texts[part] for part in _MEANING], EmbedMode.QUERY))
+    found, vectors = {}, {}
+    for at, part in enumerate(_MEANING):
+        vector, scale = rows.values[at], float(rows.scales[at])
+        if vector.any():
+            vectors[part] = vector, scale
+            numbers, scores = snapshot.vectors.nearest(vector, allowed.mask, NEAREST)
+            found[part] = dict(zip(numbers.tolist(), (scores * scale).tolist(), strict=True))
+    return found, vectors
+
+
+def _names(report: Report) -> dict[str, dict[Where, str]]:
+    """Return each name of a report, lower-cased and without qualifiers: where it stands, and its spelling."""
+    found: dict[str, dict[Where, str]] = defaultdict(dict)
+    for word in words(report.title):
+        found[word.lower()][Where.TITLE] = word
+    for name in report.names:
+        last = last_name(name.text)
+        if len(last) > 2 and name.where in _NAMED:
+            found[last.lower()].setdefault(name.where, last)
+    return dict(list(found.items())[:MAX_NAMES])
+
+
+def _definitions(
+    snapshot: Snapshot, report: Report, allowed: Selection
+) -> tuple[dict[int, _Defined], dict[int, _Defined]]:
+    """Return what chunks, and what files, define of the names that a report mentions.
+
+    A name that many files define says little about each of them.
+    """
+    names = _names(report)
+    defined = defaultdict(list)
+    for definition in snapshot.symbols.definitions(list(names), MAX_DEFINITIONS):
+        if definition.number >> ORDINAL_BITS in allowed:
+            defined[definition.name].append(definition)
+    files = snapshot.files.by_id
+    by_chunk: dict[int, _Defined] = defaultdict(lambda: _Defined(defaultdict(dict)))
+    by_file: dict[int, _Defined] = defaultdict(lambda: _Defined(defaultdict(dict)))
+    for name, definitions in defined.items():
+        homes = {d.number >> ORDINAL_BITS for d in definitions}
+        sources = sum(role_of(files[home].path) is Role.SOURCE for home in homes)
+        spellings = set(names[name].values())
+        for definition in definitions:
+            worth = KIND_WORTH.get(definition.kind, 1.0) / max(1, sources)
+            if last_name(definition.display) not in spellings:
+                worth *= OTHER_CASE
+            for where in names[name]:
+                for held in (by_chunk[definition.number], by_file[definition.number >> ORDINAL_BITS]):
+                    held.names[where][name] = max(held.names[where].get(name, 0.0), worth)
+    return dict(by_chunk), dict(by_file)
+
+
+def _by_base_name(files: Iterable[StoredFile], wanted: set[str]) -> dict[str, list[StoredFile]]:
+    found: dict[str, list[StoredFile]] = defaultdict(list)
+    for file in files:
+        name = file.path.rpartition("/")[2]
+        if name in wanted:
+            found[name].append(file)
+    return found
+
+
+def _ends_alike(one: str, other: str) -> bool:
+    return f"/{one}".endswith(f"/{other}") or f"/{other}".endswith(f"/{one}")
+
+
+def _mentioned(
+    report: Report, files: Sequence[StoredFile]
+) -> tuple[dict[int, float], list[tuple[int, int, int]]]:
+    """Return the files that a report names, and the lines it gives."""
+    named = _by_base_name(files, {place.path.rpartition("/")[2] for place in report.places})
+    worth: dict[int, float] = {}
+    lines = []
+    for place in report.places:
+        fitting = [f for f in named.get(place.path.rpartition("/")[2], ()) if _ends_alike(f.path, place.path)]
+        if len(fitting) > MAX_NAMESAKES:
+            continue
+        for file in fitting:
+            worth[file.id] = max(worth.get(file.id, 0.0), 1 / len(fitting))
+            if place.line is not None:
+                lines.append((file.id, place.line, place.end_line or place.line))
+    return worth, lines
+
+
+def _traced(
+    report: Report, files: Sequence[StoredFile]
+) -> tuple[dict[int, float], list[tuple[int, int, int]]]:
+    """Return the files of stack traces, the innermost first, and their lines.
+
+    A trace names files where they are installed: their last two names must fit.
+    """
+    named = _by_base_name(files, {frame.path.rpartition("/")[2] for frame in report.frames})
+    worth: dict[int, float] = {}
+    lines = []
+    depth = 0
+    for frame in reversed(report.frames):
+        namesakes = named.get(frame.path.rpartition("/")[2], ())
+        tail = "/".join(frame.path.split("/")[-2:])
+        fitting = [f for f in namesakes if _ends_alike(f.path, frame.path)]
+        fitting = fitting or [f for f in namesakes if "/" in tail and f.path.endswith(tail)]
+        if not fitting or len(fitting) > MAX_NAMESAKES:
+            continue
+        depth += 1
+        for file in fitting:
+            worth.setdefault(file.id, 1 / depth)
+            if frame.line is not None:
+                lines.append((file.id, frame.line, frame.line))
+    return worth, lines
+
+
+def _preselect(snapshot: Snapshot, found: _Found, allowed: Selection) -> list[int]:
+    """Return the files worth a closer look, by a rough sum of what speaks for them."""
+    rough: dict[int, float] = defaultdict(float)
+    searched = [(_PRELIMINARY[part], scores) for part, scores in found.words.items()]
+    searched += [(_PRELIMINARY["meaning"], scores) for scores in found.nearest.values()]
+    for weight, scores in searched:
+        for number, share in _best_per_file(scores).items():
+            rough[number] += weight * share
+    for number, held in found.by_file.items():
+        rough[number] += max(map(held.best, held.names), default=0.0)
+    for number in (*found.mentioned, *found.traced):
+        rough[number] += 1.0
+    files = snapshot.files.by_id
+
+    def worth(number: int) -> tuple[float, str]:
+        path = files[number].path
+        return -rough[number] * (1.0 if role_of(path) is Role.SOURCE else NOT_SOURCE), path
+
+    return sorted((number for number in rough if number in allowed), key=worth)[:MAX_FILES]
+
+
+def _best_per_file(scores: Scores) -> dict[int, float]:
+    """Return the best score of each file as a share of the best of all."""
+    top = max(scores.values(), default=0.0)
+    best: dict[int, float] = {}
+    for number, score in scores.items():
+        file = number >> ORDINAL_BITS
+        best[file] = max(best.get(file, 0.0), score / top if top > 0 else 0.0)
+    return best
+
+
+def _numbers(files: Iterable[StoredFile]) -> list[int]:
+    return [chunk_number(file.id, ordinal) for file in files for ordinal in range(file.chunks)]
+
+
+def _table(
+    columns: Mapping[str, Sequence[float]], height: int
+) -> tuple[tuple[str, ...], NDArray[np.float32]]:
+    rows = np.array(list(columns.values()), np.float32).reshape(len(columns), height).T
+    return tuple(columns), np.ascontiguousarray(rows)
+
+
+def _content_signals(
+    files: Sequence[StoredFile], found: _Found, likeness: Mapping[str, Scores]
+) -> dict[str, list[float]]:
+    """Return what the text of each file, and the names it defines, have to do with the report."""
+    columns: dict[str, list[float]] = {}
+    for part in ("all", "prose"):
+        best = _sorted_per_file(found.words[part])
+        columns[f"words_{part}"] = [best.get(file.id, [0.0])[0] for file in files]
+        columns[f"words_{part}_3"] = [sum(best.get(file.id, [])[:3]) for file in files]
+    for part in _MEANING:
+        near = _sorted_per_file(likeness.get(part, {}))
+        columns[f"cosine_{part}"] = [near.get(file.id, [0.0])[0] for file in files]
+        columns[f"meaning_{part}_3"] = [_mean(near.get(file.id, [])[:3]) for file in files]
+    held = [found.by_file.get(file.id, _NOTHING_DEFINED) for file in files]
+    for where in _NAMED:
+        columns[f"defines_{where}"] = [each.best(where) for each in held]
+    columns["mentioned"] = [found.mentioned.get(file.id, 0.0) for file in files]
+    columns["traced"] = [found.traced.get(file.id, 0.0) for file in files]
+    return columns
+
+
+def _role_signals(files: Sequence[StoredFile], all_files: Sequence[StoredFile]) -> dict[str, list[float]]:
+    """Return what each file is: its role, its size, and how much of the project is in its language."""
+    roles = [role_of(file.path, is_data(file.language)) for file in files]
+    columns = {
+        f"role_{role}": [float(each is role) for each in roles] for role in Role if role is not Role.SOURCE
+    }
+    spoken = Counter(file.language for file in all_files if role_of(file.path) is Role.SOURCE)
+    columns["language"] = [spoken[file.language] / max(1, spoken.total()) for file in files]
+    columns["size"] = [math.log1p(max(SMALL_BYTES, file.size)) for file in files]
+    return columns
+
+
+_SCALED = ("words_", "meaning_")
+
+
+def _scaled(columns: tuple[str, ...], rows: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Divide scores by the best of the query, tests left out: reports differ in length and in words."""
+    if not len(rows):
+        return rows
+    source = rows[:, columns.index("role_test")] == 0
+    for at, name in enumerate(columns):
+        if name.startswith(_SCALED):
+            top = rows[source, at].max() if source.any() else rows[:, at].max()
+            rows[:, at] /= top if top > 0 else 1.0
+    return rows
+
+
+def _path_signals(files: Sequence[StoredFile], found: _Found) -> dict[str, list[float]]:
+    """Return how much of each path the report repeats."""
+    report = found.report
+    prose = " ".join(paragraph.text for paragraph in report.prose)
+    in_text = {word.lower() for word in words(found.text)}
+    topic = tuple(dict.fromkeys(word for word in parts(report.title) if word not in STOP_WORDS))
+    about = set(parts(f"{report.title}\n{prose}")) - STOP_WORDS
+    modules = _module_names(report)
+    columns: dict[str, list[float]] = defaultdict(list)
+    for file in files:
+        path = PurePosixPath(file.path).with_suffix("")
+        stem = path.name.lower().strip("_")
+        name, folder = parts(path.name), parts(path.parent.name)
+        folders = [each.lower() for each in path.parent.parts]
+        columns["path_title"].append(path_share(topic, name, folder) if topic else 0.0)
+        columns["stem_text"].append(float(stem in in_text))
+        columns["stem_words"].append(sum(word in about for word in name) / max(1, len(name)))
+        columns["folders_text"].append(sum(each in in_text for each in folders[-2:]) / 2)
+        columns["module"].append(_module_match([*folders, path.name.lower()], modules))
+        columns["package_file"].append(float(path.name in _PACKAGE_FILES))
+    return columns
+
+
+def _module_names(report: Report) -> set[tuple[str, ...]]:
+    """Return every run of names in the qualified names of a report: `a.b.C` may be the module `a.b`."""
+    found: set[tuple[str, ...]] = set()
+    for name in report.names:
+        pieces = [piece.lower() for piece in re.split(r"\.|::|\\\\|->|#", name.text) if piece]
+        if 2 <= len(pieces) <= 8:
+            found.update(
+                tuple(pieces[first:last])
+                for first in range(len(pieces))
+                for last in range(first + 1, len(pieces) + 1)
+            )
+    return found
+
+
+def _module_match(path: Sequence[str], modules: set[tuple[str, ...]]) -> float:
+    """Return how many of the last names of a path stand together in the report, at most 3."""
+    longest = min(3, len(path))
+    return float(next((n for n in range(longest, 0, -1) if tuple(path[-n:]) in modules), 0))
+
+
+def _history_signals(files: Sequence[StoredFile], history: History) -> dict[str, list[float]]:
+    last: dict[str, int] = {}
+    changes: Counter[str] = Counter()
+    for age, paths in enumerate(history[:COMMITS]):
+        for path in paths:
+            last.setdefault(path, age)
+        changes.update(paths)
+    return {
+        "recent": [1 / (1 + last[file.path] / RECENT) if file.path in last else 0.0 for file in files],
+        "changes": [math.log1p(changes[file.path]) for file in files],
+    }
+
+
+def _sorted_per_file(scores: Scores) -> dict[int, list[float]]:
+    found: dict[int, list[float]] = defaultdict(list)
+    for number, score in scores.items():
+        found[number >> ORDINAL_BITS].append(score)
+    return {file: sorted(values, reverse=True) for file, values in found.items()}
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values) if values else 0.0
+
+
+def _chunk_signals(
+    extents: Mapping[int, Extent], found: _Found, likeness: Mapping[str, Scores]
+) -> dict[str, list[float]]:
+    """Return what speaks for each chunk, as compared with the others of its file."""
+    chunks = sorted(extents)
+    columns: dict[str, list[float]] = {}
+    searched = {f"words_{part}": scores for part, scores in found.words.items()}
+    searched |= {f"meaning_{part}": likeness.get(part, {}) for part in _MEANING}
+    for name, scores in searched.items():
+        top = max(scores.values(), default=0.0)
+        columns[name] = [scores.get(number, 0.0) / (top if top > 0 else 1.0) for number in chunks]
+    held = [found.by_chunk.get(number, _NOTHING_DEFINED) for number in chunks]
+    for where in _NAMED:
+        columns[f"defines_{where}"] = [each.best(where) for each in held]
+    named_lines = defaultdict(list)
+    for file, first, last in found.lines:
+        named_lines[file].append((first, last))
+    topic = set(parts(found.report.title)) - STOP_WORDS
+    for number in chunks:
+        start, end, kind, names = extents[number]
+        places = named_lines.get(number >> ORDINAL_BITS, ())
+        columns.setdefault("traced", []).append(float(any(a <= end and start <= b for a, b in places)))
+        columns.setdefault("lines", []).append(math.log1p(end - start))
+        columns.setdefault("name_title", []).append(_share(names, topic))
+        columns.setdefault("first", []).append(float(number & OUTLINE_ORDINAL == 0))
+        for each in _KINDS:
+            columns.setdefault(f"kind_{each}", []).append(float(kind == each))
+    return columns
+
+
+def _share(names: str, topic: set[str]) -> float:
+    """Return how much of a title the names of definitions repeat."""
+    return len(topic.intersection(parts(names))) / len(topic) if topic else 0.0

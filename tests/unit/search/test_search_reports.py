@@ -1,0 +1,160 @@
+"""A bug report is ranked by a fitted model: files by all that speaks for them, then passages inside them."""
+
+from __future__ import annotations
+
+import pytest
+
+from contents import MakeProject
+from findspot import Project, Query
+from findspot.core.model import Mode
+from findspot.search.report_ranking import LinearModel, load_model
+
+FILES = {
+    "shop/__init__.py": "",
+    "shop/cart.py": '''"""The cart of a customer."""
+
+
+class Cart:
+    """Holds what a customer wants to buy."""
+
+    def __init__(self) -> None:
+        self.items = []
+
+    def add_item(self, item, count=1):
+        """Put an item into the cart."""
+        self.items.append((item, count))
+
+    def total_price(self, currency):
+        """Return the sum of all items in a currency."""
+        return sum(item.price * count for item, count in self.items)
+''',
+    "shop/vouchers.py": '''"""Vouchers and discounts."""
+
+
+def apply_voucher(cart, code):
+    """Reduce the price of a cart by a voucher."""
+    return cart.total_price("EUR") * 0.9
+
+
+def parse_voucher_code(code):
+    """Split a voucher code into its campaign and its number."""
+    campaign, number = code.split("-")
+    return campaign, int(number)
+''',
+    "shop/mail.py": '''def send_receipt(customer, order):
+    """Send the receipt of an order by mail."""
+    return customer.address, order
+''',
+    "tests/test_vouchers.py": '''from shop.vouchers import apply_voucher, parse_voucher_code
+
+
+def test_voucher_code_without_number_fails():
+    """A voucher code that has no number raises a ValueError when it is applied to a cart."""
+    assert parse_voucher_code("SPRING-12") == ("SPRING", 12)
+
+
+def test_voucher_reduces_the_price_of_the_cart():
+    assert apply_voucher
+''',
+    "CHANGES.po": 'msgid "voucher code"\nmsgstr "Gutscheincode"\n',
+}
+
+REPORT = """Voucher codes without a number crash the checkout
+
+### Describe the bug
+When a customer enters a voucher code that holds no number, the whole checkout fails. I would expect a message
+that the voucher is not valid. It worked with the previous version, where unknown codes were ignored.
+
+### Steps to reproduce
+1. Put anything into the cart
+2. Enter `SPRING` as a voucher and press enter
+
+```
+Traceback (most recent call last):
+  File "/usr/lib/python3.11/site-packages/shop/checkout_page.py", line 88, in post
+  File "/usr/lib/python3.11/site-packages/shop/vouchers.py", line 11, in parse_voucher_code
+ValueError: not enough values to unpack (expected 2, got 1)
+```
+
+### Environment
+- OS: Ubuntu 22.04
+- Python: 3.11.4
+- [x] I searched the existing issues for mail and receipts
+"""
+
+
+@pytest.fixture
+def project(make_project: MakeProject) -> Project:
+    project = make_project(FILES)
+    project.update()
+    return project
+
+
+def test_the_file_of_the_trace_comes_first(project: Project) -> None:
+    results = project.search(Query(REPORT))
+    assert results.hits[0].path == "shop/vouchers.py"
+    assert "parse_voucher_code" in results.hits[0].text
+
+
+def test_several_files_come_before_the_test(project: Project) -> None:
+    paths = list(dict.fromkeys(hit.path for hit in project.search(Query(REPORT)).hits))
+    assert paths.index("shop/cart.py") < paths.index("tests/test_vouchers.py")
+
+
+def test_scores_are_chances_that_fall_with_the_rank(project: Project) -> None:
+    results = project.search(Query(REPORT))
+    scores = [hit.score for hit in results.hits]
+    assert scores == sorted(scores, reverse=True)
+    assert 0 < scores[0] <= 1
+    best = {hit.path: hit.score for hit in reversed(results.hits)}
+    assert sum(best.values()) <= 1.01
+    assert not results.nothing_fits
+
+
+def test_an_explanation_names_what_each_signal_added(project: Project) -> None:
+    first = project.search(Query(REPORT, explain=True)).hits[0]
+    assert first.why is not None
+    assert first.why["file.traced"] > 0
+    assert first.why["passage.traced"] > 0
+    assert any(name.startswith("file.words_") for name in first.why)
+
+
+def test_filters_hold(project: Project) -> None:
+    results = project.search(Query(REPORT, under="tests"))
+    assert {hit.path for hit in results.hits} == {"tests/test_vouchers.py"}
+    assert not project.search(Query(REPORT, under="nowhere")).hits
+
+
+@pytest.mark.parametrize("mode", [Mode.KEYWORD, Mode.SEMANTIC])
+def test_other_modes_are_ranked_by_rules(project: Project, mode: Mode) -> None:
+    hits = project.search(Query(REPORT, mode=mode, explain=True)).hits
+    assert hits
+    assert all(hit.why and not any(name.startswith("file.") for name in hit.why) for hit in hits)
+
+
+def test_asking_for_more_never_changes_the_first(project: Project) -> None:
+    few = project.search(Query(REPORT, limit=2)).hits
+    many = project.search(Query(REPORT, limit=20)).hits
+    assert [hit.path for hit in few] == [hit.path for hit in many[:2]]
+
+
+def test_every_weight_belongs_to_a_signal(project: Project) -> None:
+    """A signal that was renamed would lose its weight without a word."""
+    from findspot.search.query_filters import allowed_files
+    from findspot.search.report_evidence import gather
+
+    with project.reader() as reader:
+        files = allowed_files(reader.snapshot, Query(REPORT))
+        evidence = gather(reader.snapshot, None, REPORT, files)
+    model = load_model()
+    assert set(model.files.weights) == set(evidence.file_columns)
+    assert set(model.chunks.weights) == set(evidence.chunk_columns)
+
+
+def test_signals_without_a_weight_count_nothing() -> None:
+    import numpy as np
+
+    model = LinearModel({"words": 2.0})
+    rows = np.array([[1.0, 5.0], [0.5, 9.0]], np.float32)
+    assert model.scores(("words", "unknown"), rows).tolist() == [2.0, 1.0]
+    assert model.contributions(("words", "unknown"), rows[0], "file.") == {"file.words": 2.0}
