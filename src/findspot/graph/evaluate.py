@@ -129,8 +129,16 @@ class Evaluator:
                 return [EXTERNAL]  # a type parameter
             outside = None if nested else self.names.lookup(name, view, None)
             found = nested or ([EXTERNAL] if outside is None else outside)
+        if view.language.exports_default:  # `const Base = require("./base")`
+            found = [each for value in found for each in self._exported_by(value)]
         kinds = _TYPES_OR_MAKERS if view.language.functions_make_types else _TYPES
         return [value for value in found if value.what in kinds]
+
+    def _exported_by(self, value: Value) -> Values:
+        """Return what a module exports as a whole; of anything else, itself."""
+        if value.what is What.MODULE and isinstance(value.of, SourceView):
+            return [v.through(value.trust) for v in self.exports.whole(value.of)]
+        return [value]
 
     def _nested_type(self, name: str, owner: Def | None) -> Values:
         """Return a type defined in what is around; variables of the same name are none."""

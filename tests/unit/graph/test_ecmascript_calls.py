@@ -28,6 +28,8 @@ const Lib = require('.');
 function statically() { Lib.Policy.ttl().send(); }
 function instance() { new Lib.policy().ttl(); }
 function made() { Lib.make().rules(); }
+const Base = require('./policy');
+exports.Other = class extends Base { check() { this.rules(); } };
 """
 LIB = """\
 export function x() {}
@@ -71,6 +73,7 @@ def test_classes_and_functions_of_an_object(tmp_path: Path) -> None:
     assert calls["internals.Reporter.start"] == ["internals.Reporter.print:13"]
     assert calls["statically"] == ["internals.Pending.send:9", "internals.Policy.ttl:3"]
     assert calls["instance"] == ["internals.Policy.ttl:6", "internals.Policy:2"]
+    assert calls["Other.check"] == ["internals.Policy.rules:5"]
     assert calls["made"] == ["internals.Policy.rules:5", "make:3"]
 
 
