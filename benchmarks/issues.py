@@ -278,9 +278,9 @@ def report(rows: Sequence[Row], *, by_repository: bool = False) -> Iterator[str]
             some = [row for row in own if row[key]]
             yield f"| {name} | {key} | {len(some)} | {figures(some, key, FUNCTIONS_AT)} |"
     yield ""
-    for name, own in chosen.items():
+    for name, own in ((name, chosen[name]) for name in GROUPS if name in chosen):
         every, part = (share(row["lines"][place] for row in own) for place in (0, 1))
-        yield f"{name}: Acc@5 against BM25 {difference(own, own, 'bm25', 'files', 5)}; "
+        yield f"{name}: Acc@5 against BM25 {difference(own, own, 'bm25', 'files', 5)}"
         yield f"  changed lines within {TOKENS:,} tokens: all {every}, any {part}"
     yield f"changed files that the index does not hold as code: {sum(row['not_held'] for row in rows)}"
     for clock in ("cpu", "wall"):
