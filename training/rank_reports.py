@@ -35,7 +35,7 @@ from findspot.core.model import Query
 from findspot.embed.provider_registry import open_embedder
 from findspot.engine import Engine
 from findspot.search.query_filters import allowed_files
-from findspot.search.report_evidence import COMMITS, Evidence, gather
+from findspot.search.report_evidence import COMMITS, Evidence, gather, passage_signals
 from findspot.store.records import ORDINAL_BITS, Extent
 from findspot.store.snapshot import Snapshot
 from findspot.store.sqlite_store import SqliteStore
@@ -167,18 +167,18 @@ def example(snapshot: Snapshot, evidence: Evidence, case: Case, *, moved: bool) 
         wanted[place["path"]].append((place["start_line"], place["end_line"]))
     paths = {file.id: file.path for file in evidence.files}
     order = {file.id: at for at, file in enumerate(evidence.files)}
-    numbers = evidence.chunks.tolist()
+    numbers, passages = passage_signals(snapshot, evidence, evidence.files)
     changed = None
     if not moved:
         extents = snapshot.chunks.extents(numbers)
         changed = np.array([overlaps(extents.get(n), wanted[paths[n >> ORDINAL_BITS]]) for n in numbers])
     return Example(
         case["repo"],
-        evidence.file_columns,
-        evidence.file_rows,
+        evidence.signals.columns,
+        evidence.signals.rows,
         np.array([file.path in wanted for file in evidence.files]),
-        evidence.chunk_columns,
-        evidence.chunk_rows,
+        passages.columns,
+        passages.rows,
         np.array([order[n >> ORDINAL_BITS] for n in numbers]),
         changed,
     )

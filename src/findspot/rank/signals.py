@@ -97,7 +97,7 @@ class Candidate:
     repeat: float = 1.0
     chance: float | None = None
     """How likely it is right, where a fitted model ranks."""
-    learned: Mapping[str, float] = field(default_factory=dict)
+    learned: dict[str, float] = field(default_factory=dict)
     """What each signal of a fitted model added, where one ranks and an explanation is wanted."""
 
     @property
@@ -119,7 +119,7 @@ class Candidate:
             "roleFactor": self.role,
             "sameFileFactor": self.repeat,
         }
-        return {name: round(value, 4) for name, value in signals.items() if value} | dict(self.learned)
+        return {name: round(value, 4) for name, value in signals.items() if value} | self.learned
 
 
 @dataclass(slots=True)

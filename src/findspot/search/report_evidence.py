@@ -30,7 +30,6 @@ from findspot.store.keywords import KeywordReader
 from findspot.store.records import (
     ORDINAL_BITS,
     OUTLINE_ORDINAL,
-    Extent,
     StoredFile,
     chunk_number,
     last_name,
@@ -71,26 +70,16 @@ _NAMED = (Where.TITLE, Where.SPAN, Where.PROSE)
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
-    """The candidates of a report with their signals; rows are candidates, columns are named."""
+class Signals:
+    """One row of numbers per candidate, one named column per signal."""
 
-    files: list[StoredFile]
-    file_columns: tuple[str, ...]
-    file_rows: NDArray[np.float32]
-    chunks: NDArray[np.int64]
-    """The chunks of those files, by number."""
-    chunk_columns: tuple[str, ...]
-    chunk_rows: NDArray[np.float32]
-    words: Scores
-    """What keyword search says of chunks for the whole text."""
-    meaning: Scores
-    """The cosines of chunks and the report's prose."""
+    columns: tuple[str, ...]
+    rows: NDArray[np.float32]
 
-    @property
-    def traced(self) -> frozenset[int]:
-        """The chunks at lines that the report names."""
-        traced = self.chunk_rows[:, self.chunk_columns.index("traced")] > 0
-        return frozenset(self.chunks[traced].tolist())
+    @classmethod
+    def of(cls, columns: Mapping[str, Sequence[float]], height: int) -> Signals:
+        rows = np.array(list(columns.values()), np.float32).reshape(len(columns), height).T
+        return cls(tuple(columns), np.ascontiguousarray(rows))
 
 
 @dataclass(slots=True)
@@ -125,6 +114,17 @@ _KINDS = ("class", "import")
 _PACKAGE_FILES = ("__init__", "index", "mod", "lib")
 
 
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """The files that a report may be about, and what speaks for or against each of them."""
+
+    files: list[StoredFile]
+    signals: Signals
+    found: _Found
+    likeness: dict[str, Scores]
+    """Of each part of the report, the cosine of every chunk of these files."""
+
+
 def gather(
     snapshot: Snapshot,
     embedder: Embedder | None,
@@ -134,31 +134,19 @@ def gather(
     filtered: bool = False,
     history: History = (),
 ) -> Evidence:
-    """Find candidates for a report, and return everything that speaks for or against them."""
+    """Find candidates for a report, and return what speaks for each file."""
     found = _find(snapshot, embedder, text, allowed, filtered=filtered)
     files = [snapshot.files.by_id[number] for number in _preselect(snapshot, found, allowed)]
-    extents = snapshot.chunks.extents(_numbers(files))
-    numbers = np.array(sorted(extents), np.int64)
+    numbers = _numbers(files)
     likeness = {
-        part: {n: score * scale for n, score in snapshot.vectors.scores(vector, numbers.tolist()).items()}
+        part: {n: score * scale for n, score in snapshot.vectors.scores(vector, numbers).items()}
         for part, (vector, scale) in found.vectors.items()
     }
     columns = _content_signals(files, found, likeness)
     columns |= _role_signals(files, allowed.files)
     columns |= _path_signals(files, found)
     columns |= _history_signals(files, history)
-    file_columns, file_rows = _table(columns, len(files))
-    chunk_columns, chunk_rows = _table(_chunk_signals(extents, found, likeness), len(numbers))
-    return Evidence(
-        files=files,
-        file_columns=file_columns,
-        file_rows=_scaled(file_columns, file_rows),
-        chunks=numbers,
-        chunk_columns=chunk_columns,
-        chunk_rows=chunk_rows,
-        words=found.words["all"],
-        meaning=likeness.get("prose", {}),
-    )
+    return Evidence(files, _scaled(Signals.of(columns, len(files))), found, likeness)
 
 
 def _find(
@@ -175,7 +163,7 @@ def _find(
     return _Found(
         report=report,
         text=text,
-        words={part: _by_words(reader, part, texts, only) for part in texts},
+        words=_by_words(reader, texts, only),
         nearest=nearest,
         vectors=vectors,
         by_chunk=by_chunk,
@@ -198,19 +186,27 @@ def _texts(report: Report, text: str) -> dict[str, str]:
 
 
 def _by_words(
-    reader: KeywordReader, part: str, texts: Mapping[str, str], only: Sequence[int] | None
-) -> Scores:
-    counts = Counter(term for term in tokens(texts[part]) if term not in STOP_WORDS)
-    stressed = set(tokens(texts["title"])) if part != "title" else set()
+    reader: KeywordReader, texts: Mapping[str, str], only: Sequence[int] | None
+) -> dict[str, Scores]:
+    """Search for the most telling terms of each part; those of the title count more in the others."""
+    counts = {part: Counter(tokens(text)) for part, text in texts.items()}
     size = reader.size
-    worth: dict[str, tuple[float, float]] = {}
-    for term, count in counts.items():
-        frequency = reader.document_frequency(term)
-        if frequency:
-            weight = (1 + math.log(count)) * (TITLE_WEIGHT if term in stressed else 1.0)
-            worth[term] = weight * math.log(1 + (size - frequency + 0.5) / (frequency + 0.5)), weight
-    telling = sorted(worth, key=lambda term: (-worth[term][0], term))[: _TERMS[part]]
-    return dict(reader.search({term: worth[term][1] for term in telling}, POOL, only)) if telling else {}
+    rarity = {}
+    for term in set().union(*counts.values()) - STOP_WORDS:
+        if frequency := reader.document_frequency(term):
+            rarity[term] = math.log(1 + (size - frequency + 0.5) / (frequency + 0.5))
+    found = {}
+    for part, counted in counts.items():
+        stressed = counts["title"].keys() if part != "title" else ()
+        weights = {
+            term: (1 + math.log(count)) * (TITLE_WEIGHT if term in stressed else 1.0)
+            for term, count in counted.items()
+            if term in rarity
+        }
+        telling = sorted(weights, key=lambda term: (-weights[term] * rarity[term], term))[: _TERMS[part]]
+        chosen = {term: weights[term] for term in telling}
+        found[part] = dict(reader.search(chosen, POOL, only)) if chosen else {}
+    return found
 
 
 def _by_meaning(
@@ -272,7 +268,7 @@ def _definitions(
 
 def _by_base_name(files: Iterable[StoredFile], wanted: set[str]) -> dict[str, list[StoredFile]]:
     found: dict[str, list[StoredFile]] = defaultdict(list)
-    for file in files:
+    for file in files if wanted else ():
         name = file.path.rpartition("/")[2]
         if name in wanted:
             found[name].append(file)
@@ -362,13 +358,6 @@ def _numbers(files: Iterable[StoredFile]) -> list[int]:
     return [chunk_number(file.id, ordinal) for file in files for ordinal in range(file.chunks)]
 
 
-def _table(
-    columns: Mapping[str, Sequence[float]], height: int
-) -> tuple[tuple[str, ...], NDArray[np.float32]]:
-    rows = np.array(list(columns.values()), np.float32).reshape(len(columns), height).T
-    return tuple(columns), np.ascontiguousarray(rows)
-
-
 def _content_signals(
     files: Sequence[StoredFile], found: _Found, likeness: Mapping[str, Scores]
 ) -> dict[str, list[float]]:
@@ -405,16 +394,16 @@ def _role_signals(files: Sequence[StoredFile], all_files: Sequence[StoredFile]) 
 _SCALED = ("words_", "meaning_")
 
 
-def _scaled(columns: tuple[str, ...], rows: NDArray[np.float32]) -> NDArray[np.float32]:
+def _scaled(signals: Signals) -> Signals:
     """Divide scores by the best of the query, tests left out: reports differ in length and in words."""
-    if not len(rows):
-        return rows
-    source = rows[:, columns.index("role_test")] == 0
-    for at, name in enumerate(columns):
-        if name.startswith(_SCALED):
-            top = rows[source, at].max() if source.any() else rows[:, at].max()
-            rows[:, at] /= top if top > 0 else 1.0
-    return rows
+    rows = signals.rows
+    if len(rows):
+        source = rows[:, signals.columns.index("role_test")] == 0
+        for at, name in enumerate(signals.columns):
+            if name.startswith(_SCALED):
+                top = rows[source, at].max() if source.any() else rows[:, at].max()
+                rows[:, at] /= top if top > 0 else 1.0
+    return signals
 
 
 def _path_signals(files: Sequence[StoredFile], found: _Found) -> dict[str, list[float]]:
@@ -484,34 +473,41 @@ def _mean(values: Sequence[float]) -> float:
     return sum(values) / len(values) if values else 0.0
 
 
-def _chunk_signals(
-    extents: Mapping[int, Extent], found: _Found, likeness: Mapping[str, Scores]
-) -> dict[str, list[float]]:
-    """Return what speaks for each chunk, as compared with the others of its file."""
+def passage_signals(
+    snapshot: Snapshot, evidence: Evidence, files: Iterable[StoredFile]
+) -> tuple[list[int], Signals]:
+    """Return the chunks of some of the files, by number, and what speaks for each of them."""
+    found = evidence.found
+    extents = snapshot.chunks.extents(_numbers(files))
     chunks = sorted(extents)
-    columns: dict[str, list[float]] = {}
     searched = {f"words_{part}": scores for part, scores in found.words.items()}
-    searched |= {f"meaning_{part}": likeness.get(part, {}) for part in _MEANING}
+    searched |= {f"meaning_{part}": evidence.likeness.get(part, {}) for part in _MEANING}
+    columns: dict[str, list[float]] = {}
     for name, scores in searched.items():
         top = max(scores.values(), default=0.0)
-        columns[name] = [scores.get(number, 0.0) / (top if top > 0 else 1.0) for number in chunks]
-    held = [found.by_chunk.get(number, _NOTHING_DEFINED) for number in chunks]
+        share = 1 / top if top > 0 else 0.0
+        columns[name] = [scores.get(number, 0.0) * share for number in chunks]
     for where in _NAMED:
-        columns[f"defines_{where}"] = [each.best(where) for each in held]
-    named_lines = defaultdict(list)
+        columns[f"defines_{where}"] = [_best(found.by_chunk.get(number), where) for number in chunks]
+    lines = defaultdict(list)
     for file, first, last in found.lines:
-        named_lines[file].append((first, last))
+        lines[file].append((first, last))
     topic = set(parts(found.report.title)) - STOP_WORDS
-    for number in chunks:
-        start, end, kind, names = extents[number]
-        places = named_lines.get(number >> ORDINAL_BITS, ())
-        columns.setdefault("traced", []).append(float(any(a <= end and start <= b for a, b in places)))
-        columns.setdefault("lines", []).append(math.log1p(end - start))
-        columns.setdefault("name_title", []).append(_share(names, topic))
-        columns.setdefault("first", []).append(float(number & OUTLINE_ORDINAL == 0))
-        for each in _KINDS:
-            columns.setdefault(f"kind_{each}", []).append(float(kind == each))
-    return columns
+    spans = [extents[number] for number in chunks]
+    columns["traced"] = [
+        float(any(a <= span.end_line and span.start_line <= b for a, b in lines.get(n >> ORDINAL_BITS, ())))
+        for n, span in zip(chunks, spans, strict=True)
+    ]
+    columns["lines"] = [math.log1p(span.end_line - span.start_line) for span in spans]
+    columns["name_title"] = [_share(span.names, topic) if span.names else 0.0 for span in spans]
+    columns["first"] = [float(number & OUTLINE_ORDINAL == 0) for number in chunks]
+    for kind in _KINDS:
+        columns[f"kind_{kind}"] = [float(span.kind == kind) for span in spans]
+    return chunks, Signals.of(columns, len(chunks))
+
+
+def _best(defined: _Defined | None, where: Where) -> float:
+    return defined.best(where) if defined else 0.0
 
 
 def _share(names: str, topic: set[str]) -> float:

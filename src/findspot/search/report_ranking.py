@@ -7,7 +7,6 @@ projects (`training/rank_reports.py`), and on no evaluation set.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
@@ -21,13 +20,11 @@ from findspot.embed.embedder import Embedder
 from findspot.rank.signals import Candidate, Pool
 from findspot.search.query_filters import is_filtered
 from findspot.search.questions import Question
-from findspot.search.report_evidence import Evidence, gather
+from findspot.search.report_evidence import Evidence, Signals, gather, passage_signals
 from findspot.search.retrieve import Candidates
 from findspot.store.derived import Selection
 from findspot.store.records import ORDINAL_BITS
 from findspot.store.snapshot import Snapshot
-
-Rows = NDArray[np.float32]
 
 _FILE = "report_weights.json"
 _LEAST = 0.005
@@ -40,18 +37,19 @@ class LinearModel:
 
     weights: dict[str, float]
 
-    def vector(self, columns: Sequence[str]) -> NDArray[np.float64]:
-        return np.array([self.weights.get(name, 0.0) for name in columns])
-
-    def scores(self, columns: Sequence[str], rows: Rows) -> NDArray[np.float64]:
+    def scores(self, signals: Signals) -> NDArray[np.float64]:
         """Return the score of each row; differences between rows count, not the value."""
-        return rows @ self.vector(columns)
+        scores: NDArray[np.float64] = signals.rows @ self._vector(signals)
+        return scores
 
-    def contributions(self, columns: Sequence[str], row: Rows, prefix: str) -> dict[str, float]:
+    def contributions(self, signals: Signals, row: int, prefix: str) -> dict[str, float]:
         """Return what each signal added to the score of a row."""
-        values = row * self.vector(columns)
-        pairs = zip(columns, values.tolist(), strict=True)
+        values = signals.rows[row] * self._vector(signals)
+        pairs = zip(signals.columns, values.tolist(), strict=True)
         return {f"{prefix}{name}": round(value, 3) for name, value in pairs if abs(value) >= _LEAST}
+
+    def _vector(self, signals: Signals) -> NDArray[np.float64]:
+        return np.array([self.weights.get(name, 0.0) for name in signals.columns])
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +71,9 @@ EVENNESS = 0.3
 """Chances fall steeply. Raised to this power, a twentieth of the best one's is still 0.4 of its value in the
 ranking: such a file is worth its lines."""
 
+MAX_FILES = 30
+"""Of the files behind these, no passage is looked at."""
+
 MAX_CHUNKS = 400
 """So many chunks are ranked; of those behind them nobody asks."""
 
@@ -93,48 +94,55 @@ def ranks_as_report(snapshot: Snapshot, question: Question) -> bool:
 def rank_report(
     snapshot: Snapshot, embedder: Embedder | None, question: Question, allowed: Selection, history: History
 ) -> tuple[Pool, Candidates]:
-    """Return the chunks of the likeliest files, each with its score."""
+    """Return the chunks of the likeliest files, each with its chance."""
     filtered = is_filtered(question.query)
     evidence = gather(snapshot, embedder, question.text, allowed, filtered=filtered, history=history)
     model = load_model()
-    chances = _chances(model, evidence)
-    chosen = np.argsort(-chances, kind="stable")[:MAX_CHUNKS]
-    rows = {file.id: at for at, file in enumerate(evidence.files)}
+    files = _file_chances(model, evidence)
+    best = np.argsort(-files, kind="stable")[:MAX_FILES].tolist()
+    numbers, signals = passage_signals(snapshot, evidence, [evidence.files[at] for at in best])
+    place = {evidence.files[at].id: at for at in best}
+    homes = [place[number >> ORDINAL_BITS] for number in numbers]
+    chances = _passage_chances(model, files, homes, signals)
     pool = Pool()
-    for at in chosen.tolist():
-        number = int(evidence.chunks[at])
-        file = evidence.files[rows[number >> ORDINAL_BITS]]
-        chance = float(chances[at])
-        candidate = Candidate(number, file.id, file.path, fused=chance**EVENNESS, chance=chance)
+    for row in np.argsort(-chances, kind="stable")[:MAX_CHUNKS].tolist():
+        file, chance = evidence.files[homes[row]], float(chances[row])
+        candidate = Candidate(numbers[row], file.id, file.path, fused=chance**EVENNESS, chance=chance)
         if question.query.explain:
-            candidate.learned = _contributions(model, evidence, rows[file.id], at)
-        pool.by_number[number] = candidate
-    traced = frozenset(number for number in pool.by_number if number in evidence.traced)
-    words = {n: score for n, score in evidence.words.items() if n in pool.by_number}
-    meaning = {n: score for n, score in evidence.meaning.items() if n in pool.by_number}
-    return pool, Candidates(words, meaning, {}, False, frozenset(), frozenset(), traced)
-
-
-def _chances(model: ReportModel, evidence: Evidence) -> NDArray[np.float64]:
-    """Return how likely each chunk is where the change belongs: its file's chance, less if others fit better.
-
-    The best chunk of each file has the chance of the file, so files come in the order of their chances.
-    """
-    if not len(evidence.chunks):
-        return np.empty(0)
-    files = model.files.scores(evidence.file_columns, evidence.file_rows)
-    chances = np.exp(files - files.max())
-    chunks = model.chunks.scores(evidence.chunk_columns, evidence.chunk_rows)
-    order = {file.id: at for at, file in enumerate(evidence.files)}
-    homes = np.array([order[number] for number in (evidence.chunks >> ORDINAL_BITS).tolist()])
-    best = np.full(len(files), -np.inf)
-    np.maximum.at(best, homes, chunks)
-    shares: NDArray[np.float64] = np.exp(model.sharpness * (chunks - best[homes]))
-    shares *= chances[homes] / chances.sum()
-    return shares
-
-
-def _contributions(model: ReportModel, evidence: Evidence, file: int, chunk: int) -> Mapping[str, float]:
-    return model.files.contributions(evidence.file_columns, evidence.file_rows[file], "file.") | (
-        model.chunks.contributions(evidence.chunk_columns, evidence.chunk_rows[chunk], "passage.")
+            candidate.learned = model.files.contributions(evidence.signals, homes[row], "file.")
+            candidate.learned |= model.chunks.contributions(signals, row, "passage.")
+        pool.by_number[numbers[row]] = candidate
+    words, meaning = evidence.found.words["all"], evidence.likeness.get("prose", {})
+    return pool, Candidates(
+        keyword={number: words[number] for number in pool.by_number if number in words},
+        semantic={number: meaning[number] for number in pool.by_number if number in meaning},
+        defining={},
+        only_tests=False,
+        re_exporting=frozenset(),
+        mentioned=frozenset(evidence.found.mentioned),
+        traced=frozenset(),
     )
+
+
+def _file_chances(model: ReportModel, evidence: Evidence) -> NDArray[np.float64]:
+    """Return how likely each file is the one to change; they sum up to 1."""
+    scores = model.files.scores(evidence.signals)
+    chances: NDArray[np.float64] = np.exp(scores - scores.max(initial=0.0))
+    chances /= chances.sum() or 1.0
+    return chances
+
+
+def _passage_chances(
+    model: ReportModel, files: NDArray[np.float64], homes: list[int], signals: Signals
+) -> NDArray[np.float64]:
+    """Return the chance of each passage: that of its file, less if others of the file fit better.
+
+    So files come in the order of their chances.
+    """
+    scores = model.chunks.scores(signals)
+    home = np.array(homes, np.intp)
+    best = np.full(len(files), -np.inf)
+    np.maximum.at(best, home, scores)
+    chances: NDArray[np.float64] = np.exp(model.sharpness * (scores - best[home]))
+    chances *= files[home]
+    return chances

@@ -7,6 +7,7 @@ import pytest
 from contents import MakeProject
 from findspot import Project, Query
 from findspot.core.model import Mode
+from findspot.search.report_evidence import Signals
 from findspot.search.report_ranking import LinearModel, load_model
 
 FILES = {
@@ -141,20 +142,19 @@ def test_asking_for_more_never_changes_the_first(project: Project) -> None:
 def test_every_weight_belongs_to_a_signal(project: Project) -> None:
     """A signal that was renamed would lose its weight without a word."""
     from findspot.search.query_filters import allowed_files
-    from findspot.search.report_evidence import gather
+    from findspot.search.report_evidence import gather, passage_signals
 
     with project.reader() as reader:
         files = allowed_files(reader.snapshot, Query(REPORT))
         evidence = gather(reader.snapshot, None, REPORT, files)
+        _, passages = passage_signals(reader.snapshot, evidence, evidence.files)
     model = load_model()
-    assert set(model.files.weights) == set(evidence.file_columns)
-    assert set(model.chunks.weights) == set(evidence.chunk_columns)
+    assert set(model.files.weights) == set(evidence.signals.columns)
+    assert set(model.chunks.weights) == set(passages.columns)
 
 
 def test_signals_without_a_weight_count_nothing() -> None:
-    import numpy as np
-
     model = LinearModel({"words": 2.0})
-    rows = np.array([[1.0, 5.0], [0.5, 9.0]], np.float32)
-    assert model.scores(("words", "unknown"), rows).tolist() == [2.0, 1.0]
-    assert model.contributions(("words", "unknown"), rows[0], "file.") == {"file.words": 2.0}
+    signals = Signals.of({"words": [1.0, 0.5], "unknown": [5.0, 9.0]}, 2)
+    assert model.scores(signals).tolist() == [2.0, 1.0]
+    assert model.contributions(signals, 0, "file.") == {"file.words": 2.0}
