@@ -117,9 +117,8 @@ def describe(
     if not extents:
         return None
     named = _named(extents, names, words)
-    chosen = named or _worth_most(extents, words, leader)
-    if only:
-        chosen = next((extent for extent in extents if extent.symbol == only), chosen)
+    chosen = next((extent for extent in extents if extent.symbol == only), named) if only else named
+    chosen = chosen or _worth_most(_worths(extents, words), leader)
     if chosen is None:
         return None
     offset = chunks[0].start_line
@@ -145,8 +144,8 @@ def definitions_wanted(
     wanted = extents[:1]
     if len(extents) > 1:
         words = QueryWords.in_lines(lines, weights)
-        wanted = [_named(extents, names, words) or _worth_most(extents, words, chunk) or extents[0]]
-        worth = {extent: _worth(extent, extents, words) for extent in extents}
+        worth = _worths(extents, words)
+        wanted = [_named(extents, names, words) or _worth_most(worth, chunk) or extents[0]]
         for extent in sorted(extents, key=lambda each: -worth[each]):
             if worth[extent] > 0 and not any(map(extent.overlaps, wanted)):
                 wanted.append(extent)
@@ -198,15 +197,18 @@ def _named(extents: Sequence[_Extent], names: Sequence[str], words: QueryWords) 
     return max(named, key=likeness) if len(named) > 1 else next(iter(named), None)
 
 
-def _worth_most(extents: Sequence[_Extent], words: QueryWords, leader: StoredChunk) -> _Extent | None:
+def _worth_most(worths: Mapping[_Extent, float], leader: StoredChunk) -> _Extent | None:
     """Return the definition with most of the query's words; the leader's own one decides between equals."""
     own = _own_name(leader)
-    worth = {
-        extent: (round(_worth(extent, extents, words), 3), last_name(extent.symbol.name) == own)
-        for extent in extents
+    keys = {
+        extent: (round(worth, 3), last_name(extent.symbol.name) == own) for extent, worth in worths.items()
     }
-    best = max(extents, key=worth.__getitem__)
-    return best if any(worth[best]) else None
+    best = max(keys, key=keys.__getitem__)
+    return best if any(keys[best]) else None
+
+
+def _worths(extents: Sequence[_Extent], words: QueryWords) -> dict[_Extent, float]:
+    return {extent: _worth(extent, extents, words) for extent in extents}
 
 
 def _worth(extent: _Extent, extents: Sequence[_Extent], words: QueryWords) -> float:
