@@ -1,11 +1,12 @@
-"""What calls pass: how many arguments, and which definitions as values."""
+"""What is passed and assigned: how many arguments, which definitions as values, and what variables get."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from findspot.core.facts import LITERAL, UNKNOWN, WHOLE, ReferenceFact, Relation
+from findspot.core.facts import LITERAL, UNKNOWN, WHOLE, BindingFact, ReferenceFact, Relation
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -131,3 +132,41 @@ def _value_is_known(
         if owner < 0:
             return None
         owner = reading.owner_of(owner)
+
+
+def used_bindings(reading: Reading, references: tuple[ReferenceFact, ...]) -> Iterator[BindingFact]:
+    """Yield the bindings that a lookup can come upon: of attributes, types and modules, and of names used."""
+    receivers = {on: root_of(on) for on in {reference.on for reference in references}}
+    roots = {receivers[reference.on] or reference.name for reference in references}
+    values = {binding.value for binding in reading.bindings}
+    roots.update(root_of(part) for value in values for part in value.split("|"))
+    kinds = {place: d.kind for d, place in reading.places.items()}
+    for binding in reading.bindings:
+        head, dot, _ = binding.target.partition(".")
+        known = binding.value not in (UNKNOWN, LITERAL)
+        if dot:
+            wanted = head in SELVES and binding.value != UNKNOWN
+        elif kinds.get(binding.owner) in ("function", "method"):
+            wanted = binding.target[0] in "({[;" or binding.target in roots
+        else:
+            wanted = known or binding.target in roots
+        if wanted:
+            yield binding
+
+
+_TUPLES = frozenset({"pattern_list", "tuple_pattern"})
+"""What several variables of Python are assigned by: parts of one value."""
+
+
+def several_values(reading: Reading, node: Node, count: int, kind: str) -> Iterator[str]:
+    """Yield what each of several variables is made from."""
+    values = node.named_children if node.type in ("expression_list", "tuple") else [node]
+    if len(values) == count:
+        yield from map(reading.expression, values)
+        return
+    value = reading.expression(values[0]) if values else UNKNOWN
+    for place in range(1, count + 1):
+        if place == 1 and kind not in _TUPLES:  # the first of several results is that of the call itself
+            yield value
+        else:
+            yield f"{value[:-1]}{place})" if value.endswith("()") and "|" not in value else UNKNOWN

@@ -44,7 +44,8 @@ from findspot.chunk.call_arguments import (
     argument_count,
     parameter_range,
     refer_to_values,
-    root_of,
+    several_values,
+    used_bindings,
 )
 from findspot.chunk.expressions import (
     COMMON,
@@ -236,7 +237,7 @@ def read_references(
         symbols.package or "",
         definitions,
         tuple(dict.fromkeys(reading.imports)),
-        tuple(_used(reading, kept)),
+        tuple(used_bindings(reading, kept)),
         kept,
     )
 
@@ -377,8 +378,6 @@ def _use_types(reading: Reading, node: Node) -> None:
         reading.references.setdefault((node.start_byte, found), fact)
 
 
-_TUPLES = frozenset({"pattern_list", "tuple_pattern"})
-"""What several variables of Python are assigned by: parts of one value."""
 _GIVEN = {"return": RETURNED, "returns": RETURNED, "alias": ALIASED, "elements": ALIASED, "default": DEFAULT}
 
 
@@ -483,41 +482,8 @@ def _bind_several(reading: Reading, group: Node, match: dict[str, list[Node]]) -
     if "each" in match:
         values = iterated_values(match["each"][0], reading.source)
     else:
-        values = _several_values(reading, match["values"][0], len(targets), group.type)
+        values = several_values(reading, match["values"][0], len(targets), group.type)
     for node, value in zip(targets, values, strict=False):
         target = reading.text(node)
         if target != "_" and (target.isidentifier() or target.startswith("self.")) and target.count(".") <= 1:
             reading.bind(BindingFact(reading.owner(node.start_byte), target, value), node)
-
-
-def _several_values(reading: Reading, node: Node, count: int, kind: str) -> Iterator[str]:
-    values = node.named_children if node.type in ("expression_list", "tuple") else [node]
-    if len(values) == count:
-        yield from map(reading.expression, values)
-        return
-    value = reading.expression(values[0]) if values else UNKNOWN
-    for place in range(1, count + 1):
-        if place == 1 and kind not in _TUPLES:  # the first of several results is that of the call itself
-            yield value
-        else:
-            yield f"{value[:-1]}{place})" if value.endswith("()") and "|" not in value else UNKNOWN
-
-
-def _used(reading: Reading, references: tuple[ReferenceFact, ...]) -> Iterator[BindingFact]:
-    """Yield the bindings that a lookup can come upon: of attributes, types and modules, and of names used."""
-    receivers = {on: root_of(on) for on in {reference.on for reference in references}}
-    roots = {receivers[reference.on] or reference.name for reference in references}
-    values = {binding.value for binding in reading.bindings}
-    roots.update(root_of(part) for value in values for part in value.split("|"))
-    kinds = {place: d.kind for d, place in reading.places.items()}
-    for binding in reading.bindings:
-        head, dot, _ = binding.target.partition(".")
-        known = binding.value not in (UNKNOWN, LITERAL)
-        if dot:
-            wanted = head in SELVES and binding.value != UNKNOWN
-        elif kinds.get(binding.owner) in ("function", "method"):
-            wanted = binding.target[0] in "({[;" or binding.target in roots
-        else:
-            wanted = known or binding.target in roots
-        if wanted:
-            yield binding
