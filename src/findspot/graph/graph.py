@@ -181,7 +181,11 @@ def _outline(definition: Def) -> Outline:
 
 def every_node(graph: Graph) -> list[Node]:
     """Return all nodes of a project, those of files first in each; for small projects and tests."""
-    return [node for view in graph._sources.all_views() for node in (view.node, *view.nodes)]
+    return [
+        node
+        for view in graph._sources.all_views()
+        for node in (view.node, *(d.node for d in view.definitions))
+    ]
 
 
 def _paths(sources: Sources, place: str) -> set[str]:

@@ -50,9 +50,9 @@ class Names:
 
     def lookup(self, name: str, view: SourceView, owner: Def | None) -> Values | None:
         """Return a name by the rules of scope and import: None where nothing says what it is."""
-        if view.names is not None and name not in view.names:
+        if view.names.all is not None and name not in view.names.all:
             return None
-        if owner is not None and view.is_global(name):
+        if owner is not None and view.names.is_global(name):
             owner = None
         key = ("name", view.id, owner.place if owner is not None else -1, name)
         cut_short: Values | None = []

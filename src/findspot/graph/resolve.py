@@ -94,9 +94,9 @@ class Resolver:
     def _is_global(self, relation: str, name: str, on: str, view: SourceView) -> bool:
         """Return whether a reference means the same everywhere in a file."""
         if on:
-            return on[0] not in _SCOPED and "|" not in on and view.is_global(root_of(on))
+            return on[0] not in _SCOPED and "|" not in on and view.names.is_global(root_of(on))
         nested = relation in _OF_TYPES and name in view.tops  # a type means itself inside of it
-        return not nested and view.is_global(name)
+        return not nested and view.names.is_global(name)
 
     def _without_receiver(self, reference: ReferenceFact, view: SourceView, owner: Def | None) -> Resolution:
         if reference.on == FIXTURE:

@@ -215,6 +215,37 @@ class References:
         return rows
 
 
+class FileNames:
+    """What the names of one file mean: nothing, the same everywhere, or something else in a definition."""
+
+    def __init__(self, view: SourceView) -> None:
+        self._view = view
+
+    @cached_property
+    def all(self) -> frozenset[str] | None:
+        """Every name that means something in the file; None where other files decide that too."""
+        view = self._view
+        if view.language.shares != "file" or WHOLE in view.imports:
+            return None
+        return frozenset((*self._inner, *view.bindings, *view.imports, *view.tops))
+
+    def is_global(self, name: str) -> bool:
+        """Return whether a name means the same everywhere in the file, inside of definitions too."""
+        return self.all is not None and name not in self._inner
+
+    @cached_property
+    def _inner(self) -> frozenset[str]:
+        """The names that mean something inside of a definition only, or another thing there."""
+        language = self._view.language
+        inner = {*language.own_type_names, *language.self_names, *language.parent_names, *_OWN_TYPES}
+        definitions = self._view.definitions
+        inner.update(definition.written for definition in definitions if definition.parent is not None)
+        for definition in definitions:
+            inner.update(definition.bindings)
+        parameters = [name[1:-1] for name in inner if name[:1] == "["]
+        return frozenset((*inner, *parameters))
+
+
 class SourceView:
     """One file of the project: its definitions, and what it imports, binds and refers to."""
 
@@ -225,12 +256,11 @@ class SourceView:
         self.package = facts.package
         self.language: Language = language_of(stored.language)
         self.references = References(facts)
-        self._nodes: dict[int, Node] = {}
-
-    @cached_property
-    def module_scope(self) -> tuple[str, str]:
+        self.names = FileNames(self)
+        self.module_scope = (self.language.family, self.language.module_scope(self.path))
         """What the meaning of the module names in it depends on: its family, and mostly its folder."""
-        return self.language.family, self.language.module_scope(self.path)
+        self.id_of_node = self.path
+        self._nodes: dict[int, Node] = {}
 
     @cached_property
     def definitions(self) -> list[Def]:
@@ -291,29 +321,6 @@ class SourceView:
     def bindings(self) -> Scope:
         return self.scope(-1)
 
-    @cached_property
-    def names(self) -> frozenset[str] | None:
-        """Every name that means something in the file; None where other files decide that too."""
-        if self.language.shares != "file" or WHOLE in self.imports:
-            return None
-        return frozenset((*self._inner_names, *self.bindings, *self.imports, *self.tops))
-
-    def is_global(self, name: str) -> bool:
-        """Return whether a name means the same everywhere in the file, inside of definitions too."""
-        return self.names is not None and name not in self._inner_names
-
-    @cached_property
-    def _inner_names(self) -> frozenset[str]:
-        """The names that mean something inside of a definition only, or another thing there."""
-        language = self.language
-        inner = {*language.own_type_names, *language.self_names, *language.parent_names, *_OWN_TYPES}
-        inner.update(definition.written for definition in self.definitions if definition.parent is not None)
-        for place, bound in self._bound.items():
-            if place >= 0:
-                inner.update(bound if isinstance(bound, dict) else (name for name, _, _ in bound))
-        parameters = [name[1:-1] for name in inner if name[:1] == "["]
-        return frozenset((*inner, *parameters))
-
     def owner(self, place: int) -> Def | None:
         return self.definitions[place] if place >= 0 else None
 
@@ -344,11 +351,6 @@ class SourceView:
             seen[qualified] = number = seen.get(qualified, 0) + 1
             ids.append(f"{self.path}#{qualified}~{number}" if number > 1 else f"{self.path}#{qualified}")
         return ids
-
-    @property
-    def nodes(self) -> list[Node]:
-        """One node per definition."""
-        return [self.node_at(place) for place in range(len(self.ids))]
 
     @cached_property
     def by_id(self) -> dict[str, Def]:
@@ -389,11 +391,6 @@ class SourceView:
                 place = around.place if around is not None else -1
                 fixtures[place, renamed.get((place, fixture.name), fixture.name)] = fixture
         return fixtures
-
-    @property
-    def id_of_node(self) -> str:
-        """The id of its node, which need not be made for that."""
-        return self.path
 
     @cached_property
     def node(self) -> Node:

@@ -83,9 +83,9 @@ def read_change(graph: Graph, roots: Roots, since: str | None) -> Change:
         current = [node for outline in graph.outline(file.path) for node in flat(outline)]
         whole = graph.node(file.path)
         nodes |= {node.id: node for node in touched(current, file.new, whole)}
-        older = before[file.path].nodes if file.path in before else ()
+        older = before[file.path].definitions if file.path in before else ()
         known = {node.id for node in current}
-        gone += [node for node in older if node.id not in known]
+        gone += [each.node for each in older if each.id_of_node not in known]
     return Change(tuple(files), tuple(nodes.values()), tuple(gone), max(0, len(files) - MOST_FILES))
 
 
