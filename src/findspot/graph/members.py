@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from findspot.core.facts import ALIASED, FUNCTION, GETTER, OBJECT, PARAMETERS, RETURNED, split_outside
 from findspot.graph.modules import is_top
 from findspot.graph.sources import VALUE_KINDS, Def, SourceView
+from findspot.graph.types import static_member
 from findspot.graph.values import (
     EXTERNAL,
     IMPORTED,
@@ -69,7 +70,7 @@ class Members:
             member = next((part for part in given if part.name == name), None)
             return [Value(What.FUNCTION, member, value.trust)] if member is not None else []
         if isinstance(value.of, Def) and value.what is What.PARENT:
-            return self._of_parent(value.of, name)
+            return _of_parent(self._evaluator, value.of, name)
         if isinstance(value.of, Record) and value.what is What.RECORD:
             key = ("record", value.of.view.id, value.of.owner, value.of.mark, name)
             record = value.of
@@ -111,7 +112,7 @@ class Members:
         if name in _CLASS_OF and value.what is What.INSTANCE:
             return [Value(What.TYPE, of, value.trust)]
         types = self._evaluator.types
-        static = types.static(of, name) if value.what is What.TYPE else None
+        static = static_member(types, of, name) if value.what is What.TYPE else None
         member = static or types.member(of, name)
         if name == "__enter__" and member is None:  # most objects give themselves
             member = self._evaluator.types.member(of, "__aenter__")
@@ -153,14 +154,6 @@ class Members:
                 in_type = all(place == owner.place for place, _ in bindings)
                 return self._evaluator.names.bound(bindings, owner.file, name if in_type else "")
         return []
-
-    def _of_parent(self, of: Def, name: str) -> Values:
-        parents, external = self._evaluator.types.parents(of)
-        for parent in parents:
-            found = self._evaluator.types.member(parent, name)
-            if found is not None:
-                return [Value(What.FUNCTION, found, MEMBER, of)]
-        return [EXTERNAL] if external or not parents else []
 
     def called(self, value: Value, result: str = RETURNED) -> Values:
         """Return what calling a value gives; with a result such as `(2)`, a later one of several."""
@@ -287,6 +280,15 @@ class Members:
                 if found:
                     return [v.through(value.trust) for v in found]
         return []
+
+
+def _of_parent(evaluator: Evaluator, of: Def, name: str) -> Values:
+    parents, external = evaluator.types.parents(of)
+    for parent in parents:
+        found = evaluator.types.member(parent, name)
+        if found is not None:
+            return [Value(What.FUNCTION, found, MEMBER, of)]
+    return [EXTERNAL] if external or not parents else []
 
 
 def _of_container(value: Value, name: str) -> Values:

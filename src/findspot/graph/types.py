@@ -234,14 +234,6 @@ class Types:
         companion = of.children.get("companion") if language.companions else None
         return companion[0].children.get(name, [None])[0] if companion else None
 
-    def static(self, of: Def, name: str) -> Def | None:
-        """Return a static method or function of a class whose objects have another one of the same name."""
-        inside = of.children.get(name, ()) if of.file.language.objects_are_types else ()
-        if not inside or of.kind != "class":
-            return None
-        outside = (part for part in self.satellites(of) if part.scope and part.name == name)
-        return next((d for d in inside if STATIC in d.bindings), None) or next(outside, None)
-
     def member(self, of: Def, name: str) -> Def | None:
         """Return a member, its own or the nearest inherited one."""
         key = (of, name)
@@ -290,3 +282,12 @@ def _find_constructor(types: Types, of: Def) -> Def | None:
         if found is not None:
             return found
     return None
+
+
+def static_member(types: Types, of: Def, name: str) -> Def | None:
+    """Return a static method or function of a class whose objects have another one of the same name."""
+    inside = of.children.get(name, ()) if of.file.language.objects_are_types else ()
+    if not inside or of.kind != "class":
+        return None
+    outside = (part for part in types.satellites(of) if part.scope and part.name == name)
+    return next((d for d in inside if STATIC in d.bindings), None) or next(outside, None)
