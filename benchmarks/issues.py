@@ -32,7 +32,8 @@ from typing import Any
 from benchmarks.metrics import Place, all_within, any_within, lines_shown, paired_bootstrap, ranks
 from benchmarks.related_tests import find_mirror
 from findspot import Engine, Query
-from findspot.core.model import Corpus, Hit, Results
+from findspot.core.git import History, changed_together
+from findspot.core.model import Corpus, GroupBy, Hit, Results
 from findspot.embed.embedder import Embedder
 from findspot.embed.provider_registry import open_embedder
 from findspot.graph import Graph, Node
@@ -131,12 +132,12 @@ def index_commits(tree: Path, folders: Mapping[str, Path]) -> None:
 
 def files_of(ask: Ask, text: str) -> list[str]:
     """Return the distinct files of an answer, best first."""
-    return list(dict.fromkeys(hit.path for hit in ask(Query(text, limit=HITS)).hits))
+    return [hit.path for hit in ask(Query(text, limit=HITS, group_by=GroupBy.FILE)).hits]
 
 
 def functions_of(ask: Ask, text: str, graph: Graph, kinds: frozenset[str]) -> list[str]:
     """Return the ids of the distinct functions that an answer shows, best first."""
-    hits = ask(Query(text, limit=HITS)).hits
+    hits = ask(Query(text, limit=HITS, group_by=GroupBy.SYMBOL)).hits
     shown = (touched(nodes_of(graph, hit.path, kinds), [_line(graph, hit)], None) for hit in hits)
     return list(dict.fromkeys(node.id for nodes in shown for node in nodes))
 
@@ -201,9 +202,11 @@ def bm25(documents: Mapping[str, Counter[str]], query: Counter[str]) -> list[str
     return sorted(scores, key=lambda name: (-scores[name], name))
 
 
-def ask_issue(snapshot: Snapshot, embedder: Embedder, issue: Issue, whole_files: WholeFiles) -> Row:
+def ask_issue(
+    snapshot: Snapshot, embedder: Embedder, issue: Issue, whole_files: WholeFiles, history: History
+) -> Row:
     """Return the ranks of what an issue's fix changed, and what the default answer costs and shows."""
-    ask: Ask = cache(lambda query: search(snapshot, embedder, query))
+    ask: Ask = cache(lambda query: search(snapshot, embedder, query, history=lambda: history))
     graph = Graph(snapshot)
     held = {file.path for file in snapshot.files.files if file.corpus == Corpus.CODE}
     row: Row = {
@@ -218,7 +221,7 @@ def ask_issue(snapshot: Snapshot, embedder: Embedder, issue: Issue, whole_files:
         found = functions_of(ask, issue.text, graph, FUNCTIONS | outer)
         row[key] = ranks(found, changed_functions(graph, issue, outer))
     wall, cpu = time.perf_counter(), time.process_time()
-    results = search(snapshot, embedder, Query(issue.text))
+    results = search(snapshot, embedder, Query(issue.text), history=lambda: history)
     row["cpu"], row["wall"] = time.process_time() - cpu, time.perf_counter() - wall
     answer = fitted_values(results, Corpus.CODE, TOKENS)["results"]
     shown = [Place(hit["path"], hit["startLine"], hit["endLine"]) for hit in answer]
@@ -235,8 +238,10 @@ def ask_all(options: argparse.Namespace) -> Iterator[Row]:
                 sys.stdout.write(f"not indexed: {issue.id}\n")
                 continue
             store = SqliteStore(next((folder / "indexes").iterdir()), "project")
+            # Only what is reachable from the commit: the clone holds the fix, too.
+            history = changed_together(options.cache / "trees" / repo.replace("/", "+"), issue.commit)
             with store.snapshot() as snapshot:
-                yield ask_issue(snapshot, embedder, issue, whole_files)
+                yield ask_issue(snapshot, embedder, issue, whole_files, history)
             store.close()
         sys.stderr.write(f"{repo}: {len(issues)} issues\n")
 
