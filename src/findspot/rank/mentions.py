@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -65,6 +65,7 @@ _TELLING = re.compile(
 )
 """Only tokens that can be identifiers: most words of a sentence are passed over at once."""
 _PART = re.compile(r"[A-Za-z_$~][\w$]*")
+_SEPARATOR = re.compile(r"\.|::|\\|->|#")
 _STRING = re.compile(r"\"[^\"\n]*\"|'[^'\n]*'")
 
 _LINKED_FILE = re.compile(
@@ -270,3 +271,24 @@ def is_file(path: str) -> bool:
 
 def _number(digits: str | None) -> int | None:
     return int(digits) if digits else None
+
+
+MAX_QUALIFIERS = 8
+MAX_NAMED_DEPTH = 3
+
+
+def qualifiers(names: Iterable[Name]) -> set[tuple[str, ...]]:
+    """Return every run of names in qualified names, lower-cased: `a.b.C` may mean the module `a.b`."""
+    found: set[tuple[str, ...]] = set()
+    for name in names:
+        pieces = [piece.lower() for piece in _SEPARATOR.split(name.text) if piece]
+        if 2 <= len(pieces) <= MAX_QUALIFIERS:
+            ends = range(1, len(pieces) + 1)
+            found.update(tuple(pieces[first:last]) for last in ends for first in range(last))
+    return found
+
+
+def named_depth(path: Sequence[str], qualified: set[tuple[str, ...]]) -> float:
+    """Return how many of the last names of a path stand together in a qualified name, at most three."""
+    longest = min(MAX_NAMED_DEPTH, len(path))
+    return float(next((n for n in range(longest, 0, -1) if tuple(path[-n:]) in qualified), 0))

@@ -8,7 +8,6 @@ role and its history become numbers. `report_ranking` weighs them.
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +20,7 @@ from findspot.core.git import History
 from findspot.core.model import Corpus
 from findspot.embed.chunk_vectors import quantise
 from findspot.embed.embedder import Embedder, EmbedMode
-from findspot.rank.mentions import Where
+from findspot.rank.mentions import Where, named_depth, qualifiers
 from findspot.rank.reports import Report, read_report
 from findspot.rank.roles import Role, is_data, role_of
 from findspot.rank.signals import KIND_WORTH, OTHER_CASE, path_share
@@ -413,7 +412,7 @@ def _path_signals(files: Sequence[StoredFile], found: _Found) -> dict[str, list[
     in_text = {word.lower() for word in words(found.text)}
     topic = tuple(dict.fromkeys(word for word in parts(report.title) if word not in STOP_WORDS))
     about = set(parts(f"{report.title}\n{prose}")) - STOP_WORDS
-    modules = _module_names(report)
+    modules = qualifiers(report.names)
     columns: dict[str, list[float]] = defaultdict(list)
     for file in files:
         path = PurePosixPath(file.path).with_suffix("")
@@ -424,29 +423,9 @@ def _path_signals(files: Sequence[StoredFile], found: _Found) -> dict[str, list[
         columns["stem_text"].append(float(stem in in_text))
         columns["stem_words"].append(sum(word in about for word in name) / max(1, len(name)))
         columns["folders_text"].append(sum(each in in_text for each in folders[-2:]) / 2)
-        columns["module"].append(_module_match([*folders, path.name.lower()], modules))
+        columns["module"].append(named_depth([*folders, path.name.lower()], modules))
         columns["package_file"].append(float(path.name in _PACKAGE_FILES))
     return columns
-
-
-def _module_names(report: Report) -> set[tuple[str, ...]]:
-    """Return every run of names in the qualified names of a report: `a.b.C` may be the module `a.b`."""
-    found: set[tuple[str, ...]] = set()
-    for name in report.names:
-        pieces = [piece.lower() for piece in re.split(r"\.|::|\\\\|->|#", name.text) if piece]
-        if 2 <= len(pieces) <= 8:
-            found.update(
-                tuple(pieces[first:last])
-                for first in range(len(pieces))
-                for last in range(first + 1, len(pieces) + 1)
-            )
-    return found
-
-
-def _module_match(path: Sequence[str], modules: set[tuple[str, ...]]) -> float:
-    """Return how many of the last names of a path stand together in the report, at most 3."""
-    longest = min(3, len(path))
-    return float(next((n for n in range(longest, 0, -1) if tuple(path[-n:]) in modules), 0))
 
 
 def _history_signals(files: Sequence[StoredFile], history: History) -> dict[str, list[float]]:

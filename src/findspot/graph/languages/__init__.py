@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from findspot.graph.languages.c_family import C, Cpp
 from findspot.graph.languages.ecmascript import JavaScript, TypeScript
 from findspot.graph.languages.go import Go
 from findspot.graph.languages.jvm import Java, Kotlin
 from findspot.graph.languages.language import Language
-from findspot.graph.languages.others import CSharp, Php, Ruby, Swift
+from findspot.graph.languages.others import C, Cpp, CSharp, Php, Ruby, Rust, Swift
 from findspot.graph.languages.python import Python
-from findspot.graph.languages.rust import Rust
 
 _LANGUAGES: dict[str, Language] = {
     "python": Python(),

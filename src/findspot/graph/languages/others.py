@@ -1,9 +1,114 @@
-"""C#, PHP, Ruby and Swift: little is special about them."""
+"""C, C++, Rust, C#, PHP, Ruby and Swift: little is special about them but where their modules are."""
 
 from __future__ import annotations
 
-from findspot.graph.languages.c_family import ModulesByPath
-from findspot.graph.languages.language import Language
+import posixpath
+from collections.abc import Iterator
+
+from findspot.graph.languages.language import Language, ModuleFinder
+
+
+class ModulesByPath(ModuleFinder):
+    """Finds a file beside the importing one, or the nearest whose path ends in what is named."""
+
+    ends: tuple[str, ...] = ("",)
+
+    def files(self, path: str, module: str) -> Iterator[str]:
+        beside = list(self.first(module.lstrip("/"), ("", *self.ends)))
+        if beside:
+            yield from beside
+            return
+        folder = posixpath.dirname(path)
+        wanted = f"/{posixpath.basename(module)}" if module.startswith("/") else f"/{module}"
+        endings = tuple(wanted + end for end in self.ends)
+        alike = [other for other in self.paths if f"/{other}".endswith(endings)]
+        yield from sorted(alike, key=lambda other: (-len(posixpath.commonprefix([other, folder])), other))[:1]
+
+
+_LIBRARY = """
+abort abs accept access alarm asctime assert atexit atof atoi atol bcmp bcopy bind bsearch bzero calloc ceil
+chdir chmod clock close closedir connect cos dup dup2 exit exp fabs fclose fcntl fdopen feof ferror fflush
+fgetc fgets fileno floor fmod fopen fork fprintf fputc fputs fread free freeaddrinfo freopen fscanf fseek
+fseeko fstat fsync ftell ftello ftruncate fwrite getaddrinfo getc getchar getcwd getenv getnameinfo getopt
+getpeername getpid getsockname getsockopt gettimeofday gmtime htonl htons inet_ntop inet_pton ioctl isalnum
+isalpha isatty isdigit isfinite isinf islower isnan isprint isspace isupper isxdigit kill ldexp listen
+localtime log log10 longjmp lseek malloc mbstowcs memchr memcmp memcpy memmove memset mkdir mktime mmap
+munmap ntohl ntohs open opendir pclose perror pipe poll popen pow printf putc putchar puts qsort raise rand
+random read readdir realloc recv recvfrom remove rename rewind rmdir round scanf select send sendto setbuf
+setenv setjmp setlocale setsockopt setvbuf shutdown sigaction signal sin sleep snprintf socket socketpair
+sprintf sqrt srand srandom sscanf stat strcasecmp strcat strchr strcmp strcpy strcspn strdup strerror
+strftime strlen strncasecmp strncat strncmp strncpy strndup strnlen strpbrk strrchr strspn strstr strtod
+strtof strtok strtok_r strtol strtoll strtoul strtoull system tan time tmpfile tolower toupper truncate
+ungetc unlink usleep va_arg va_copy va_end va_start vfprintf vprintf vsnprintf vsprintf wait waitpid write
+"""
+_LIBRARY_NAMES = frozenset(_LIBRARY.split())
+
+
+class C(Language):
+    """C."""
+
+    family = "c"
+    finder = ModulesByPath
+    shares = "project"
+    defined_outside = True
+    includes = True
+
+    def is_library_name(self, name: str) -> bool:
+        return name in _LIBRARY_NAMES
+
+
+class Cpp(C):
+    """C++."""
+
+    bare_members = True
+    satellites = True
+
+
+_RUST_ENDS = (".rs", "/mod.rs", "/lib.rs", "/main.rs")
+_RUST_ROOTS = ("main.rs", "lib.rs", "mod.rs")
+
+
+class RustModules(ModuleFinder):
+    """Finds the file of a module path."""
+
+    def files(self, path: str, module: str) -> Iterator[str]:
+        if module.startswith("/"):
+            yield from self.first(module[1:], _RUST_ENDS)
+            return
+        parts = module.split("::")
+        here = (
+            posixpath.dirname(path) if posixpath.basename(path) in _RUST_ROOTS else path.removesuffix(".rs")
+        )
+        crate = path[: path.rfind("src/") + 3] if "src/" in path else posixpath.dirname(path)
+        if parts[0] == "crate":
+            starts, parts = [crate], parts[1:]
+        elif parts[0] in ("self", "super"):
+            while parts and parts[0] in ("self", "super"):
+                here = posixpath.dirname(here) if parts[0] == "super" else here
+                parts = parts[1:]
+            starts = [here]
+        else:
+            starts = [here, posixpath.dirname(here), crate]
+        for start in starts:
+            files = list(self.first("/".join([start, *parts]).strip("/"), _RUST_ENDS))
+            if files:
+                yield from files
+                return
+
+
+class Rust(Language):
+    """Rust."""
+
+    family = "rust"
+    finder = RustModules
+    satellites = True
+    constructors = frozenset({"new"})
+
+    def module_scope(self, path: str) -> str:
+        return path
+
+    def module_roots(self, name: str) -> bool:
+        return name in ("crate", "super")
 
 
 class Php(Language):
