@@ -40,7 +40,8 @@ Scores = dict[int, float]
 
 POOL = 300
 NEAREST = 200
-MAX_FILES = 100
+MAX_FILES = 50
+"""Files worth a closer look; with 100 or 40, answers to real issues are the same."""
 MAX_NAMES = 400
 MAX_DEFINITIONS = 20_000
 MAX_NAMESAKES = 3

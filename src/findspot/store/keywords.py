@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     import tantivy
 
 _HEAP_BYTES = 48_000_000
+_MAX_FREQUENCIES = 20_000
 _TEXT = "text"
 _CHUNK = "chunk"
 _FILE = "file"
@@ -92,14 +93,21 @@ class KeywordReader:
             self._index.config_reader(reload_policy="manual")
             self._schema = self._index.schema
             self._searcher = self._index.searcher()
+        self._frequencies: dict[str, int] = {}
 
     @property
     def size(self) -> int:
         return int(self._searcher.num_docs)
 
     def document_frequency(self, term: str) -> int:
-        with _translated(self._folder):
-            return int(self._searcher.doc_freq(_TEXT, term))
+        """Return how many chunks hold a term; looked up once, since one question asks several times."""
+        known = self._frequencies.get(term)
+        if known is None:
+            if len(self._frequencies) >= _MAX_FREQUENCIES:
+                self._frequencies.clear()
+            with _translated(self._folder):
+                known = self._frequencies[term] = int(self._searcher.doc_freq(_TEXT, term))
+        return known
 
     def search(
         self, terms: Mapping[str, float], top: int, only_files: Sequence[int] | None = None
