@@ -23,7 +23,18 @@ Everything that `findspot` exports. This page is written from the docstrings
 _SECTIONS = {
     "Projects": ("Engine", "Project", "Settings", "CancelToken", "ProgressSink", "Progress"),
     "Searching": (
-        *("Query", "Corpus", "Mode", "IncludeTests", "Results", "Hit", "Strength", "Span"),
+        *(
+            "Query",
+            "Corpus",
+            "Mode",
+            "IncludeTests",
+            "GroupBy",
+            "Results",
+            "Hit",
+            "Strength",
+            "Span",
+            "Suggestion",
+        ),
         *("IndexReader", "Assistance", "Expansion", "Synthesis", "CodeReference"),
     ),
     "The index": (
