@@ -315,7 +315,7 @@ SEARCH_CODE = Tool(
                 "type": "string",
                 "minLength": 1,
                 "description": "Question, concept or identifier",
-                "$comment": "A question, a name, an error, or the whole text of an issue; required without similar_to",
+                "$comment": "A question, a name, an error, or an issue as it is; required without similar_to",
             },
             **_ARGUMENTS,
             **_CODE_ARGUMENTS,
