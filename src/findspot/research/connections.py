@@ -13,7 +13,7 @@ from findspot.rank.roles import ASKS_FOR_TESTS, Role, role_of
 from findspot.research.findings import DEFAULT_DEPTH
 from findspot.research.research_view import MAKERS, Nearness, ResearchView
 
-MOST_HITS = 15
+MOST_HITS = 20
 """Results that a walk starts from."""
 
 FUNCTIONS = frozenset({"function", "method", "constructor"})
