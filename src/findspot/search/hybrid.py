@@ -49,7 +49,7 @@ def search(
     started = time.perf_counter()
     question = understand(snapshot, embedder, query)
     files = allowed_files(snapshot, query)
-    if ranks_as_report(snapshot, question):
+    if ranks_as_report(snapshot, embedder, question):
         pool, candidates = rank_report(snapshot, embedder, question, files, history())
     else:
         pool, candidates = _ranked(snapshot, question, files, slower)

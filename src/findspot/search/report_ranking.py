@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from findspot.core.git import History
 from findspot.core.model import Corpus, Mode
 from findspot.embed.embedder import Embedder
+from findspot.rank.calibration import FITTED_MODEL
 from findspot.rank.signals import Candidate, Pool
 from findspot.search.query_filters import is_filtered
 from findspot.search.questions import Question
@@ -78,11 +79,15 @@ MAX_CHUNKS = 400
 """So many chunks are ranked; of those behind them nobody asks."""
 
 
-def ranks_as_report(snapshot: Snapshot, question: Question) -> bool:
-    """Return whether the fitted model ranks a query: a long one about code, without special wishes."""
+def ranks_as_report(snapshot: Snapshot, embedder: Embedder | None, question: Question) -> bool:
+    """Return whether the fitted model ranks a query: a long one about code, without special wishes.
+
+    Its weights know the cosines of one embedding model alone.
+    """
     query = question.query
     return (
         question.reading.is_long
+        and (embedder is None or embedder.id == FITTED_MODEL)
         and query.corpus is Corpus.CODE
         and query.mode is Mode.HYBRID
         and query.semantic_weight is None
