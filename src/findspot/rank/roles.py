@@ -7,7 +7,7 @@ from collections.abc import Collection
 from enum import StrEnum
 from functools import lru_cache
 
-from findspot.core.languages import row
+from findspot.core.languages import language_of, row
 
 
 class Role(StrEnum):
@@ -39,14 +39,24 @@ _EXAMPLE = re.compile(
 )
 _DECLARATION = re.compile(r"\.d\.[cm]?ts$|\.pyi$")
 
-_CULTURE = r"[a-z]{2,3}(?:[-_][A-Za-z]{2,4})?"
+_CULTURE = (
+    r"(?:a[abefkmnrsvyz]|b[aeghimnors]|c[aehorsuvy]|d[aevz]|e[elnostu]|f[afijory]|g[adlnuv]|h[aeiortuyz]|i[adgiknstu]"
+    r"|j[av]|k[agijklmnoruvwy]|l[abgilntuv]|m[ghiklnrsty]|n[abdeglnorvy]|o[cjmrs]|p[ailst]|qu|r[mnouw]"
+    r"|s[acdegiklmnoqrstuvw]|t[aeghiklnorstwy]|u[gkrz]|v[eio]|w[ao]|xh|y[io]|z[ahu])"  # ISO 639-1
+    r"(?:[-_](?:r?[A-Z]{2}|[A-Z][a-z]{3}|\d{3})|-[a-z]{2}|_(?:br|cn|gb|hk|pt|tw|us)){0,2}(?:@\w+)?"
+)
+_OF_LANGUAGES = r"(?:^|/)(?i:locales?|i18n|l10n|translations)/"
+_TRANSLATED_CODE = re.compile(
+    rf"^(?!(?:.*/)?(?i:lang|languages)/).*?{_OF_LANGUAGES}(?:{_CULTURE}/.+|(?:[^/]+/)*{_CULTURE}\.\w+)$"
+)
+"""Code below `locale/` that is named after a language; `lang/` often holds programming languages."""
 _TRANSLATION = re.compile(
     r"\.(?:po|pot|mo|xliff|xlf|arb|strings|stringsdict)$"
-    r"|(?:^|/)(?:[Ll]ocales?|[Ll]ang|[Ll]anguages|i18n|l10n|[Tt]ranslations)/"
-    rf"(?:(?:[^/]+/)*[^/]+\.(?:json|ya?ml|properties|toml|ini)|{_CULTURE}(?:/.+|\.\w+))$"
-    rf"|(?:^|/)(?:values-{_CULTURE}/strings\.xml|[^/]+\.{_CULTURE}\.resx|messages_{_CULTURE}\.properties)$"
+    r"|(?:^|/)(?i:locales?|lang|languages|i18n|l10n|translations)/"
+    rf"(?:(?:[^/]+/)*{_CULTURE}/.+|(?:[^/]+/)*(?:[^/]+[._-])?{_CULTURE}\.(?:json|ya?ml|properties|toml|ini))$"
+    rf"|(?:^|/)(?:values-{_CULTURE}/strings\.xml|[^/]+\.{_CULTURE}\.resx|[^/]+_{_CULTURE}\.properties)$"
 )
-"""Catalogues of messages; code under `locale/` where the file or its folder is named after a language."""
+"""Catalogues of messages."""
 _CHANGELOG = re.compile(
     r"(?:^|/)(?:changes|change[-_]?logs?|history|news|release[-_]?notes)(?:[-_.]?v?[\d.x]+)?"
     r"(?:\.(?:md|markdown|rst|txt|adoc|org|html))?$"
@@ -60,21 +70,28 @@ _MANUAL = re.compile(
 _GENERATED = re.compile(
     r"_pb2(?:_grpc)?\.pyi?$|\.pb(?:\.gw)?\.(?:go|cc|h)$|_grpc\.pb\.go$|\.pb\.(?:swift|dart)$"
     r"|\.(?:g|freezed|gr|mocks)\.dart$|\.(?:g|[Dd]esigner|generated)\.cs$|[._-]generated\.\w+$|(?:^|/)zz_generated"
-    r"|(?:^|/)(?:__generated__|generated|autogen)/|\.min\.(?:js|mjs|css)$|[.-]bundle\.js$"
-    r"|(?:^|/)dist/(?:[^/]+/)*[^/]+\.(?:[cm]?js|css)$|(?:^|/)(?:package-lock\.json|yarn\.lock|pnpm-lock\.yaml"
+    r"|(?:^|/)(?:__generated__|generated)/|\.min\.(?:js|mjs|css)$|[.-]bundle\.js$"
+    r"|(?<![^/])(?<!src/)dist/(?:[^/]+/)*[^/]+\.(?:[cm]?js|css)$|(?:^|/)(?:package-lock\.json|yarn\.lock|pnpm-lock\.yaml"
     r"|[\w-]+\.lock|go\.sum)$"
 )
 _VENDORED = re.compile(
-    r"(?:^|/)(?:_?vendor(?:ed)?|third[-_]?party|3rd[-_]?party|node_modules|bower_components|extern|Pods)/"
-    r"|^(?:deps|external|externals)/"
+    r"(?:^|/)(?:_vendor|vendored|third[-_]?party|3rd[-_]?party|node_modules|bower_components|Pods)/"
+    r"|(?:^(?:(?:src|libs?|packages|pkg)/)?|(?:^|/)(?:assets|css|js|public|static)/)vendor/"
+    r"(?:[^/]+/)*(?![^/]*[Vv]endor)[^/]+$"  # vendor/VendorService.java is about vendors
+    r"|^(?:deps|extern|externals?)/[^/]+/"
 )
-_OTHERS = (
+_GHERKIN = re.compile(r"\.feature$")
+_Patterns = tuple[tuple[Role, re.Pattern[str]], ...]
+_OF_CODE: _Patterns = ((Role.TRANSLATION, _TRANSLATED_CODE),)
+_OF_TEXT: _Patterns = (
     (Role.TRANSLATION, _TRANSLATION),
     (Role.CHANGELOG, _CHANGELOG),
     (Role.MANUAL, _MANUAL),
+    (Role.TEST, _GHERKIN),
 )
-_COPIES = ((Role.GENERATED, _GENERATED), (Role.VENDORED, _VENDORED))
+_COPIES: _Patterns = ((Role.GENERATED, _GENERATED), (Role.VENDORED, _VENDORED))
 
+_MARKUP = frozenset({"css", "html", "po", "scss"})
 _HEADERS = (".h", ".hh", ".hpp", ".hxx")
 _IMPLEMENTATIONS = (".c", ".cc", ".cpp", ".cxx", ".m", ".mm")
 
@@ -90,6 +107,12 @@ ASKS_FOR_EXAMPLES = re.compile(
 def is_data(language: str) -> bool:
     """Return whether files of a language are data rather than code."""
     return row(language).data
+
+
+def _is_code(path: str) -> bool:
+    """Return whether a path names a file in a programming language."""
+    language = row(language_of(path))
+    return not (language.data or language.docs or language.name in _MARKUP)
 
 
 def declares_only(path: str, others: Collection[str]) -> bool:
@@ -109,7 +132,9 @@ def role_of(path: str, data: bool = False) -> Role:
         return Role.EXAMPLE
     if _DECLARATION.search(path):
         return Role.DECLARATION
-    listed = _OTHERS if data else _OTHERS + _COPIES
+    listed = _OF_CODE if _is_code(path) else _OF_TEXT
+    if not data:
+        listed += _COPIES
     fitting = next((role for role, pattern in listed if pattern.search(path)), None)
     return fitting or (Role.DATA if data else Role.SOURCE)
 
