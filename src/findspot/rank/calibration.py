@@ -123,6 +123,10 @@ RECIPES = {
 projects that they were not fitted on is in `benchmarks/README.md`."""
 
 
+FITS_FROM = 0.1
+"""A report is about the project from this probability on."""
+
+
 def recipe_for(corpus: Corpus, *, words: bool, meaning: bool) -> Recipe:
     """Return how to score a search that compares words, meaning or both."""
     mode = Mode.HYBRID if words and meaning else Mode.KEYWORD if words else Mode.SEMANTIC

@@ -115,6 +115,10 @@ def _is_code(path: str) -> bool:
     return not (language.data or language.docs or language.name in _MARKUP)
 
 
+def is_test(path: str) -> bool:
+    return role_of(path) is Role.TEST
+
+
 def declares_only(path: str, others: Collection[str]) -> bool:
     """Return whether a header has an implementation file next to it."""
     if not path.endswith(_HEADERS):

@@ -107,6 +107,8 @@ class Candidate:
 
     def why(self) -> dict[str, float]:
         """Return the signals that had a say, rounded for people."""
+        if self.learned:
+            return self.learned | ({"sameFileFactor": self.repeat} if self.repeat < 1 else {})
         signals = {
             "keyword": self.keyword,
             "semantic": self.semantic,
@@ -119,7 +121,7 @@ class Candidate:
             "roleFactor": self.role,
             "sameFileFactor": self.repeat,
         }
-        return {name: round(value, 4) for name, value in signals.items() if value} | self.learned
+        return {name: round(value, 4) for name, value in signals.items() if value}
 
 
 @dataclass(slots=True)

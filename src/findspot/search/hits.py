@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import accumulate, islice
 
-from findspot.core.model import GroupBy, Hit, Span, Symbol
-from findspot.rank.calibration import Evidence, Recipe, calibrated, nothing_fits
+from findspot.core.model import LIKELY_FROM, GroupBy, Hit, Span, Symbol
+from findspot.rank.calibration import FITS_FROM, Evidence, Recipe, calibrated, nothing_fits
 from findspot.rank.signals import Candidate, coverage
 from findspot.search.definitions import Described, QueryWords, definitions_wanted, describe, header_overview
 from findspot.search.questions import Question
@@ -241,9 +241,9 @@ def to_hits(
     symbols = snapshot.symbols.of_chunks(defining)
     evidence = list(islice(_evidence(found, stored, candidates, question), max(end, 1)))
     scores = list(calibrated(recipe, evidence))
-    is_report = bool(found) and found[0].leader.chance is not None
-    if is_report:
-        scores = [round(passage.leader.chance or 0.0, 4) for passage in found[: max(end, 1)]]
+    belongs = candidates.belongs
+    if belongs is not None:
+        scores = _chances(found[: max(end, 1)], belongs)
 
     def hit_of(passage: Passage, score: float) -> Hit:
         chunks = [stored[number] for number in passage.numbers]
@@ -257,9 +257,20 @@ def to_hits(
         outline = stored.get(_outline_number(passage))
         if hit.kind == _HEADER and outline:
             hit = replace(hit, overview=header_overview(stored[passage.first].text, outline.text))
-        why = passage.leader.why() | evidence[place].why() if query.explain else None
+        why = None
+        if query.explain:
+            why = passage.leader.why() | (evidence[place].why() if belongs is None else {"belongs": belongs})
         hits.append(replace(hit, relative=_share(passage, found[0]), why=why))
-    return hits, not is_report and query.similar_to is None and nothing_fits(recipe, evidence)
+    if belongs is not None:
+        return hits, belongs < FITS_FROM
+    return hits, query.similar_to is None and nothing_fits(recipe, evidence)
+
+
+def _chances(found: Sequence[Passage], belongs: float) -> list[float]:
+    """Return the scores of the hits of a report, falling as the ranking does; weak if nothing fits."""
+    most = LIKELY_FROM - 0.01 if belongs < FITS_FROM else 1.0
+    chances = (min(most, belongs * (passage.leader.chance or 0.0)) for passage in found)
+    return [round(chance, 4) for chance in accumulate(chances, min)]
 
 
 def _lines_and_name(hit: Hit) -> str:

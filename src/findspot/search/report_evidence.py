@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
@@ -22,7 +22,7 @@ from findspot.embed.chunk_vectors import quantise
 from findspot.embed.embedder import Embedder, EmbedMode
 from findspot.rank.mentions import Where, named_depth, qualifiers
 from findspot.rank.reports import Report, read_report
-from findspot.rank.roles import Role, is_data, role_of
+from findspot.rank.roles import Role, is_data, is_test, role_of
 from findspot.rank.signals import KIND_WORTH, OTHER_CASE, path_share
 from findspot.store.derived import Selection
 from findspot.store.keywords import KeywordReader
@@ -81,6 +81,10 @@ class Signals:
         rows = np.array(list(columns.values()), np.float32).reshape(len(columns), height).T
         return cls(tuple(columns), np.ascontiguousarray(rows))
 
+    def best(self, column: str) -> float:
+        """Return the highest value of a signal; 0 without candidates."""
+        return float(self.rows[:, self.columns.index(column)].max(initial=0.0))
+
 
 @dataclass(slots=True)
 class _Defined:
@@ -132,9 +136,13 @@ def gather(
     allowed: Selection,
     *,
     filtered: bool = False,
+    wants_tests: bool = False,
     history: History = (),
 ) -> Evidence:
-    """Find candidates for a report, and return what speaks for each file."""
+    """Find candidates for a report, and return what speaks for each file.
+
+    `filtered`: only some files are allowed; `wants_tests`: tests count like other code.
+    """
     found = _find(snapshot, embedder, text, allowed, filtered=filtered)
     files = [snapshot.files.by_id[number] for number in _preselect(snapshot, found, allowed)]
     numbers = _numbers(files)
@@ -143,7 +151,8 @@ def gather(
         for part, (vector, scale) in found.vectors.items()
     }
     columns = _content_signals(files, found, likeness)
-    columns |= _role_signals(files, allowed.files)
+    ordinary = {*found.mentioned, *(file.id for file in files if wants_tests and is_test(file.path))}
+    columns |= _role_signals(files, allowed.files, ordinary)
     columns |= _path_signals(files, found)
     columns |= _history_signals(files, history)
     return Evidence(files, _scaled(Signals.of(columns, len(files))), found, likeness)
@@ -379,9 +388,16 @@ def _content_signals(
     return columns
 
 
-def _role_signals(files: Sequence[StoredFile], all_files: Sequence[StoredFile]) -> dict[str, list[float]]:
-    """Return what each file is: its role, its size, and how much of the project is in its language."""
-    roles = [role_of(file.path, is_data(file.language)) for file in files]
+def _role_signals(
+    files: Sequence[StoredFile], all_files: Sequence[StoredFile], ordinary: Set[int]
+) -> dict[str, list[float]]:
+    """Return what each file is: its role, its size, and how much of the project is in its language.
+
+    The role of `ordinary` files does not count: the report names them, or they were asked for.
+    """
+    roles = [
+        Role.SOURCE if file.id in ordinary else role_of(file.path, is_data(file.language)) for file in files
+    ]
     columns = {
         f"role_{role}": [float(each is role) for each in roles] for role in Role if role is not Role.SOURCE
     }

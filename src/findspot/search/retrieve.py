@@ -51,6 +51,8 @@ class Candidates:
     """Files whose name the query holds, by number."""
     traced: frozenset[int]
     """Chunks that hold a line which the query names."""
+    belongs: float | None = None
+    """How likely the query is about the project at all, where a fitted model says so."""
 
     @property
     def numbers(self) -> set[int]:

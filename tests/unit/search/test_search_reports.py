@@ -6,7 +6,7 @@ import pytest
 
 from contents import MakeProject
 from findspot import Project, Query
-from findspot.core.model import Mode
+from findspot.core.model import GroupBy, IncludeTests, Mode, Strength
 from findspot.search.report_evidence import Signals
 from findspot.search.report_ranking import LinearModel, load_model
 
@@ -57,7 +57,7 @@ def test_voucher_code_without_number_fails():
 def test_voucher_reduces_the_price_of_the_cart():
     assert apply_voucher
 ''',
-    "CHANGES.po": 'msgid "voucher code"\nmsgstr "Gutscheincode"\n',
+    "locale/de/shop.po": 'msgid "voucher code"\nmsgstr "Gutscheincode"\n',
 }
 
 REPORT = """Voucher codes without a number crash the checkout
@@ -107,8 +107,8 @@ def test_scores_are_chances_that_fall_with_the_rank(project: Project) -> None:
     scores = [hit.score for hit in results.hits]
     assert scores == sorted(scores, reverse=True)
     assert 0 < scores[0] <= 1
-    best = {hit.path: hit.score for hit in reversed(results.hits)}
-    assert sum(best.values()) <= 1.01
+    by_file = project.search(Query(REPORT, limit=50, group_by=GroupBy.FILE)).hits
+    assert sum(hit.score for hit in by_file) <= 1.01
     assert not results.nothing_fits
 
 
@@ -131,6 +131,48 @@ def test_other_modes_are_ranked_by_rules(project: Project, mode: Mode) -> None:
     hits = project.search(Query(REPORT, mode=mode, explain=True)).hits
     assert hits
     assert all(hit.why and not any(name.startswith("file.") for name in hit.why) for hit in hits)
+
+
+STRUDEL = """Apple strudel the way my grandmother made it. Peel two kilograms of apples and cut them into
+thin slices. Mix them with sugar, cinnamon, raisins and a little rum, and let them rest for
+half an hour. Roll the dough out on a floured cloth until you can read a newspaper through it.
+Brush it with melted butter, spread breadcrumbs over two thirds of it, then the apples. Roll it
+up with the help of the cloth, put it on a tray and bake it for forty minutes."""
+
+
+@pytest.mark.parametrize("under", [None, "shop"])
+def test_a_long_text_about_something_else_fits_nothing(project: Project, under: str | None) -> None:
+    results = project.search(Query(STRUDEL, under=under))
+    assert results.nothing_fits
+    assert all(hit.strength is Strength.WEAK for hit in results.hits)
+
+
+def test_tests_count_like_other_code_where_they_are_wanted(project: Project) -> None:
+    def rank(wanted: IncludeTests) -> int:
+        hits = project.search(Query(REPORT, include_tests=wanted, group_by=GroupBy.FILE)).hits
+        return [hit.path for hit in hits].index("tests/test_vouchers.py")
+
+    assert rank(IncludeTests.YES) < rank(IncludeTests.AUTO)
+
+
+def test_the_role_of_a_file_that_is_named_does_not_count(project: Project) -> None:
+    named = REPORT.replace("It worked", "The message is in locale/de/shop.po already. It worked")
+    first = project.search(Query(named, group_by=GroupBy.FILE)).hits[:2]
+    assert "locale/de/shop.po" in [hit.path for hit in first]
+
+
+def test_every_file_has_a_result_however_long_another_one_is(make_project: MakeProject) -> None:
+    long = "\n\n".join(
+        f'def parse_voucher_{n}(code):\n    """Parse a voucher code without a number."""\n'
+        + "\n".join(f"    step_{n}_{m} = code.split('-')[{m}]" for m in range(12))
+        for n in range(120)
+    )
+    project = make_project(FILES | {"shop/long_vouchers.py": long})
+    project.update()
+    hits = project.search(Query(REPORT, limit=10)).hits
+    assert len({hit.path for hit in hits}) >= 3
+    files = project.search(Query(REPORT, limit=20, group_by=GroupBy.FILE)).hits
+    assert {"shop/cart.py", "shop/mail.py", "shop/long_vouchers.py"} <= {hit.path for hit in files}
 
 
 def test_asking_for_more_never_changes_the_first(project: Project) -> None:

@@ -110,8 +110,14 @@ def search(reply: Reply, words: Sequence[str], project: str | None, **options: A
     findspot search how are sessions stored
     findspot search UserRepository --languages java
     findspot search 'TODO\\(\\w+\\)' --mode regex
+    findspot search - < issue.txt
     """
-    _answer(reply, Corpus.CODE, " ".join(words), project, options)
+    _answer(reply, Corpus.CODE, _text_of(words), project, options)
+
+
+def _text_of(words: Sequence[str]) -> str:
+    """Return the query; `-` is the standard input, for the text of an issue or a stack trace."""
+    return sys.stdin.read() if tuple(words) == ("-",) else " ".join(words)
 
 
 @click.command()
