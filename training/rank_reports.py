@@ -3,6 +3,7 @@
 python training/rank_reports.py index   --cases CASES --mirrors MIRRORS --cache FOLDER
 python training/rank_reports.py signals --cases CASES --mirrors MIRRORS --cache FOLDER --out SIGNALS
 python training/rank_reports.py fit SIGNALS ...
+python training/rank_reports.py belong  --cases CASES --mirrors MIRRORS --cache FOLDER
 
 `CASES` come from `commits.py`. Each repository is indexed once, at the state before the first of the cases
 that are taken from it: up to 22 messages and 8 subjects of 400 days. The signals are those that the package
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import pickle
 import random
@@ -32,10 +34,13 @@ from numpy.typing import NDArray
 from commits import git
 from findspot.core.git import History
 from findspot.core.model import Query
+from findspot.embed.embedder import Embedder
 from findspot.embed.provider_registry import open_embedder
 from findspot.engine import Engine
 from findspot.search.query_filters import allowed_files
+from findspot.search.questions import understand
 from findspot.search.report_evidence import COMMITS, Evidence, gather, passage_signals
+from findspot.search.report_ranking import BELONGS, belonging
 from findspot.store.records import ORDINAL_BITS, Extent
 from findspot.store.snapshot import Snapshot
 from findspot.store.sqlite_store import SqliteStore
@@ -276,6 +281,54 @@ def fit_all(options: argparse.Namespace) -> None:
     sys.stdout.write(f" at 1, 3, 5, 10: {cross_validate(examples)}\n")
 
 
+REPOSITORIES = 90
+OWN_CASES, OTHER_CASES = 4, 4
+FARTHER = 17
+
+
+def fit_belonging(options: argparse.Namespace) -> None:
+    """Print the weights that tell a report about the project from one about another project."""
+    embedder = open_embedder("local:static")
+    cases = {
+        repo: [case for case in each if case["kind"] == "message"]
+        for repo, each in read_cases(options.cases).items()
+        if (options.cache / repo.replace("/", "+")).exists()
+    }
+    repos = random.Random(3).sample(sorted(cases), min(REPOSITORIES, len(cases)))
+    rows, own = [], []
+    for at, repo in enumerate(repos):
+        others = cases[repos[(at + FARTHER) % len(repos)]]
+        store = SqliteStore(options.cache / repo.replace("/", "+"), "project")
+        for case, is_own in [(c, 1.0) for c in cases[repo][:OWN_CASES]] + [
+            (c, 0.0) for c in others[:OTHER_CASES]
+        ]:
+            with store.snapshot() as snapshot:
+                rows.append(belonging_signals(snapshot, embedder, case["query"]))
+                own.append(is_own)
+        store.close()
+    bias, weights = logistic(np.array(rows), np.array(own))
+    sys.stdout.write(f"{dict(zip(BELONGS, weights.round(2).tolist(), strict=True))}, bias {bias:.2f}\n")
+
+
+def belonging_signals(snapshot: Snapshot, embedder: Embedder, text: str) -> list[float]:
+    query = Query(text)
+    evidence = gather(snapshot, embedder, text, allowed_files(snapshot, query))
+    likeness = belonging(evidence, understand(snapshot, embedder, query))
+    return [math.log(likeness[name]) for name in BELONGS]
+
+
+def logistic(rows: Floats, wanted: Floats, rounds: int = 3_000) -> tuple[float, Floats]:
+    """Return the bias and weights that best tell the rows apart."""
+    middle, spread = rows.mean(0), rows.std(0)
+    table = np.column_stack([np.ones(len(rows)), (rows - middle) / spread])
+    weights = np.zeros(table.shape[1])
+    for _ in range(rounds):
+        chances = 1 / (1 + np.exp(-table @ weights))
+        weights -= 0.5 * (table.T @ (chances - wanted) / len(rows))
+    slopes = weights[1:] / spread
+    return float(weights[0] - middle @ slopes), slopes
+
+
 def named(columns: Sequence[str], weights: Floats) -> dict[str, float]:
     return {name: round(float(weight), 3) for name, weight in zip(columns, weights, strict=True)}
 
@@ -283,7 +336,7 @@ def named(columns: Sequence[str], weights: Floats) -> dict[str, float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     commands = parser.add_subparsers(required=True)
-    for name, run in (("index", index_all), ("signals", make_signals)):
+    for name, run in (("index", index_all), ("signals", make_signals), ("belong", fit_belonging)):
         command = commands.add_parser(name)
         command.set_defaults(run=run)
         command.add_argument("--cases", type=Path, required=True)

@@ -334,3 +334,8 @@ class TestAssistance:
         assert values["results"]
         assert "The language model failed: anthropic:" in values["warning"]
         assert values["synthesis"]["madeBy"] == "index"
+
+
+def test_a_dash_reads_the_query_from_standard_input(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO("needle\nin hay\n"))
+    assert "spaces.py" in paths(ask, "-")

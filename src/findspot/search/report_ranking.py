@@ -73,6 +73,7 @@ def load_model() -> ReportModel:
 
 BELONGS = {"cosine_title": 3.81, "cosine_prose": 5.31, "words": 1.51}
 BELONGS_BIAS = 9.19
+LEAST_NEAR = 0.02
 """Fitted on 345 messages of commits, asked of their own project, and on 355 of other projects. Below 0.1
 (`FITS_FROM`), the answer says that nothing fits: 2 % of the first kind, 54 % of the second."""
 
@@ -141,8 +142,6 @@ def rank_report(
     if question.query.group_by is not GroupBy.SYMBOL:
         spread_files(pool)
     words, meaning = evidence.found.words["all"], evidence.likeness.get("prose", {})
-    telling = sum(nlargest(MAX_TERMS, question.term_weights.values()))
-    share = max(words.values(), default=0.0) / (telling or 1.0)
     return pool, Candidates(
         keyword={number: words[number] for number in pool.by_number if number in words},
         semantic={number: meaning[number] for number in pool.by_number if number in meaning},
@@ -151,20 +150,30 @@ def rank_report(
         re_exporting=frozenset(),
         mentioned=frozenset(evidence.found.mentioned),
         traced=frozenset(),
-        belongs=_belongs(evidence, share),
+        belongs=_belongs(evidence, question),
     )
 
 
-def _belongs(evidence: Evidence, words: float) -> float:
-    """Return how likely a report is about the project; `words` is the share of its words in one passage.
+def belonging(evidence: Evidence, question: Question) -> dict[str, float]:
+    """Return how near the project comes to a report: by meaning, and by the words that one passage holds."""
+    telling = sum(nlargest(MAX_TERMS, question.term_weights.values())) or 1.0
+    near = {
+        "cosine_title": evidence.signals.best("cosine_title"),
+        "cosine_prose": evidence.signals.best("cosine_prose"),
+        "words": max(evidence.found.words["all"].values(), default=0.0) / telling,
+    }
+    return {name: max(value, LEAST_NEAR) for name, value in near.items()}
 
-    A report that names a file of the project, or a trace that passes through one, is about it.
+
+def _belongs(evidence: Evidence, question: Question) -> float:
+    """Return how likely a report is about the project.
+
+    It is if it names a file of the project, or its trace passes through one.
     """
-    found, signals = evidence.found, evidence.signals
-    if found.mentioned or found.traced:
+    if evidence.found.mentioned or evidence.found.traced:
         return 1.0
-    likeness = {name: signals.best(name) for name in BELONGS if name != "words"} | {"words": words}
-    logit = BELONGS_BIAS + sum(w * math.log(max(likeness[name], 0.02)) for name, w in BELONGS.items())
+    near = belonging(evidence, question)
+    logit = BELONGS_BIAS + sum(weight * math.log(near[name]) for name, weight in BELONGS.items())
     return 1 / (1 + math.exp(-logit))
 
 
