@@ -21,7 +21,7 @@ from goldens import compare
 
 GOLDEN = Path(__file__).with_name("signals.txt")
 SHOWN = 6
-SIGNALS = frozenset(Candidate(0, 0, "", *[0.5] * 10).why())
+SIGNALS = frozenset((*Candidate(0, 0, "", *[0.5] * 10).why(), "file", "chance"))
 """What decides a rank; an explanation also names the evidence for the score of a hit."""
 
 
