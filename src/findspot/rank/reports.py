@@ -164,7 +164,10 @@ class _ReportReader:
         if self.at == len(self.lines):
             return ""
         first = self.lines[self.at]
-        if FENCE.match(first) or first.lstrip().startswith(("Traceback (", ">>>")) or LIST_ITEM.match(first):
+        if FENCE.match(first) or first.lstrip().startswith(">>>") or LIST_ITEM.match(first):
+            return ""
+        if _begins_trace(self.lines, self.at):
+            self._trace()
             return ""
         self.at += 1
         self.traces.message_in(first)
@@ -179,13 +182,23 @@ class _ReportReader:
         if not stripped:
             self._end_paragraph()
             self.at += 1
-        elif not (self._block(line, stripped) or self._comment(line) or self._heading(line, stripped)):
-            if used := self.traces.read(self.lines, self.at):
-                self._end_paragraph()
-                self.at += used
-            else:
-                self.at += 1
-                self._sort(line, stripped)
+        elif not (
+            self._block(line, stripped)
+            or self._comment(line)
+            or (stripped[0] == "#" and stripped[1:2].isdigit() and self._trace())
+            or self._heading(line, stripped)
+            or self._trace()
+        ):
+            self.at += 1
+            self._sort(line, stripped)
+
+    def _trace(self) -> bool:
+        """Read a line of a trace."""
+        used = self.traces.read(self.lines, self.at)
+        if used:
+            self._end_paragraph()
+            self.at += used
+        return used > 0
 
     def _block(self, line: str, stripped: str) -> bool:
         """Read a block of code: fenced, in Trac's braces, indented, or an interactive session."""
@@ -418,6 +431,17 @@ class _ReportReader:
         text = text.strip()
         if text:
             self.noise.append(Noise(text, kind))
+
+
+def _begins_trace(lines: list[str], at: int) -> bool:
+    """Return whether a line is a frame, the head of a trace, or an error message that one follows."""
+    probe = TraceReader()
+    used = probe.read(lines, at)
+    probe.close()
+    if not used or probe.frames or not probe.errors:
+        return used > 0
+    after = next((later for later in range(at + used, len(lines)) if lines[later].strip()), None)
+    return after is not None and probe.read(lines, after) > 0
 
 
 def _has_trace(lines: list[str]) -> bool:

@@ -92,8 +92,8 @@ _OF_TEXT: _Patterns = (
 _COPIES: _Patterns = ((Role.GENERATED, _GENERATED), (Role.VENDORED, _VENDORED))
 
 _MARKUP = frozenset({"css", "html", "po", "scss"})
-_HEADERS = (".h", ".hh", ".hpp", ".hxx")
-_IMPLEMENTATIONS = (".c", ".cc", ".cpp", ".cxx", ".m", ".mm")
+HEADERS = (".h", ".hh", ".hpp", ".hxx")
+IMPLEMENTATIONS = (".c", ".cc", ".cpp", ".cxx", ".m", ".mm")
 
 ASKS_FOR_TESTS = re.compile(
     r"\b(?:tests?|tested|testing|spec|specs|fixtures?|mocks?|mocked)\b", re.IGNORECASE
@@ -121,10 +121,10 @@ def is_test(path: str) -> bool:
 
 def declares_only(path: str, others: Collection[str]) -> bool:
     """Return whether a header has an implementation file next to it."""
-    if not path.endswith(_HEADERS):
+    if not path.endswith(HEADERS):
         return False
     stem = path.rpartition(".")[0]
-    return any(stem + end in others for end in _IMPLEMENTATIONS)
+    return any(stem + end in others for end in IMPLEMENTATIONS)
 
 
 @lru_cache(maxsize=100_000)

@@ -31,8 +31,20 @@ class Frame:
 
 
 LOOKS_LIKE_TRACE = re.compile(
-    r"Traceback \(most recent call last\)|^\s+File \".+\", line \d+|^\s*at [\w.$<>]+\(.*:\d+\)"
-    r"|panicked at|^\s*#\d+ +0x[0-9a-f]+|Exception in thread|\b[A-Z]\w*(?:Error|Exception)\b:",
+    r"Traceback \(most recent call last\)|panicked at|Exception in thread"
+    r"|^[ \t]*(?:"
+    r"File \"[^\"\n]+\", line \d|File \S[^\n]*:\d+, in \S"  # Python
+    r"|at [\w.$<>/@-]+\((?:[^\n]*:\d+|Native Method|Unknown Source)\)"  # Java
+    r"|at (?:[^\s()]+ ){1,5}\([^()\n]+:\d+:\d+\)|at (?:async )?[^\s()]+:\d+:\d+[ \t]*$"  # JavaScript
+    r"|at [^\s(]+\([^)\n]*\) in [^\n]+:(?:line )?\d"  # C#
+    r"|goroutine \d+ \[|panic: runtime error|(?:PHP )?Fatal error: \S"
+    r"|(?:\d+: )?(?:from )?\S+\.(?:rb|erb|rake|ru|haml):\d+:in [`'\u2018]"
+    r"|#\d+ [^\n(]+\.\w+\(\d+\): \S"  # PHP
+    r"|#\d+ +(?:0x[0-9a-f]+|\S+ \([^\n]*\) at \S+:\d)|(?:\* )?frame #\d+: 0x"  # gdb, lldb
+    r"|#\d+ +[^\s(][^\n(]* \((?:package|file|dart):[^\s()]+:\d+\)"
+    r"|==\d+== +(?:at|by) 0x|\*\* \([A-Z][\w.]*\) \S|stack traceback:"  # Valgrind, Elixir, Lua
+    r"|(?:E +|Caused by: |Uncaught )?(?:[\w$]+(?:\.|::|\\))*[A-Z]\w*(?:Error|Exception):(?:\s|$)"
+    r")",
     re.MULTILINE,
 )
 """What makes a short text an error rather than a question."""
@@ -67,13 +79,14 @@ _NUMBERED = re.compile(r"\s*(?:\* )?(?:frame )?#(\d+):?\s+(.*)")
 _PHP = re.compile(r"(?:phar://)?((?:[A-Za-z]:)?[^:()]+)\((\d+)\): (.+)")
 _PHP_END = re.compile(r"\s*thrown in (\S+) on line (\d+)")
 _XDEBUG = re.compile(r"PHP\s+\d+\. ([^\s(]+)\(.*\) (\S+\.php):(\d+)")
-_NATIVE_CALL = re.compile(r"(0x[0-9a-f]+ in )?(?:\S+`)?([^\s(]+|operator \w+(?:\[\])?)(.*)")
+_NATIVE_CALL = re.compile(r"(0x[0-9a-f]+ (?:in )?)?(?:\S+`)?([^\s(]+|operator \w+(?:\[\])?)(.*)")
 _NATIVE_FILE = re.compile(r"(?:\bat |.*? )((?:[A-Za-z]:)?[^\s:()]*\.\w{1,4}):(\d+)(?::\d+)?\s*$")
 _DART = re.compile(r"(\S+(?: \S+)?)\s+\((?:package:)?([^()\s]+\.dart):(\d+)(?::\d+)?\)")
 
 _BETWEEN = re.compile(
     r"\s*(?:Traceback \(|Stack ?trace:|stack backtrace:|goroutine \d+ \[|During handling of the above"
     r"|The above exception was|\.\.\. \d+ (?:more|common)|--- End of|note: (?:run with|Some details are)"
+    r"|(?:[\w/]+ )?(?:rake|rails|cap) aborted!|Tasks: TOP =>|\(See full trace by running"
     r"|\[signal |exit status \d|[A-Za-z]\w+ +Traceback \()"
 )
 """Lines that say nothing, before, between and after traces."""

@@ -11,7 +11,7 @@ from itertools import islice
 from findspot.core.facts import Facts, Relation
 from findspot.core.git import History
 from findspot.core.model import CodeReference, Corpus, Hit, Span, Suggestion
-from findspot.rank.roles import Role, role_of
+from findspot.rank.roles import HEADERS, IMPLEMENTATIONS, Role, role_of
 from findspot.search.freshness import Disk
 from findspot.store.records import StoredFile, SymbolPlace, last_name
 from findspot.store.snapshot import Snapshot
@@ -37,11 +37,15 @@ LEAST_SHARE = 0.5
 LARGE_COMMIT = 20
 """Files of a commit that says little about any two of them."""
 
-MOST_NAMESAKES = 2
-"""A stem that more files share says nothing about two of them."""
+_COUNTERPARTS = (
+    (IMPLEMENTATIONS, HEADERS),
+    (HEADERS, IMPLEMENTATIONS),
+    ((".py", ".pyx"), (".pyi",)),
+    ((".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx"), (".d.ts", ".d.mts", ".d.cts")),
+)
+"""How the names of a result and of its header, source or declarations end."""
 
 _SUGGESTED_ROLES = frozenset({Role.SOURCE, Role.TEST, Role.DECLARATION})
-_FILES_OF_A_FOLDER = frozenset({"__init__", "index", "lib", "main", "mod"})
 
 _IDENTIFIER = re.compile(r"[A-Za-z_$][\w$]{2,}")
 _SHOUTED = re.compile(r"_?[A-Z][A-Z0-9_]{2,}")
@@ -166,9 +170,9 @@ class Related:
 def suggest_files(
     paths: Sequence[str], history: History, candidates: Collection[str]
 ) -> tuple[Suggestion, ...]:
-    """Return candidates that usually change with the first of these paths, or are named alike; none of them.
+    """Return candidates that usually change with the first of these paths, or are their headers or sources.
 
-    `candidates` are paths that may be suggested.
+    `candidates` are paths that may be suggested; none of `paths` is.
     """
     first, shown = list(dict.fromkeys(paths))[:FIRST_FILES], set(paths)
     reasons = dict(_changing_together(first, history))
@@ -203,14 +207,23 @@ def _changing_together(first: Sequence[str], history: History) -> Iterator[tuple
 
 
 def _namesakes(first: Sequence[str], candidates: Collection[str]) -> Iterator[tuple[str, str]]:
-    """Yield files of the same name in another folder or with another ending: header and source."""
+    """Yield headers and sources of the same name, and files that declare what a path defines.
+
+    They lie in the same folder, or are the only ones of their name.
+    """
     stems = {path: _stem(path) for path in first}
-    wanted = set(stems.values()) - _FILES_OF_A_FOLDER
-    alike = sorted(path for path in candidates if _stem(path) in wanted)
+    alike = sorted(path for path in candidates if _stem(path) in stems.values())
     for path, stem in stems.items():
-        others = [other for other in alike if other != path and _stem(other) == stem]
-        if len(others) <= MOST_NAMESAKES:
-            yield from ((other, f"has the name of {path}") for other in others)
+        others = [other for other in alike if _stem(other) == stem and _is_counterpart(other, path)]
+        beside = [other for other in others if _folder(other) == _folder(path)]
+        for other in beside or (others if len(others) == 1 else ()):
+            yield other, f"has the same name as {path}"
+
+
+def _is_counterpart(other: str, path: str) -> bool:
+    return other != path and any(
+        path.endswith(result) and other.endswith(suggested) for result, suggested in _COUNTERPARTS
+    )
 
 
 def _stem(path: str) -> str:

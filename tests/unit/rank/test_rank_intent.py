@@ -53,6 +53,10 @@ TRACE_NATIVE = "#1  0x00007f2 in main ()"
         (TRACE_RUST, Intent.ERROR),
         (TRACE_NATIVE, Intent.ERROR),
         ("KeyError: 'customer'", Intent.ERROR),
+        ("fails:\nshop.errors.CartError: lost", Intent.ERROR),
+        ("what raises BadRequestKeyError: when a form key is missing", Intent.NAMING),
+        ("where is panic: caught", Intent.QUESTION),
+        ("Fatal error: Index out of range", Intent.ERROR),
         ('Exception in thread "main"', Intent.ERROR),
         ("error handling in the parser", Intent.QUESTION),
         ("the word " * 30 + "more", Intent.REPORT),
@@ -65,6 +69,33 @@ TRACE_NATIVE = "#1  0x00007f2 in main ()"
 )
 def test_intent(text: str, intent: Intent) -> None:
     assert read_query(text).intent is intent
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "    at Object.onerror (/srv/lib/context.js:107:40)",
+        "at async dispatch (/srv/koa-compose/index.js:42:32)",
+        "at Cart.add [as put] (/srv/cart.js:1:2)",
+        "    at /srv/lib/context.js:107:40",
+        "panic: assignment to entry in nil map\n\ngoroutine 1 [running]:\nmain.main()",
+        "panic: runtime error: index out of range [3] with length 3",
+        "/srv/lib/foo.rb:12:in `bar'",
+        "\tfrom /srv/lib/foo.rb:20:in '<main>'",
+        "   at Shop.Cart.Add(Item item) in D:\\a\\Cart.cs:line 65",
+        "#0 /app/src/Cart.php(120): Shop\\Cart->add(Array)",
+        "\tat java.base/java.util.Objects.requireNonNull(Objects.java:209)",
+        "at app//shop.Cart.add(Cart.java:12)",
+        "#0  parse_string (item=0x55) at cart.c:790",
+        "  * frame #0: 0x0000000100003f5c a.out`main at a.c:5:8",
+        "#1      main (file:///tmp/x.dart:3:7)",
+        "** (KeyError) key :a not found",
+        "File ~/lib/cart.py:12, in Cart.add(self)",
+    ],
+)
+def test_a_line_of_a_trace_makes_a_short_text_an_error(line: str) -> None:
+    assert read_query(line).intent is Intent.ERROR
+    assert read_query(f"adding fails\n\n{line}\nsince yesterday").intent is Intent.ERROR
 
 
 @pytest.mark.parametrize(
@@ -131,7 +162,11 @@ def test_every_intent_has_a_weight() -> None:
     assert all(0 < weight < 1 for weight in SEMANTIC_WEIGHT.values())
 
 
-@pytest.mark.parametrize("run", ["a", "/", "a.", "a/", "A_", "`"])
+@pytest.mark.parametrize(
+    "run",
+    ["a", "/", "a.", "a/", "A_", "`", "at ", "at a ", ":1", "\n", "\n ", "#1 ", ") at ", "A::", "Error", " "],
+)
 def test_long_runs_are_read_at_once(run: str) -> None:
     assert read_query(run * 20_000).intent in Intent
+    assert read_query(f"#1 {run * 20_000}x").intent in Intent
     assert read_query("word " * 61 + run * 20_000).intent is Intent.REPORT

@@ -337,3 +337,39 @@ def test_longer_texts_are_cut() -> None:
 def test_an_empty_text_has_no_parts() -> None:
     assert read_report("") == Report("")
     assert read_report(" \n\n") == Report("")
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "line", "function"),
+    [
+        ("    at Object.onerror (/srv/context.js:107:40)", "/srv/context.js", 107, "Object.onerror"),
+        ("    at /srv/context.js:107:40\n    at /srv/x.js:1:2", "/srv/context.js", 107, ""),
+        ("/srv/foo.rb:12:in `bar': undefined (NameError)", "/srv/foo.rb", 12, "bar"),
+        ("   at Shop.Cart.Add(Item a) in D:\\a\\Cart.cs:line 65", "D:/a/Cart.cs", 65, "Shop.Cart.Add"),
+        ("#0 /app/Cart.php(120): Shop\\Cart->add(Array)\n#1 {main}", "/app/Cart.php", 120, "Shop\\Cart->add"),
+        ("#0  parse (item=0x55) at cart.c:790\n#1  0x0000555 in main () at a.c:3", "cart.c", 790, "parse"),
+        ("* thread #1\n  * frame #0: 0x0000000100003f5c a.out`main at a.c:5:8", "a.c", 5, "main"),
+        ("thread 'main' panicked at src/main.rs:4:5:\nindex out of bounds", "src/main.rs", 4, ""),
+        ("#0      List.[] (dart:core/list.dart:264:36)", "dart:core/list.dart", 264, "List.[]"),
+        ("\tat com.a.MainKt.invoke(Main.kt:3)", "com/a/Main.kt", 3, "com.a.MainKt.invoke"),
+        ("File ~/lib/cart.py:12, in Cart.add(self)\n---> 12 x", "~/lib/cart.py", 12, "Cart.add"),
+    ],
+)
+def test_a_trace_at_the_beginning_keeps_its_first_frame(
+    text: str, path: str, line: int, function: str
+) -> None:
+    frame = read_report(text).frames[-1]
+    assert (frame.path, frame.line, frame.function) == (path, line, function)
+
+
+def test_the_message_before_a_trace_is_its_error_and_the_title() -> None:
+    report = read_report("panic: no cart\n\ngoroutine 1 [running]:\nmain.main()\n\t/tmp/x/main.go:8 +0x1d")
+    assert (report.title, report.errors) == ("panic: no cart", ("panic: no cart",))
+    assert [frame.path for frame in report.frames] == ["/tmp/x/main.go"]
+    node = read_report("Error: no cart\n    at Cart.add (/srv/cart.js:107:40)\n    at main (/srv/a.js:1:2)")
+    assert (node.title, node.errors) == ("Error: no cart", ("Error: no cart",))
+    assert [frame.function for frame in node.frames] == ["main", "Cart.add"]
+    aborted = read_report("rake aborted!\nNoMethodError: no host\n/srv/foo.rb:12:in `bar'")
+    assert (aborted.title, len(aborted.frames)) == ("NoMethodError: no host", 1)
+    assert read_report("Error: the cart is empty\n\nIt was full before.").title == "Error: the cart is empty"
+    assert read_report("Cart is empty\n\n#1 Steps to reproduce\n\nAdd an item.").frames == ()

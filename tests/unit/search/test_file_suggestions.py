@@ -29,10 +29,26 @@ def test_what_is_not_clear_is_not_suggested() -> None:
 
 def test_header_and_source_belong_together() -> None:
     assert suggest_files(["src/pump.c"], (), KNOWN) == (
-        Suggestion("include/pump.h", "has the name of src/pump.c"),
+        Suggestion("include/pump.h", "has the same name as src/pump.c"),
     )
-    common = {f"{n}/models.py" for n in range(9)} | {"x/index.js", "y/index.js"}
-    assert suggest_files(["0/models.py", "x/index.js"], (), common) == ()
+    assert suggest_files(["include/pump.h"], (), KNOWN) == (
+        Suggestion("src/pump.c", "has the same name as include/pump.h"),
+    )
+    beside = {"a/pump.c", "a/pump.h", "b/pump.h"}
+    assert [each.path for each in suggest_files(["a/pump.c"], (), beside)] == ["a/pump.h"]
+    assert suggest_files(["c/pump.c"], (), beside) == ()
+
+
+def test_declarations_belong_to_what_they_declare() -> None:
+    known = {"shop/cart.py", "shop/cart.pyi", "web/index.js", "web/index.d.ts", "web/cart.ts"}
+    for path, declared in (("shop/cart.py", "shop/cart.pyi"), ("web/index.js", "web/index.d.ts")):
+        assert suggest_files([path], (), known) == (Suggestion(declared, f"has the same name as {path}"),)
+
+
+def test_the_same_name_alone_says_nothing() -> None:
+    known = {"admin/filters.py", "static/js/filters.js", "db/options.py", "admin/options.py"}
+    for path in known:
+        assert suggest_files([path], (), known) == ()
 
 
 def test_at_most_three_are_suggested_the_most_regular_first() -> None:
