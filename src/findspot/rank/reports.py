@@ -309,7 +309,8 @@ class _ReportReader:
         if is_label(text):
             self._add_noise(text, NoiseKind.HEADING)
         else:
-            self._paragraph(text, 1.0)
+            self.open, self.open_weight = [text], 1.0
+            self._end_paragraph()
         return True
 
     def _label(self, stripped: str) -> bool:
@@ -358,11 +359,9 @@ class _ReportReader:
             self.open.append(text)
 
     def _end_paragraph(self) -> None:
-        if self.open:
-            text, self.open = "\n".join(self.open), []
-            self._paragraph(text, self.open_weight * SECTION_WEIGHT[self.section])
-
-    def _paragraph(self, text: str, weight: float) -> None:
+        """Sort the lines of a paragraph that ends here into prose or noise."""
+        text, self.open = "\n".join(self.open), []
+        weight = self.open_weight * SECTION_WEIGHT[self.section]
         text = TAG.sub(" ", text) if "<" in text else text
         if "://" in text:
             self.noise.extend(Noise(found[2], NoiseKind.URL) for found in URL.finditer(text))

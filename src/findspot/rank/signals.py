@@ -185,11 +185,11 @@ def add_coherence(pool: Pool) -> None:
         best.coherence = COHERENCE * min(1.0, others / 1.5)
 
 
-def spread_files(pool: Pool) -> None:
+def spread_files(pool: Pool, decay: float = SAME_FILE_DECAY) -> None:
     """Let each further chunk of a file count less than the one before."""
     for members in _by_file(pool).values():
         for place, candidate in enumerate(sorted(members, key=lambda c: (-c.score, c.number))):
-            candidate.repeat = SAME_FILE_DECAY**place
+            candidate.repeat = decay**place
 
 
 def _by_file(pool: Pool) -> dict[int, list[Candidate]]:

@@ -24,6 +24,7 @@ from findspot.rank.mentions import Where, named_depth, qualifiers
 from findspot.rank.reports import Report, read_report
 from findspot.rank.roles import Role, is_data, is_test, role_of
 from findspot.rank.signals import KIND_WORTH, OTHER_CASE, path_share
+from findspot.search.retrieve import mentioned_files, traced_files
 from findspot.store.derived import Selection
 from findspot.store.keywords import KeywordReader
 from findspot.store.records import (
@@ -44,7 +45,6 @@ MAX_FILES = 50
 """Files worth a closer look; with 100 or 40, answers to real issues are the same."""
 MAX_NAMES = 400
 MAX_DEFINITIONS = 20_000
-MAX_NAMESAKES = 3
 MAX_PROSE_CHARS = 4_000
 SMALL_BYTES = 1_000
 """Long files hold more words and are held back for it; being next to empty is no merit."""
@@ -167,8 +167,8 @@ def _find(
     only = [file.id for file in allowed.files] if filtered else None
     nearest, vectors = _by_meaning(snapshot, embedder, texts, allowed)
     by_chunk, by_file = _definitions(snapshot, report, allowed)
-    mentioned, lines = _mentioned(report, allowed.files)
-    traced, frame_lines = _traced(report, allowed.files)
+    mentioned, lines = mentioned_files(report, allowed.files)
+    traced, frame_lines = traced_files(report, allowed.files)
     return _Found(
         report=report,
         text=text,
@@ -273,63 +273,6 @@ def _definitions(
                 for held in (by_chunk[definition.number], by_file[definition.number >> ORDINAL_BITS]):
                     held.names[where][name] = max(held.names[where].get(name, 0.0), worth)
     return dict(by_chunk), dict(by_file)
-
-
-def _by_base_name(files: Iterable[StoredFile], wanted: set[str]) -> dict[str, list[StoredFile]]:
-    found: dict[str, list[StoredFile]] = defaultdict(list)
-    for file in files if wanted else ():
-        name = file.path.rpartition("/")[2]
-        if name in wanted:
-            found[name].append(file)
-    return found
-
-
-def _ends_alike(one: str, other: str) -> bool:
-    return f"/{one}".endswith(f"/{other}") or f"/{other}".endswith(f"/{one}")
-
-
-def _mentioned(
-    report: Report, files: Sequence[StoredFile]
-) -> tuple[dict[int, float], list[tuple[int, int, int]]]:
-    """Return the files that a report names, and the lines it gives."""
-    named = _by_base_name(files, {place.path.rpartition("/")[2] for place in report.places})
-    worth: dict[int, float] = {}
-    lines = []
-    for place in report.places:
-        fitting = [f for f in named.get(place.path.rpartition("/")[2], ()) if _ends_alike(f.path, place.path)]
-        if len(fitting) > MAX_NAMESAKES:
-            continue
-        for file in fitting:
-            worth[file.id] = max(worth.get(file.id, 0.0), 1 / len(fitting))
-            if place.line is not None:
-                lines.append((file.id, place.line, place.end_line or place.line))
-    return worth, lines
-
-
-def _traced(
-    report: Report, files: Sequence[StoredFile]
-) -> tuple[dict[int, float], list[tuple[int, int, int]]]:
-    """Return the files of stack traces, the innermost first, and their lines.
-
-    A trace names files where they are installed: their last two names must fit.
-    """
-    named = _by_base_name(files, {frame.path.rpartition("/")[2] for frame in report.frames})
-    worth: dict[int, float] = {}
-    lines = []
-    depth = 0
-    for frame in reversed(report.frames):
-        namesakes = named.get(frame.path.rpartition("/")[2], ())
-        tail = "/".join(frame.path.split("/")[-2:])
-        fitting = [f for f in namesakes if _ends_alike(f.path, frame.path)]
-        fitting = fitting or [f for f in namesakes if "/" in tail and f.path.endswith(tail)]
-        if not fitting or len(fitting) > MAX_NAMESAKES:
-            continue
-        depth += 1
-        for file in fitting:
-            worth.setdefault(file.id, 1 / depth)
-            if frame.line is not None:
-                lines.append((file.id, frame.line, frame.line))
-    return worth, lines
 
 
 def _preselect(snapshot: Snapshot, found: _Found, allowed: Selection) -> list[int]:

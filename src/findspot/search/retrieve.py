@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from findspot.core.model import Corpus
 from findspot.rank.intent import Intent
+from findspot.rank.reports import Report
 from findspot.rank.roles import Role, re_exports, role_of
 from findspot.rank.signals import definition_worth
 from findspot.search.query_filters import is_filtered
@@ -176,3 +178,60 @@ def _best_namesakes(path: str, namesakes: list[StoredFile]) -> list[StoredFile]:
     """Of the files of that name, those whose folders fit as well, as far as any are given."""
     found = [f for f in namesakes if f"/{f.path}".endswith(f"/{path}") or f"/{path}".endswith(f"/{f.path}")]
     return found if len(found) <= MAX_NAMESAKES else []
+
+
+def _by_base_name(files: Iterable[StoredFile], wanted: set[str]) -> dict[str, list[StoredFile]]:
+    found: dict[str, list[StoredFile]] = defaultdict(list)
+    for file in files if wanted else ():
+        name = file.path.rpartition("/")[2]
+        if name in wanted:
+            found[name].append(file)
+    return found
+
+
+def _ends_alike(one: str, other: str) -> bool:
+    return f"/{one}".endswith(f"/{other}") or f"/{other}".endswith(f"/{one}")
+
+
+def mentioned_files(
+    report: Report, files: Sequence[StoredFile]
+) -> tuple[dict[int, float], list[tuple[int, int, int]]]:
+    """Return the files that a report names, and the lines it gives."""
+    named = _by_base_name(files, {place.path.rpartition("/")[2] for place in report.places})
+    worth: dict[int, float] = {}
+    lines = []
+    for place in report.places:
+        fitting = [f for f in named.get(place.path.rpartition("/")[2], ()) if _ends_alike(f.path, place.path)]
+        if len(fitting) > MAX_NAMESAKES:
+            continue
+        for file in fitting:
+            worth[file.id] = max(worth.get(file.id, 0.0), 1 / len(fitting))
+            if place.line is not None:
+                lines.append((file.id, place.line, place.end_line or place.line))
+    return worth, lines
+
+
+def traced_files(
+    report: Report, files: Sequence[StoredFile]
+) -> tuple[dict[int, float], list[tuple[int, int, int]]]:
+    """Return the files of stack traces, the innermost first, and their lines.
+
+    A trace names files where they are installed: their last two names must fit.
+    """
+    named = _by_base_name(files, {frame.path.rpartition("/")[2] for frame in report.frames})
+    worth: dict[int, float] = {}
+    lines = []
+    depth = 0
+    for frame in reversed(report.frames):
+        namesakes = named.get(frame.path.rpartition("/")[2], ())
+        tail = "/".join(frame.path.split("/")[-2:])
+        fitting = [f for f in namesakes if _ends_alike(f.path, frame.path)]
+        fitting = fitting or [f for f in namesakes if "/" in tail and f.path.endswith(tail)]
+        if not fitting or len(fitting) > MAX_NAMESAKES:
+            continue
+        depth += 1
+        for file in fitting:
+            worth.setdefault(file.id, 1 / depth)
+            if frame.line is not None:
+                lines.append((file.id, frame.line, frame.line))
+    return worth, lines
