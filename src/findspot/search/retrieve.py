@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import PurePosixPath
 
 from findspot.core.model import Corpus
 from findspot.rank.intent import Intent
@@ -156,13 +154,11 @@ def _by_mention(
     snapshot: Snapshot, question: Question, files: Sequence[StoredFile]
 ) -> tuple[frozenset[int], set[int]]:
     """Return files that a report or a stack trace names, and the chunks at the lines it gives."""
-    named: dict[str, list[StoredFile]] = {}
-    for file in files if question.reading.places else ():
-        named.setdefault(PurePosixPath(file.path).name, []).append(file)
+    named = _Namesakes.of(files, [path for path, _ in question.reading.places])
     mentioned: set[int] = set()
     traced: set[int] = set()
     for path, line in question.reading.places:
-        found = _best_namesakes(path, named.get(PurePosixPath(path).name, []))
+        found = named.fitting(path)
         mentioned.update(file.id for file in found)
         if line is not None:
             traced.update(number for file in found for number in _chunks_at(snapshot, file.path, line))
@@ -174,19 +170,35 @@ def _chunks_at(snapshot: Snapshot, path: str, line: int) -> list[int]:
     return [chunk.number for chunk in chunks if chunk.start_line <= line <= chunk.end_line]
 
 
-def _best_namesakes(path: str, namesakes: list[StoredFile]) -> list[StoredFile]:
-    """Of the files of that name, those whose folders fit as well, as far as any are given."""
-    found = [f for f in namesakes if f"/{f.path}".endswith(f"/{path}") or f"/{path}".endswith(f"/{f.path}")]
-    return found if len(found) <= MAX_NAMESAKES else []
+@dataclass(frozen=True, slots=True)
+class _Namesakes:
+    """The files of a project whose names a text mentions, by name without folders."""
+
+    by_name: dict[str, list[StoredFile]]
+
+    @classmethod
+    def of(cls, files: Iterable[StoredFile], paths: Sequence[str]) -> _Namesakes:
+        by_name: dict[str, list[StoredFile]] = {_base_name(path): [] for path in paths}
+        for file in files if by_name else ():
+            if (name := _base_name(file.path)) in by_name:
+                by_name[name].append(file)
+        return cls(by_name)
+
+    def fitting(self, path: str, *, installed: bool = False) -> list[StoredFile]:
+        """Return the files that a path may mean: one path ends with the other. Too many mean none of them.
+
+        `installed`: the path leads to where a package is installed; then its last two names must fit.
+        """
+        namesakes = self.by_name[_base_name(path)]
+        found = [file for file in namesakes if _ends_alike(file.path, path)]
+        tail = "/".join(path.split("/")[-2:])
+        if not found and installed and "/" in tail:
+            found = [file for file in namesakes if file.path.endswith(tail)]
+        return found if len(found) <= MAX_NAMESAKES else []
 
 
-def _by_base_name(files: Iterable[StoredFile], wanted: set[str]) -> dict[str, list[StoredFile]]:
-    found: dict[str, list[StoredFile]] = defaultdict(list)
-    for file in files if wanted else ():
-        name = file.path.rpartition("/")[2]
-        if name in wanted:
-            found[name].append(file)
-    return found
+def _base_name(path: str) -> str:
+    return path.rpartition("/")[2]
 
 
 def _ends_alike(one: str, other: str) -> bool:
@@ -197,13 +209,11 @@ def mentioned_files(
     report: Report, files: Sequence[StoredFile]
 ) -> tuple[dict[int, float], list[tuple[int, int, int]]]:
     """Return the files that a report names, and the lines it gives."""
-    named = _by_base_name(files, {place.path.rpartition("/")[2] for place in report.places})
+    named = _Namesakes.of(files, [place.path for place in report.places])
     worth: dict[int, float] = {}
     lines = []
     for place in report.places:
-        fitting = [f for f in named.get(place.path.rpartition("/")[2], ()) if _ends_alike(f.path, place.path)]
-        if len(fitting) > MAX_NAMESAKES:
-            continue
+        fitting = named.fitting(place.path)
         for file in fitting:
             worth[file.id] = max(worth.get(file.id, 0.0), 1 / len(fitting))
             if place.line is not None:
@@ -214,22 +224,14 @@ def mentioned_files(
 def traced_files(
     report: Report, files: Sequence[StoredFile]
 ) -> tuple[dict[int, float], list[tuple[int, int, int]]]:
-    """Return the files of stack traces, the innermost first, and their lines.
-
-    A trace names files where they are installed: their last two names must fit.
-    """
-    named = _by_base_name(files, {frame.path.rpartition("/")[2] for frame in report.frames})
+    """Return the files of stack traces, the innermost first, and their lines."""
+    named = _Namesakes.of(files, [frame.path for frame in report.frames])
     worth: dict[int, float] = {}
     lines = []
     depth = 0
     for frame in reversed(report.frames):
-        namesakes = named.get(frame.path.rpartition("/")[2], ())
-        tail = "/".join(frame.path.split("/")[-2:])
-        fitting = [f for f in namesakes if _ends_alike(f.path, frame.path)]
-        fitting = fitting or [f for f in namesakes if "/" in tail and f.path.endswith(tail)]
-        if not fitting or len(fitting) > MAX_NAMESAKES:
-            continue
-        depth += 1
+        fitting = named.fitting(frame.path, installed=True)
+        depth += bool(fitting)
         for file in fitting:
             worth.setdefault(file.id, 1 / depth)
             if frame.line is not None:
