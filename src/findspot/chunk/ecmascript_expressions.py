@@ -129,7 +129,7 @@ def _parts(node: Node, kind: str) -> list[Node]:
     elif kind == "binary_expression":
         operator = node.child_by_field_name("operator")
         roles = _OPERANDS.get(operator.type if operator is not None else "", ())
-    elif kind == "assignment_expression":  # what defines something stands for it: `a = b.C = class {…}`
+    elif kind == "assignment_expression":  # the value is what is assigned: `a = b.C = class {…}`
         right = node.child_by_field_name("right")
         roles = ("left",) if right is not None and right.type in _DEFINING else ("right",)
     return [part for role in roles if (part := node.child_by_field_name(role)) is not None]

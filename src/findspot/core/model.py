@@ -235,7 +235,7 @@ class IncludeTests(StrEnum):
 
 
 class GroupBy(StrEnum):
-    """What one result of a code search stands for, where it is not a passage."""
+    """What each result of a code search is, instead of a passage: a file or a definition."""
 
     FILE = "file"
     SYMBOL = "symbol"

@@ -14,7 +14,7 @@ from findspot.rank.traces import MAX_LINE_CHARS
 
 
 class Section(StrEnum):
-    """What a part of a report is about, told from its heading."""
+    """What a part of a report is about, according to its heading."""
 
     CHECKS = "checks"
     ENVIRONMENT = "environment"

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 
 from findspot.rank.mentions import Name, Place, all_names, all_places
 from findspot.rank.report_lines import (
@@ -215,7 +216,7 @@ class _ReportReader:
         if first in "{<":
             for opening, closing in OTHER_FENCES.items():
                 if stripped.startswith(opening) and closing not in stripped[len(opening) :]:
-                    self._fenced("", lambda text, closing=closing: closing in text)  # type: ignore[misc]
+                    self._fenced("", partial(_holds, closing))
                     return True
         if first == "." and (directive := DIRECTIVE.match(stripped)):
             self._fenced(
@@ -441,6 +442,10 @@ def _begins_trace(lines: list[str], at: int) -> bool:
         return used > 0
     after = next((later for later in range(at + used, len(lines)) if lines[later].strip()), None)
     return after is not None and probe.read(lines, after) > 0
+
+
+def _holds(mark: str, line: str) -> bool:
+    return mark in line
 
 
 def _has_trace(lines: list[str]) -> bool:

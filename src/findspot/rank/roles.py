@@ -1,4 +1,4 @@
-"""The role of a file, told from its path: a test, an example, a translation, a copy of other code, source."""
+"""The role of a file, read from its path: test, example, translation, copy of other code, source, …"""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Role(StrEnum):
     """A page of `man`."""
     DATA = "data"
     GENERATED = "generated"
-    """By a compiler of schemas, or a bundler; told from the name only."""
+    """Written by a schema compiler or a bundler. Only the name of the file is looked at."""
     VENDORED = "vendored"
     """Another project's code, copied here."""
 

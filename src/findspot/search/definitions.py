@@ -137,7 +137,7 @@ def definitions_wanted(
 ) -> list[tuple[Symbol, str]]:
     """Return what a chunk defines, with breadcrumbs: what a query asks for, then what holds its words.
 
-    Of definitions inside one another, the better one stands for all.
+    Of nested definitions, only the best one is returned.
     """
     lines = chunk.text.split("\n")
     extents = _extents(lines, chunk.start_line, symbols)

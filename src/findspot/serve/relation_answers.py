@@ -244,8 +244,8 @@ def lean(findings: Findings, answer: dict[str, Any]) -> dict[str, Any]:
     since the edge has its name and file; files are those of the edges.
     """
     ids = _short_ids(findings)
-    told = {(edge.source, edge.path) for edge in findings.edges}
-    nodes = (node for node in answer["nodes"] if not node["hop"] or (node["id"], node["path"]) not in told)
+    listed = {(edge.source, edge.path) for edge in findings.edges}
+    nodes = (node for node in answer["nodes"] if not node["hop"] or (node["id"], node["path"]) not in listed)
     ends = ({"from": ids[edge["from"]], "to": ids[edge["to"]]} for edge in answer["edges"])
     lists = {
         "nodes": [node | {"id": ids[node["id"]]} for node in nodes],
