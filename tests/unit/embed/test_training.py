@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[3]
-sys.path.insert(0, str(ROOT / "training"))
+import collect
+import licences
+from extract import Pair, first_paragraph, pairs_of, spoken
+from guard import Guard, bare_name, without_docstrings
 
-import collect  # noqa: E402
-import licences  # noqa: E402
-from extract import Pair, first_paragraph, pairs_of, spoken  # noqa: E402
-from guard import Guard, bare_name, without_docstrings  # noqa: E402
+ROOT = Path(__file__).parents[3]
 
 EVALUATED = '''def words_of(text):
     """Split a text."""

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[3]
-sys.path.insert(0, str(ROOT / "training"))
-
-import commits  # noqa: E402
-import docstrings  # noqa: E402
-from guard import Guard  # noqa: E402
-from messages import Message, clean, telling_words  # noqa: E402
+import commits
+import docstrings
+from guard import Guard
+from messages import Message, clean, telling_words
 
 BODY = """\
 * Keep the pool's lock while a connection is closed

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import gzip
 import json
-import sys
 import zipfile
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[3]
-sys.path.insert(0, str(ROOT / "training"))
-
-import collect  # noqa: E402
-from extract import pairs_of  # noqa: E402
-from guard import Guard  # noqa: E402
-from interfaces import interface_pairs  # noqa: E402
-from manuals import changed_names, manual_pairs  # noqa: E402
-from questions import as_wish, question  # noqa: E402
+import collect
+from extract import pairs_of
+from guard import Guard
+from interfaces import interface_pairs
+from manuals import changed_names, manual_pairs
+from questions import as_wish, question
 
 MANUAL = r""".TH SORT 1
 .SH NAME
