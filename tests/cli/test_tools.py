@@ -1,4 +1,4 @@
-"""`findspot tools index`, `search` and `show`."""
+"""`findspot tools index`, `search`, `show` and `log`."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from findspot.catalogue.call_log import CallEnd, CallRecord, log_call
 from program import Outcome, Program
 
 EXAMPLE_SERVER = Path(__file__).parents[1] / "unit" / "catalogue" / "example_server.py"
@@ -211,3 +212,26 @@ def test_texts_cannot_speak_to_the_terminal(run: Run, root: Path) -> None:
     for done in outputs:
         assert done.code == 0
         assert not {"\x1b", "\x07"} & set(done.out + done.err)
+
+
+def test_the_log_shows_the_latest_calls(run: Run, findspot: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert run("tools", "log").out == "No calls have been logged.\n"
+    monkeypatch.setenv("FINDSPOT_HOME", str(findspot.home))
+    for server, outcome in (("fs", CallEnd.OK), ("weather", CallEnd.TIMED_OUT), ("fs", CallEnd.TOOL_ERROR)):
+        log_call(CallRecord(server, f"{server}__do", "some client", outcome, 1_234.5, 40, 20_480))
+    header, *rows = run("tools", "log", "-n", "2").out.splitlines()
+    assert header.split() == ["time", "(UTC)", "tool", "result", "ms", "sent", "received", "client"]
+    assert [row.split()[2] for row in rows] == ["fs__do", "weather__do"]
+    assert rows[1].split()[3:] == ["timed", "out", "1,234", "40B", "20KB", "some", "client"]
+    (call,) = run("tools", "log", "--server", "weather", "--json").json["calls"]
+    assert call.pop("time").endswith("Z")
+    assert call == {
+        "tool": "weather__do",
+        "serverName": "weather",
+        "client": "some client",
+        "outcome": "timed out",
+        "durationMs": 1234.5,
+        "argumentBytes": 40,
+        "answerBytes": 20_480,
+    }
+    assert run("tools", "log", "--clear").out == "No calls have been logged.\n"

@@ -81,7 +81,7 @@ def index_folder(home: Path, root: Path) -> Path:
 
 
 OWN_FOLDERS = frozenset({"indexes", "documents", "catalogues", "models", "setup", "logs", "spool"})
-_OWN_FILES = ("config.json", "usage.sqlite")
+_OWN_FILES = ("config.json", "usage.sqlite", "calls.sqlite")
 _OTHERS = 0o077
 
 

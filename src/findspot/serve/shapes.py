@@ -9,6 +9,7 @@ from findspot.core.errors import FindspotError
 from findspot.core.model import IndexReport, IndexStatus, Skip
 
 if TYPE_CHECKING:
+    from findspot.catalogue.call_log import CallRecord
     from findspot.catalogue.catalogue_build import Built
     from findspot.catalogue.tool_record import ToolDefinition, ToolResults
     from findspot.documents import AddedDocument, IndexInfo, SearchAnswer
@@ -141,6 +142,20 @@ def tool_object(tool: ToolDefinition, warning: str | None = None) -> dict[str, A
     from findspot.catalogue.indexfile import definition_object
 
     return warned({"tool": definition_object(tool), "serverName": tool.server_name}, warning)
+
+
+def call_object(call: CallRecord) -> dict[str, Any]:
+    """Return one call to a tool of another server."""
+    return {
+        "time": call.time,
+        "tool": call.tool,
+        "serverName": call.server,
+        "client": call.client,
+        "outcome": str(call.outcome),
+        "durationMs": round(call.duration_ms, 1),
+        "argumentBytes": call.argument_bytes,
+        "answerBytes": call.answer_bytes,
+    }
 
 
 def catalogue_object(path: str, built: Built) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""`findspot tools index|search|show`: catalogues of MCP tools."""
+"""`findspot tools index|search|show|log`: catalogues of MCP tools."""
 
 from __future__ import annotations
 
@@ -199,6 +199,47 @@ def show(reply: Reply, name: str, project: str | None) -> None:
             output.line(part, bold=True)
             for line in json.dumps(value["tool"][part], indent=2, ensure_ascii=False).split("\n"):
                 output.line(f"  {line}")
+
+
+@tools.command("log")
+@click.option(
+    "-n", "--limit", type=click.IntRange(1), default=20, metavar="N", help="Calls to show. Default: 20."
+)
+@click.option("--server", metavar="NAME", help="Only calls to this server.")
+@click.option("--clear", is_flag=True, help="Delete the log.")
+@common
+def log(reply: Reply, limit: int, server: str | None, clear: bool) -> None:
+    """Show the newest calls to tools: when, how long, how large, and how each ended.
+
+    The log stays on this machine and holds no arguments and no answers, only their sizes.
+    """
+    from findspot.catalogue.call_log import clear_calls, recent_calls
+    from findspot.serve.shapes import call_object, size
+
+    if clear:
+        clear_calls()
+    calls = recent_calls(limit, server)
+    if reply.json:
+        output.emit({"calls": [call_object(call) for call in calls]})
+        return
+    if not calls:
+        output.line("No calls have been logged.")
+        return
+    rows = [
+        (
+            call.time.replace("T", " ").rstrip("Z"),
+            call.tool,
+            str(call.outcome),
+            f"{call.duration_ms:,.0f}",
+            size(call.argument_bytes),
+            size(call.answer_bytes),
+            call.client,
+        )
+        for call in calls
+    ]
+    output.table(
+        rows, ("time (UTC)", "tool", "result", "ms", "sent", "received", "client"), numbers=(3, 4, 5)
+    )
 
 
 def _sources(catalogue: Catalogue, given: Sequence[str], user_wide: bool) -> list[Path]:
