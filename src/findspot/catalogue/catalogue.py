@@ -11,11 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from findspot.catalogue.catalogue_indexer import CatalogueIndexer
-from findspot.catalogue.consent import Notice, read_build_record
+from findspot.catalogue.consent import read_build_record
 from findspot.catalogue.indexfile import INDEX_PATH
 from findspot.catalogue.search_modes import standard_orchestrator
+from findspot.catalogue.server_registry import Notice, ServerRegistry, ServerStatus
 from findspot.catalogue.tool_record import (
     SEPARATOR,
+    CatalogueNotFoundError,
     ToolDefinition,
     ToolResults,
     ToolSearchOptions,
@@ -53,8 +55,9 @@ class Catalogue:
         self._home = home
         self._embedder = embedder
         self._provider = provider
-        self.notice = Notice(home, self.paths)
-        self.indexer = CatalogueIndexer(home, self.paths, embedder, self._model)
+        self.registry = ServerRegistry(home, self.paths)
+        self.notice = Notice(self.registry)
+        self.indexer = CatalogueIndexer(self.registry, embedder, self._model)
         self.orchestrator = standard_orchestrator(self._model)
         self._guard = threading.Lock()
         self._tools: ToolSet | None = None
@@ -70,11 +73,20 @@ class Catalogue:
 
     def tools(self) -> ToolSet:
         """Return the tools of the files in their current state."""
-        state = tuple(map(state_of, self.paths))
+        choices = self.registry.choices
+        state = tuple(map(state_of, (*self.paths, choices.path)))
         with self._guard:
             if self._tools is None or state != self._state:
                 self._tools, self._state = open_toolset(self._home, self.paths), state
+                self._tools.hide(choices.disabled())
             return self._tools
+
+    def servers(self) -> list[ServerStatus]:
+        """Return every server with its state; also before anything is indexed."""
+        try:
+            return self.registry.statuses(self.tools())
+        except CatalogueNotFoundError:
+            return self.registry.statuses(None)
 
     def search(self, query: str, options: ToolSearchOptions | None = None) -> ToolResults:
         """Return the best tools for a query, with a warning about servers that were not started."""

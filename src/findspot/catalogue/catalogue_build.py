@@ -39,6 +39,8 @@ class Outcome(StrEnum):
     REMOVED = "removed"
     NOT_AGREED = "not_agreed"
     """The server is new or changed, and was not started."""
+    DISABLED = "disabled"
+    """The user disabled the server: it was not started, and its earlier tools are hidden."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +69,8 @@ class PreviousRun:
 
     agreed: Callable[[ServerSpec], bool]
     """Whether a server may be started."""
+    enabled: Callable[[str], bool] = lambda _name: True
+    """Whether a server of this name is enabled."""
     changed: Callable[[ServerSpec], bool] = lambda _spec: False
     """Whether a server gets other values than when it was last asked."""
     exclude: tuple[str, ...] = ()
@@ -165,7 +169,8 @@ def _gather(
 ) -> _Gathered:
     """Ask the servers that may have changed; keep the known tools of the others, and of those that fail."""
     gathered = _Gathered(old, options.exclude)
-    agreed = [spec for spec in sources.servers if previous_run.agreed(spec)]
+    enabled = [spec for spec in sources.servers if previous_run.enabled(spec.name)]
+    agreed = [spec for spec in enabled if previous_run.agreed(spec)]
     answers = _ask(
         [spec for spec in agreed if _must_ask(spec, gathered, old, options, previous_run)], options, report
     )
@@ -175,7 +180,9 @@ def _gather(
         gathered.take(listed.server_name, listed.fingerprint, listed.tools, outcome)
     for spec in sources.servers:
         answer = answers.get(spec.name)
-        if spec not in agreed:
+        if spec not in enabled:
+            gathered.keep(spec.name, Outcome.DISABLED)
+        elif spec not in agreed:
             gathered.keep(spec.name, Outcome.NOT_AGREED)
         elif answer is None:
             gathered.keep(spec.name, Outcome.UNCHANGED)

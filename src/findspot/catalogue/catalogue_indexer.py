@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from findspot.catalogue.catalogue_build import (
 )
 from findspot.catalogue.consent import Agreements, BuildRecord, read_build_record, write_build_record
 from findspot.catalogue.indexfile import IndexFile, parse_index, read_bytes, write_index
+from findspot.catalogue.server_registry import ServerRegistry
 from findspot.catalogue.server_sources import ServerSpec, Sources, read_sources
 from findspot.catalogue.tool_record import CatalogueCorruptError, ToolDefinition
 from findspot.catalogue.toolset import open_toolset
@@ -44,17 +45,14 @@ class CatalogueIndexer:
 
     def __init__(
         self,
-        home: Path,
-        paths: Sequence[Path],
+        registry: ServerRegistry,
         embedder: Callable[[str], Embedder],
         chosen_embedder: Callable[[str], Embedder],
     ) -> None:
-        """Take the index files, the project's first and the user's last.
-
-        `embedder` opens any provider; `chosen_embedder` only one that the user chose.
-        """
-        self._home = home
-        self._paths = paths
+        """Take the servers; `embedder` opens any provider, `chosen_embedder` only one that the user chose."""
+        self._registry = registry
+        self._home = registry.home
+        self._paths = registry.indexes
         self._embedder = embedder
         self._chosen_embedder = chosen_embedder
 
@@ -79,7 +77,8 @@ class CatalogueIndexer:
         path = self._paths[-1 if user_wide else 0]
         with self._writing(path):
             last = read_build_record(self._home, path)
-            read, missing = _read_all(sources, BuildRecord() if replace_sources else last)
+            added = self._registry.added(path).path
+            read, missing = _read_all(added, sources, {} if replace_sources else last.files)
             asked_for = _of_files(read, sources).without(options.exclude).names
             if not asked_for:
                 raise _nothing_named(sources or list(last.files))
@@ -87,6 +86,7 @@ class CatalogueIndexer:
             embedder = self._embedder(provider) if provider is not None else None
             previous_run = PreviousRun(
                 agreed=agreements.holds,
+                enabled=self._registry.choices.is_enabled,
                 changed=lambda spec: last.digests.get(spec.name, "") not in ("", agreements.digest(spec)),
                 exclude=last.exclude,
                 unread=frozenset(name for names in missing.values() for name in names),
@@ -99,16 +99,21 @@ class CatalogueIndexer:
                 previous_run=previous_run,
                 report=report,
             )
-            done = set(built.named(Outcome.INDEXED, Outcome.UNCHANGED))
+            errors = {server.name: server.error for server in built.servers if server.error}
+            done = set(built.named(Outcome.INDEXED, Outcome.UNCHANGED, Outcome.DISABLED))
             if not done & asked_for:
+                write_build_record(self._home, path, replace(last, errors=errors))
                 return path, replace(built, written=False)
             written = write_index(path, built.index), built.index
-            digests = {spec.name: agreements.digest(spec) for spec in read.servers if spec.name in done}
-            followed = last.follow if follow is None else follow
-            files = {**missing, **read.files}
-            write_build_record(
-                self._home, path, BuildRecord(files, options.exclude, followed, provider, digests)
+            record = BuildRecord(
+                files={file: names for file, names in {**missing, **read.files}.items() if file != added},
+                exclude=options.exclude,
+                follow=last.follow if follow is None else follow,
+                provider=provider,
+                digests={spec.name: agreements.digest(spec) for spec in read.servers if spec.name in done},
+                errors=errors,
             )
+            write_build_record(self._home, path, record)
         open_toolset(self._home, self._paths, written)  # so that the first search finds the arrays
         return path, built
 
@@ -119,8 +124,9 @@ class CatalogueIndexer:
 
     def _agreed(self, sources: Sources, agree: Agree) -> Agreements:
         """Ask about the servers that need an agreement, before any server is started."""
-        agreements = Agreements(self._home)
-        lacking = agreements.lacking(sources.servers)
+        agreements = self._registry.agreements
+        enabled = self._registry.choices.is_enabled
+        lacking = agreements.lacking(spec for spec in sources.servers if enabled(spec.name))
         accepted = agree(lacking) if lacking else ()
         if accepted:
             agreements.add(accepted)
@@ -154,11 +160,13 @@ class CatalogueIndexer:
         return writer_lock(self._home / "catalogues" / f"{index_key(path)}.lock", _WRITER_PATIENCE_S)
 
 
-def _read_all(sources: Sequence[Path], last: BuildRecord) -> tuple[Sources, dict[Path, tuple[str, ...]]]:
-    """Read the named files and those of earlier runs; return also those that can no longer be read."""
-    read = read_sources(sources)
+def _read_all(
+    added: Path, named: Sequence[Path], earlier: Mapping[Path, tuple[str, ...]]
+) -> tuple[Sources, dict[Path, tuple[str, ...]]]:
+    """Read the added servers, the named files and those of earlier runs; return also the unreadable ones."""
+    read = read_sources([added, *named] if added.exists() else named)
     missing: dict[Path, tuple[str, ...]] = {}
-    for file, names in last.files.items():
+    for file, names in earlier.items():
         if file in read.files:
             continue
         try:

@@ -11,15 +11,12 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
-import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from findspot.catalogue.server_sources import MissingVariableError, ServerSpec, read_sources
-from findspot.catalogue.toolset import State, state_of
-from findspot.core.errors import FindspotError
+from findspot.catalogue.server_sources import MissingVariableError, ServerSpec
 from findspot.core.files import make_private_dir, read_json, write_json
 from findspot.core.locks import writer_lock
 
@@ -100,6 +97,8 @@ class BuildRecord:
     """The embedding provider that the user chose for it."""
     digests: Mapping[str, str] = field(default_factory=dict)
     """Server → a hash of the values it got when it was last asked."""
+    errors: Mapping[str, str] = field(default_factory=dict)
+    """Server → why it did not answer when it was last asked."""
 
 
 def build_records_file(home: Path) -> Path:
@@ -119,6 +118,7 @@ def read_build_record(home: Path, index: Path) -> BuildRecord:
             follow=about["following"] is True,
             provider=about["provider"],
             digests=dict(about["digests"]),
+            errors=dict(about.get("errors", {})),
         )
     except (KeyError, TypeError, ValueError, AttributeError):
         return BuildRecord()
@@ -133,6 +133,7 @@ def write_build_record(home: Path, index: Path, record: BuildRecord) -> None:
         "following": record.follow,
         "provider": record.provider,
         "digests": dict(record.digests),
+        "errors": dict(record.errors),
     }
     make_private_dir(path.parent)
     write_json(path, _stored(home) | {str(index): about})
@@ -144,65 +145,3 @@ def _stored(home: Path) -> dict[str, Any]:
     except (OSError, ValueError):
         return {}
     return stored if isinstance(stored, dict) else {}
-
-
-_CONFIGURATION_BYTES = 1 << 20
-"""A larger file is a list of tools: it is not read at every change only to look for servers."""
-
-_NAMED = 10
-_NAME_CHARS = 60
-
-
-class Notice:
-    """Names the servers that a catalogue leaves out because nobody agreed to start them.
-
-    The configurations of its index files are read again whenever one of them changes.
-    """
-
-    def __init__(self, home: Path, indexes: Sequence[Path]) -> None:
-        self._home = home
-        self._indexes = indexes
-        self._agreements = Agreements(home)
-        self._guard = threading.Lock()
-        self._state: list[State | None] = []
-        self._files: list[Path] = []
-        self._text: str | None = None
-
-    def text(self) -> str | None:
-        """Return a warning that names new and changed servers, or None where there are none."""
-        with self._guard:
-            if self._seen() != self._state or not self._state:
-                records = [read_build_record(self._home, index) for index in self._indexes]
-                self._files = [file for record in records for file in record.files]
-                self._state = self._seen()
-                self._text = self._warning([spec for record in records for spec in self._lacking(record)])
-            return self._text
-
-    def _seen(self) -> list[State | None]:
-        return [
-            state_of(path) for path in (build_records_file(self._home), self._agreements.path, *self._files)
-        ]
-
-    def _lacking(self, record: BuildRecord) -> list[ServerSpec]:
-        lacking: list[ServerSpec] = []
-        for file in record.files:
-            try:
-                read = read_sources([file], _CONFIGURATION_BYTES).without(record.exclude)
-            except FindspotError:  # a missing or broken file starts nothing
-                continue
-            lacking += self._agreements.lacking(read.servers)
-        return lacking
-
-    def _warning(self, lacking: Sequence[ServerSpec]) -> str | None:
-        if not lacking:
-            return None
-        names = [
-            f"{' '.join(spec.name.split())[:_NAME_CHARS]} "
-            f"({'changed' if self._agreements.is_known(spec) else 'new'})"
-            for spec in lacking[:_NAMED]
-        ]
-        more = f" and {len(lacking) - _NAMED} more" if len(lacking) > _NAMED else ""
-        return (
-            f"Servers were not started, since the user has not agreed to them as they are now: "
-            f"{', '.join(names)}{more}. `findspot tools index` shows what they run and asks."
-        )

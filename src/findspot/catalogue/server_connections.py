@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from findspot.catalogue.consent import Agreements, read_build_record
+from findspot.catalogue.consent import read_build_record
 from findspot.catalogue.indexfile import read_definition
+from findspot.catalogue.server_registry import ServerRegistry
 from findspot.catalogue.server_sources import (
     START_TIMEOUT_S,
     MissingVariableError,
     ServerSpec,
-    read_sources,
     with_server_name,
 )
 from findspot.catalogue.tool_record import ToolDefinition
@@ -266,18 +266,15 @@ def agreed_to_follow(
     """
     if NESTED_VARIABLE in environ:
         return {}
-    agreements = Agreements(home)
+    registry = ServerRegistry(home, paths)
     followed = {}
     for path in paths:
         about = read_build_record(home, path)
         if not about.follow or not path.exists():
             continue
-        try:
-            specs = read_sources(list(about.files)).without(about.exclude).servers
-        except FindspotError as error:
-            _log.warning("the servers of %s are not followed: %s", path, error)
-            continue
-        specs = tuple(spec for spec in specs if spec.name in about.digests and agreements.holds(spec))
+        specs = [spec for spec in registry.servers(path) if spec.name in about.digests]
+        specs = [spec for spec in specs if registry.choices.is_enabled(spec.name)]
+        specs = [spec for spec in specs if registry.agreements.holds(spec)]
         if specs:
-            followed[path] = list(specs)
+            followed[path] = specs
     return followed

@@ -13,7 +13,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -84,6 +84,16 @@ class ToolSet:
         self._records = folder / "records.jsonl"
         vectors = folder / "vectors.npy"
         self.vectors: Vectors | None = _mapped(vectors) if vectors.exists() else None
+        self._enabled: NDArray[np.bool_] | None = None
+        """Which rows a search may give; None if all."""
+
+    def hide(self, disabled: Collection[str]) -> None:
+        """Leave disabled servers and tools out of every search."""
+        shown = [
+            name not in disabled and server not in disabled
+            for name, server in zip(self.names, self.servers, strict=True)
+        ]
+        self._enabled = None if all(shown) else np.array(shown, dtype=np.bool_)
 
     @cached_property
     def centre_length(self) -> float:
@@ -117,13 +127,15 @@ class ToolSet:
     def allowed(self, server: str | None) -> NDArray[np.bool_]:
         """Return which rows a search may give."""
         if server is None:
-            return np.ones(len(self), dtype=np.bool_)
-        if server not in self.servers:
+            mask = np.ones(len(self), dtype=np.bool_)
+        elif server in self.servers:
+            mask = np.fromiter((name == server for name in self.servers), dtype=np.bool_, count=len(self))
+        else:
             known = ", ".join(sorted(set(self.servers))[:20])
             raise InvalidArgumentError(
                 f"There is no server '{server}' in the catalogue.", hint=f"Known servers: {known}."
             )
-        return np.fromiter((name == server for name in self.servers), dtype=np.bool_, count=len(self))
+        return mask if self._enabled is None else mask & self._enabled
 
 
 def _mapped(path: Path) -> NDArray[Any]:

@@ -11,15 +11,16 @@ from typing import Any
 
 import pytest
 
+from findspot.catalogue import server_registry
 from findspot.catalogue.catalogue import Catalogue
 from findspot.catalogue.consent import (
     Agreements,
     BuildRecord,
-    Notice,
     build_records_file,
     read_build_record,
     write_build_record,
 )
+from findspot.catalogue.server_registry import Notice, ServerRegistry
 from findspot.catalogue.server_sources import ServerSpec
 
 from .conftest import TOOLS, Write, index
@@ -154,7 +155,7 @@ class TestNotice:
 
     @pytest.fixture
     def notice(self, tmp_path: Path) -> Notice:
-        return Notice(tmp_path, [tmp_path / "index.json"])
+        return Notice(ServerRegistry(tmp_path, [tmp_path / "index.json"]))
 
     def named(self, notice: Notice) -> str:
         text = notice.text()
@@ -188,16 +189,17 @@ class TestNotice:
         assert self.named(notice) == f"a b {'x' * 56} (new)"
 
     def test_a_missing_broken_or_large_file_starts_nothing(
-        self, notice: Notice, config: Any, tmp_path: Path
+        self, notice: Notice, config: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
+        monkeypatch.setattr(server_registry, "_CONFIGURATION_BYTES", 1024)
         config({"a": {"command": "run"}})
         path = tmp_path / "mcp.json"
         text = path.read_text()
         path.write_text("{")
         assert notice.text() is None
-        path.write_text(text + " " * (1024 * 1024 - len(text)))
+        path.write_text(text + " " * (1024 - len(text)))
         assert self.named(notice) == "a (new)"
-        path.write_text(text + " " * (1024 * 1024 + 1 - len(text)))
+        path.write_text(text + " " * (1025 - len(text)))
         assert notice.text() is None
         path.unlink()
         assert notice.text() is None

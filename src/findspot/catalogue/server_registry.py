@@ -1,0 +1,283 @@
+"""The servers of a catalogue: where each comes from, whether it is enabled, and whether it may be started.
+
+Three kinds of files in the home folder decide that, none of them in a repository: `sources.json` names the
+files that an index was built from, `added/*.json` holds the servers of `findspot tools add`, one
+configuration per index, and `choices.json` what was enabled or disabled, per index. A choice for a project
+wins over one for all projects.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from findspot.catalogue.consent import Agreements, BuildRecord, build_records_file, read_build_record
+from findspot.catalogue.server_sources import ServerSpec, Sources, read_sources
+from findspot.catalogue.tool_record import SEPARATOR
+from findspot.catalogue.toolset import State, ToolSet, state_of
+from findspot.core.errors import FindspotError
+from findspot.core.files import make_private_dir, read_json, write_json
+from findspot.core.locks import writer_lock
+from findspot.core.paths import index_key
+
+_PATIENCE_S = 30.0
+
+_CONFIGURATION_BYTES = 32 << 20
+"""A larger file is a list of tools: it is not read at every change only to look for servers."""
+
+_NAMED = 10
+_NAME_CHARS = 60
+
+
+class Choices:
+    """What the user enabled and disabled: servers by name, tools as `server__tool`."""
+
+    def __init__(self, home: Path, indexes: Sequence[Path]) -> None:
+        """Take the index files, the project's first."""
+        self.path = home / "catalogues" / "choices.json"
+        self._indexes = [str(index) for index in indexes]
+        self._state: State | None = None
+        self._stored: dict[str, dict[str, bool]] = {}
+
+    def is_enabled(self, server: str, tool: str | None = None) -> bool:
+        """Return whether a server may be used, or one of its tools, which is named in full."""
+        return self.of(server) is not False and (tool is None or self.of(tool) is not False)
+
+    def of(self, name: str) -> bool | None:
+        """Return the choice for a server or tool; None if there is none."""
+        stored = self._current()
+        made = (stored.get(index, {}).get(name) for index in self._indexes)
+        return next((choice for choice in made if choice is not None), None)
+
+    def disabled(self) -> set[str]:
+        """Return the names of disabled servers and tools."""
+        names = {name for of_index in self._current().values() for name in of_index}
+        return {name for name in names if self.of(name) is False}
+
+    def make(self, index: Path, name: str, enabled: bool) -> None:
+        """Store a choice for an index."""
+
+        def changed(stored: dict[str, dict[str, bool]]) -> dict[str, dict[str, bool]]:
+            return stored | {str(index): stored.get(str(index), {}) | {name: enabled}}
+
+        self._write(changed)
+
+    def forget(self, index: Path, name: str) -> None:
+        """Forget the choices for a server and its tools."""
+        prefix = name + SEPARATOR
+
+        def changed(stored: dict[str, dict[str, bool]]) -> dict[str, dict[str, bool]]:
+            of_index = stored.get(str(index), {})
+            rest = {n: c for n, c in of_index.items() if n != name and not n.startswith(prefix)}
+            return stored | {str(index): rest}
+
+        if str(index) in self._current():
+            self._write(changed)
+
+    def _write(self, change: Callable[[dict[str, dict[str, bool]]], dict[str, dict[str, bool]]]) -> None:
+        make_private_dir(self.path.parent)
+        with writer_lock(self.path.with_suffix(".lock"), _PATIENCE_S):
+            write_json(self.path, change(self._read()))
+
+    def _current(self) -> dict[str, dict[str, bool]]:
+        state = state_of(self.path)
+        if state != self._state:
+            self._stored, self._state = self._read(), state
+        return self._stored
+
+    def _read(self) -> dict[str, dict[str, bool]]:
+        """Return what is stored; nothing if it is unusable."""
+        try:
+            stored = read_json(self.path)
+            return {
+                index: {n: c for n, c in of.items() if c in (True, False)} for index, of in stored.items()
+            }
+        except (OSError, ValueError, AttributeError, TypeError):
+            return {}
+
+
+class AddedServers:
+    """The servers that the user added to one index, stored as a client's configuration."""
+
+    def __init__(self, home: Path, index: Path) -> None:
+        self.path = home / "catalogues" / "added" / f"{index_key(index)}.json"
+
+    def entries(self) -> dict[str, Any]:
+        """Return the entries by name; none if there is no file."""
+        try:
+            entries = read_json(self.path)["mcpServers"]
+        except FileNotFoundError:
+            return {}
+        return dict(entries)
+
+    def put(self, entries: Mapping[str, Mapping[str, Any]]) -> None:
+        """Add entries; one of the same name is replaced."""
+        self._write(lambda stored: stored | {name: dict(entry) for name, entry in entries.items()})
+
+    def remove(self, names: Iterable[str]) -> None:
+        gone = set(names)
+        self._write(lambda stored: {name: entry for name, entry in stored.items() if name not in gone})
+
+    def _write(self, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
+        make_private_dir(self.path.parent)
+        with writer_lock(self.path.with_suffix(".lock"), _PATIENCE_S):
+            write_json(self.path, {"mcpServers": change(self.entries())})
+
+
+class Availability(StrEnum):
+    """Whether a server can be used."""
+
+    AGREED = "agreed"
+    NEW = "new"
+    """Nobody agreed to start it."""
+    CHANGED = "changed"
+    """The user agreed to start another version of the entry."""
+    DISABLED = "disabled"
+    FAILED = "failed"
+    """It did not answer when it was last asked."""
+    LISTED = "listed"
+    """Its tools come from a JSON file: there is nothing to start."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerStatus:
+    """One server of a catalogue."""
+
+    name: str
+    state: Availability
+    tools: int = 0
+    spec: ServerSpec | None = None
+    index: Path | None = None
+    """The index that it belongs to, the project's or the user's."""
+    disabled_tools: tuple[str, ...] = ()
+    error: str | None = None
+
+
+class ServerRegistry:
+    """The servers of the project's index and of the user's; changes of files are noticed."""
+
+    def __init__(self, home: Path, indexes: Sequence[Path]) -> None:
+        """Take the index files, the project's first."""
+        self.home = home
+        self.indexes = list(indexes)
+        self.choices = Choices(home, indexes)
+        self.agreements = Agreements(home)
+        self._guard = threading.Lock()
+        self._files: list[Path] = []
+        self._state: list[State | None] = []
+        self._servers: dict[Path, tuple[ServerSpec, ...]] = {}
+
+    def added(self, index: Path) -> AddedServers:
+        """Return the servers that the user added to an index."""
+        return AddedServers(self.home, index)
+
+    def servers(self, index: Path) -> tuple[ServerSpec, ...]:
+        """Return the servers of one index, whether or not they are enabled and agreed to."""
+        with self._guard:
+            self._refresh()
+            return self._servers[index]
+
+    def find(self, name: str) -> ServerSpec | None:
+        """Return a server by its name, the project's before the user's; None if there is none."""
+        named = (spec for index in self.indexes for spec in self.servers(index) if spec.name == name)
+        return next(named, None)
+
+    def state(self) -> list[State | None]:
+        """Return values that change whenever an answer of this registry may change."""
+        with self._guard:
+            self._refresh()
+            return [*self._state, state_of(self.agreements.path), state_of(self.choices.path)]
+
+    def lacking(self) -> list[ServerSpec]:
+        """Return the enabled servers that the user has not agreed to start as they are now."""
+        specs = [spec for index in self.indexes for spec in self.servers(index)]
+        return self.agreements.lacking(spec for spec in specs if self.choices.is_enabled(spec.name))
+
+    def statuses(self, tools: ToolSet | None) -> list[ServerStatus]:
+        """Return every server with its state, those of the project first."""
+        counts = Counter(tools.servers if tools else ())
+        rows: dict[str, ServerStatus] = {}
+        for index in self.indexes:
+            errors = read_build_record(self.home, index).errors
+            for spec in self.servers(index):
+                error = errors.get(spec.name)
+                row = ServerStatus(spec.name, self._availability(spec, error), 0, spec, index, (), error)
+                rows.setdefault(spec.name, row)
+        for name in sorted(counts.keys() - rows.keys()):
+            enabled = self.choices.is_enabled(name)
+            rows[name] = ServerStatus(name, Availability.LISTED if enabled else Availability.DISABLED)
+        off = self.choices.disabled()
+        hidden: dict[str, list[str]] = {}
+        for name, server in zip(tools.names, tools.servers, strict=True) if tools else ():
+            if name in off:
+                hidden.setdefault(server, []).append(name)
+        return [
+            replace(row, tools=counts[name], disabled_tools=tuple(hidden.get(name, ())))
+            for name, row in rows.items()
+        ]
+
+    def _availability(self, spec: ServerSpec, error: str | None) -> Availability:
+        if not self.choices.is_enabled(spec.name):
+            return Availability.DISABLED
+        if not self.agreements.holds(spec):
+            return Availability.CHANGED if self.agreements.is_known(spec) else Availability.NEW
+        return Availability.FAILED if error else Availability.AGREED
+
+    def _refresh(self) -> None:
+        if self._state and self._seen() == self._state:
+            return
+        records = {index: read_build_record(self.home, index) for index in self.indexes}
+        self._files = [file for index, record in records.items() for file in self._files_of(index, record)]
+        self._state = self._seen()
+        self._servers = {index: self._read_servers(index, record) for index, record in records.items()}
+
+    def _seen(self) -> list[State | None]:
+        added = [self.added(index).path for index in self.indexes]
+        return [state_of(path) for path in (build_records_file(self.home), *added, *self._files)]
+
+    def _files_of(self, index: Path, record: BuildRecord) -> list[Path]:
+        return [self.added(index).path, *record.files]
+
+    def _read_servers(self, index: Path, record: BuildRecord) -> tuple[ServerSpec, ...]:
+        read = Sources()
+        for file in self._files_of(index, record):
+            try:
+                read = read.and_then(read_sources([file], _CONFIGURATION_BYTES))
+            except FindspotError:  # a missing or broken file starts nothing
+                continue
+        return read.without(record.exclude).servers
+
+
+class Notice:
+    """Names the servers that a catalogue leaves out because nobody agreed to start them."""
+
+    def __init__(self, registry: ServerRegistry) -> None:
+        self._registry = registry
+        self._state: list[State | None] = []
+        self._text: str | None = None
+
+    def text(self) -> str | None:
+        """Return a warning that names new and changed servers, or None where there are none."""
+        state = self._registry.state()
+        if state != self._state:
+            self._text, self._state = self._warning(self._registry.lacking()), state
+        return self._text
+
+    def _warning(self, lacking: Sequence[ServerSpec]) -> str | None:
+        if not lacking:
+            return None
+        names = [
+            f"{' '.join(spec.name.split())[:_NAME_CHARS]} "
+            f"({'changed' if self._registry.agreements.is_known(spec) else 'new'})"
+            for spec in lacking[:_NAMED]
+        ]
+        more = f" and {len(lacking) - _NAMED} more" if len(lacking) > _NAMED else ""
+        return (
+            f"Servers were not started, since the user has not agreed to them as they are now: "
+            f"{', '.join(names)}{more}. `findspot tools index` shows what they run and asks."
+        )

@@ -1,0 +1,151 @@
+"""Servers of a catalogue: added, enabled and disabled, and the state of each."""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from findspot.catalogue.catalogue import Catalogue
+from findspot.catalogue.server_registry import AddedServers, Availability, Choices
+from findspot.catalogue.tool_record import SearchMode, ToolSearchOptions
+
+from .conftest import TOOLS, Write, entry, index
+
+Open = Callable[[], Catalogue]
+PROJECT, USER = Path("/p/index.json"), Path("/u/index.json")
+
+
+class TestChoices:
+    @pytest.fixture
+    def choices(self, tmp_path: Path) -> Choices:
+        return Choices(tmp_path, [PROJECT, USER])
+
+    def test_everything_is_enabled_at_first(self, choices: Choices) -> None:
+        assert choices.is_enabled("a")
+        assert choices.is_enabled("a", "a__x")
+        assert choices.of("a") is None
+        assert choices.disabled() == set()
+
+    def test_a_disabled_server_has_no_enabled_tool(self, choices: Choices, tmp_path: Path) -> None:
+        choices.make(PROJECT, "a", enabled=False)
+        choices.make(PROJECT, "a__x", enabled=True)
+        choices.make(PROJECT, "b__y", enabled=False)
+        assert not choices.is_enabled("a")
+        assert not choices.is_enabled("a", "a__x")
+        assert choices.is_enabled("b")
+        assert choices.is_enabled("b", "b__x")
+        assert not choices.is_enabled("b", "b__y")
+        assert Choices(tmp_path, [PROJECT]).disabled() == {"a", "b__y"}
+        assert Choices(tmp_path, [Path("/other/index.json"), USER]).is_enabled("a")
+
+    def test_a_project_wins_over_the_user(self, choices: Choices, tmp_path: Path) -> None:
+        choices.make(USER, "a", enabled=False)
+        assert not choices.is_enabled("a")
+        choices.make(PROJECT, "a", enabled=True)
+        assert choices.is_enabled("a")
+        assert choices.disabled() == set()
+        assert not Choices(tmp_path, [USER]).is_enabled("a")
+
+    def test_a_removed_server_leaves_no_choices(self, choices: Choices) -> None:
+        for name in ("a", "a__x", "ab"):
+            choices.make(PROJECT, name, enabled=False)
+        choices.forget(PROJECT, "a")
+        choices.forget(USER, "a")
+        assert choices.disabled() == {"ab"}
+
+    @pytest.mark.parametrize(
+        "content", ["", "[]", "3", '{"/p/index.json": 3}', '{"/p/index.json": {"a": 3}}']
+    )
+    def test_a_damaged_file_disables_nothing(self, choices: Choices, content: str) -> None:
+        choices.path.parent.mkdir()
+        choices.path.write_text(content)
+        assert choices.is_enabled("a")
+        choices.make(PROJECT, "a", enabled=False)
+        assert not choices.is_enabled("a")
+
+
+def test_added_servers_belong_to_the_user(tmp_path: Path) -> None:
+    added = AddedServers(tmp_path, PROJECT)
+    assert added.entries() == {}
+    added.put({"a": {"command": "x", "env": {"KEY": "hunter2"}}, "b": {"url": "https://x"}})
+    added.put({"b": {"url": "https://y"}})
+    assert AddedServers(tmp_path, USER).entries() == {}
+    assert stat.S_IMODE(added.path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(added.path.parent.stat().st_mode) == 0o700
+    added.remove(["a"])
+    assert AddedServers(tmp_path, PROJECT).entries() == {"b": {"url": "https://y"}}
+
+
+def test_disabled_tools_are_in_no_answer_until_they_are_enabled(catalogue: Catalogue) -> None:
+    def names(mode: SearchMode) -> set[str]:
+        found = catalogue.search("read a file or send a message", ToolSearchOptions(mode))
+        return {tool.name for tool in found.tools}
+
+    choices, project = catalogue.registry.choices, catalogue.paths[0]
+    before = {mode: names(mode) for mode in (SearchMode.BM25, SearchMode.EMBEDDING, SearchMode.HYBRID)}
+    assert all("mail__send_email" in found for found in before.values())
+    choices.make(project, "mail__send_email", enabled=False)
+    assert all("mail__send_email" not in names(mode) for mode in before)
+    assert catalogue.search("send_email", ToolSearchOptions(SearchMode.REGEX)).tools == ()
+    choices.make(project, "filesystem", enabled=False)
+    assert all("filesystem__read_file" not in names(mode) for mode in before)
+    assert catalogue.search("read", ToolSearchOptions(server="filesystem")).tools == ()
+    choices.make(project, "mail__send_email", enabled=True)
+    choices.make(project, "filesystem", enabled=True)
+    assert {mode: names(mode) for mode in before} == before
+
+
+def test_the_state_of_each_server(open_catalogue: Open, write: Write) -> None:
+    opened = open_catalogue()
+    assert opened.servers() == []
+    config = {
+        "mcpServers": {
+            "notes": entry("notes"),
+            "off": {"command": "no-such-program-anywhere"},
+            "later": {"command": "no-such-program-anywhere"},
+            "bad": {"command": "no-such-program-anywhere"},
+        }
+    }
+    project = opened.paths[0]
+    opened.registry.choices.make(project, "off", enabled=False)
+    built = index(
+        opened,
+        write("mcp.json", config),
+        write("tools.json", TOOLS),
+        agree=lambda specs: [spec for spec in specs if spec.name != "later"],
+    )
+    assert {server.name: str(server.outcome) for server in built.servers} == {
+        "filesystem": "indexed", "mail": "indexed", "weather": "indexed",
+        "notes": "indexed", "off": "disabled", "later": "not_agreed", "bad": "failed",
+    }  # fmt: skip
+    states = {server.name: str(server.state) for server in opened.servers()}
+    assert states == {
+        "notes": "agreed", "off": "disabled", "later": "new", "bad": "failed",
+        "filesystem": "listed", "mail": "listed", "weather": "listed",
+    }  # fmt: skip
+    rows = {server.name: server for server in opened.servers()}
+    assert "no-such-program-anywhere" in str(rows["bad"].error)
+    assert (rows["notes"].tools, rows["notes"].index) == (3, project)
+    assert "off" not in str(opened.notice.text())
+    config["mcpServers"]["notes"]["args"].append("more")
+    write("mcp.json", config)
+    opened.registry.choices.make(project, "mail", enabled=False)
+    opened.registry.choices.make(project, "weather__get_forecast", enabled=False)
+    rows = {server.name: server for server in opened.servers()}
+    assert rows["notes"].state is Availability.CHANGED
+    assert rows["mail"].state is Availability.DISABLED
+    assert rows["weather"].disabled_tools == ("weather__get_forecast",)
+
+
+def test_a_disabled_server_keeps_its_tools_for_later(open_catalogue: Open, write: Write) -> None:
+    opened = open_catalogue()
+    path = write("mcp.json", {"mcpServers": {"notes": entry("notes")}})
+    index(opened, path)
+    opened.registry.choices.make(opened.paths[0], "notes", enabled=False)
+    assert [str(server.outcome) for server in index(opened, path, force=True).servers] == ["disabled"]
+    assert opened.search("note").tools == ()
+    opened.registry.choices.make(opened.paths[0], "notes", enabled=True)
+    assert opened.search("note").tools
