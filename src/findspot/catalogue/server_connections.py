@@ -46,9 +46,6 @@ _MAX_PAGES = 1_000
 
 _SHOWN_CHARS = 300
 
-_HTTP_TIMEOUT_S, _STREAM_TIMEOUT_S = 30.0, 300.0
-"""The SDK's own limits: a server may hold a stream of answers open for long."""
-
 NESTED_VARIABLE = "FINDSPOT_STARTED_BY_FINDSPOT"
 """Set in the environment of servers that we start. A Findspot that finds it set starts no servers itself."""
 
@@ -140,24 +137,23 @@ async def _follow(
 
 @contextlib.asynccontextmanager
 async def _connected(spec: ServerSpec, errors: Any, on_message: Any = None) -> AsyncIterator[Client]:
-    import httpx2
     from mcp import Client
     from mcp.client.stdio import stdio_client
-    from mcp.client.streamable_http import streamable_http_client
 
     # The SDK logs a traceback for each line of a server's output that is no message, such as a greeting.
     logging.getLogger("mcp.client").setLevel(logging.CRITICAL)
     spec = spec.expanded()
+
+    def new_client(transport: Any) -> Client:
+        return Client(transport, mode="legacy", message_handler=on_message)
+
     async with contextlib.AsyncExitStack() as stack:
         if spec.url is not None:
-            timeout = httpx2.Timeout(_HTTP_TIMEOUT_S, read=_STREAM_TIMEOUT_S)
-            web = await stack.enter_async_context(
-                httpx2.AsyncClient(headers=dict(spec.headers), timeout=timeout)
-            )
-            transport: Any = streamable_http_client(spec.url, http_client=web)
+            from findspot.catalogue.remote_servers import connect_remote
+
+            yield await connect_remote(stack, spec, new_client)
         else:
-            transport = stdio_client(_program(spec), errlog=errors)
-        yield await stack.enter_async_context(Client(transport, mode="legacy", message_handler=on_message))
+            yield await stack.enter_async_context(new_client(stdio_client(_program(spec), errlog=errors)))
 
 
 def _program(spec: ServerSpec) -> StdioServerParameters:

@@ -25,6 +25,9 @@ START_TIMEOUT_S = 30.0
 CLIENT_FILES = (".please/mcp.json", ".mcp.json", ".cursor/mcp.json", ".vscode/mcp.json")
 """Where clients keep the servers of a project."""
 
+OAUTH_KEYS = ("clientId", "clientSecret", "scopes", "authorizationServer", "callbackPort")
+"""What an entry can say about logins."""
+
 _CLIENT_FOLDERS = frozenset(Path(name).parent.name for name in CLIENT_FILES) - {""}
 
 _VARIABLE = re.compile(r"\$\{(?:env:)?(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<default>[^}]*))?\}")
@@ -45,6 +48,10 @@ class ServerSpec:
     cwd: str | None = None
     url: str | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
+    sse: bool = False
+    """Whether a remote server is reached by SSE, the older transport."""
+    oauth: Mapping[str, str] = field(default_factory=dict)
+    """What a login needs beyond what the server states itself; the keys are those of `OAUTH_KEYS`."""
     source: Path = Path()
     """The configuration that names it."""
 
@@ -63,18 +70,23 @@ class ServerSpec:
     def fingerprint(self) -> str:
         """A hash of what is started or called, without the values of variables and headers."""
         parts = [self.command, self.args, sorted(self.env), self.cwd, self.url, sorted(self.headers)]
-        return content_hash(json.dumps([*parts, self._programs()]).encode())[:32]
+        return content_hash(json.dumps([*parts, self._programs(), *self._remote()]).encode())[:32]
 
     @property
     def launch(self) -> str:
         """Everything that decides what is started or called, with values: never stored in clear."""
         env, headers = sorted(self.env.items()), sorted(self.headers.items())
-        return json.dumps([self.command, self.args, str(self.working_folder), env, self.url, headers])
+        parts = [self.command, self.args, str(self.working_folder), env, self.url, headers]
+        return json.dumps([*parts, *self._remote(), *([sorted(self.oauth.items())] if self.oauth else [])])
 
     @property
     def changes_unseen(self) -> bool:
         """Whether the server may change without a change of a local file: `npx`, an address."""
         return not any(self._programs())
+
+    def _remote(self) -> list[str]:
+        """Return what hashes of entries contain only where it is set, so that earlier hashes stay valid."""
+        return ["sse"] if self.sse else []
 
     def _programs(self) -> list[list[int]]:
         return [_state_of(self.base / part) for part in (self.command, *self.args) if part]
@@ -93,6 +105,8 @@ class ServerSpec:
             cwd=self.cwd and value(self.cwd),
             url=self.url and value(self.url),
             headers={name: value(text) for name, text in self.headers.items()},
+            sse=self.sse,
+            oauth={name: value(text) for name, text in self.oauth.items()},
             source=self.source,
         )
 
@@ -199,9 +213,42 @@ def _spec(path: Path, name: str, entry: Any, notes: list[str]) -> ServerSpec | N
         env={str(key): str(text) for key, text in (entry.get("env") or {}).items()},
         cwd=str(entry["cwd"]) if entry.get("cwd") else None,
         url=str(url) if url else None,
-        headers={str(key): str(text) for key, text in (entry.get("headers") or {}).items()},
+        headers=_headers(path, name, entry, notes),
+        sse=str(entry.get("type") or entry.get("transport")).lower() == "sse",
+        oauth=_oauth(path, name, entry, notes),
         source=path,
     )
+
+
+def _headers(path: Path, name: str, entry: Mapping[str, Any], notes: list[str]) -> dict[str, str]:
+    """Return the headers of an entry; `authorization: {type: "bearer", token}` is one of them."""
+    headers = {str(key): str(text) for key, text in (entry.get("headers") or {}).items()}
+    authorization = _authorization(entry)
+    if authorization.get("type") == "bearer":
+        if authorization.get("token"):
+            headers = {key: text for key, text in headers.items() if key.lower() != "authorization"}
+            headers["Authorization"] = f"Bearer {authorization['token']}"
+        else:
+            notes.append(f"{path}: the authorization of server '{name}' has no token")
+    return headers
+
+
+def _oauth(path: Path, name: str, entry: Mapping[str, Any], notes: list[str]) -> dict[str, str]:
+    """Return what an entry says about logins: its `authorization.oauth`, or `oauth` as other clients do."""
+    authorization = _authorization(entry)
+    if authorization.get("type") not in (None, "none", "bearer", "oauth2"):
+        notes.append(f"{path}: server '{name}' has an unknown type of authorization; known: bearer, oauth2")
+    given = authorization.get("oauth") or entry.get("oauth")
+    if not isinstance(given, dict):
+        return {}
+    if isinstance(given.get("scopes"), list):
+        given = {**given, "scopes": " ".join(map(str, given["scopes"]))}
+    return {key: str(given[key]) for key in OAUTH_KEYS if given.get(key)}
+
+
+def _authorization(entry: Mapping[str, Any]) -> Mapping[str, Any]:
+    given = entry.get("authorization")
+    return given if isinstance(given, dict) else {}
 
 
 def _tool_lists(path: Path, value: Any, fingerprint: str) -> list[ToolList]:

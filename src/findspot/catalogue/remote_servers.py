@@ -1,0 +1,169 @@
+"""Connections to remote MCP servers, by streamable HTTP or SSE, with limits on what a server can do to us.
+
+Imports the MCP SDK: import this module only where a remote server is called.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator, Callable
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import httpx2
+from mcp.client.sse import sse_client
+from mcp.client.streamable_http import streamable_http_client
+
+from findspot.catalogue.server_sources import ServerSpec
+from findspot.core.errors import FindspotError
+
+if TYPE_CHECKING:
+    from mcp import Client
+
+_HTTP_TIMEOUT_S, _STREAM_TIMEOUT_S = 30.0, 300.0
+"""The SDK's own limits: a server may hold a stream of answers open for long."""
+
+MAX_ANSWER_BYTES = 64 << 20
+"""Of one answer, or of one event in a stream of answers."""
+
+_NOT_STREAMABLE = (404, 405)
+"""How a server that knows only SSE answers the first message over streamable HTTP."""
+
+NewClient = Callable[[Any], contextlib.AbstractAsyncContextManager["Client"]]
+"""Makes the client of a transport."""
+
+
+class RemoteServerError(FindspotError):
+    """A remote server refused us, or did what no server may do."""
+
+    code = "PROVIDER_ERROR"
+
+
+class RemoteHttp(httpx2.AsyncClient):
+    """An HTTP client for one server that limits the size of answers and records the first failure."""
+
+    def __init__(
+        self,
+        headers: dict[str, str] | None = None,
+        auth: httpx2.Auth | None = None,
+        max_bytes: int = MAX_ANSWER_BYTES,
+    ) -> None:
+        # A compressed answer could be a thousand times larger than what is counted.
+        own = {"Accept-Encoding": "identity", **(headers or {})}
+        timeout = httpx2.Timeout(_HTTP_TIMEOUT_S, read=_STREAM_TIMEOUT_S)
+        super().__init__(headers=own, auth=auth, timeout=timeout, event_hooks={"response": [self._limit]})
+        self._max_bytes = max_bytes
+        self._failed = anyio.Event()
+        self._failure: Exception | None = None
+        self.first_status: int | None = None
+
+    async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
+        """Send a request; a message that cannot be delivered is a failure of the connection."""
+        try:
+            response = await super().send(request, **options)
+            if self.first_status is None:
+                self.first_status = response.status_code
+            if response.status_code == 401:
+                await response.aclose()
+                raise RemoteServerError("The server refused the credentials of its entry (HTTP 401).")
+            if request.method == "POST" and response.is_error:
+                self._fail(_refusal(response.status_code))
+        except Exception as error:
+            if request.method == "POST":
+                self._fail(error)
+            raise
+        return response
+
+    async def raise_failure(self) -> None:
+        """Wait for the first failure to deliver a message, and raise it."""
+        await self._failed.wait()
+        if self._failure is not None:
+            raise self._failure
+
+    def _fail(self, error: Exception) -> None:
+        self._failure = self._failure or error
+        self._failed.set()
+
+    async def _limit(self, response: httpx2.Response) -> None:
+        if response.headers.get("content-encoding", "identity") != "identity":
+            raise RemoteServerError("The server compressed its answer though it was asked not to.")
+        if not response.headers.get("content-type", "").startswith("text/event-stream"):
+            response.stream = _LimitedStream(response.stream, self._max_bytes)
+
+
+class _LimitedStream(httpx2.AsyncByteStream):
+    """The body of an answer up to a limit."""
+
+    def __init__(self, stream: Any, max_bytes: int) -> None:
+        self._stream = stream
+        self._left = max_bytes
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        async for part in self._stream:
+            self._left -= len(part)
+            if self._left < 0:
+                raise RemoteServerError("The server's answer is too large.")
+            yield part
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+
+async def connect_remote(stack: contextlib.AsyncExitStack, spec: ServerSpec, new_client: NewClient) -> Client:
+    """Return a connected client, closed with `stack`, of a server whose variables are expanded.
+
+    A server that does not know streamable HTTP is tried with SSE, as the MCP specification describes.
+    """
+    if not spec.sse:
+        http = RemoteHttp(dict(spec.headers))
+        try:
+            return await _enter(stack, new_client, _streamable(spec.url or "", http))
+        except Exception as error:
+            if http.first_status not in _NOT_STREAMABLE:
+                raise _explained(error, http) from error
+    http = RemoteHttp(dict(spec.headers))
+    try:
+        return await _enter(stack, new_client, _sse(spec.url or "", http))
+    except Exception as error:
+        raise _explained(error, http) from error
+
+
+async def _enter(stack: contextlib.AsyncExitStack, new_client: NewClient, transport: Any) -> Client:
+    async with contextlib.AsyncExitStack() as attempt:
+        client = await attempt.enter_async_context(new_client(transport))
+        stack.push_async_exit(attempt.pop_all())
+        return client
+    raise AssertionError  # an exit stack that is left by an error raises it
+
+
+@contextlib.asynccontextmanager
+async def _streamable(url: str, http: RemoteHttp) -> AsyncIterator[Any]:
+    async with (
+        http,
+        streamable_http_client(url, http_client=http, max_sse_event_size=MAX_ANSWER_BYTES) as streams,
+    ):
+        yield streams
+
+
+@contextlib.asynccontextmanager
+async def _sse(url: str, http: RemoteHttp) -> AsyncIterator[Any]:
+    """Connect by SSE; the SDK only logs that a message was not delivered, so its answer never comes."""
+    async with anyio.create_task_group() as group:
+        group.start_soon(http.raise_failure)
+        async with sse_client(url, httpx_client_factory=lambda *_args, **_options: http) as streams:
+            yield streams
+        group.cancel_scope.cancel()
+
+
+def _explained(error: Exception, http: RemoteHttp) -> Exception:
+    """Return the cause in words that hold no address, which can contain a key."""
+    cause: BaseException = error
+    while isinstance(cause, BaseExceptionGroup):
+        cause = cause.exceptions[0]
+    if isinstance(cause, FindspotError) or http.first_status is None or http.first_status < 300:
+        return cause if isinstance(cause, Exception) else error
+    return _refusal(http.first_status)
+
+
+def _refusal(status: int) -> RemoteServerError:
+    return RemoteServerError(f"The server answered with HTTP {status}.")
