@@ -11,6 +11,7 @@ SOURCE = Path(__file__).parents[2] / "src" / "findspot"
 
 STARTERS = {
     "catalogue/search_modes.py": "ripgrep_binary",
+    "catalogue/server_process.py": "resolved",
     "core/git.py": "program",  # the absolute path that find_program gave
     "embed/http_embedder.py": "resolved",
     "indexing/workers.py": "python_command",

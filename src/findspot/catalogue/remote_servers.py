@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import AsyncIterator, Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeVar
 
 import anyio
 import httpx2
@@ -16,9 +16,6 @@ from mcp.client.streamable_http import streamable_http_client
 
 from findspot.catalogue.server_sources import ServerSpec
 from findspot.core.errors import FindspotError
-
-if TYPE_CHECKING:
-    from mcp import Client
 
 _HTTP_TIMEOUT_S, _STREAM_TIMEOUT_S = 30.0, 300.0
 """The SDK's own limits: a server may hold a stream of answers open for long."""
@@ -29,7 +26,9 @@ MAX_ANSWER_BYTES = 64 << 20
 _NOT_STREAMABLE = (404, 405)
 """How a server that knows only SSE answers the first message over streamable HTTP."""
 
-NewClient = Callable[[Any], contextlib.AbstractAsyncContextManager["Client"]]
+Connected = TypeVar("Connected")
+
+NewClient = Callable[[Any], contextlib.AbstractAsyncContextManager[Connected]]
 """Makes the client of a transport."""
 
 
@@ -109,7 +108,9 @@ class _LimitedStream(httpx2.AsyncByteStream):
         await self._stream.aclose()
 
 
-async def connect_remote(stack: contextlib.AsyncExitStack, spec: ServerSpec, new_client: NewClient) -> Client:
+async def connect_remote(
+    stack: contextlib.AsyncExitStack, spec: ServerSpec, new_client: NewClient[Connected]
+) -> Connected:
     """Return a connected client, closed with `stack`, of a server whose variables are expanded.
 
     A server that does not know streamable HTTP is tried with SSE, as the MCP specification describes.
@@ -128,7 +129,9 @@ async def connect_remote(stack: contextlib.AsyncExitStack, spec: ServerSpec, new
         raise _explained(error, http) from error
 
 
-async def _enter(stack: contextlib.AsyncExitStack, new_client: NewClient, transport: Any) -> Client:
+async def _enter(
+    stack: contextlib.AsyncExitStack, new_client: NewClient[Connected], transport: Any
+) -> Connected:
     async with contextlib.AsyncExitStack() as attempt:
         client = await attempt.enter_async_context(new_client(transport))
         stack.push_async_exit(attempt.pop_all())

@@ -9,17 +9,18 @@ import contextlib
 import logging
 import math
 import os
-import tempfile
+import sys
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
 
 from findspot.catalogue.consent import read_build_record
 from findspot.catalogue.indexfile import read_definition
+from findspot.catalogue.server_process import ProcessNotes, Witness, pipe_transport
 from findspot.catalogue.server_registry import ServerRegistry
 from findspot.catalogue.server_sources import (
     START_TIMEOUT_S,
@@ -33,7 +34,7 @@ from findspot.core.log import get_logger
 from findspot.core.platforms import resolved
 
 if TYPE_CHECKING:
-    from mcp import Client
+    from mcp import Client, ClientSession
     from mcp.client.stdio import StdioServerParameters
 
 _log = get_logger("catalogue")
@@ -44,7 +45,6 @@ _AT_ONCE = 8
 _MAX_PAGES = 1_000
 """Pages read of one server's list, which might never end."""
 
-_SHOWN_CHARS = 300
 
 NESTED_VARIABLE = "FINDSPOT_STARTED_BY_FINDSPOT"
 """Set in the environment of servers that we start. A Findspot that finds it set starts no servers itself."""
@@ -86,17 +86,17 @@ async def _ask_all(
 
 
 async def _ask(spec: ServerSpec, timeout_s: float) -> ServerAnswer:
-    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as stderr:
-        try:
-            with anyio.fail_after(timeout_s):
-                async with _connected(spec, stderr) as client:
-                    return ServerAnswer(await _all_tools(client, spec.name))
-        except TimeoutError:
-            return ServerAnswer(error=f"no answer within {timeout_s:g} s")
-        except MissingVariableError as error:
-            return ServerAnswer(error=str(error))
-        except Exception as error:  # noqa: BLE001 - whatever one server does, the others are asked
-            return ServerAnswer(error=_error_line(error, stderr))
+    notes = ProcessNotes()
+    try:
+        with anyio.fail_after(timeout_s):
+            async with open_connection(spec.expanded(), _client(), notes) as client:
+                return ServerAnswer(await all_tools(client.session, spec.name))
+    except TimeoutError:
+        return ServerAnswer(error=f"no answer within {timeout_s:g} s")
+    except MissingVariableError as error:
+        return ServerAnswer(error=str(error))
+    except Exception as error:  # noqa: BLE001 - whatever one server does, the others are asked
+        return ServerAnswer(error=notes.about(error_line(error)))
 
 
 async def follow_servers(
@@ -119,64 +119,94 @@ async def _follow(
                 sender.send_nowait(None)
 
     try:
-        with (
-            Path(os.devnull).open("w", encoding="utf-8") as devnull,
-            anyio.fail_after(START_TIMEOUT_S) as limit,
-        ):
-            async with _connected(spec, devnull, on_message) as client:
-                tools = await _all_tools(client, spec.name)
+        with anyio.fail_after(START_TIMEOUT_S) as limit:
+            async with open_connection(spec.expanded(), _client(on_message), ProcessNotes()) as client:
+                tools = await all_tools(client.session, spec.name)
                 limit.deadline = math.inf  # only a server that never answers is ended
                 await changed(spec.name, tools)
                 async for _ in receiver:
-                    await changed(spec.name, await _all_tools(client, spec.name))
+                    await changed(spec.name, await all_tools(client.session, spec.name))
     except TimeoutError:
         _log.warning("the server %s did not answer within %g s and was ended", spec.name, START_TIMEOUT_S)
     except Exception as error:  # noqa: BLE001 - a server that leaves is no longer followed
-        _log.warning("the server %s is no longer followed: %s", spec.name, _first_error(error))
+        _log.warning("the server %s is no longer followed: %s", spec.name, error_line(error))
+
+
+def _client(on_message: Any = None) -> Callable[[Any], Client]:
+    """Return what makes the client of a transport."""
+    from mcp import Client
+
+    return lambda transport: Client(transport, mode="legacy", message_handler=on_message)
+
+
+Connected = TypeVar("Connected")
 
 
 @contextlib.asynccontextmanager
-async def _connected(spec: ServerSpec, errors: Any, on_message: Any = None) -> AsyncIterator[Client]:
-    from mcp import Client
-    from mcp.client.stdio import stdio_client
+async def open_connection(
+    spec: ServerSpec,
+    new_client: Callable[[Any], contextlib.AbstractAsyncContextManager[Connected]],
+    notes: ProcessNotes,
+    environ: Mapping[str, str] = os.environ,
+    witness: Witness | None = None,
+) -> AsyncIterator[Connected]:
+    """Connect to a server whose variables are expanded: the only way to start it or to call its address.
 
+    `new_client` makes the client of a transport, and `environ` is the environment of whoever wants it.
+    """
     # The SDK logs a traceback for each line of a server's output that is no message, such as a greeting.
     logging.getLogger("mcp.client").setLevel(logging.CRITICAL)
-    spec = spec.expanded()
-
-    def new_client(transport: Any) -> Client:
-        return Client(transport, mode="legacy", message_handler=on_message)
-
     async with contextlib.AsyncExitStack() as stack:
         if spec.url is not None:
             from findspot.catalogue.remote_servers import connect_remote
 
             yield await connect_remote(stack, spec, new_client)
         else:
-            yield await stack.enter_async_context(new_client(stdio_client(_program(spec), errlog=errors)))
+            yield await stack.enter_async_context(new_client(_open_pipes(spec, notes, environ, witness)))
 
 
-def _program(spec: ServerSpec) -> StdioServerParameters:
+@contextlib.asynccontextmanager
+async def _open_pipes(
+    spec: ServerSpec, notes: ProcessNotes, environ: Mapping[str, str], witness: Witness | None
+) -> AsyncIterator[tuple[Any, Any]]:
+    from mcp.client.stdio import stdio_client
+
+    start = _parameters(spec, environ)
+    if sys.platform == "win32":  # the SDK's job object ends the server with this process
+        with Path(os.devnull).open("w", encoding="utf-8") as devnull:
+            async with stdio_client(start, errlog=devnull) as streams:
+                yield streams
+    else:
+        command = [start.command, *start.args]
+        async with pipe_transport(command, start.env or {}, spec.working_folder, notes, witness) as streams:
+            yield streams
+
+
+def _parameters(spec: ServerSpec, environ: Mapping[str, str]) -> StdioServerParameters:
     """Return how a server is started: by an absolute path, in its own folder, with a small environment.
 
     The environment is the SDK's short list (home, PATH, user and the like) with the entry's own variables:
     keys and tokens of this process are not for every server.
     """
-    from mcp.client.stdio import StdioServerParameters, get_default_environment
+    from mcp.client.stdio import DEFAULT_INHERITED_ENV_VARS, StdioServerParameters
 
-    own = {**spec.env, NESTED_VARIABLE: "1"}
+    inherited = {name: environ[name] for name in DEFAULT_INHERITED_ENV_VARS if name in environ}
+    own = {**inherited, **spec.env, NESTED_VARIABLE: "1"}
     command = spec.command or ""
     if Path(command).name != command:
         command = str(spec.working_folder / Path(command).expanduser())
-    program, *arguments = resolved([command, *spec.args], (get_default_environment() | own).get("PATH", ""))
+    program, *arguments = resolved([command, *spec.args], own.get("PATH", ""))
     return StdioServerParameters(command=program, args=arguments, env=own, cwd=spec.working_folder)
 
 
-async def _all_tools(client: Client, server: str) -> tuple[ToolDefinition, ...]:
+async def all_tools(session: ClientSession, server: str) -> tuple[ToolDefinition, ...]:
+    """Return the tools that a connected server lists."""
+    from mcp_types import PaginatedRequestParams
+
     tools: dict[str, ToolDefinition] = {}
     cursor: str | None = None
     for _ in range(_MAX_PAGES):
-        page = await client.list_tools(cursor=cursor, cache_mode="bypass")
+        page = await session.list_tools(params=PaginatedRequestParams(cursor=cursor))
         for wire in page.tools:
             value = wire.model_dump(mode="json", by_alias=True, exclude_none=True)
             tool = with_server_name(read_definition(value, "", "a tool"), server)
@@ -187,21 +217,11 @@ async def _all_tools(client: Client, server: str) -> tuple[ToolDefinition, ...]:
     return tuple(tools.values())
 
 
-def _error_line(error: BaseException, stderr: Any) -> str:
-    """Return the error as one line, with the last line that the server wrote to its standard error."""
-    cause = _first_error(error)
-    message = " ".join(f"{cause}".split()) or type(cause).__name__
-    stderr.seek(0, os.SEEK_END)
-    stderr.seek(max(0, stderr.tell() - 4_000))
-    last = next((line.strip() for line in reversed(stderr.read().splitlines()) if line.strip()), "")
-    return (f"{message} (it wrote: {last})" if last else message)[:_SHOWN_CHARS]
-
-
-def _first_error(error: BaseException) -> BaseException:
-    """Return the first error of a group, in which parallel work reports errors."""
+def error_line(error: BaseException) -> str:
+    """Return an error as one line: the first one of a group, in which parallel work reports errors."""
     while isinstance(error, BaseExceptionGroup) and error.exceptions:
         error = error.exceptions[0]
-    return error
+    return " ".join(f"{error}".split()) or type(error).__name__
 
 
 _STOP_PATIENCE_S = 10.0

@@ -69,7 +69,7 @@ def test_bad_servers_do_not_spoil_the_rest(open_catalogue: Open, write: Write) -
     told = errors(built)
     assert set(told) == set(config) - {"good"}
     assert told["silent"] == "no answer within 5 s"
-    assert told["dying"].endswith("(it wrote: out of cheese)")
+    assert told["dying"].endswith("(exit status 3; it wrote: out of cheese)")
     assert "no-such-program-anywhere" in told["missing"]
     assert told["unset"] == "the environment variable SURELY_NOT_SET is not set"
     assert opened.search("note").tools[0].server_name == "good"

@@ -1,0 +1,276 @@
+"""The process of one MCP server on pipes: how it is started, what it may send, and how it is ended.
+
+The server leads its own process group, so that everything it starts can be ended with it. Its output is read
+at a limited pace and up to a limited size: a server that floods its pipes slows down only itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ctypes
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import anyio
+
+from findspot.core.platforms import resolved
+
+if TYPE_CHECKING:
+    from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+    from mcp.shared.message import SessionMessage
+
+    Item = SessionMessage | Exception
+    Streams = tuple[
+        MemoryObjectReceiveStream[SessionMessage | Exception], MemoryObjectSendStream[SessionMessage]
+    ]
+
+MAX_MESSAGE_BYTES = 16 * 1024 * 1024
+"""The largest message that a server may send."""
+
+_CHUNK_BYTES = 1 << 16
+_UNITS_PER_SECOND = 5_000
+_BYTES_PER_UNIT = 10_000
+"""What is read of a server per second: so many lines, or so many times this many bytes."""
+
+_TAIL_BYTES = 4_000
+_SHOWN_CHARS = 300
+
+_EXIT_PATIENCE_S = 2.0
+"""For a server to end after its input was closed, and again after SIGTERM."""
+_POLL_S = 0.01
+
+_HEAD_ID = re.compile(rb'^\s*\{\s*"jsonrpc"\s*:\s*"2\.0"\s*,\s*"id"\s*:\s*(\d+)')
+_TAIL_ID = re.compile(rb'"id"\s*:\s*(\d+)\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$')
+
+
+class ProcessNotes:
+    """What is left of a server to explain its end: the tail of its standard error, and its exit status."""
+
+    def __init__(self) -> None:
+        self._tail = b""
+        self.status: int | None = None
+
+    def add(self, data: bytes) -> None:
+        self._tail = (self._tail + data)[-_TAIL_BYTES:]
+
+    def about(self, message: str) -> str:
+        """Return a message with the exit status and the last line that the server wrote."""
+        lines = self._tail.decode("utf-8", "replace").splitlines()
+        last = next((line.strip() for line in reversed(lines) if line.strip()), "")
+        ended = f"exit status {self.status}" if self.status else ""
+        parts = "; ".join(filter(None, (ended, last and f"it wrote: {last}")))
+        return (f"{message} ({parts})" if parts else message)[:_SHOWN_CHARS]
+
+
+class Witness(Protocol):
+    """Who records which server processes run, so that none outlives this one."""
+
+    def started(self, pid: int) -> None: ...
+
+    def ended(self, pid: int) -> None: ...
+
+
+@contextlib.asynccontextmanager
+async def pipe_transport(
+    command: Sequence[str],
+    environ: Mapping[str, str],
+    folder: Path,
+    notes: ProcessNotes,
+    witness: Witness | None = None,
+) -> AsyncIterator[Streams]:
+    """Start a server; yield the streams of its messages, and end it with all that it started."""
+    # preexec_fn: the process that holds servers has a single thread that starts them.
+    process = subprocess.Popen(
+        resolved(command),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=dict(environ),
+        cwd=folder,
+        bufsize=0,
+        start_new_session=True,
+        preexec_fn=_end_with_parent(),  # noqa: PLW1509
+    )
+    if witness is not None:
+        witness.started(process.pid)
+    try:
+        async with _pumped(process, notes) as streams:
+            yield streams
+    finally:
+        with anyio.CancelScope(shield=True):
+            await _end(process)
+        if witness is not None:
+            witness.ended(process.pid)
+
+
+@contextlib.asynccontextmanager
+async def _pumped(process: subprocess.Popen[bytes], notes: ProcessNotes) -> AsyncIterator[Streams]:
+    incoming, read_stream = anyio.create_memory_object_stream["Item"](0)
+    write_stream, outgoing = anyio.create_memory_object_stream["SessionMessage"](0)
+    with contextlib.ExitStack() as pipes:
+        output = await _reader(process.stdout, pipes)
+        error_output = await _reader(process.stderr, pipes)
+        sink = await _writer(process.stdin)
+        async with incoming, read_stream, write_stream, outgoing, anyio.create_task_group() as group:
+            group.start_soon(_read_messages, output, incoming)
+            group.start_soon(_read_errors, error_output, notes)
+            group.start_soon(_write_messages, outgoing, sink, incoming)
+            group.start_soon(_watch, process, incoming)
+            try:
+                yield read_stream, write_stream
+            finally:
+                read_stream.close()  # from here on its output is only drained
+                sink.close()
+                with anyio.CancelScope(shield=True):
+                    notes.status = await _exit_status(process)
+                group.cancel_scope.cancel()
+
+
+async def _reader(pipe: Any, pipes: contextlib.ExitStack) -> asyncio.StreamReader:
+    reader, loop = asyncio.StreamReader(limit=_CHUNK_BYTES), asyncio.get_running_loop()
+    transport, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), pipe)
+    pipes.callback(transport.close)
+    return reader
+
+
+async def _writer(pipe: Any) -> asyncio.StreamWriter:
+    loop = asyncio.get_running_loop()
+    transport, protocol = await loop.connect_write_pipe(
+        lambda: asyncio.StreamReaderProtocol(asyncio.StreamReader()), pipe
+    )
+    return asyncio.StreamWriter(transport, protocol, None, loop)
+
+
+async def _read_messages(output: asyncio.StreamReader, incoming: MemoryObjectSendStream[Item]) -> None:
+    from mcp.shared.message import SessionMessage
+    from mcp_types import jsonrpc_message_adapter
+
+    pace = _Pace()
+    with contextlib.suppress(anyio.BrokenResourceError, anyio.ClosedResourceError, OSError):
+        async for line in read_lines(output):
+            await pace.spend(len(line))
+            if not line.lstrip().startswith(b"{"):
+                continue  # a greeting or a log line
+            try:
+                message = jsonrpc_message_adapter.validate_json(line, by_name=False)
+            except ValueError:
+                continue
+            await incoming.send(SessionMessage(message))
+    incoming.close()
+    while await output.read(_CHUNK_BYTES):  # so that it is not stuck writing when it should end
+        await pace.spend(_CHUNK_BYTES)
+
+
+async def read_lines(output: asyncio.StreamReader) -> AsyncIterator[bytes]:
+    """Yield the lines of a stream; of one that is too long, an error response to the request it answers."""
+    line, size = bytearray(), 0
+    while chunk := await output.read(_CHUNK_BYTES):
+        *ended, rest = chunk.split(b"\n")
+        for end in ended:
+            line += end
+            size += len(end)
+            yield bytes(line) if size <= MAX_MESSAGE_BYTES else _too_large(line)
+            line, size = bytearray(), 0
+        line += rest
+        size += len(rest)
+        if size > MAX_MESSAGE_BYTES:  # only both ends are needed, to find which request it answers
+            line = line[:_TAIL_BYTES] + line[-_TAIL_BYTES:]
+
+
+def _too_large(line: bytearray) -> bytes:
+    answered = _HEAD_ID.search(line) or _TAIL_ID.search(line)
+    if answered is None:
+        return b""
+    text = f"The answer is larger than {MAX_MESSAGE_BYTES >> 20} MB."
+    return b'{"jsonrpc":"2.0","id":%s,"error":{"code":-32603,"message":"%s"}}' % (answered[1], text.encode())
+
+
+async def _read_errors(error_output: asyncio.StreamReader, notes: ProcessNotes) -> None:
+    pace = _Pace()
+    while data := await error_output.read(_CHUNK_BYTES):
+        notes.add(data)
+        await pace.spend(len(data))
+
+
+async def _write_messages(
+    outgoing: MemoryObjectReceiveStream[SessionMessage],
+    sink: asyncio.StreamWriter,
+    incoming: MemoryObjectSendStream[Item],
+) -> None:
+    try:
+        async for item in outgoing:
+            sink.write(item.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n")
+            await sink.drain()
+    except OSError:
+        incoming.close()  # the session sees the end instead of waiting for answers
+
+
+async def _watch(process: subprocess.Popen[bytes], incoming: MemoryObjectSendStream[Item]) -> None:
+    """Notice the end of a server whose output a program that it started still holds open."""
+    while process.poll() is None:
+        await anyio.sleep(1)
+    await anyio.sleep(1)  # what it wrote last is read first
+    incoming.close()
+
+
+class _Pace:
+    """Lets only so much pass per second."""
+
+    def __init__(self) -> None:
+        self._left, self._until = float(_UNITS_PER_SECOND), 0.0
+
+    async def spend(self, size: int) -> None:
+        now = anyio.current_time()
+        if now >= self._until:
+            self._left, self._until = float(_UNITS_PER_SECOND), now + 1
+        self._left -= 1 + size / _BYTES_PER_UNIT
+        if self._left <= 0:
+            await anyio.sleep(self._until - now)
+
+
+async def _exit_status(process: subprocess.Popen[bytes]) -> int | None:
+    """Return the exit status of a server whose input is closed, or None while it runs on."""
+    with anyio.move_on_after(_EXIT_PATIENCE_S):
+        while process.poll() is None:
+            await anyio.sleep(_POLL_S)
+    return process.returncode
+
+
+async def _end(process: subprocess.Popen[bytes]) -> None:
+    """End everything in the process group of a server."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        kill_group(process.pid, number)
+        with anyio.move_on_after(_EXIT_PATIENCE_S):
+            while process.poll() is None or kill_group(process.pid, 0):
+                await anyio.sleep(_POLL_S)
+            return
+
+
+def kill_group(pid: int, number: int) -> bool:
+    """Send a signal to a process group; return whether the group still exists."""
+    try:
+        os.killpg(pid, number)
+    except ProcessLookupError:
+        return False
+    except PermissionError:  # macOS, for a group of zombies
+        return False
+    return True
+
+
+def _end_with_parent() -> Callable[[], None] | None:
+    """On Linux, return what makes the system end a server when this process is killed."""
+    if sys.platform != "linux":
+        return None
+    control, set_death_signal = ctypes.CDLL(None).prctl, 1
+
+    def run() -> None:
+        control(set_death_signal, int(signal.SIGTERM))
+
+    return run
