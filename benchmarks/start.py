@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -43,13 +44,22 @@ _HELLO = {
 class Server:
     """A server process and the pipe to it."""
 
-    def __init__(self, command: tuple[str, ...], home: Path, cwd: Path | None = None) -> None:
+    def __init__(
+        self,
+        command: Sequence[str],
+        home: Path,
+        cwd: Path | None = None,
+        env: Mapping[str, str] | None = None,
+        *,
+        quiet: bool = False,
+    ) -> None:
         started = time.perf_counter()
         self._process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            env=os.environ | {"FINDSPOT_HOME": str(home)},
+            stderr=subprocess.DEVNULL if quiet else None,
+            env={**os.environ, "FINDSPOT_HOME": str(home), **(env or {})},
             cwd=cwd,
         )
         self._arrived = 0.0
@@ -73,11 +83,15 @@ class Server:
                 result: dict[str, Any] = answer.get("result", answer)
                 return result
 
-    def call(self, name: str, **arguments: Any) -> float:
-        """Call a tool that must succeed; returns the seconds it took."""
+    def timed(self, name: str, arguments: Mapping[str, Any]) -> tuple[dict[str, Any], float]:
+        """Call a tool; returns the result and the seconds it took."""
         started = time.perf_counter()
         result = self.ask("tools/call", {"name": name, "arguments": arguments})
-        taken = self._arrived - started
+        return result, self._arrived - started
+
+    def call(self, name: str, **arguments: Any) -> float:
+        """Call a tool that must succeed; returns the seconds it took."""
+        result, taken = self.timed(name, arguments)
         if result.get("isError", True):
             raise RuntimeError(f"{name}: {result}")
         self.searched_s = result["structuredContent"].get("searchTimeMs", 0) / 1000
