@@ -43,6 +43,10 @@ class Agreements:
         """Return whether the user agreed to another version of this entry before."""
         return spec.name in self._read()["servers"].get(str(spec.source), {})
 
+    def sources(self, name: str) -> list[Path]:
+        """Return the configurations from which the user agreed to a server of this name."""
+        return [Path(source) for source, names in self._read()["servers"].items() if name in names]
+
     def add(self, specs: Iterable[ServerSpec]) -> None:
         """Store that the user agreed to start these servers."""
         make_private_dir(self.path.parent)

@@ -62,9 +62,6 @@ class RemoteHttp(httpx2.AsyncClient):
             response = await super().send(request, **options)
             if self.first_status is None:
                 self.first_status = response.status_code
-            if response.status_code == 401:
-                await response.aclose()
-                raise RemoteServerError("The server refused the credentials of its entry (HTTP 401).")
             if request.method == "POST" and response.is_error:
                 self._fail(_refusal(response.status_code))
         except Exception as error:
@@ -109,20 +106,21 @@ class _LimitedStream(httpx2.AsyncByteStream):
 
 
 async def connect_remote(
-    stack: contextlib.AsyncExitStack, spec: ServerSpec, new_client: NewClient[Connected]
+    stack: contextlib.AsyncExitStack, spec: ServerSpec, new_client: NewClient[Connected], auth: httpx2.Auth
 ) -> Connected:
     """Return a connected client, closed with `stack`, of a server whose variables are expanded.
 
-    A server that does not know streamable HTTP is tried with SSE, as the MCP specification describes.
+    `auth` adds what a login gave us. A server that does not know streamable HTTP is tried with SSE, as the
+    MCP specification describes.
     """
     if not spec.sse:
-        http = RemoteHttp(dict(spec.headers))
+        http = RemoteHttp(dict(spec.headers), auth)
         try:
             return await _enter(stack, new_client, _streamable(spec.url or "", http))
         except Exception as error:
             if http.first_status not in _NOT_STREAMABLE:
                 raise _explained(error, http) from error
-    http = RemoteHttp(dict(spec.headers))
+    http = RemoteHttp(dict(spec.headers), auth)
     try:
         return await _enter(stack, new_client, _sse(spec.url or "", http))
     except Exception as error:
@@ -160,12 +158,17 @@ async def _sse(url: str, http: RemoteHttp) -> AsyncIterator[Any]:
 
 def _explained(error: Exception, http: RemoteHttp) -> Exception:
     """Return the cause in words that hold no address, which can contain a key."""
-    cause: BaseException = error
-    while isinstance(cause, BaseExceptionGroup):
-        cause = cause.exceptions[0]
+    cause = first_cause(error)
     if isinstance(cause, FindspotError) or http.first_status is None or http.first_status < 300:
-        return cause if isinstance(cause, Exception) else error
+        return cause
     return _refusal(http.first_status)
+
+
+def first_cause(error: Exception) -> Exception:
+    """Return the first error of a group, in which parallel work reports errors."""
+    while isinstance(error, ExceptionGroup):
+        error = error.exceptions[0]
+    return error
 
 
 def _refusal(status: int) -> RemoteServerError:

@@ -158,9 +158,10 @@ async def open_connection(
     logging.getLogger("mcp.client").setLevel(logging.CRITICAL)
     async with contextlib.AsyncExitStack() as stack:
         if spec.url is not None:
+            from findspot.catalogue.oauth import credentials
             from findspot.catalogue.remote_servers import connect_remote
 
-            yield await connect_remote(stack, spec, new_client)
+            yield await connect_remote(stack, spec, new_client, credentials(spec))
         else:
             yield await stack.enter_async_context(new_client(_open_pipes(spec, notes, environ, witness)))
 

@@ -56,6 +56,12 @@ def test_credentials_come_from_the_environment(
         )
 
 
+def test_the_session_is_ended(write: Write) -> None:
+    with RemoteServer(needs_login=False) as server:
+        assert tool_names(ask(write, url=server.url)) == ["web__add"]
+        assert server.seen[-1].method == "DELETE"
+
+
 class TestHostile:
     @pytest.mark.parametrize("sse", [False, True])
     def test_a_redirect_to_another_host_is_not_followed(self, write: Write, sse: bool) -> None:

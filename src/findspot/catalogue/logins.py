@@ -1,0 +1,130 @@
+"""Logins at remote MCP servers, stored in the home folder and readable by its owner only.
+
+There is one file per address of a server, so that an entry whose address changes has no login. Nothing here
+is ever logged or shown.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import anyio
+
+from findspot.catalogue.server_registry import ServerRegistry
+from findspot.catalogue.server_sources import ServerSpec, read_sources
+from findspot.core.errors import FindspotError, InvalidArgumentError
+from findspot.core.files import content_hash, make_private_dir, read_json, write_json
+from findspot.core.locks import writer_lock
+
+_PATIENCE_S = 60.0
+"""For another process that renews the same login: as long as it waits for the authorization server."""
+
+_RENEW_AFTER = 0.9
+_RENEW_EARLY_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Login:
+    """The tokens for one server, and what renewing them takes."""
+
+    url: str
+    access_token: str = field(repr=False)
+    refresh_token: str | None = field(repr=False)
+    renew_at: float | None
+    """When to renew, in seconds since 1970; None if the token does not expire."""
+    scope: str
+    token_endpoint: str
+    resource: str | None
+    client: Mapping[str, Any] = field(repr=False)
+    """Our registration at the authorization server."""
+    wanted_scope: str = ""
+    """What a request lacked: the next login asks for it."""
+
+    @property
+    def is_due(self) -> bool:
+        """Whether the token expires soon or has expired."""
+        return self.renew_at is not None and time.time() >= self.renew_at
+
+
+def renewal_time(expires_in: int | None) -> float | None:
+    """Return when to renew a token that was issued this moment."""
+    if expires_in is None:
+        return None
+    return time.time() + max(expires_in * _RENEW_AFTER, expires_in - _RENEW_EARLY_S)
+
+
+class Logins:
+    """The logins of one home folder."""
+
+    def __init__(self, home: Path) -> None:
+        self._folder = home / "logins"
+
+    def read(self, url: str) -> Login | None:
+        """Return the login at a server's address; None if there is no usable one."""
+        try:
+            login = Login(**read_json(self._path(url)))
+        except (OSError, ValueError, TypeError):
+            return None
+        return login if login.url == url else None
+
+    def write(self, login: Login) -> None:
+        make_private_dir(self._folder)
+        write_json(self._path(login.url), asdict(login))
+
+    def remove(self, url: str) -> bool:
+        """Remove a login; return whether there was one."""
+        try:
+            self._path(url).unlink()
+        except FileNotFoundError:
+            return False
+        return True
+
+    @contextlib.asynccontextmanager
+    async def locked(self, url: str) -> AsyncIterator[None]:
+        """Let one process at a time replace a login: many servers take a refresh token only once."""
+        lock = writer_lock(self._path(url).with_suffix(".lock"), _PATIENCE_S)
+        await anyio.to_thread.run_sync(lock.__enter__)
+        try:
+            yield
+        finally:
+            lock.__exit__(None, None, None)
+
+    def _path(self, url: str) -> Path:
+        return self._folder / f"{content_hash(url.encode('utf-8', 'surrogatepass'))[:32]}.json"
+
+
+def remote_server(registry: ServerRegistry, name: str) -> ServerSpec:
+    """Return a remote server that the user agreed to, with its variables expanded.
+
+    A server that could not be indexed, since it needs a login, is known by the agreement alone.
+    """
+    spec = registry.find(name) or _agreed(registry, name)
+    if spec is None:
+        known = sorted({s.name for index in registry.indexes for s in registry.servers(index) if s.url})
+        hint = f"Known: {', '.join(known)}." if known else "Index it first: findspot tools index FILE"
+        raise InvalidArgumentError(f"There is no remote server '{name}'.", hint=hint)
+    if spec.url is None:
+        raise InvalidArgumentError(f"The server '{name}' is a program on this machine and has no login.")
+    if not registry.agreements.holds(spec):
+        raise InvalidArgumentError(
+            f"You have not agreed to the server '{name}' as it is now.",
+            hint=f"Run: findspot tools index {spec.source}",
+        )
+    return spec.expanded()
+
+
+def _agreed(registry: ServerRegistry, name: str) -> ServerSpec | None:
+    for source in registry.agreements.sources(name):
+        try:
+            specs = read_sources([source]).servers
+        except FindspotError:  # the file is gone or broken
+            continue
+        for spec in specs:
+            if spec.name == name and registry.agreements.holds(spec):
+                return spec
+    return None
