@@ -152,7 +152,7 @@ def gather(
     }
     columns = _content_signals(files, found, likeness)
     ordinary = {*found.mentioned, *(file.id for file in files if wants_tests and is_test(file.path))}
-    columns |= _role_signals(files, allowed.files, ordinary)
+    columns |= _role_signals(files, snapshot.memo(_Languages).of(snapshot), ordinary)
     columns |= _path_signals(files, found)
     columns |= _history_signals(files, history)
     return Evidence(files, _scaled(Signals.of(columns, len(files))), found, likeness)
@@ -331,8 +331,21 @@ def _content_signals(
     return columns
 
 
+@dataclass(slots=True)
+class _Languages:
+    """How many source files a project has in each language, counted once per generation."""
+
+    counts: Counter[str] | None = None
+
+    def of(self, snapshot: Snapshot) -> Counter[str]:
+        if self.counts is None:
+            source = (file for file in snapshot.files.files if role_of(file.path) is Role.SOURCE)
+            self.counts = Counter(file.language for file in source)
+        return self.counts
+
+
 def _role_signals(
-    files: Sequence[StoredFile], all_files: Sequence[StoredFile], ordinary: Set[int]
+    files: Sequence[StoredFile], languages: Counter[str], ordinary: Set[int]
 ) -> dict[str, list[float]]:
     """Return what each file is: its role, its size, and how much of the project is in its language.
 
@@ -344,8 +357,8 @@ def _role_signals(
     columns = {
         f"role_{role}": [float(each is role) for each in roles] for role in Role if role is not Role.SOURCE
     }
-    spoken = Counter(file.language for file in all_files if role_of(file.path) is Role.SOURCE)
-    columns["language"] = [spoken[file.language] / max(1, spoken.total()) for file in files]
+    total = max(1, languages.total())
+    columns["language"] = [languages[file.language] / total for file in files]
     columns["size"] = [math.log1p(max(SMALL_BYTES, file.size)) for file in files]
     return columns
 

@@ -81,7 +81,7 @@ EVENNESS = 0.15
 """Chances fall steeply. Raised to this power, a four-hundredth of the best one's is still 0.4 of its value in
 the ranking: an answer to a report shows several files."""
 
-MAX_FILES = 30
+MAX_FILES = 20
 """Of the files behind these, no passage is looked at."""
 
 SAME_FILE_DECAY = 0.93

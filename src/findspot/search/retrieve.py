@@ -179,8 +179,9 @@ class _Namesakes:
     @classmethod
     def of(cls, files: Iterable[StoredFile], paths: Sequence[str]) -> _Namesakes:
         by_name: dict[str, list[StoredFile]] = {_base_name(path): [] for path in paths}
+        endings = tuple(by_name)
         for file in files if by_name else ():
-            if (name := _base_name(file.path)) in by_name:
+            if file.path.endswith(endings) and (name := _base_name(file.path)) in by_name:
                 by_name[name].append(file)
         return cls(by_name)
 

@@ -360,7 +360,7 @@ class VectorReader:
         found: dict[int, float] = {}
         for segment in self.segments:
             rows, here = segment.places(wanted)
-            scores = (segment.rows[rows].astype(np.int32) @ query.astype(np.int32)) * segment.scales[rows]
+            scores = _scores(segment, query, rows)
             found.update(zip(wanted[here].tolist(), scores.tolist(), strict=True))
         return found
 
