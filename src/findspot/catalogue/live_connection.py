@@ -1,0 +1,328 @@
+"""One run of a server: its session, the calls that run on it, and who is asked what it asks."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import math
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import anyio
+
+from findspot.catalogue.server_connections import all_tools, error_line, open_connection
+from findspot.catalogue.server_process import ProcessNotes, Witness
+from findspot.catalogue.server_sources import START_TIMEOUT_S, ServerSpec
+from findspot.catalogue.tool_record import ToolDefinition
+from findspot.core.errors import FindspotError
+
+if TYPE_CHECKING:
+    import mcp_types as types
+    from mcp import ClientSession
+
+    SampleAnswer = types.CreateMessageResult | types.CreateMessageResultWithTools | types.ErrorData
+
+Answer = TypeVar("Answer")
+
+DEFAULT_TIMEOUT_S, MAX_TIMEOUT_S = 60.0, 600.0
+"""For a call; each report of progress gives it the same time again, up to the maximum in all."""
+
+_PING_PATIENCE_S = 5.0
+_END_PATIENCE_S = 5.0
+_LISTINGS = 3
+"""How often the tools are listed for one answer while the server goes on reporting changes."""
+
+
+class ServerCallError(FindspotError):
+    """A server could not be started, ended during a call, or answered with an error."""
+
+    code = "SERVER_FAILED"
+
+
+class ServerTimeoutError(ServerCallError):
+    """A server did not answer in time."""
+
+    code = "SERVER_TIMEOUT"
+
+
+class ServerBusyError(ServerCallError):
+    """Too many calls of one server wait already."""
+
+    code = "SERVER_BUSY"
+
+
+class ServerNotAgreedError(ServerCallError):
+    """The user has not agreed to start the server as it is now."""
+
+    code = "SERVER_NOT_AGREED"
+
+
+@dataclass(frozen=True, slots=True)
+class CallHandlers:
+    """What a server may send while it answers; None for what the caller cannot take."""
+
+    on_progress: Callable[[float, float | None, str | None], Awaitable[None]] | None = None
+    on_elicit: Callable[[types.ElicitRequestParams], Awaitable[types.ElicitResult]] | None = None
+    on_sample: Callable[[types.CreateMessageRequestParams], Awaitable[SampleAnswer]] | None = None
+
+
+@dataclass(eq=False, slots=True)
+class RunningCall:
+    """One running call: who is asked what the server asks, and until when it may run."""
+
+    handlers: CallHandlers
+    timeout_s: float
+    scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
+    questions: set[anyio.CancelScope] = field(default_factory=set)
+    latest: float = math.inf
+
+    def start(self) -> None:
+        self.latest = anyio.current_time() + MAX_TIMEOUT_S
+        self.extend()
+
+    def finish(self) -> None:
+        """End the questions that are still open."""
+        for question in self.questions:
+            question.cancel()
+
+    def extend(self) -> None:
+        """Give the call its time again: the server works on it."""
+        self.scope.deadline = min(self.latest, anyio.current_time() + self.timeout_s)
+
+    async def report(self, progress: float, total: float | None, message: str | None) -> None:
+        self.extend()
+        if self.handlers.on_progress is not None:
+            await self.handlers.on_progress(progress, total, message)
+
+    async def ask(self, question: Callable[[], Awaitable[Answer]]) -> Answer | None:
+        """Ask the caller with the clock stopped; None if the call ended before the answer."""
+        self.scope.deadline = self.latest
+        with anyio.CancelScope() as scope:
+            self.questions.add(scope)
+            try:
+                return await question()
+            finally:
+                self.questions.discard(scope)
+                self.extend()
+        return None
+
+
+class LiveConnection:
+    """One run of a server."""
+
+    def __init__(
+        self, spec: ServerSpec, environ: Mapping[str, str], idle_s: float, witness: Witness | None
+    ) -> None:
+        self.opened, self.ended = anyio.Event(), anyio.Event()
+        """`opened` is set when it can be called or never will be."""
+        self.answered = False
+        self.error: str | None = None
+        """Why it ended, unless we ended it."""
+        self.task: asyncio.Task[None] | None = None
+        self._spec = spec
+        self._environ = environ
+        self._idle_s = idle_s
+        self._witness = witness
+        self._notes = ProcessNotes()
+        self._session: ClientSession | None = None
+        self._closing = anyio.Event()
+        self._users = 0
+        self._last_used = 0.0
+        self._calls: list[RunningCall] = []
+        self._listing = asyncio.Lock()
+        self._tools: tuple[ToolDefinition, ...] | None = None
+        self._check: asyncio.Task[None] | None = None
+
+    @property
+    def is_open(self) -> bool:
+        return self._session is not None and not self._closing.is_set()
+
+    @property
+    def never_opened(self) -> bool:
+        return self._session is None
+
+    async def run(self) -> None:
+        """Connect, and stay connected until the server ends, is idle, or is to be ended."""
+        try:
+            with anyio.fail_after(START_TIMEOUT_S) as limit:
+                async with open_connection(
+                    self._spec, self._new_session, self._notes, self._environ, self._witness
+                ) as session:
+                    limit.deadline = math.inf
+                    self._session, self._last_used = session, anyio.current_time()
+                    self.opened.set()
+                    await self._until_unused()
+        except TimeoutError:
+            self.error = f"no answer within {START_TIMEOUT_S:g} s"
+        except Exception as error:  # noqa: BLE001 - whatever one server does, the others are served
+            self.error = error_line(error)
+        finally:
+            self.error = self.error and self._notes.about(self.error)
+            self._closing.set()
+            self.opened.set()
+            self.ended.set()
+
+    async def aclose(self) -> None:
+        self._closing.set()
+        await self.ended.wait()
+
+    async def call(
+        self, call: RunningCall, tool: str, arguments: dict[str, Any] | None
+    ) -> types.CallToolResult:
+        """Call a tool; the errors say what is known about what happened."""
+        import mcp_types as types
+
+        params = types.CallToolRequestParams(name=tool, arguments=arguments)
+        self._calls.append(call)
+        call.start()
+        try:
+            async with self._used() as session:
+                with call.scope:
+                    return await session.send_request(
+                        types.CallToolRequest(params=params),
+                        types.CallToolResult,
+                        progress_callback=call.report,
+                    )
+        finally:
+            self._calls.remove(call)
+            call.finish()
+        self._check_later()
+        raise ServerTimeoutError(
+            f"The tool {tool} of the server {self._spec.name} did not answer within {call.timeout_s:g} s "
+            "and was cancelled.",
+            hint=f"Call it with a larger timeout, up to {MAX_TIMEOUT_S:g} s.",
+        )
+
+    async def tools(self) -> tuple[ToolDefinition, ...]:
+        """Return the tools that the server has now."""
+        async with self._listing, self._used() as session:
+            for _ in range(_LISTINGS):
+                if self._tools is not None:
+                    break
+                self._tools = ()  # a change from here on is noticed
+                with anyio.move_on_after(START_TIMEOUT_S):
+                    tools = await all_tools(session, self._spec.name)
+                    self._tools = None if self._tools is None else tools
+                    continue
+                self._tools = None
+                self._check_later()
+                raise ServerTimeoutError(
+                    f"The server {self._spec.name} did not list its tools within {START_TIMEOUT_S:g} s."
+                )
+            return self._tools or ()
+
+    @contextlib.asynccontextmanager
+    async def _used(self) -> AsyncIterator[ClientSession]:
+        """Use the session; errors of the server become ours."""
+        from mcp.shared.exceptions import MCPError
+        from mcp_types import CONNECTION_CLOSED
+        from pydantic import ValidationError
+
+        assert self._session is not None
+        self._users += 1
+        try:
+            yield self._session
+            self.answered = True
+        except MCPError as error:
+            if error.code == CONNECTION_CLOSED:  # the code may also be the server's own
+                with anyio.move_on_after(_PING_PATIENCE_S):
+                    await self._closing.wait()
+            raise await self._explained(error.error.message) from error
+        except ValidationError as error:
+            wrong = error.errors()[0]["msg"]
+            raise ServerCallError(
+                f"The server {self._spec.name} sent an answer that MCP does not allow: {wrong}."
+            ) from error
+        finally:
+            self._users -= 1
+            self._last_used = anyio.current_time()
+
+    async def _explained(self, message: str) -> ServerCallError:
+        """Return the error for one that the SDK reports: the server's own, or that it ended."""
+        name = self._spec.name
+        if self.is_open:
+            self.answered = True
+            return ServerCallError(f"The server {name} answered with an error: {message}")
+        with anyio.move_on_after(_END_PATIENCE_S):
+            await self.ended.wait()
+        return ServerCallError(
+            f"The server {name} ended before it answered: {self.error or 'it was stopped'}",
+            hint="It is not known whether the tool did its work. The next call starts the server again.",
+        )
+
+    async def _until_unused(self) -> None:
+        while not self._closing.is_set():
+            left = self._last_used + self._idle_s - anyio.current_time()
+            if left <= 0 and not self._users:
+                self._closing.set()
+                return
+            with anyio.move_on_after(self._idle_s if self._users else left):
+                await self._closing.wait()
+
+    def _check_later(self) -> None:
+        """End a server that answers nothing at all, so that the next call finds a new one."""
+        if self._check is None or self._check.done():
+            self._check = asyncio.create_task(self._end_if_hung())
+
+    async def _end_if_hung(self) -> None:
+        import mcp_types as types
+        from mcp.shared.exceptions import MCPError
+
+        assert self._session is not None
+        with anyio.move_on_after(_PING_PATIENCE_S), contextlib.suppress(MCPError):
+            await self._session.send_request(types.PingRequest(), types.EmptyResult)
+            return
+        if not self._users and self.is_open:
+            self.error = "it no longer answered and was ended"
+            self._closing.set()
+
+    @contextlib.asynccontextmanager
+    async def _new_session(self, transport: Any) -> AsyncIterator[ClientSession]:
+        from mcp import ClientSession
+        from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
+
+        async with transport as (incoming, outgoing):
+            lost = self._lost
+
+            class Dispatcher(JSONRPCDispatcher):
+                async def run(self, *handlers: Any, **options: Any) -> None:
+                    await super().run(*handlers, **options)
+                    lost()
+
+            async with ClientSession(
+                dispatcher=Dispatcher(incoming, outgoing),
+                elicitation_callback=self._elicit,
+                sampling_callback=self._sample,
+                message_handler=self._hear,
+            ) as session:
+                await session.initialize()
+                yield session
+
+    def _lost(self) -> None:
+        if self.is_open:
+            self.error = "the connection was closed"
+            self._closing.set()
+
+    async def _hear(self, message: Any) -> None:
+        if getattr(message, "method", None) == "notifications/tools/list_changed":
+            self._tools = None
+
+    async def _elicit(self, context: Any, params: types.ElicitRequestParams) -> types.ElicitResult:
+        """Ask whoever runs the only call; with none or several, nobody can say who is meant."""
+        import mcp_types as types
+
+        call = self._calls[0] if len(self._calls) == 1 else None
+        handler = call and call.handlers.on_elicit
+        answer = await call.ask(lambda: handler(params)) if call and handler else None
+        return answer or types.ElicitResult(action="cancel")
+
+    async def _sample(self, context: Any, params: types.CreateMessageRequestParams) -> SampleAnswer:
+        import mcp_types as types
+
+        call = self._calls[0] if len(self._calls) == 1 else None
+        handler = call and call.handlers.on_sample
+        answer = await call.ask(lambda: handler(params)) if call and handler else None
+        return answer or types.ErrorData(
+            code=types.INVALID_REQUEST, message="No language model can be asked for this call."
+        )

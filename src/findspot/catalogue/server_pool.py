@@ -1,0 +1,217 @@
+"""Connections to servers that are kept while they are used: one per server, whoever calls.
+
+A server is started by the first call, ended when it has been idle, and started again after a crash, with
+back-off. Whatever it does, it fails only its own calls.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import math
+import os
+from collections.abc import AsyncIterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import anyio
+
+from findspot.catalogue.consent import Agreements
+from findspot.catalogue.live_connection import (
+    DEFAULT_TIMEOUT_S,
+    MAX_TIMEOUT_S,
+    CallHandlers,
+    LiveConnection,
+    RunningCall,
+    ServerBusyError,
+    ServerCallError,
+    ServerNotAgreedError,
+    ServerTimeoutError,
+)
+from findspot.catalogue.server_process import Witness
+from findspot.catalogue.server_sources import MissingVariableError, ServerSpec
+from findspot.catalogue.tool_record import ToolDefinition
+from findspot.core.log import get_logger
+
+if TYPE_CHECKING:
+    import mcp_types as types
+
+_log = get_logger("catalogue")
+
+IDLE_S = 300.0
+"""A server that was not called for so long is ended."""
+
+MAX_RUNNING, MAX_WAITING = 8, 256
+"""Calls of one server that run at the same time, and that wait for those."""
+
+_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.5, 60.0
+"""Before a server that ended without answering anything is started again: the first pause doubles."""
+
+_WAITED_PAUSE_S = 2.0
+"""A call waits out a shorter pause; a longer one fails it."""
+
+
+class ServerPool:
+    """The connections of one process; all calls must come from one event loop."""
+
+    def __init__(self, home: Path, *, idle_s: float = IDLE_S, witness: Witness | None = None) -> None:
+        self._agreements = Agreements(home)
+        self._idle_s = idle_s
+        self._witness = witness
+        self._servers: dict[str, _Server] = {}
+
+    @property
+    def running(self) -> list[str]:
+        """The names of the servers that are connected."""
+        return [server.spec.name for server in self._servers.values() if server.is_connected]
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing is connected, starting or called."""
+        return not any(server.is_connected or server.users for server in self._servers.values())
+
+    async def call(
+        self,
+        spec: ServerSpec,
+        tool: str,
+        arguments: dict[str, Any] | None = None,
+        *,
+        timeout_s: float = DEFAULT_TIMEOUT_S,
+        handlers: CallHandlers | None = None,
+        environ: Mapping[str, str] = os.environ,
+    ) -> types.CallToolResult:
+        """Call a tool by its own name; a cancelled call is cancelled at the server too."""
+        running = RunningCall(handlers or CallHandlers(), min(max(timeout_s, 0.001), MAX_TIMEOUT_S))
+        server = self._server(spec, environ)
+        async with server.place(running.timeout_s):
+            connection = await server.connected()
+            return await connection.call(running, tool, arguments)
+
+    async def tools(
+        self, spec: ServerSpec, *, environ: Mapping[str, str] = os.environ
+    ) -> tuple[ToolDefinition, ...]:
+        """Return the tools that a server has now; it is asked again only after it reported a change."""
+        server = self._server(spec, environ)
+        async with server.place(DEFAULT_TIMEOUT_S):
+            return await (await server.connected()).tools()
+
+    async def aclose(self) -> None:
+        """End every server."""
+        await asyncio.gather(*(server.aclose() for server in self._servers.values()))
+
+    def _server(self, spec: ServerSpec, environ: Mapping[str, str]) -> _Server:
+        if not self._agreements.holds(spec):
+            raise ServerNotAgreedError(
+                f"The server {spec.name} was not started, since the user has not agreed to it as it is now.",
+                hint="Run `findspot tools index` to see what it runs, and agree to it.",
+            )
+        try:
+            expanded = spec.expanded(environ)
+        except MissingVariableError as error:
+            raise ServerCallError(
+                f"The server {spec.name} was not started: {error}.", hint="Set it where Findspot is started."
+            ) from None
+        key = f"{spec.name} {expanded.launch}"
+        if key not in self._servers:
+            self._servers[key] = _Server(expanded, environ, self._idle_s, self._witness)
+        return self._servers[key]
+
+
+class _Server:
+    """One server: its connection while it has one, and what happened to earlier ones."""
+
+    def __init__(
+        self, spec: ServerSpec, environ: Mapping[str, str], idle_s: float, witness: Witness | None
+    ) -> None:
+        self.spec = spec
+        self.users = 0
+        """Calls that run or wait."""
+        self._environ = environ
+        self._idle_s = idle_s
+        self._witness = witness
+        self._places = asyncio.Semaphore(MAX_RUNNING)
+        self._connection: LiveConnection | None = None
+        self._failures = 0
+        self._not_before = -math.inf
+        self._last_error = ""
+
+    @property
+    def is_connected(self) -> bool:
+        return self._connection is not None
+
+    @contextlib.asynccontextmanager
+    async def place(self, timeout_s: float) -> AsyncIterator[None]:
+        """Wait for one of the places of running calls."""
+        if self.users >= MAX_RUNNING + MAX_WAITING:
+            raise ServerBusyError(
+                f"The server {self.spec.name} is busy: {MAX_RUNNING} calls run and {MAX_WAITING} wait.",
+                hint="Call again when some of them have ended.",
+            )
+        self.users += 1
+        try:
+            try:
+                async with asyncio.timeout(timeout_s):
+                    await self._places.acquire()
+            except TimeoutError:
+                raise ServerTimeoutError(
+                    f"The server {self.spec.name} was busy with other calls for {timeout_s:g} s.",
+                    hint="The tool was not called. Try again, or with a larger timeout.",
+                ) from None
+            try:
+                yield
+            finally:
+                self._places.release()
+        finally:
+            self.users -= 1
+
+    async def connected(self) -> LiveConnection:
+        """Return the open connection; start the server if there is none."""
+        while True:
+            connection = self._connection
+            if connection is None:
+                await self._pause()
+                connection = self._connection or self._start()
+            await connection.opened.wait()
+            if connection.is_open:
+                return connection
+            if connection.never_opened:
+                raise ServerCallError(
+                    f"The server {self.spec.name} could not be started: {connection.error}",
+                    hint="Run `findspot tools index` to see whether it starts, or check its entry.",
+                )
+            await connection.ended.wait()
+
+    async def aclose(self) -> None:
+        if self._connection is not None:
+            await self._connection.aclose()
+
+    def _start(self) -> LiveConnection:
+        connection = LiveConnection(self.spec, self._environ, self._idle_s, self._witness)
+        self._connection = connection
+        connection.task = asyncio.create_task(self._hold(connection))
+        return connection
+
+    async def _hold(self, connection: LiveConnection) -> None:
+        try:
+            await connection.run()
+        finally:
+            self._connection = None
+            if connection.answered:
+                self._failures = 0
+            if connection.error:
+                self._failures += 1
+                self._last_error = connection.error
+                pause = min(_FIRST_PAUSE_S * 2 ** (self._failures - 2), _LONGEST_PAUSE_S)
+                self._not_before = anyio.current_time() + (pause if self._failures > 1 else 0)
+                _log.warning("the server %s ended: %s", self.spec.name, connection.error)
+
+    async def _pause(self) -> None:
+        left = self._not_before - anyio.current_time()
+        if left > _WAITED_PAUSE_S:
+            raise ServerCallError(
+                f"The server {self.spec.name} ended {self._failures} times in a row without an answer: "
+                f"{self._last_error}",
+                hint=f"It is started again by a call in {left:.0f} s. Check its entry and what it needs.",
+            )
+        if left > 0:
+            await anyio.sleep(left)

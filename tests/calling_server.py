@@ -1,0 +1,165 @@
+"""A small MCP server on pipes for tests of calls; needs nothing but Python.
+
+Tools: echo (its arguments and its pid), content (every type), structured, failing (isError), slow (progress,
+then an answer; `steps`), hang (never answers), block (no longer reads anything), ask (elicitation), sample,
+large (`bytes` in one answer), chatty (floods stdout and stderr), crash (exits with 3), grow (a new tool, and
+list_changed), child (starts a process that ignores SIGTERM; its pid), cancelled (how many calls were).
+
+`bad-start` as the first argument: exits at once. `deaf`: ignores the end of its input and SIGTERM.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from typing import Any
+
+LOCK = threading.Lock()
+ANSWERS: dict[int, Any] = {}
+ANSWERED = threading.Condition()
+ADDED: list[str] = []
+CANCELLED: list[Any] = []
+NAMES = [
+    "echo", "content", "structured", "failing", "slow", "hang", "block", "ask", "sample", "large", "chatty",
+    "crash", "grow", "child", "cancelled",
+]  # fmt: skip
+
+
+def send(**message: Any) -> None:
+    with LOCK:
+        sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+        sys.stdout.flush()
+
+
+def text(value: str) -> dict[str, Any]:
+    return {"content": [{"type": "text", "text": value}]}
+
+
+def request(method: str, params: dict[str, Any]) -> Any:
+    """Ask the client, and wait for its answer."""
+    number = len(ANSWERS) + 1_000
+    with ANSWERED:
+        ANSWERS[number] = None
+    send(id=number, method=method, params=params)
+    with ANSWERED:
+        ANSWERED.wait_for(lambda: ANSWERS[number] is not None)
+    return ANSWERS[number]
+
+
+def content() -> dict[str, Any]:
+    return {
+        "content": [
+            {"type": "text", "text": "words", "annotations": {"audience": ["user"], "priority": 0.5}},
+            {"type": "image", "data": "aGk=", "mimeType": "image/png"},
+            {"type": "audio", "data": "aGk=", "mimeType": "audio/wav"},
+            {"type": "resource", "resource": {"uri": "note://1", "text": "inside", "mimeType": "text/plain"}},
+            {"type": "resource_link", "uri": "note://2", "name": "second"},
+        ],
+        "_meta": {"example.com/kept": 1},
+    }
+
+
+def call(name: str, arguments: dict[str, Any], token: Any) -> dict[str, Any]:  # noqa: PLR0912
+    if name == "cancelled":
+        return text(str(len(CANCELLED)))
+    if name == "echo":
+        return text(json.dumps({"pid": os.getpid(), **arguments}))
+    if name == "content":
+        return content()
+    if name == "structured":
+        return {**text("{}"), "structuredContent": {"sum": 5}}
+    if name == "failing":
+        return {**text("no such note"), "isError": True}
+    if name == "slow":
+        for step in range(arguments["steps"]):
+            time.sleep(arguments.get("pause", 0))
+            progress = {"progressToken": token, "progress": step + 1, "total": arguments["steps"]}
+            send(method="notifications/progress", params=progress)
+        return text("done")
+    if name == "ask":
+        schema = {"type": "object", "properties": {"colour": {"type": "string"}}}
+        return text(
+            json.dumps(request("elicitation/create", {"message": "Which?", "requestedSchema": schema}))
+        )
+    if name == "sample":
+        messages = [{"role": "user", "content": {"type": "text", "text": "hello"}}]
+        return text(json.dumps(request("sampling/createMessage", {"messages": messages, "maxTokens": 9})))
+    if name == "large":
+        return text("x" * arguments["bytes"])
+    if name == "chatty":
+        for _ in range(arguments["lines"]):
+            os.write(2, b"noise on stderr\n" * 100)
+            os.write(1, b"noise on stdout\n" * 100)
+        return text("done")
+    if name == "grow":
+        ADDED.append(arguments["name"])
+        send(method="notifications/tools/list_changed")
+        return text("grown")
+    if name == "child":
+        code = "import signal; signal.signal(15, signal.SIG_IGN); print(flush=True); signal.pause()"
+        child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
+        assert child.stdout is not None
+        child.stdout.readline()
+        return text(str(child.pid))
+    raise ValueError(name)
+
+
+def handle(message: dict[str, Any]) -> None:
+    method, params, number = message["method"], message.get("params") or {}, message["id"]
+    if method == "initialize":
+        about = {
+            "protocolVersion": params["protocolVersion"],
+            "capabilities": {"tools": {"listChanged": True}},
+        }
+        send(id=number, result={**about, "serverInfo": {"name": "calling", "version": "1"}})
+    elif method == "ping":
+        send(id=number, result={})
+    elif method == "tools/list":
+        tools = [{"name": name, "inputSchema": {"type": "object"}} for name in [*NAMES, *ADDED]]
+        send(id=number, result={"tools": tools})
+    elif method == "tools/call":
+        name = params["name"]
+        if name == "hang":
+            return
+        if name not in [*NAMES, *ADDED]:
+            send(id=number, error={"code": -32602, "message": f"Unknown tool: {name}"})
+            return
+        token = params.get("_meta", {}).get("progressToken")
+        send(id=number, result=call(name, params.get("arguments") or {}, token))
+    else:
+        send(id=number, error={"code": -32601, "message": "Method not found"})
+
+
+def main() -> None:
+    if "bad-start" in sys.argv:
+        sys.exit("there is no cheese")
+    if "deaf" in sys.argv:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    for line in sys.stdin:
+        message = json.loads(line)
+        name = message.get("params", {}).get("name")
+        if name == "crash":
+            sys.stderr.write("out of cheese\n")
+            sys.stderr.flush()
+            os._exit(3)
+        if name == "block":
+            signal.pause()
+        if "method" not in message:
+            with ANSWERED:
+                ANSWERS[message["id"]] = message.get("result") or message.get("error")
+                ANSWERED.notify_all()
+        elif message["method"] == "notifications/cancelled":
+            CANCELLED.append(message["params"]["requestId"])
+        elif "id" in message:
+            threading.Thread(target=handle, args=(message,), daemon=True).start()
+    if "deaf" in sys.argv:
+        signal.pause()
+
+
+if __name__ == "__main__":
+    main()
