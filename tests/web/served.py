@@ -95,6 +95,16 @@ TOOLS = [
     {"name": "forecast", "description": "Weather of the next days.", "serverName": "weather"},
 ]
 
+BROKEN = {"command": "/no/such/program", "args": ["--key", "ghp_" + "aB3dE5fG7hI9jK1lM2nO4pQ6rS8tU0vW2xY4"]}
+LATER = {"command": "later-server", "env": {"LATER_TOKEN": "a value"}}
+"""Servers: one that you agreed to and that does not start, one that was added to the file since."""
+
+LOG_CALLS = """
+from findspot.catalogue.call_log import *
+log_call(CallRecord("broken", "broken__do", "some client", CallEnd.FAILED, 31_000, 20, 0))
+log_call(CallRecord("fs", "fs__read_file", "<b>client</b>", CallEnd.OK, 12.4, 1_536, 2_048_000))
+"""
+
 
 def make_project(root: Path) -> Path:
     write_files(root, FILES)
@@ -126,7 +136,11 @@ class Home:
     def index(self, root: Path) -> None:
         """Index a project and the tools it has."""
         (self.folder / "tools.json").write_text(json.dumps(TOOLS))
-        self.run("tools", "index", self.folder / "tools.json", cwd=root)
+        servers = self.folder / "servers.json"
+        servers.write_text(json.dumps({"mcpServers": {"broken": BROKEN}}))
+        self.run("tools", "index", self.folder / "tools.json", servers, "--yes", cwd=root)
+        servers.write_text(json.dumps({"mcpServers": {"broken": BROKEN, "later": LATER}}))
+        subprocess.run([sys.executable, "-c", LOG_CALLS], env=self.environment, check=True)
         self.run("index", root, "--yes", cwd=root)
 
 

@@ -111,6 +111,7 @@ LOOKS: dict[str, tuple[str, Callable[[Page], None]]] = {
     "project": ("project", with_skips),
     "relations": ("project", with_relations),
     "tools": ("tools", ready(".arguments")),
+    "servers": ("servers", ready("tbody tr")),
 }
 
 
@@ -141,7 +142,7 @@ def test_nothing_indexed(states: Callable[..., Page], tmp_path: Path) -> None:
     home, root = Home(tmp_path), make_project(tmp_path / "shop")
     (tmp_path / "empty").mkdir()
     with serving(home, tmp_path / "empty") as served:
-        for section in ("search", "projects", "tools"):
+        for section in ("search", "projects", "tools", "servers"):
             states(f"{served.address}#/{section}", ".state")
     with serving(home, root) as served:
         for section in ("search", "project"):

@@ -301,3 +301,16 @@ class TestProject:
         window.get_by_label("Server").select_option("weather")
         expect(window.locator(".hit")).to_have_count(1)
         expect(window.locator(".tool-details")).to_contain_text("Takes no arguments")
+
+    def test_the_servers_and_their_calls(self, visit: Visit, page: Served) -> None:
+        window = visit(f"{page.address}#/servers")
+        cards = window.locator(".card")
+        expect(cards).to_have_count(4)
+        expect(cards.filter(has_text="later-server").locator(".pill")).to_have_text(["Not agreed"])
+        expect(cards.filter(has_text="/no/such/program").locator(".pill")).to_have_text(["Failed"])
+        calls = window.get_by_role("region", name="Calls", exact=True).locator("tbody tr")
+        expect(calls.nth(0)).to_have_text(re.compile("fs__read_file.*<b>client</b>OK12 ms1.5 KB2.0 MB"))
+        expect(calls.nth(1)).to_contain_text("31 s")
+        cards.filter(has_text="weather").get_by_role("link", name="1 tool").click()
+        expect(window.get_by_label("Server")).to_have_value("weather")
+        expect(window.locator(".hit")).to_have_count(1)

@@ -115,6 +115,22 @@ def test_what_was_left_out(page: Served, here: str) -> None:
     assert {skip["path"] for skip in only["skipped"]} == {"logo.png"}
 
 
+def test_servers_and_their_calls(page: Served) -> None:
+    answer = page.ask("servers")[1]
+    states = {server["name"]: server["state"] for server in answer["servers"]}
+    assert states == {"broken": "failed", "later": "new", "fs": "listed", "weather": "listed"}
+    broken, later = answer["servers"][:2]
+    assert "there is no program" in broken["error"]
+    assert broken["launch"].startswith("/no/such/program --key ")
+    assert "aB3dE5f" not in broken["launch"], "keys are masked"
+    assert "LATER_TOKEN" in later["launch"]
+    assert "a value" not in later["launch"]
+    assert [call["tool"] for call in answer["calls"]] == ["fs__read_file", "broken__do"]
+    assert answer["calls"][1]["outcome"] == "failed"
+    assert len(page.ask("servers", limit=1)[1]["calls"]) == 1
+    assert page.ask("servers", limit=0)[0] == 400
+
+
 def test_tools(page: Served) -> None:
     listed = page.ask("tools")[1]
     assert [tool["name"] for tool in listed["tools"]] == ["fs__read_file", "weather__forecast"]

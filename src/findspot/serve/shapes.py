@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +12,12 @@ from findspot.core.model import IndexReport, IndexStatus, Skip
 if TYPE_CHECKING:
     from findspot.catalogue.call_log import CallRecord
     from findspot.catalogue.catalogue_build import Built
+    from findspot.catalogue.server_registry import ServerStatus
+    from findspot.catalogue.server_sources import ServerSpec
     from findspot.catalogue.tool_record import ToolDefinition, ToolResults
     from findspot.documents import AddedDocument, IndexInfo, SearchAnswer
+
+_LAUNCH_CHARS = 400
 
 
 def size(number_of_bytes: int) -> str:
@@ -142,6 +147,34 @@ def tool_object(tool: ToolDefinition, warning: str | None = None) -> dict[str, A
     from findspot.catalogue.indexfile import definition_object
 
     return warned({"tool": definition_object(tool), "serverName": tool.server_name}, warning)
+
+
+def launch_text(spec: ServerSpec) -> str:
+    """Return what a server runs or calls; secrets masked, and of variables and headers only the names."""
+    from findspot.discover.secrets import masked
+
+    if spec.url is not None:
+        what, given = spec.url, sorted(spec.headers)
+    else:
+        what, given = shlex.join([spec.command or "", *spec.args]), sorted(spec.env)
+        what += f"  (in {spec.working_folder})"
+    what = masked(what)
+    shown = what if len(what) <= _LAUNCH_CHARS else what[:_LAUNCH_CHARS] + "…"
+    return shown + (f"  (with {', '.join(given)})" if given else "")
+
+
+def server_object(status: ServerStatus) -> dict[str, Any]:
+    """Return one server of a catalogue."""
+    values = {
+        "name": status.name,
+        "state": str(status.state),
+        "tools": status.tools,
+        "disabledTools": list(status.disabled_tools),
+        "launch": launch_text(status.spec) if status.spec else None,
+        "source": str(status.spec.source) if status.spec else None,
+        "error": status.error,
+    }
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def call_object(call: CallRecord) -> dict[str, Any]:

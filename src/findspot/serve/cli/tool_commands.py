@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
     from findspot.catalogue.tool_record import ToolReference
 
 _SHOWN_CHARS = 100
-_COMMAND_CHARS = 400
 
 _BY_MEANING = (SearchMode.EMBEDDING, SearchMode.HYBRID)
 """Modes that judge alike whether any tool fits: another of them finds no more."""
@@ -274,17 +272,9 @@ def _question(servers: int) -> str:
 
 
 def _shown(spec: ServerSpec) -> str:
-    """Describe what a server runs or calls; of variables and headers only the names."""
-    from findspot.discover.secrets import masked
+    from findspot.serve.shapes import launch_text
 
-    if spec.url is not None:
-        what, given = spec.url, sorted(spec.headers)
-    else:
-        what, given = shlex.join([spec.command or "", *spec.args]), sorted(spec.env)
-        what += f"  (in {spec.working_folder})"
-    what = masked(what)
-    shown = what if len(what) <= _COMMAND_CHARS else what[:_COMMAND_CHARS] + "…"
-    return f"{spec.name}: {shown}" + (f"  (with {', '.join(given)})" if given else "")
+    return f"{spec.name}: {launch_text(spec)}"
 
 
 def _report(reply: Reply, path: Path, built: Built) -> None:

@@ -13,6 +13,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from findspot import __version__
+from findspot.catalogue.call_log import recent_calls
 from findspot.catalogue.tool_record import MAX_TOP_K, CatalogueNotFoundError, SearchMode, ToolSearchOptions
 from findspot.core.errors import FindspotError, InvalidArgumentError
 from findspot.core.log import get_logger
@@ -23,8 +24,10 @@ from findspot.research.module_map import Part, folder_imports, map_folder
 from findspot.serve.project_files import source_object
 from findspot.serve.search_answers import full_values
 from findspot.serve.shapes import (
+    call_object,
     error_object,
     project_object,
+    server_object,
     skip_object,
     status_object,
     tool_object,
@@ -84,6 +87,7 @@ def routes(workspace: Workspace) -> list[Route]:
         "/api/projects/{id}/calls": _calls,
         "/api/tools": _tools,
         "/api/tools/{name}": _tool,
+        "/api/servers": _servers,
     }
     posts: dict[str, Answer] = {
         "/api/projects/{id}/index": _start_indexing,
@@ -314,6 +318,18 @@ def _tool(workspace: Workspace, request: Request) -> dict[str, Any]:
     if not name:
         raise InvalidArgumentError("Give the name of a tool.")
     return tool_object(workspace.engine.catalogue(workspace.start).get(name))
+
+
+def _servers(workspace: Workspace, request: Request) -> dict[str, Any]:
+    """Return the servers of the catalogue, and the latest calls; nothing is started."""
+    statuses = workspace.engine.catalogue(workspace.start).servers()
+    answer: dict[str, Any] = {"servers": [server_object(status) for status in statuses], "calls": []}
+    limit = number(request.query_params, "limit", 50, 1, 500)
+    try:
+        calls = recent_calls(limit)
+    except FindspotError as error:  # a damaged log hides no servers
+        return answer | {"callsError": hinted_error(error)}
+    return answer | {"calls": [call_object(call) for call in calls]}
 
 
 def query_of(given: Mapping[str, str]) -> Query:

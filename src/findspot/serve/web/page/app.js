@@ -6,11 +6,24 @@ import { fill, h } from "./dom.js";
 import { projectPage } from "./project.js";
 import { projectsPage } from "./projects.js";
 import { searchPage } from "./search.js";
+import { serversPage } from "./servers.js";
 import { errorState, ticked } from "./states.js";
 import { toolsPage } from "./tools.js";
 
-const PAGES = { search: searchPage, projects: projectsPage, project: projectPage, tools: toolsPage };
-const TITLES = { search: "Search", projects: "Projects", project: "Project", tools: "Tools" };
+const PAGES = {
+  search: searchPage,
+  projects: projectsPage,
+  project: projectPage,
+  tools: toolsPage,
+  servers: serversPage,
+};
+const TITLES = {
+  search: "Search",
+  projects: "Projects",
+  project: "Project",
+  tools: "Tools",
+  servers: "Servers",
+};
 const KEYS = [
   ["/", "Search"],
   ["↑ ↓", "Choose a result"],
@@ -19,7 +32,7 @@ const KEYS = [
   ["Alt 1 2 3", "Code, docs, tools"],
   ["c", "Copy the place of the result"],
   ["m", "More like the result"],
-  ["g then s p t", "Go to search, projects, tools"],
+  ["g then s p t v", "Go to search, projects, tools, servers"],
   ["?", "These keys"],
 ];
 
@@ -123,7 +136,7 @@ function onKey(event) {
     document.querySelector("dialog[open]")
   )
     return;
-  const gone = { s: "search", p: "projects", t: "tools" }[event.key];
+  const gone = { s: "search", p: "projects", t: "tools", v: "servers" }[event.key];
   if (pending === "g" && gone) go(gone);
   else if (event.key === "/") {
     event.preventDefault();

@@ -2,7 +2,7 @@
 
 import { get } from "./api.js";
 
-const SECTIONS = new Set(["search", "projects", "project", "tools"]);
+const SECTIONS = new Set(["search", "projects", "project", "tools", "servers"]);
 
 /** What every page may ask for: the projects, the one that is meant, and how to go elsewhere. */
 export const desk = {

@@ -1,6 +1,7 @@
 // The catalogue: the tools of MCP servers, by server, each with what it takes.
 
 import { get } from "./api.js";
+import { route } from "./desk.js";
 import { ago, count, fill, h, visible } from "./dom.js";
 import { lineElements } from "./highlight.js";
 import { resultList } from "./results.js";
@@ -42,11 +43,12 @@ export function toolsPage(main) {
   );
   fill(list.aside, loadingState("Reading the catalogue …"));
   let turn = 0;
+  let wanted = route().parameters.get("server") || "";
 
   async function look() {
     const mine = ++turn;
     try {
-      const answer = await get("tools", { q: field.value.trim(), server: servers.value });
+      const answer = await get("tools", { q: field.value.trim(), server: wanted || servers.value });
       if (mine === turn) show(answer);
     } catch (problem) {
       list.show([], { query: "", offset: 0, total: 0, tools: true });
@@ -81,6 +83,8 @@ export function toolsPage(main) {
           h("option", { value: name }, `${name} (${number})`),
         ),
       );
+    if (wanted) servers.value = wanted;
+    wanted = "";
     fill(
       summary,
       `${answer.tools.length < answer.total ? `${answer.tools.length} of ` : ""}${count(answer.total, "tool")} of ${count(Object.keys(answer.servers).length, "server")}`,
