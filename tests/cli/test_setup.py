@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from findspot.catalogue.known_clients import BY_NAME
 from findspot.serve.cli.clients.config_files import BEGIN, ConfigChangedError, Journal, with_server
-from findspot.serve.cli.clients.known_clients import BY_NAME
 from findspot.text.jsonc import parse
 from program import TIMEOUT_S, Outcome, Program
 

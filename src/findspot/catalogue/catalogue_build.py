@@ -189,7 +189,8 @@ def _gather(
         elif answer.error is not None:
             gathered.keep(spec.name, Outcome.FAILED, answer.error)
         else:
-            gathered.take(spec.name, spec.fingerprint, answer.tools, Outcome.INDEXED)
+            offered = [tool for tool in answer.tools if spec.offers(tool.own_name)]
+            gathered.take(spec.name, spec.fingerprint, offered, Outcome.INDEXED)
     for name in sorted(previous_run.unread & gathered.before.keys() - sources.names):
         gathered.keep(name, Outcome.UNCHANGED)
     gone = gathered.before.keys() - {report.name for report in gathered.reports}

@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from findspot.catalogue.catalogue_build import (
     BuildOptions,
@@ -17,7 +18,7 @@ from findspot.catalogue.catalogue_build import (
     with_tools,
 )
 from findspot.catalogue.consent import Agreements, BuildRecord, read_build_record, write_build_record
-from findspot.catalogue.indexfile import IndexFile, parse_index, read_bytes, write_index
+from findspot.catalogue.indexfile import IndexFile, parse_index, project_of, read_bytes, write_index
 from findspot.catalogue.server_registry import ServerRegistry
 from findspot.catalogue.server_sources import ServerSpec, Sources, read_sources
 from findspot.catalogue.tool_record import CatalogueCorruptError, ToolDefinition
@@ -78,7 +79,9 @@ class CatalogueIndexer:
         with self._writing(path):
             last = read_build_record(self._home, path)
             added = self._registry.added(path).path
-            read, missing = _read_all(added, sources, {} if replace_sources else last.files)
+            first = [added, *sources] if added.exists() else sources
+            read, missing = _read_all(first, {} if replace_sources else last.files, project_of(path))
+            read = self._registry.with_choices(read)
             asked_for = _of_files(read, sources).without(options.exclude).names
             if not asked_for:
                 raise _nothing_named(sources or list(last.files))
@@ -122,6 +125,10 @@ class CatalogueIndexer:
         path = self._paths[-1 if user_wide else 0]
         return tuple(read_build_record(self._home, path).files)
 
+    def added(self, *, user_wide: bool = False) -> dict[str, Any]:
+        """Return the entries of the servers that the user added."""
+        return self._registry.added(self._paths[-1 if user_wide else 0]).entries()
+
     def _agreed(self, sources: Sources, agree: Agree) -> Agreements:
         """Ask about the servers that need an agreement, before any server is started."""
         agreements = self._registry.agreements
@@ -161,16 +168,16 @@ class CatalogueIndexer:
 
 
 def _read_all(
-    added: Path, named: Sequence[Path], earlier: Mapping[Path, tuple[str, ...]]
+    first: Sequence[Path], earlier: Mapping[Path, tuple[str, ...]], project: Path | None
 ) -> tuple[Sources, dict[Path, tuple[str, ...]]]:
-    """Read the added servers, the named files and those of earlier runs; return also the unreadable ones."""
-    read = read_sources([added, *named] if added.exists() else named)
+    """Read the first files and those of earlier runs; return also those of them that cannot be read."""
+    read = read_sources(first, project=project)
     missing: dict[Path, tuple[str, ...]] = {}
     for file, names in earlier.items():
         if file in read.files:
             continue
         try:
-            read = read.and_then(read_sources([file]))
+            read = read.and_then(read_sources([file], project=project))
         except FindspotError as error:
             note = f"{error.user_message} Its tools are as they were; --replace leaves them out."
             read = read.and_then(Sources(notes=(note,)))

@@ -16,7 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from findspot.catalogue.server_sources import MissingVariableError, ServerSpec
+from findspot.catalogue.config_variables import MissingVariableError
+from findspot.catalogue.server_sources import ServerSpec
 from findspot.core.files import make_private_dir, read_json, write_json
 from findspot.core.locks import writer_lock
 

@@ -82,6 +82,11 @@ def _base(path: Path) -> Path:
     return path.parents[len(INDEX_PATH.parts) - 1]
 
 
+def project_of(path: Path) -> Path | None:
+    """Return the project that an index file belongs to; None for the user's own."""
+    return None if _is_users(path) else _base(path)
+
+
 def _is_users(path: Path) -> bool:
     return _base(path) == Path.home()
 

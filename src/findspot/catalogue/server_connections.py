@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
 
+from findspot.catalogue.config_variables import MissingVariableError
 from findspot.catalogue.consent import read_build_record
 from findspot.catalogue.indexfile import read_definition
 from findspot.catalogue.server_process import ProcessNotes, Witness, pipe_transport
 from findspot.catalogue.server_registry import ServerRegistry
 from findspot.catalogue.server_sources import (
     START_TIMEOUT_S,
-    MissingVariableError,
     ServerSpec,
     with_server_name,
 )

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from findspot.catalogue.consent import Agreements, BuildRecord, build_records_file, read_build_record
+from findspot.catalogue.indexfile import project_of
 from findspot.catalogue.server_sources import ServerSpec, Sources, read_sources
 from findspot.catalogue.tool_record import SEPARATOR
 from findspot.catalogue.toolset import State, ToolSet, state_of
@@ -191,7 +192,12 @@ class ServerRegistry:
         """Return values that change whenever an answer of this registry may change."""
         with self._guard:
             self._refresh()
-            return [*self._state, state_of(self.agreements.path), state_of(self.choices.path)]
+            return [*self._state, state_of(self.agreements.path)]
+
+    def with_choices(self, read: Sources) -> Sources:
+        """Return the sources with servers that their configuration disables and that the user enabled."""
+        enabled = [spec for spec in read.disabled if self.choices.of(spec.name)]
+        return read.and_then(Sources(tuple(enabled)))
 
     def lacking(self) -> list[ServerSpec]:
         """Return the enabled servers that the user has not agreed to start as they are now."""
@@ -238,7 +244,8 @@ class ServerRegistry:
 
     def _seen(self) -> list[State | None]:
         added = [self.added(index).path for index in self.indexes]
-        return [state_of(path) for path in (build_records_file(self.home), *added, *self._files)]
+        own = (build_records_file(self.home), self.choices.path)
+        return [state_of(path) for path in (*own, *added, *self._files)]
 
     def _files_of(self, index: Path, record: BuildRecord) -> list[Path]:
         return [self.added(index).path, *record.files]
@@ -247,10 +254,10 @@ class ServerRegistry:
         read = Sources()
         for file in self._files_of(index, record):
             try:
-                read = read.and_then(read_sources([file], _CONFIGURATION_BYTES))
+                read = read.and_then(read_sources([file], _CONFIGURATION_BYTES, project_of(index)))
             except FindspotError:  # a missing or broken file starts nothing
                 continue
-        return read.without(record.exclude).servers
+        return self.with_choices(read).without(record.exclude).servers
 
 
 class Notice:

@@ -4,37 +4,38 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
+from findspot.catalogue.client_configs import (
+    Input,
+    ServerTable,
+    declared_inputs,
+    is_findspot,
+    parse_config,
+    read_entry,
+    server_table,
+    with_braces,
+)
+from findspot.catalogue.config_variables import expand, fill_folders, read_env_file
 from findspot.catalogue.indexfile import read_definition
+from findspot.catalogue.known_clients import CLIENT_FOLDERS, Machine, project_files, user_files, workspace_of
 from findspot.catalogue.tool_record import SEPARATOR, ToolDefinition
 from findspot.core.errors import InvalidArgumentError, PathNotFoundError
-from findspot.core.files import ContentError, content_hash, open_below, parse_json, read_named, reason
+from findspot.core.files import ContentError, content_hash, parse_json, read_named, reason
 from findspot.core.folder import NotRegularError, TooLargeError
+from findspot.text.jsonc import MalformedError
 
 MAX_SOURCE_BYTES = 256 * 1024 * 1024
 
 START_TIMEOUT_S = 30.0
 """For a server to start and list its tools; some download themselves first."""
 
-CLIENT_FILES = (".please/mcp.json", ".mcp.json", ".cursor/mcp.json", ".vscode/mcp.json")
-"""Where clients keep the servers of a project."""
-
-OAUTH_KEYS = ("clientId", "clientSecret", "scopes", "authorizationServer", "callbackPort")
-"""What an entry can say about logins."""
-
-_CLIENT_FOLDERS = frozenset(Path(name).parent.name for name in CLIENT_FILES) - {""}
-
-_VARIABLE = re.compile(r"\$\{(?:env:)?(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<default>[^}]*))?\}")
-
-
-class MissingVariableError(Exception):
-    """An environment variable that a server needs is not set."""
+_MAX_COMMENTED_BYTES = 8 * 1024 * 1024
+"""JSON with comments is read far more slowly, and a configuration is small."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,12 @@ class ServerSpec:
     """Whether a remote server is reached by SSE, the older transport."""
     oauth: Mapping[str, str] = field(default_factory=dict)
     """What a login needs beyond what the server states itself; the keys are those of `OAUTH_KEYS`."""
+    env_file: str | None = None
+    """A file with further variables."""
+    only: tuple[str, ...] = ()
+    """The tools that the client offers; all if there are none."""
+    left_out: tuple[str, ...] = ()
+    """Tools that the client does not offer."""
     source: Path = Path()
     """The configuration that names it."""
 
@@ -59,7 +66,7 @@ class ServerSpec:
     def base(self) -> Path:
         """The folder that relative paths start from: the configuration's, or the one above a client's own."""
         folder = self.source.parent
-        return folder.parent if folder.name in _CLIENT_FOLDERS else folder
+        return folder.parent if folder.name in CLIENT_FOLDERS else folder
 
     @property
     def working_folder(self) -> Path:
@@ -70,23 +77,35 @@ class ServerSpec:
     def fingerprint(self) -> str:
         """A hash of what is started or called, without the values of variables and headers."""
         parts = [self.command, self.args, sorted(self.env), self.cwd, self.url, sorted(self.headers)]
-        return content_hash(json.dumps([*parts, self._programs(), *self._remote()]).encode())[:32]
+        tools = [self.only, self.left_out] if self.only or self.left_out else []
+        return content_hash(json.dumps([*parts, self._programs(), *tools, *self._optional()]).encode())[:32]
 
     @property
     def launch(self) -> str:
         """Everything that decides what is started or called, with values: never stored in clear."""
         env, headers = sorted(self.env.items()), sorted(self.headers.items())
         parts = [self.command, self.args, str(self.working_folder), env, self.url, headers]
-        return json.dumps([*parts, *self._remote(), *([sorted(self.oauth.items())] if self.oauth else [])])
+        oauth = [sorted(self.oauth.items())] if self.oauth else []
+        return json.dumps([*parts, *self._optional(), *oauth])
+
+    def _optional(self) -> list[str]:
+        """Return what hashes of entries contain only where it is set, so that earlier hashes stay valid."""
+        return ["sse"] * self.sse + ([f"envFile={self.env_file}"] if self.env_file else [])
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """Every text of the entry that may hold a variable."""
+        single = (self.command or "", self.cwd or "", self.url or "", self.env_file or "")
+        return (*single, *self.args, *self.env.values(), *self.headers.values(), *self.oauth.values())
+
+    def offers(self, tool: str) -> bool:
+        """Return whether the client's configuration offers a tool, named without its server."""
+        return (not self.only or tool in self.only) and tool not in self.left_out
 
     @property
     def changes_unseen(self) -> bool:
         """Whether the server may change without a change of a local file: `npx`, an address."""
         return not any(self._programs())
-
-    def _remote(self) -> list[str]:
-        """Return what hashes of entries contain only where it is set, so that earlier hashes stay valid."""
-        return ["sse"] if self.sse else []
 
     def _programs(self) -> list[list[int]]:
         return [_state_of(self.base / part) for part in (self.command, *self.args) if part]
@@ -95,19 +114,19 @@ class ServerSpec:
         """Return the server with variables expanded; raise `MissingVariableError` for one that is not set."""
 
         def value(text: str) -> str:
-            return _expand(text, environ)
+            return expand(text, environ, self.source)
 
-        return ServerSpec(
-            name=self.name,
+        from_file = read_env_file(self.working_folder / value(self.env_file)) if self.env_file else {}
+        return replace(
+            self,
             command=self.command and value(self.command),
             args=tuple(map(value, self.args)),
-            env={name: value(text) for name, text in self.env.items()},
+            env=from_file | {name: value(text) for name, text in self.env.items()},
             cwd=self.cwd and value(self.cwd),
             url=self.url and value(self.url),
             headers={name: value(text) for name, text in self.headers.items()},
-            sse=self.sse,
             oauth={name: value(text) for name, text in self.oauth.items()},
-            source=self.source,
+            env_file=None,
         )
 
 
@@ -129,6 +148,10 @@ class Sources:
     notes: tuple[str, ...] = ()
     files: Mapping[Path, tuple[str, ...]] = field(default_factory=dict)
     """File → the servers that it names or whose tools it lists."""
+    disabled: tuple[ServerSpec, ...] = ()
+    """Servers that their configuration disables."""
+    inputs: Mapping[Path, Mapping[str, Input]] = field(default_factory=dict)
+    """File → the inputs that it declares."""
 
     @property
     def names(self) -> set[str]:
@@ -136,11 +159,10 @@ class Sources:
 
     def without(self, patterns: Sequence[str]) -> Sources:
         """Return the sources without the servers that match a pattern; single tools are left out later."""
-        return Sources(
-            tuple(spec for spec in self.servers if not matches(spec.name, patterns)),
-            tuple(listed for listed in self.lists if not matches(listed.server_name, patterns)),
-            self.notes,
-            self.files,
+        return replace(
+            self,
+            servers=tuple(spec for spec in self.servers if not matches(spec.name, patterns)),
+            lists=tuple(listed for listed in self.lists if not matches(listed.server_name, patterns)),
         )
 
     def and_then(self, later: Sources) -> Sources:
@@ -151,6 +173,8 @@ class Sources:
             (*self.lists, *(listed for listed in later.lists if listed.server_name not in known)),
             (*self.notes, *later.notes),
             {**later.files, **self.files},
+            (*self.disabled, *later.disabled),
+            {**later.inputs, **self.inputs},
         )
 
 
@@ -158,30 +182,45 @@ def matches(name: str, patterns: Iterable[str]) -> bool:
     return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
-def read_sources(paths: Sequence[Path], max_bytes: int = MAX_SOURCE_BYTES) -> Sources:
-    """Read the files together; a server that a later file names again is taken from the first."""
+def read_sources(
+    paths: Sequence[Path], max_bytes: int = MAX_SOURCE_BYTES, project: Path | None = None
+) -> Sources:
+    """Read the files together; a server that a later file names again is taken from the first.
+
+    `project` is the folder that clients would call the workspace; there is none for the user's own index.
+    """
     read = Sources()
     for path in paths:
-        read = read.and_then(_read_source(path, max_bytes))
+        read = read.and_then(_read_source(path, max_bytes, project))
     return read
 
 
-def _read_source(path: Path, max_bytes: int) -> Sources:
+def _read_source(path: Path, max_bytes: int, project: Path | None) -> Sources:
     value, fingerprint = _read(path, max_bytes)
-    notes: list[str] = []
-    entries = _server_entries(value)
-    if entries is None:
+    table = server_table(value, project)
+    if table is None:
         lists = {listed.server_name: listed for listed in _tool_lists(path, value, fingerprint)}
         return Sources(lists=tuple(lists.values()), files={path: tuple(lists)})
-    specs = [_spec(path, name, entry, notes) for name, entry in entries.items()]
-    servers = tuple(spec for spec in specs if spec is not None)
-    return Sources(servers, notes=tuple(notes), files={path: tuple(spec.name for spec in servers)})
+    notes: list[str] = []
+    if table.skipped:
+        notes.append(f"{path}: servers of all projects are left out here; `--user` indexes them")
+    workspace = workspace_of(path, project)
+    specs = [_spec(path, name, table, workspace, notes) for name in table.entries]
+    read = [(spec, is_disabled) for spec, is_disabled in filter(None, specs)]
+    servers = tuple(spec for spec, is_disabled in read if not is_disabled)
+    return Sources(
+        servers,
+        notes=tuple(notes),
+        files={path: tuple(spec.name for spec in servers)},
+        disabled=tuple(spec for spec, is_disabled in read if is_disabled),
+        inputs={path: declared_inputs(value)},
+    )
 
 
 def _read(path: Path, max_bytes: int) -> tuple[Any, str]:
     try:
         data = read_named(path, max_bytes)
-        return parse_json(data), content_hash(data)[:32]
+        return _parsed(path, data), content_hash(data)[:32]
     except TooLargeError:
         raise InvalidArgumentError(f"{path} is larger than {max_bytes >> 20} MB.") from None
     except (ContentError, NotRegularError) as error:
@@ -190,65 +229,58 @@ def _read(path: Path, max_bytes: int) -> tuple[Any, str]:
         raise InvalidArgumentError(f"{path} cannot be read: {reason(error)}.") from error
 
 
-def _server_entries(value: Any) -> dict[str, Any] | None:
-    """Return the entries of `mcpServers` (most clients) or `servers` (VS Code)."""
-    if not isinstance(value, dict) or "tools" in value:
-        return None
-    tables = (value[key] for key in ("mcpServers", "servers") if isinstance(value.get(key), dict))
-    return next(tables, {} if "mcpServers" in value else None)
+def _parsed(path: Path, data: bytes) -> Any:
+    """Return the values of a file: TOML by its ending, else JSON, with comments if need be."""
+    is_toml = path.suffix == ".toml"
+    try:
+        if not is_toml:
+            return parse_json(data)
+    except ContentError as error:
+        if len(data) > _MAX_COMMENTED_BYTES or not str(error).startswith("not valid JSON"):
+            raise
+    try:
+        return parse_config(data.decode("utf-8-sig"), "toml" if is_toml else "json")
+    except MalformedError as error:
+        where = f" at line {error.line}" if error.line else ""
+        raise ContentError(f"not valid {'TOML' if is_toml else 'JSON'}{where}") from None
+    except UnicodeDecodeError:
+        raise ContentError("not UTF-8 text") from None
 
 
-def _spec(path: Path, name: str, entry: Any, notes: list[str]) -> ServerSpec | None:
-    if not isinstance(entry, dict) or not (entry.get("command") or entry.get("url") or entry.get("httpUrl")):
-        notes.append(f"{path}: server '{name}' has neither a command nor a url")
+def _spec(
+    path: Path, name: str, table: ServerTable, workspace: Path | None, notes: list[str]
+) -> tuple[ServerSpec, bool] | None:
+    """Return a server, and whether its entry disables it; None for what is no server, and for Findspot."""
+    entry = read_entry(with_braces(table.entries[name], path))
+    if isinstance(entry, str):
+        notes.append(f"{path}: server '{name}' {entry}")
         return None
-    if entry.get("disabled") is True:
+    if is_findspot(name, entry):
+        return None
+    notes += [f"{path}: server '{name}' {note}" for note in entry.notes]
+    if entry.disabled:
         notes.append(f"{path}: server '{name}' is disabled")
-        return None
-    url = entry.get("url") or entry.get("httpUrl")
-    return ServerSpec(
+
+    def filled(text: str) -> str:
+        return fill_folders(text, workspace)
+
+    folder = entry.cwd or (str(table.project) if table.project else None)
+    spec = ServerSpec(
         name=name,
-        command=None if url else str(entry["command"]),
-        args=tuple(map(str, entry.get("args") or ())),
-        env={str(key): str(text) for key, text in (entry.get("env") or {}).items()},
-        cwd=str(entry["cwd"]) if entry.get("cwd") else None,
-        url=str(url) if url else None,
-        headers=_headers(path, name, entry, notes),
-        sse=str(entry.get("type") or entry.get("transport")).lower() == "sse",
-        oauth=_oauth(path, name, entry, notes),
+        command=entry.command and filled(entry.command),
+        args=tuple(map(filled, entry.args)),
+        env={key: filled(text) for key, text in entry.env.items()},
+        cwd=folder and filled(folder),
+        url=entry.url and filled(entry.url),
+        headers={key: filled(text) for key, text in entry.headers.items()},
+        env_file=entry.env_file and filled(entry.env_file),
+        sse=entry.sse,
+        oauth=entry.oauth,
+        only=entry.only,
+        left_out=entry.left_out,
         source=path,
     )
-
-
-def _headers(path: Path, name: str, entry: Mapping[str, Any], notes: list[str]) -> dict[str, str]:
-    """Return the headers of an entry; `authorization: {type: "bearer", token}` is one of them."""
-    headers = {str(key): str(text) for key, text in (entry.get("headers") or {}).items()}
-    authorization = _authorization(entry)
-    if authorization.get("type") == "bearer":
-        if authorization.get("token"):
-            headers = {key: text for key, text in headers.items() if key.lower() != "authorization"}
-            headers["Authorization"] = f"Bearer {authorization['token']}"
-        else:
-            notes.append(f"{path}: the authorization of server '{name}' has no token")
-    return headers
-
-
-def _oauth(path: Path, name: str, entry: Mapping[str, Any], notes: list[str]) -> dict[str, str]:
-    """Return what an entry says about logins: its `authorization.oauth`, or `oauth` as other clients do."""
-    authorization = _authorization(entry)
-    if authorization.get("type") not in (None, "none", "bearer", "oauth2"):
-        notes.append(f"{path}: server '{name}' has an unknown type of authorization; known: bearer, oauth2")
-    given = authorization.get("oauth") or entry.get("oauth")
-    if not isinstance(given, dict):
-        return {}
-    if isinstance(given.get("scopes"), list):
-        given = {**given, "scopes": " ".join(map(str, given["scopes"]))}
-    return {key: str(given[key]) for key in OAUTH_KEYS if given.get(key)}
-
-
-def _authorization(entry: Mapping[str, Any]) -> Mapping[str, Any]:
-    given = entry.get("authorization")
-    return given if isinstance(given, dict) else {}
+    return spec, entry.disabled
 
 
 def _tool_lists(path: Path, value: Any, fingerprint: str) -> list[ToolList]:
@@ -287,17 +319,25 @@ def with_server_name(tool: ToolDefinition, server: str) -> ToolDefinition:
     return replace(tool, name=prefix + tool.name.removeprefix(prefix), server_name=server)
 
 
-def client_files(root: Path | None) -> list[Path]:
-    """Return the clients' configurations of a project; links are left out."""
-    return [] if root is None else [root / name for name in CLIENT_FILES if _is_file_below(root, name)]
+def find_configurations(project: Path | None, machine: Machine) -> tuple[list[Path], list[str]]:
+    """Return the configurations that name servers of a project, or of the user if there is none.
 
-
-def _is_file_below(root: Path, name: str) -> bool:
-    try:
-        with open_below(root, name):
-            return True
-    except OSError:
-        return False
+    Also return a note for each file that cannot be read.
+    """
+    shared = user_files(machine)
+    found, notes = [], []
+    for path in [*project_files(project), *shared] if project else shared:
+        try:
+            table = server_table(_read(path, MAX_SOURCE_BYTES)[0], project)
+        except InvalidArgumentError as error:
+            notes.append(error.user_message)
+            continue
+        if table is None or (project and path in shared and table.project is None):
+            continue
+        read = _read_source(path, MAX_SOURCE_BYTES, project)
+        if read.servers or read.disabled:
+            found.append(path)
+    return found, notes
 
 
 def existing(paths: Iterable[str]) -> list[Path]:
@@ -314,18 +354,6 @@ def _no_file(path: Path) -> PathNotFoundError:
     error.user_message = f"File does not exist: {path}"
     error.args = (error.user_message,)
     return error
-
-
-def _expand(text: str, environ: Mapping[str, str]) -> str:
-    def value(variable: re.Match[str]) -> str:
-        name, default = variable["name"], variable["default"]
-        if name in environ:
-            return environ[name]
-        if default is not None:
-            return default
-        raise MissingVariableError(f"the environment variable {name} is not set")
-
-    return _VARIABLE.sub(value, text)
 
 
 def _state_of(path: Path) -> list[int]:

@@ -14,8 +14,9 @@ import pytest
 from findspot.catalogue.catalogue import Catalogue
 from findspot.catalogue.catalogue_build import BuildOptions, Built, PreviousRun, build, with_tools
 from findspot.catalogue.indexfile import IndexFile, ServerState, parse_index, read_bytes, write_index
+from findspot.catalogue.known_clients import project_files
 from findspot.catalogue.orchestrator import MAX_QUERY_CHARS
-from findspot.catalogue.server_sources import ServerSpec, Sources, client_files, read_sources
+from findspot.catalogue.server_sources import ServerSpec, Sources, read_sources
 from findspot.catalogue.tool_fields import keyword_counts, query_terms
 from findspot.catalogue.tool_record import (
     CatalogueCorruptError,
@@ -61,9 +62,7 @@ class TestSources:
     def test_a_configuration_may_name_no_server(self, write: Write, value: Any) -> None:
         assert read_sources([write("mcp.json", value)]).names == set()
 
-    @pytest.mark.parametrize(
-        "value", [{"servers": []}, {}, 3, {"tools": {}, "mcpServers": {}}, {"result": {}}]
-    )
+    @pytest.mark.parametrize("value", [{"servers": []}, {}, 3, {"tools": {}}, {"result": {}}])
     def test_anything_else_is_refused(self, write: Write, value: Any) -> None:
         with pytest.raises(
             InvalidArgumentError, match="neither a client's configuration nor a list"
@@ -104,12 +103,12 @@ class TestSources:
         assert ServerSpec("a", url="https://x", source=root / "mcp.json").changes_unseen
 
     def test_configurations_of_a_project(self, root: Path, tmp_path: Path) -> None:
-        assert client_files(None) == client_files(root) == []
+        assert project_files(None) == project_files(root) == []
         (root / ".cursor").mkdir()
         (root / ".cursor" / "mcp.json").write_text("{}")
         (root / ".mcp.json").symlink_to(tmp_path / "elsewhere.json")
         (tmp_path / "elsewhere.json").write_text("{}")
-        assert client_files(root) == [root / ".cursor" / "mcp.json"]
+        assert project_files(root) == [root / ".cursor" / "mcp.json"]
 
     @pytest.mark.parametrize(
         ("tool", "name", "server", "schema"),

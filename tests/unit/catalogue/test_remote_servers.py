@@ -128,5 +128,5 @@ class TestEntries:
         ]
         assert read.notes == (
             f"{path}: server 'odd' has an unknown type of authorization; known: bearer, oauth2",
-            f"{path}: the authorization of server 'empty' has no token",
+            f"{path}: server 'empty' has an authorization without a token",
         )

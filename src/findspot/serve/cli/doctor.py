@@ -21,6 +21,7 @@ from pathlib import Path
 import click
 
 from findspot import __version__
+from findspot.catalogue.known_clients import CLIENTS, Client, Machine
 from findspot.core.config import home_folder
 from findspot.core.errors import FindspotError, ProjectNotDetectedError
 from findspot.core.files import folder_bytes
@@ -34,14 +35,7 @@ from findspot.serve import shapes
 from findspot.serve.cli import output
 from findspot.serve.cli.bug_report import write_bundle
 from findspot.serve.cli.clients import config_files
-from findspot.serve.cli.clients.known_clients import (
-    CLIENTS,
-    Client,
-    Machine,
-    Python,
-    installation,
-    serve_command,
-)
+from findspot.serve.cli.clients.launch_command import Python, installation, serve_command
 from findspot.serve.cli.options import Reply, common, path_or_project
 from findspot.serve.cli.project_choice import open_engine
 

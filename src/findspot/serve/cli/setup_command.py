@@ -8,13 +8,14 @@ from typing import Any
 
 import click
 
+from findspot.catalogue.known_clients import BY_NAME, CLIENTS, Client, Machine
 from findspot.core.config import home_folder, load_settings
 from findspot.core.errors import InvalidArgumentError, ProjectNotDetectedError
 from findspot.core.setting_keys import PROJECT_TOOLSET, TOOLSETS
 from findspot.serve.cli import output
 from findspot.serve.cli.clients import config_files
 from findspot.serve.cli.clients.config_files import Change, ConfigUnreadableError, Journal
-from findspot.serve.cli.clients.known_clients import BY_NAME, CLIENTS, Client, Machine, Python, serve_command
+from findspot.serve.cli.clients.launch_command import Python, serve_command
 from findspot.serve.cli.interaction import can_ask, confirm, prompt
 from findspot.serve.cli.options import (
     ALL_TOOLSETS,

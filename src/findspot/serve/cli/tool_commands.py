@@ -242,14 +242,17 @@ def log(reply: Reply, limit: int, server: str | None, clear: bool) -> None:
 
 def _sources(catalogue: Catalogue, given: Sequence[str], user_wide: bool) -> list[Path]:
     """Return the files to read: those named, none to read the earlier ones again, else the project's own."""
-    from findspot.catalogue.server_sources import client_files, existing
+    from findspot.catalogue.known_clients import Machine
+    from findspot.catalogue.server_sources import existing, find_configurations
 
     if given:
         return existing(given)
     if catalogue.indexer.remembered(user_wide=user_wide):
         return []
-    files = [] if user_wide else client_files(catalogue.root)
-    if not files:
+    files, notes = find_configurations(None if user_wide else catalogue.root, Machine())
+    for text in notes:
+        output.note(f"note: {text}")
+    if not files and not catalogue.indexer.added(user_wide=user_wide):
         raise InvalidArgumentError(
             "There is nothing to index: name a client's configuration or a JSON file of tools.",
             hint="For example: findspot tools index .mcp.json",

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from findspot.catalogue.known_clients import BY_NAME, CLIENTS, Machine
 from findspot.serve.cli.clients.config_files import (
     BEGIN,
     END,
@@ -15,14 +16,7 @@ from findspot.serve.cli.clients.config_files import (
     put_instructions,
     take_out_instructions,
 )
-from findspot.serve.cli.clients.known_clients import (
-    BY_NAME,
-    CLIENTS,
-    Machine,
-    Python,
-    installation,
-    serve_command,
-)
+from findspot.serve.cli.clients.launch_command import Python, installation, serve_command
 from findspot.text.jsonc import MalformedError
 
 PLACES = {

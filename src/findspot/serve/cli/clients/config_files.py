@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from findspot.catalogue.client_configs import parse_config, value_at
+from findspot.catalogue.known_clients import BY_NAME, SERVER, Client
 from findspot.core.errors import InvalidArgumentError
 from findspot.core.files import (
     content_hash,
@@ -24,8 +26,6 @@ from findspot.core.files import (
 from findspot.core.locks import writer_lock
 from findspot.discover.secrets import redacted
 from findspot.serve.cli.clients import json_edit, toml_edit
-from findspot.serve.cli.clients.known_clients import BY_NAME, SERVER, Client
-from findspot.text import jsonc
 from findspot.text.jsonc import MalformedError, line_of
 
 _CONTEXT_LINES = 2
@@ -279,7 +279,7 @@ def with_server(client: Client, path: Path, command: list[str]) -> Change:
     try:
         written = decode(before or b"")
         keys = (*client.keys, SERVER)
-        current = _at(_values(client, written.text), keys)
+        current = value_at(parse_config(written.text, client.format), keys)
         entry = new_entry(client, command, current if isinstance(current, dict) else {})
         text = _PUT[client.format](written.text, keys, entry, written.newline)
     except MalformedError as error:
@@ -321,10 +321,11 @@ def _taken_out(owner: str, text: str, original: bytes | None) -> str:
     take_out = _TAKE_OUT[client.format]
     text = take_out(text, (*client.keys, SERVER))
     try:
-        before, now = _values(client, decode(original or b"").text), _values(client, text)
+        before = parse_config(decode(original or b"").text, client.format)
+        now = parse_config(text, client.format)
     except MalformedError:
         return text
-    ours = _at(before, client.keys) is None and _at(now, client.keys) == {}
+    ours = value_at(before, client.keys) is None and value_at(now, client.keys) == {}
     return take_out(text, client.keys) if ours else text
 
 
@@ -332,24 +333,11 @@ def server_in(client: Client, path: Path) -> dict[str, Any] | None:
     """Return the entry of Findspot in a client's configuration, or None."""
     data = read_config(path)
     try:
-        values = _values(client, decode(data or b"").text)
+        values = parse_config(decode(data or b"").text, client.format)
     except MalformedError as error:
         raise ConfigUnreadableError(path, error) from None
-    entry = _at(values, (*client.keys, SERVER))
+    entry = value_at(values, (*client.keys, SERVER))
     return entry if isinstance(entry, dict) else None
-
-
-def _values(client: Client, text: str) -> Any:
-    if client.format == "toml":
-        return toml_edit.parse(text)
-    node = jsonc.parse(text)
-    return node.value if node else None
-
-
-def _at(values: Any, keys: tuple[str, ...]) -> Any:
-    for key in keys:
-        values = values.get(key) if isinstance(values, dict) else None
-    return values
 
 
 def new_entry(client: Client, command: list[str], current: Mapping[str, Any]) -> dict[str, Any]:

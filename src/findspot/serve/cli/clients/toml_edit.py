@@ -11,6 +11,7 @@ import re
 import tomllib
 from typing import Any
 
+from findspot.catalogue.client_configs import parse_toml
 from findspot.serve.cli.clients.json_edit import merged
 from findspot.text.jsonc import MalformedError
 
@@ -21,22 +22,12 @@ _TOKEN = re.compile(
 )
 """A string or a comment: what looks like a comment in a string is none."""
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
-_LINE = re.compile(r"\(at line (\d+)")
 _CANNOT = "it is written in a way that cannot be changed safely"
-
-
-def parse(text: str) -> dict[str, Any]:
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        line = _LINE.search(str(error))
-        reason = str(error).partition(" (at ")[0]
-        raise MalformedError(reason, int(line[1]) if line else 0) from None
 
 
 def put(text: str, keys: tuple[str, ...], entry: dict[str, Any], newline: str) -> str:
     """Return the text with a table named by `keys` that holds the entry; everything else is kept."""
-    values = parse(text)
+    values = parse_toml(text)
     table = _at(values, keys)
     if table is None:
         changed = _appended(text, keys, entry, newline)
@@ -51,7 +42,7 @@ def put(text: str, keys: tuple[str, ...], entry: dict[str, Any], newline: str) -
 
 def take_out(text: str, keys: tuple[str, ...]) -> str:
     """Return the text without that table and those below it; every comment stays, on a line of its own."""
-    values = parse(text)
+    values = parse_toml(text)
     if _at(values, keys) is None:
         return text
     lines, prefix = _lines(text), _parts(keys)

@@ -1,22 +1,36 @@
-"""Each client, where its configuration is and how it names a server; and the command that starts Findspot."""
+"""Each client: where its configuration is, and how it names a server."""
 
 from __future__ import annotations
 
-import json
 import os
 import sys
-import sysconfig
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from findspot.core.files import open_below
 from findspot.core.platforms import find_program
 
 SERVER = "findspot"
-_UV_CACHE = {"archive-v0", "environments-v2", "builds-v0"}
-"""Folders of uv's cache in which `uvx` makes an environment for one run."""
+
+PROJECT_FILES = (
+    ".please/mcp.local.json",
+    ".please/mcp.json",
+    ".mcp.json",
+    ".cursor/mcp.json",
+    ".vscode/mcp.json",
+    ".vscode/settings.json",
+    ".gemini/settings.json",
+    ".codex/config.toml",
+    ".zed/settings.json",
+)
+"""Where clients keep the servers of a project."""
+
+USER_FILES = (".please/mcp.local.json", ".please/mcp.json")
+"""Further files in the user's home that name servers."""
+
+CLIENT_FOLDERS = frozenset(Path(name).parent.name for name in PROJECT_FILES) - {""}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +67,8 @@ class Client:
     title: str
     locations: Callable[[Machine], list[Path]]
     """Its configuration files, the likeliest first; it is installed if the folder of one exists."""
+    read_also: Callable[[Machine], list[Path]] = lambda _machine: []
+    """Further files in which it may name servers, which setup does not write."""
     keys: tuple[str, ...] = ("mcpServers",)
     """The keys that lead to the table of servers in its configuration."""
     format: str = "json"
@@ -96,9 +112,9 @@ def _claude_desktop(machine: Machine) -> list[Path]:
     return [folder / name for folder in packaged or [machine.applications / "Claude"]]
 
 
-def _vscode(machine: Machine) -> list[Path]:
+def _vscode(machine: Machine, name: str = "mcp.json") -> list[Path]:
     editions = ("Code", "Code - Insiders", "VSCodium")
-    return [machine.applications / edition / "User" / "mcp.json" for edition in editions]
+    return [machine.applications / edition / "User" / name for edition in editions]
 
 
 def _zed(machine: Machine) -> list[Path]:
@@ -116,7 +132,7 @@ CLIENTS = (
            then="Turn it on under Settings > MCP."),
     Client("windsurf", "Windsurf", lambda m: [m.home / ".codeium" / "windsurf" / "mcp_config.json"],
            then="Press the refresh button of its MCP servers."),
-    Client("vscode", "VS Code", _vscode, keys=("servers",), typed=True,
+    Client("vscode", "VS Code", _vscode, lambda m: _vscode(m, "settings.json"), keys=("servers",), typed=True,
            then="Run `MCP: List Servers` and start it."),
     Client("copilot", "Copilot CLI", lambda m: [m.folder("COPILOT_HOME", ".copilot") / "mcp-config.json"],
            typed=True, defaults={"tools": ["*"], "deferTools": "never"}, program="copilot",
@@ -131,64 +147,31 @@ CLIENTS = (
 BY_NAME = {client.name: client for client in CLIENTS}
 
 
-@dataclass(frozen=True, slots=True)
-class Python:
-    """The interpreter that runs Findspot, and how Findspot was installed."""
-
-    prefix: Path = field(default_factory=lambda: Path(sys.prefix))
-    base_prefix: Path = field(default_factory=lambda: Path(sys.base_prefix))
-    executable: str = sys.executable
-    scripts: Path = field(default_factory=lambda: Path(sysconfig.get_path("scripts")))
-    environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
-    origin: str = field(default_factory=lambda: _origin())  # noqa: PLW0108
-    """The URL that the package was installed from; empty if it came from an index."""
-
-    def find(self, program: str) -> str | None:
-        return find_program(program, self.environ.get("PATH", ""))
+def project_files(root: Path | None) -> list[Path]:
+    """Return the clients' configurations of a project; links are left out."""
+    return [] if root is None else [root / name for name in PROJECT_FILES if _is_file_below(root, name)]
 
 
-def _origin() -> str:
-    """Return the URL that an installer recorded for the package, or an empty string."""
+def user_files(machine: Machine) -> list[Path]:
+    """Return the configurations that name the user's servers for all projects."""
+    own = [machine.home / name for name in USER_FILES]
+    of_clients = [client.locations(machine) + client.read_also(machine) for client in CLIENTS]
+    return [path for paths in (own, *of_clients) for path in paths if path.is_file()]
+
+
+def workspace_of(path: Path, project: Path | None) -> Path | None:
+    """Return what a client calls the workspace: the project that holds a configuration, else `project`."""
+    for name in PROJECT_FILES:
+        parts = Path(name).parts
+        if path.parts[-len(parts) :] == parts:
+            base = path.parents[len(parts) - 1]
+            return project if base == Path.home() else base
+    return project
+
+
+def _is_file_below(root: Path, name: str) -> bool:
     try:
-        noted = metadata.distribution("findspot").read_text("direct_url.json")
-        return str(json.loads(noted)["url"]) if noted else ""
-    except (metadata.PackageNotFoundError, ValueError, KeyError):
-        return ""
-
-
-def installation(python: Python) -> str:
-    """Return how Findspot was installed: `uvx`, `pipx run`, `uv tool`, `pipx`, `venv` or `python`."""
-    parts = set(python.prefix.parts)
-    if parts & _UV_CACHE:
-        return "uvx"
-    if (python.prefix / "uv-receipt.toml").is_file():
-        return "uv tool"
-    if "pipx" in parts and parts & {".cache", "Cache", "Caches", ".pipx-cache"}:
-        return "pipx run"
-    if (python.prefix / "pipx_metadata.json").is_file():
-        return "pipx"
-    return "venv" if python.prefix != python.base_prefix else "python"
-
-
-def serve_command(python: Python) -> list[str]:
-    """Return the command, with its arguments, that starts the server."""
-    how = installation(python)
-    if how == "uvx":
-        source = ["--from", python.origin] if python.origin else []
-        return [python.find("uvx") or "uvx", *source, "findspot", "serve"]
-    if how == "pipx run":
-        source = ["--spec", python.origin] if python.origin else []
-        return [python.find("pipx") or "pipx", "run", *source, "findspot", "serve"]
-    launcher = _launcher(python, lasting=how in ("uv tool", "pipx"))
-    # -P: clients start it inside the project, whose own findspot.py must not be what runs.
-    return [launcher, "serve"] if launcher else [python.executable, "-P", "-m", "findspot", "serve"]
-
-
-def _launcher(python: Python, *, lasting: bool) -> str | None:
-    """Return the installed script; for a tool the one on the PATH, which outlives its environment."""
-    own = [python.scripts / name for name in ("findspot", "findspot.exe")]
-    script = next((path for path in own if path.is_file()), None)
-    public = python.find("findspot") if lasting else None
-    if public and script and Path(public).resolve() == script.resolve():
-        return str(Path(public).absolute())
-    return str(script) if script else None
+        with open_below(root, name):
+            return True
+    except OSError:
+        return False

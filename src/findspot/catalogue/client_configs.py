@@ -1,0 +1,285 @@
+"""How clients name their MCP servers: JSON with comments or TOML, and the fields of an entry."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path, PurePath
+from typing import Any
+
+from findspot.catalogue.known_clients import SERVER
+from findspot.text import jsonc
+from findspot.text.jsonc import MalformedError
+
+TABLES: tuple[tuple[str, ...], ...] = (
+    ("mcpServers",),
+    ("servers",),
+    ("mcp", "servers"),
+    ("mcp.servers",),
+    ("context_servers",),
+    ("mcp_servers",),
+)
+"""The keys that lead to the servers: most clients, VS Code, its settings in two spellings, Zed, Codex."""
+
+_PROJECTS = "projects"
+"""The table of Claude Code's file that has one entry per project, each with its own servers."""
+
+OAUTH_KEYS = ("clientId", "clientSecret", "scopes", "authorizationServer", "callbackPort")
+"""What an entry can say about logins."""
+
+_ERROR_LINE = re.compile(r"\(at line (\d+)")
+_GEMINI_FOLDER = ".gemini"
+_SHELL_VARIABLE = re.compile(r"\$([A-Za-z_][A-Za-z0-9_]*)")
+
+
+def parse_config(text: str, kind: str = "json") -> Any:
+    """Return the values of a configuration; None if there is nothing in it."""
+    if kind == "toml":
+        return parse_toml(text)
+    try:
+        return json.loads(text)  # far faster than the reader that knows comments
+    except (ValueError, RecursionError):
+        node = jsonc.parse(text)
+        return node.value if node else None
+
+
+def parse_toml(text: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        line = _ERROR_LINE.search(str(error))
+        reason = str(error).partition(" (at ")[0]
+        raise MalformedError(reason, int(line[1]) if line else 0) from None
+
+
+def value_at(values: Any, keys: tuple[str, ...]) -> Any:
+    """Return the value at the end of `keys`, or None."""
+    for key in keys:
+        values = values.get(key) if isinstance(values, dict) else None
+    return values
+
+
+@dataclass(frozen=True, slots=True)
+class ServerTable:
+    """The servers of a configuration that count for one index."""
+
+    keys: tuple[str, ...]
+    entries: Mapping[str, Any]
+    project: Path | None = None
+    """The project that they belong to, if the file has servers of several projects."""
+    skipped: tuple[str, ...] = ()
+    """Servers of all projects that do not count, as the project has its own."""
+
+
+def server_table(values: Any, project: Path | None) -> ServerTable | None:
+    """Return the servers that a configuration names; None if this is no configuration.
+
+    Of Claude Code's file, the servers of the project count, where it has any; else those of all projects.
+    """
+    if not isinstance(values, dict) or isinstance(values.get("tools"), list):
+        return None
+    tables = ((keys, value_at(values, keys)) for keys in TABLES)
+    keys, entries = next(((keys, table) for keys, table in tables if isinstance(table, dict)), ((), None))
+    own = _of_project(values, project)
+    if own is not None:
+        return ServerTable(own[0], own[1], project, tuple(entries or ()))
+    if entries is not None:
+        return ServerTable(keys, entries)
+    is_config = "mcpServers" in values or isinstance(values.get(_PROJECTS), dict)
+    return ServerTable(TABLES[0], {}) if is_config else None
+
+
+def _of_project(values: Mapping[str, Any], project: Path | None) -> tuple[tuple[str, ...], Any] | None:
+    projects = values.get(_PROJECTS)
+    if project is None or not isinstance(projects, dict):
+        return None
+    for spelled, about in projects.items():
+        servers = about.get("mcpServers") if isinstance(about, dict) else None
+        if isinstance(servers, dict) and servers and Path(spelled) in (project, project.resolve()):
+            return (_PROJECTS, spelled, "mcpServers"), servers
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """A value that VS Code asks for: `${input:id}` in an entry."""
+
+    id: str
+    description: str = ""
+    password: bool = False
+    default: str | None = None
+    options: tuple[str, ...] = ()
+
+
+def declared_inputs(values: Any) -> dict[str, Input]:
+    """Return the inputs that a configuration declares."""
+    for keys in (("inputs",), ("mcp", "inputs")):
+        listed = value_at(values, keys)
+        if isinstance(listed, list):
+            return {found.id: found for found in map(_input, listed) if found.id}
+    return {}
+
+
+def _input(value: Any) -> Input:
+    about = value if isinstance(value, dict) else {}
+    options = about.get("options")
+    return Input(
+        id=str(about.get("id") or ""),
+        description=str(about.get("description") or ""),
+        password=about.get("password") is True,
+        default=str(about["default"]) if about.get("default") is not None else None,
+        options=tuple(map(_option, options)) if isinstance(options, list) else (),
+    )
+
+
+def _option(value: Any) -> str:
+    return str(value.get("value", value.get("label", ""))) if isinstance(value, dict) else str(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One server as an entry describes it, in whatever client's words."""
+
+    command: str | None = None
+    args: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict)
+    env_file: str | None = None
+    cwd: str | None = None
+    url: str | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    only: tuple[str, ...] = ()
+    """The tools that the client offers; all if there are none."""
+    left_out: tuple[str, ...] = ()
+    """Tools that the client does not offer."""
+    sse: bool = False
+    """Whether a remote server is reached by SSE, the older transport."""
+    oauth: Mapping[str, str] = field(default_factory=dict)
+    """What a login needs beyond what the server states itself; the keys are those of `OAUTH_KEYS`."""
+    disabled: bool = False
+    notes: tuple[str, ...] = ()
+
+
+def read_entry(value: Any) -> Entry | str:
+    """Return what an entry says, or why it names no server."""
+    if not isinstance(value, dict):
+        return "has neither a command nor a url"
+    url = next((value[key] for key in ("url", "httpUrl", "serverUrl") if value.get(key)), None)
+    # In Zed's older format the command is an object; as a list it holds the arguments, too.
+    command: Any = value.get("command")
+    inner = command if isinstance(command, dict) else value
+    command = command.get("path") if isinstance(command, dict) else command
+    first, *rest = command if isinstance(command, list) and command else [command]
+    if not (url or first):
+        return _reason(value)
+    return Entry(
+        command=None if url else str(first),
+        args=(*map(str, rest), *_texts(inner.get("args"))),
+        env=_pairs(inner.get("env")) | {name: f"${{{name}:-}}" for name in _texts(value.get("env_vars"))},
+        env_file=str(value["envFile"]) if value.get("envFile") else None,
+        cwd=str(value["cwd"]) if value.get("cwd") else None,
+        url=str(url) if url else None,
+        headers=_headers(value),
+        only=_only(value),
+        left_out=_first_list(value, "excludeTools", "disabledTools", "disabled_tools"),
+        sse=str(value.get("type") or value.get("transport")).lower() == "sse",
+        oauth=_oauth(value),
+        disabled=value.get("disabled") is True or value.get("enabled") is False,
+        notes=tuple(_authorization_notes(_authorization(value))),
+    )
+
+
+def _reason(value: Mapping[str, Any]) -> str:
+    if value.get("source") == "extension" or "settings" in value:
+        return "is provided by an extension of its client"
+    return "has neither a command nor a url"
+
+
+def _headers(value: Mapping[str, Any]) -> dict[str, str]:
+    """Return the headers of an entry; Codex has keys of its own for values from the environment."""
+    headers = _pairs(value.get("headers")) | _pairs(value.get("http_headers"))
+    from_env = _pairs(value.get("env_http_headers"))
+    headers |= {name: f"${{{variable}}}" for name, variable in from_env.items()}
+    variable, authorization = value.get("bearer_token_env_var"), _authorization(value)
+    token = f"${{{variable}}}" if variable else None
+    if authorization.get("type") == "bearer":
+        token = authorization.get("token") or token
+    if token:
+        headers = {key: text for key, text in headers.items() if key.lower() != "authorization"}
+        headers["Authorization"] = f"Bearer {token}"
+    return headers
+
+
+def _authorization(value: Mapping[str, Any]) -> Mapping[str, Any]:
+    given = value.get("authorization")
+    return given if isinstance(given, dict) else {}
+
+
+def _authorization_notes(given: Mapping[str, Any]) -> Iterator[str]:
+    if given.get("type") == "bearer" and not given.get("token"):
+        yield "has an authorization without a token"
+    if given.get("type") not in (None, "none", "bearer", "oauth2"):
+        yield "has an unknown type of authorization; known: bearer, oauth2"
+
+
+def _oauth(value: Mapping[str, Any]) -> dict[str, str]:
+    """Return what an entry says about logins: its `authorization.oauth`, or `oauth` as other clients do."""
+    given = _authorization(value).get("oauth") or value.get("oauth")
+    if not isinstance(given, dict):
+        return {}
+    if isinstance(given.get("scopes"), list):
+        given = {**given, "scopes": " ".join(map(str, given["scopes"]))}
+    return {key: str(given[key]) for key in OAUTH_KEYS if given.get(key)}
+
+
+def _only(value: Mapping[str, Any]) -> tuple[str, ...]:
+    names = _first_list(value, "includeTools", "enabled_tools", "tools")
+    return () if "*" in names else names
+
+
+def _first_list(value: Mapping[str, Any], *keys: str) -> tuple[str, ...]:
+    return next((_texts(value[key]) for key in keys if isinstance(value.get(key), list)), ())
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    return tuple(map(str, value)) if isinstance(value, list) else (value,) if isinstance(value, str) else ()
+
+
+def _pairs(value: Any) -> dict[str, str]:
+    return {str(key): _spelled(item) for key, item in value.items()} if isinstance(value, dict) else {}
+
+
+def _spelled(value: Any) -> str:
+    return "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def is_findspot(name: str, entry: Entry) -> bool:
+    """Return whether an entry starts Findspot itself, in any of the ways that setup writes."""
+    if name == SERVER:
+        return True
+    words = [PurePath(word.replace("\\", "/")).name.removesuffix(".exe") for word in _words(entry)]
+    by_runner = words[:1] in (["uvx"], ["pipx"], ["uv"]) and SERVER in words
+    return (
+        words[:1] == [SERVER]
+        or by_runner
+        or any(pair == ("-m", SERVER) for pair in itertools.pairwise(words))
+    )
+
+
+def _words(entry: Entry) -> Iterator[str]:
+    yield entry.command or ""
+    yield from entry.args
+
+
+def with_braces(value: Any, path: Path) -> Any:
+    """Return an entry of Gemini CLI's file with `$NAME` written as `${NAME}`; any other as it is."""
+    if path.parent.name != _GEMINI_FOLDER:
+        return value
+    if isinstance(value, dict):
+        return {key: with_braces(item, path) for key, item in value.items()}
+    if isinstance(value, list):
+        return [with_braces(item, path) for item in value]
+    return _SHELL_VARIABLE.sub(r"${\1}", value) if isinstance(value, str) else value

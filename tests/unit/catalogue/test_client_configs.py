@@ -1,0 +1,368 @@
+"""Every client's configuration in its real format: which servers it names, and with which values."""
+
+from __future__ import annotations
+
+import json
+import stat
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from findspot.catalogue.client_configs import Input, server_table
+from findspot.catalogue.config_variables import (
+    MissingVariableError,
+    expand,
+    input_variable,
+    missing_inputs,
+    store_inputs,
+)
+from findspot.catalogue.known_clients import Machine, project_files, user_files
+from findspot.catalogue.server_sources import ServerSpec, Sources, find_configurations, read_sources
+from findspot.core.errors import InvalidArgumentError
+
+Put = Callable[[str, str], Path]
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("FINDSPOT_HOME", str(tmp_path / "findspot"))
+    return tmp_path
+
+
+@pytest.fixture
+def put(home: Path) -> Put:
+    def written(name: str, text: str) -> Path:
+        path = home / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
+        return path
+
+    return written
+
+
+def read(path: Path, project: Path | None = None) -> dict[str, ServerSpec]:
+    return {spec.name: spec for spec in read_sources([path], project=project).servers}
+
+
+CLAUDE_DESKTOP = """{
+  "mcpServers": {
+    "filesystem": {"command": "npx", "args": ["-y", "@modelcontextprotocol/server-filesystem", "/Users/me"]},
+    "findspot": {"command": "/usr/local/bin/findspot", "args": ["serve"]}
+  },
+  "globalShortcut": ""
+}"""
+
+CURSOR = """{
+  "mcpServers": {
+    "web": {"command": "node", "args": ["${workspaceFolder}/server.js"], "envFile": "${workspaceFolder}/.env",
+            "env": {"KEY": "${env:API_KEY}", "HERE": "${workspaceFolderBasename}${/}x"}},
+    "remote": {"url": "https://example.com/mcp", "headers": {"Authorization": "Bearer ${env:API_KEY}"}}
+  }
+}"""
+
+WINDSURF = """{
+  "mcpServers": {
+    "figma": {"serverUrl": "https://figma.example/mcp", "disabledTools": ["delete_file"]},
+    "off": {"command": "npx", "args": ["x"], "disabled": true}
+  }
+}"""
+
+VSCODE = """// The servers of this workspace
+{
+  "inputs": [
+    {"type": "promptString", "id": "api-key", "description": "Perplexity API key", "password": true},
+    {"type": "pickString", "id": "region", "options": ["eu", {"label": "America", "value": "us"}],
+     "default": "eu"},
+  ],
+  "servers": {
+    /* streamable HTTP */
+    "github": {"type": "http", "url": "https://api.githubcopilot.com/mcp/"},
+    "perplexity": {
+      "type": "stdio",
+      "command": "npx", // comes with node
+      "args": ["-y", "server-perplexity-ask", "--home", "${userHome}", "--region", "${input:region}"],
+      "env": {"PERPLEXITY_API_KEY": "${input:api-key}"},
+    },
+  },
+}"""
+
+VSCODE_SETTINGS = """{
+  // editor
+  "editor.fontSize": 14,
+  "mcp": {"inputs": [{"id": "token", "type": "promptString"}],
+          "servers": {"time": {"command": "uvx", "args": ["mcp-server-time"]}}},
+}"""
+
+COPILOT = """{"mcpServers": {
+  "all": {"type": "local", "command": "npx", "args": ["a"], "tools": ["*"]},
+  "few": {"type": "sse", "url": "https://example.com/sse", "tools": ["read", "list"]}
+}}"""
+
+CODEX = """model = "o3"
+
+[mcp_servers.context7]
+command = "npx"
+args = ["-y", "@upstash/context7-mcp"]
+env_vars = ["LOCAL_TOKEN"]
+
+[mcp_servers.context7.env]
+MY_ENV_VAR = "MY_ENV_VALUE"
+
+[mcp_servers.figma]
+url = "https://mcp.figma.com/mcp"
+bearer_token_env_var = "FIGMA_OAUTH_TOKEN"
+http_headers = { "X-Figma-Region" = "us-east-1" }
+env_http_headers = { "X-Token" = "OTHER" }
+disabled_tools = ["screenshot"]
+
+[mcp_servers.off]
+command = "x"
+enabled = false
+"""
+
+GEMINI = """{
+  "theme": "dark", "tools": {"sandbox": false},
+  "mcpServers": {
+    "py": {"command": "python", "args": ["-m", "srv"], "cwd": "./tools", "env": {"KEY": "$MY_KEY"},
+           "timeout": 15000, "includeTools": ["a", "b"], "excludeTools": ["b"]},
+    "web": {"httpUrl": "http://localhost:3000/mcp", "headers": {"A": "Bearer ${MY_KEY}"}}
+  }
+}"""
+
+ZED = """{
+  "context_servers": {
+    // custom, as written today
+    "one": {"source": "custom", "command": "npx", "args": ["x"], "env": {"A": "1"}},
+    "older": {"command": {"path": "uvx", "args": ["y"], "env": {"B": "2"}}, "settings": {}},
+    "remote": {"url": "https://example.com/mcp", "headers": {"X": "y"}},
+    "extension": {"source": "extension", "settings": {"key": "v"}},
+    "off": {"enabled": false, "command": "z"}
+  },
+}"""
+
+
+def test_claude_desktop(put: Put) -> None:
+    servers = read(put(".config/Claude/claude_desktop_config.json", CLAUDE_DESKTOP))
+    assert servers.keys() == {"filesystem"}, "Findspot's own entry is left out"
+    assert servers["filesystem"].args[1:] == ("@modelcontextprotocol/server-filesystem", "/Users/me")
+
+
+def test_cursor(put: Put, home: Path) -> None:
+    path = put("work/.cursor/mcp.json", CURSOR)
+    servers = read(path, Path("/elsewhere"))
+    web = servers["web"]
+    assert web.args == (f"{home}/work/server.js",), "the workspace is the project of the file"
+    assert web.env == {"KEY": "${env:API_KEY}", "HERE": "work/x"}
+    put("work/.env", "# keys\nexport A=1\nB='two words'\nKEY=from file\nno assignment\n")
+    full = web.expanded({"API_KEY": "k"})
+    assert full.env == {"A": "1", "B": "two words", "KEY": "k", "HERE": "work/x"}
+    assert servers["remote"].expanded({"API_KEY": "k"}).headers == {"Authorization": "Bearer k"}
+    (home / "work/.env").unlink()
+    with pytest.raises(MissingVariableError, match=r"work/\.env cannot be read"):
+        web.expanded({"API_KEY": "k"})
+
+
+def test_the_users_own_cursor_file_means_the_project_at_hand(put: Put) -> None:
+    path = put(".cursor/mcp.json", CURSOR)
+    assert read(path, Path("/p"))["web"].args == ("/p/server.js",)
+    unknown = read(path)["web"]
+    with pytest.raises(MissingVariableError, match="has a value only in a project"):
+        unknown.expanded({})
+
+
+def test_windsurf(put: Put) -> None:
+    sources = read_sources([put(".codeium/windsurf/mcp_config.json", WINDSURF)])
+    (figma,) = sources.servers
+    assert figma.url == "https://figma.example/mcp"
+    assert not figma.offers("delete_file")
+    assert figma.offers("get_file")
+    assert [spec.name for spec in sources.disabled] == ["off"]
+    assert sources.notes[0].endswith("server 'off' is disabled")
+
+
+def test_vscode_with_comments_and_inputs(put: Put, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = put("work/.vscode/mcp.json", VSCODE)
+    sources = read_sources([path])
+    servers = {spec.name: spec for spec in sources.servers}
+    assert servers["github"].url == "https://api.githubcopilot.com/mcp/"
+    ask = servers["perplexity"]
+    assert ask.args[3] == str(home)
+    assert sources.inputs[path] == {
+        "api-key": Input("api-key", "Perplexity API key", password=True),
+        "region": Input("region", default="eu", options=("eu", "us")),
+    }
+    assert missing_inputs(ask.texts, path) == ["region", "api-key"]
+    with pytest.raises(MissingVariableError, match=r"the input region has no value.*FINDSPOT_INPUT_REGION"):
+        ask.expanded()
+    monkeypatch.setenv(input_variable("api-key"), "hunter2")
+    stored = store_inputs(path, {"region": "us"})
+    assert ask.expanded().args[5] == "us"
+    assert ask.expanded().env == {"PERPLEXITY_API_KEY": "hunter2"}
+    assert missing_inputs(ask.texts, path) == []
+    assert stat.S_IMODE(stored.stat().st_mode) == 0o600
+    assert json.loads(stored.read_text()) == {str(path): {"region": "us"}}
+    other = replace(ask, source=home / "other.json")
+    with pytest.raises(MissingVariableError, match="the input region"):
+        other.expanded()
+
+
+def test_vscode_settings(put: Put) -> None:
+    path = put(".config/Code/User/settings.json", VSCODE_SETTINGS)
+    assert read(path)["time"].args == ("mcp-server-time",)
+    assert read_sources([path]).inputs[path].keys() == {"token"}
+    flat = put("flat.json", '{"mcp.servers": {"a": {"command": "x"}}}')
+    assert read(flat).keys() == {"a"}
+
+
+def test_copilot(put: Put) -> None:
+    servers = read(put(".copilot/mcp-config.json", COPILOT))
+    assert servers["all"].offers("anything")
+    assert servers["few"].sse
+    assert servers["few"].offers("read")
+    assert not servers["few"].offers("write")
+
+
+def test_codex(put: Put) -> None:
+    sources = read_sources([put(".codex/config.toml", CODEX)])
+    servers = {spec.name: spec for spec in sources.servers}
+    assert servers.keys() == {"context7", "figma"}
+    environ = {"FIGMA_OAUTH_TOKEN": "t", "OTHER": "o", "LOCAL_TOKEN": "l"}
+    assert servers["context7"].expanded(environ).env == {"MY_ENV_VAR": "MY_ENV_VALUE", "LOCAL_TOKEN": "l"}
+    assert servers["context7"].expanded({}).env["LOCAL_TOKEN"] == ""
+    assert servers["figma"].expanded(environ).headers == {
+        "X-Figma-Region": "us-east-1", "X-Token": "o", "Authorization": "Bearer t",
+    }  # fmt: skip
+    assert not servers["figma"].offers("screenshot")
+    assert [spec.name for spec in sources.disabled] == ["off"]
+
+
+def test_gemini(put: Put) -> None:
+    servers = read(put(".gemini/settings.json", GEMINI))
+    py = servers["py"]
+    assert (py.env, py.cwd) == ({"KEY": "${MY_KEY}"}, "./tools")
+    assert [tool for tool in "abc" if py.offers(tool)] == ["a"]
+    assert servers["web"].expanded({"MY_KEY": "k"}).headers == {"A": "Bearer k"}
+
+
+def test_zed(put: Put) -> None:
+    sources = read_sources([put(".config/zed/settings.json", ZED)])
+    servers = {spec.name: spec for spec in sources.servers}
+    assert servers.keys() == {"one", "older", "remote"}
+    assert (servers["older"].command, servers["older"].args) == ("uvx", ("y",))
+    assert servers["older"].env == {"B": "2"}
+    notes = " ".join(sources.notes)
+    assert "'extension' is provided by an extension of its client" in notes
+
+
+class TestClaudeCode:
+    @pytest.fixture
+    def path(self, put: Put, home: Path) -> Path:
+        value = {
+            "numStartups": 3,
+            "mcpServers": {"everywhere": {"type": "stdio", "command": "x", "args": [], "env": {}}},
+            "projects": {
+                str(home / "work"): {"mcpServers": {"here": {"type": "stdio", "command": "./y"}}},
+                str(home / "none"): {"mcpServers": {}},
+                "odd": 3,
+            },
+        }
+        return put(".claude.json", json.dumps(value))
+
+    def test_a_project_has_its_own_servers(self, path: Path, home: Path) -> None:
+        sources = read_sources([path], project=home / "work")
+        assert [spec.name for spec in sources.servers] == ["here"]
+        assert sources.servers[0].working_folder == home / "work"
+        assert "servers of all projects are left out here" in sources.notes[0]
+
+    @pytest.mark.parametrize("project", [None, "none", "other"])
+    def test_others_have_those_of_all_projects(self, path: Path, home: Path, project: str | None) -> None:
+        sources = read_sources([path], project=project and home / project)  # type: ignore[arg-type]
+        assert [spec.name for spec in sources.servers] == ["everywhere"]
+        assert sources.notes == ()
+
+    def test_a_file_without_servers_is_a_configuration(self, put: Put) -> None:
+        assert read(put("c.json", '{"projects": {"/p": {}}}')) == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "entry", "is_ours"),
+    [
+        ("findspot", {"url": "http://127.0.0.1:8000/mcp"}, True),
+        ("search", {"command": "/home/me/.local/bin/findspot", "args": ["serve"]}, True),
+        ("search", {"command": "C:\\\\bin\\\\findspot.exe", "args": ["gateway"]}, True),
+        ("search", {"command": "uvx", "args": ["--from", "x", "findspot", "serve"]}, True),
+        ("search", {"command": "/usr/bin/python3", "args": ["-P", "-m", "findspot", "serve"]}, True),
+        ("search", {"command": "npx", "args": ["findspot"]}, False),
+        ("search", {"command": "python", "args": ["-m", "other", "findspot"]}, False),
+    ],
+)
+def test_findspot_never_starts_itself(put: Put, name: str, entry: Any, is_ours: bool) -> None:
+    servers = read(put("mcp.json", json.dumps({"mcpServers": {name: entry}})))
+    assert (servers == {}) == is_ours
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"command": "x", "env": [], "args": "one two", "headers": 3, "cwd": {}, "tools": "x"},
+        {"command": ["x", "one two"], "env": None, "args": {}},
+        {"command": {"path": "x", "args": ["one two"], "env": 3}},
+    ],
+)
+def test_odd_fields_give_no_traceback(put: Put, entry: Any) -> None:
+    spec = read(put("mcp.json", json.dumps({"mcpServers": {"a": entry}})))["a"]
+    assert (spec.command, spec.args, spec.env, spec.headers) == ("x", ("one two",), {}, {})
+
+
+@pytest.mark.parametrize(("kind", "text"), [("toml", "[a\n"), ("json", '{\n// c\n"a": }')])
+def test_a_broken_file_is_named_with_its_line(put: Put, kind: str, text: str) -> None:
+    path = put(f"config.{kind}", text)
+    line = 1 if kind == "toml" else 3
+    message = rf"config\.{kind} is not valid {kind.upper()} at line {line}"
+    with pytest.raises(InvalidArgumentError, match=message):
+        read_sources([path])
+
+
+def test_variables_only_a_client_knows(tmp_path: Path) -> None:
+    for text in ("${command:pick}", "${config:a.b}"):
+        with pytest.raises(MissingVariableError, match="only its client knows"):
+            expand(text, {}, tmp_path)
+    assert expand("${A:-x} ${env:B} $C ${D-E}", {"B": "b", "D-E": "d"}, tmp_path) == "x b $C d"
+
+
+def test_where_files_are_looked_for(put: Put, home: Path) -> None:
+    own = [".please/mcp.json", ".claude.json", ".config/Code/User/settings.json", ".codex/config.toml"]
+    for name in own:
+        put(name, "")
+    assert user_files(Machine("linux", home, {})) == [home / name for name in own]
+    of_project = [".please/mcp.local.json", ".please/mcp.json", ".vscode/settings.json", ".codex/config.toml"]
+    for name in of_project:
+        put(f"work/{name}", "")
+    assert project_files(home / "work") == [home / "work" / name for name in of_project]
+
+
+def test_configurations_without_servers_are_passed_over(put: Put, home: Path) -> None:
+    machine, work = Machine("linux", home, {}), home / "work"
+    put("work/.vscode/settings.json", '{"editor.fontSize": 14}')
+    put("work/.mcp.json", CLAUDE_DESKTOP)
+    put("work/.cursor/mcp.json", '{"mcpServers": {"findspot": {"command": "findspot"}}}')
+    broken = put("work/.codex/config.toml", "[a\n")
+    own = put(".codex/config.toml", CODEX)
+    claude = put(".claude.json", json.dumps({"mcpServers": {"all": {"command": "x"}}}))
+    found, notes = find_configurations(work, machine)
+    assert found == [work / ".mcp.json"]
+    assert notes == [f"{broken} is not valid TOML at line 1."]
+    assert find_configurations(None, machine) == ([claude, own], [])
+    put(".claude.json", json.dumps({"projects": {str(work): {"mcpServers": {"here": {"command": "x"}}}}}))
+    assert find_configurations(work, machine)[0] == [work / ".mcp.json", claude]
+    assert find_configurations(None, machine) == ([own], [])
+
+
+def test_a_list_of_tools_is_no_configuration() -> None:
+    assert server_table({"tools": [], "mcpServers": {}}, None) is None
+    assert server_table([], None) is None
+    assert Sources().names == set()
