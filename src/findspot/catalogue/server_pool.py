@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
+from findspot.catalogue.config_variables import MissingVariableError
 from findspot.catalogue.consent import Agreements
 from findspot.catalogue.live_connection import (
     DEFAULT_TIMEOUT_S,
@@ -29,7 +30,7 @@ from findspot.catalogue.live_connection import (
     ServerTimeoutError,
 )
 from findspot.catalogue.server_process import Witness
-from findspot.catalogue.server_sources import MissingVariableError, ServerSpec
+from findspot.catalogue.server_sources import ServerSpec
 from findspot.catalogue.tool_record import ToolDefinition
 from findspot.core.log import get_logger
 
