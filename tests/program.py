@@ -6,17 +6,17 @@ import json
 import os
 import signal
 import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import warm_start
 from kept_workers import open_project
+from warm_start import INSTALLED
 
 TIMEOUT_S = 60
-INSTALLED = str(Path(sys.executable).with_name("findspot.exe" if os.name == "nt" else "findspot"))
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Program:
         environment |= own | popen.pop("env", {})
         streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | popen
         command = [INSTALLED, *map(str, arguments)]
-        return subprocess.Popen(
+        return warm_start.Popen(
             command,
             cwd=cwd or self.cwd,
             env=environment,

@@ -22,7 +22,7 @@ from mcp import Client
 from mcp.client.stdio import StdioServerParameters
 
 from e2e.wire import Watched, Wire
-from program import INSTALLED
+from warm_start import INSTALLED, Popen
 
 COMMAND = (INSTALLED, "serve")
 PATIENCE_S = 60
@@ -139,7 +139,7 @@ class Pipe:
     """Bare JSON-RPC over a server's pipes; a test fails whose server writes anything else."""
 
     def __init__(self, home: Path, cwd: Path, *options: str, **settings: str) -> None:
-        self.process = subprocess.Popen(
+        self.process = Popen(
             [*COMMAND, *options],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
