@@ -16,7 +16,7 @@ from typing import Any
 import anyio
 
 from findspot.catalogue.server_registry import ServerRegistry
-from findspot.catalogue.server_sources import ServerSpec, read_sources
+from findspot.catalogue.server_sources import MissingVariableError, ServerSpec, read_sources
 from findspot.core.errors import FindspotError, InvalidArgumentError
 from findspot.core.files import content_hash, make_private_dir, read_json, write_json
 from findspot.core.locks import writer_lock
@@ -115,7 +115,12 @@ def remote_server(registry: ServerRegistry, name: str) -> ServerSpec:
             f"You have not agreed to the server '{name}' as it is now.",
             hint=f"Run: findspot tools index {spec.source}",
         )
-    return spec.expanded()
+    if any(header.lower() == "authorization" for header in spec.headers):
+        raise InvalidArgumentError(f"The entry of '{name}' has its own credentials: a login is not used.")
+    try:
+        return spec.expanded()
+    except MissingVariableError as error:
+        raise InvalidArgumentError(f"The server '{name}' cannot be reached: {error}.") from error
 
 
 def _agreed(registry: ServerRegistry, name: str) -> ServerSpec | None:

@@ -49,6 +49,8 @@ class LoginError(RemoteServerError):
 class LoginRequiredError(RemoteServerError):
     """A server takes no request without a login."""
 
+    code = "LOGIN_REQUIRED"
+
     def __init__(self, server: str, reason: str) -> None:
         super().__init__(f"{reason} Run `findspot tools login {shlex.quote(server)}`.")
 

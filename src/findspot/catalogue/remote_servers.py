@@ -35,7 +35,7 @@ NewClient = Callable[[Any], contextlib.AbstractAsyncContextManager[Connected]]
 class RemoteServerError(FindspotError):
     """A remote server refused us, or did what no server may do."""
 
-    code = "PROVIDER_ERROR"
+    code = "SERVER_FAILED"
 
 
 class RemoteHttp(httpx2.AsyncClient):

@@ -14,10 +14,11 @@ import anyio
 import pytest
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
-from findspot.catalogue.logins import Login, Logins, renewal_time
+from findspot.catalogue.logins import Login, Logins, remote_server, renewal_time
 from findspot.catalogue.oauth import LoginError, _is_safe, log_in
 from findspot.catalogue.server_connections import ask_servers
-from findspot.catalogue.server_sources import ServerSpec
+from findspot.catalogue.server_sources import ServerSpec, read_sources
+from findspot.core.errors import InvalidArgumentError
 from remote_server import AUTHORIZATION_SERVER, PROTECTED_RESOURCE, RemoteServer, browse
 
 from .conftest import PATIENCE_S
@@ -151,16 +152,16 @@ def test_a_client_of_the_entry_is_used(logins: Logins, tmp_path: Path) -> None:
     with RemoteServer(registers=False) as server:
         with pytest.raises(LoginError, match="does not register clients by itself"):
             login(spec_of(server), logins)
-        spec = spec_of(server, clientId="known-client", clientSecret="s-1", scopes="tools:call extra")
+        spec = spec_of(server, clientId="known-client", clientSecret="hush-hush", scopes="tools:call extra")
         [address] = login(spec, logins)
         assert "scope=tools%3Acall+extra" in address
         assert server.seen[-1].path == "/mcp"
-        assert [seen.form["client_secret"] for seen in server.seen if seen.path == "/token"] == ["s-1"]
+        assert [seen.form["client_secret"] for seen in server.seen if seen.path == "/token"] == ["hush-hush"]
         [file] = (tmp_path / "findspot" / "logins").glob("*.json")
-        assert "s-1" not in file.read_text()
+        assert "hush-hush" not in file.read_text()
         server.expire()
         assert ask(spec) == (["web__add"], None)
-        assert [seen.form["client_secret"] for seen in server.seen if seen.path == "/token"] == ["s-1"] * 2
+        assert [seen.form["client_secret"] for seen in server.seen if seen.path == "/token"] == ["hush-hush"] * 2
 
 
 def test_a_server_without_logins_says_so(logins: Logins) -> None:
@@ -278,3 +279,31 @@ def test_a_damaged_login_is_none(logins: Logins, tmp_path: Path) -> None:
     ):
         file.write_text(text)
         assert logins.read("https://x") is None
+
+
+class TestWhichServer:
+    def test_only_agreed_remote_servers_can_be_logged_in_at(
+        self, open_catalogue: Any, write: Any, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        registry = open_catalogue().registry
+        entries = {
+            "web": {"url": "https://x.example/${PART}"},
+            "local": {"command": "true"},
+            "key": {"url": "https://x.example", "headers": {"authorization": "Bearer 1"}},
+        }
+        path = write("mcp.json", {"mcpServers": entries})
+        specs = read_sources([path]).servers
+        with pytest.raises(InvalidArgumentError, match="no remote server 'web'"):
+            remote_server(registry, "web")
+        registry.agreements.add(specs)
+        with pytest.raises(InvalidArgumentError, match="variable PART is not set"):
+            remote_server(registry, "web")
+        monkeypatch.setenv("PART", "mcp")
+        assert remote_server(registry, "web").url == "https://x.example/mcp"
+        with pytest.raises(InvalidArgumentError, match="program on this machine"):
+            remote_server(registry, "local")
+        with pytest.raises(InvalidArgumentError, match="has its own credentials"):
+            remote_server(registry, "key")
+        write("mcp.json", {"mcpServers": entries | {"web": {"url": "https://evil.example"}}})
+        with pytest.raises(InvalidArgumentError, match="no remote server 'web'"):
+            remote_server(registry, "web")

@@ -126,14 +126,15 @@ def open_in_editor(path: Path, line: int) -> None:
         raise click.ClickException(f"The editor '{command[0]}' ended with {error.returncode}.") from None
 
 
-def open_in_browser(page: Path) -> None:
-    """Open a file with the desktop's own program; do nothing where there is none."""
+def open_in_browser(page: Path | str) -> None:
+    """Open a file or an address with the desktop's own program; do nothing where there is none."""
     if sys.platform == "win32":
         click.launch(str(page))  # which asks the system, and looks for no program
         return
     opener = "open" if sys.platform == "darwin" else "xdg-open"
     with contextlib.suppress(OSError):
-        subprocess.Popen(resolved([opener, str(page)]))
+        nowhere = subprocess.DEVNULL  # it may start a browser that wants this terminal
+        subprocess.Popen(resolved([opener, str(page)]), stdin=nowhere, stdout=nowhere, stderr=nowhere)
 
 
 def key_names(text: str) -> list[str]:

@@ -20,6 +20,7 @@ from findspot.core.errors import InvalidArgumentError
 from findspot.serve.cli import output
 from findspot.serve.cli.failure import ConfirmationRequiredError
 from findspot.serve.cli.interaction import can_ask, confirm
+from findspot.serve.cli.login_commands import login, logout
 from findspot.serve.cli.options import Reply, common, project_option, yes_option
 from findspot.serve.cli.project_choice import open_engine
 
@@ -44,6 +45,10 @@ def tools() -> None:
     findspot tools search read a file
     findspot tools show filesystem__read_file
     """
+
+
+tools.add_command(login)
+tools.add_command(logout)
 
 
 @tools.command("index")
