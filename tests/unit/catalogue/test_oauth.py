@@ -152,16 +152,16 @@ def test_a_client_of_the_entry_is_used(logins: Logins, tmp_path: Path) -> None:
     with RemoteServer(registers=False) as server:
         with pytest.raises(LoginError, match="does not register clients by itself"):
             login(spec_of(server), logins)
-        spec = spec_of(server, clientId="known-client", clientSecret="hush-hush", scopes="tools:call extra")
+        spec = spec_of(server, clientId="known-client", clientSecret="hushed", scopes="tools:call extra")
         [address] = login(spec, logins)
         assert "scope=tools%3Acall+extra" in address
         assert server.seen[-1].path == "/mcp"
-        assert [seen.form["client_secret"] for seen in server.seen if seen.path == "/token"] == ["hush-hush"]
+        assert [seen.form["client_secret"] for seen in server.seen if seen.path == "/token"] == ["hushed"]
         [file] = (tmp_path / "findspot" / "logins").glob("*.json")
-        assert "hush-hush" not in file.read_text()
+        assert "hushed" not in file.read_text()
         server.expire()
         assert ask(spec) == (["web__add"], None)
-        assert [seen.form["client_secret"] for seen in server.seen if seen.path == "/token"] == ["hush-hush"] * 2
+        assert [seen.form["client_secret"] for seen in server.seen if seen.path == "/token"] == ["hushed"] * 2
 
 
 def test_a_server_without_logins_says_so(logins: Logins) -> None:
