@@ -15,8 +15,9 @@ from typing import Any
 
 import anyio
 
+from findspot.catalogue.config_variables import MissingVariableError
 from findspot.catalogue.server_registry import ServerRegistry
-from findspot.catalogue.server_sources import MissingVariableError, ServerSpec, read_sources
+from findspot.catalogue.server_sources import ServerSpec, read_sources
 from findspot.core.errors import FindspotError, InvalidArgumentError
 from findspot.core.files import content_hash, make_private_dir, read_json, write_json
 from findspot.core.locks import writer_lock
