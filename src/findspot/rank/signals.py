@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import takewhile
@@ -130,6 +130,13 @@ class Pool:
 
     by_number: dict[int, Candidate] = field(default_factory=dict)
 
+    def by_path(self) -> dict[str, list[Candidate]]:
+        """Return the candidates of each file."""
+        files: dict[str, list[Candidate]] = {}
+        for candidate in self.by_number.values():
+            files.setdefault(candidate.path, []).append(candidate)
+        return files
+
     def ranked(self) -> list[Candidate]:
         """Best first; ties by path, then by place in the file."""
         return sorted(self.by_number.values(), key=lambda c: (-c.score, c.path, c.number))
@@ -179,7 +186,9 @@ def same_name(stem: str, name: str) -> bool:
 
 def add_coherence(pool: Pool) -> None:
     """Lift the best chunk of each file by what the file's other chunks found."""
-    for members in _by_file(pool).values():
+    for members in pool.by_path().values():
+        if len(members) == 1:
+            continue
         best = max(members, key=lambda c: (c.fused, -c.number))
         others = sum(sorted((c.fused for c in members if c is not best), reverse=True)[:3])
         best.coherence = COHERENCE * min(1.0, others / 1.5)
@@ -187,23 +196,22 @@ def add_coherence(pool: Pool) -> None:
 
 def spread_files(pool: Pool, decay: float = SAME_FILE_DECAY) -> None:
     """Let each further chunk of a file count less than the one before."""
-    for members in _by_file(pool).values():
+    for members in pool.by_path().values():
+        if len(members) == 1:
+            continue
         for place, candidate in enumerate(sorted(members, key=lambda c: (-c.score, c.number))):
             candidate.repeat = decay**place
 
 
-def _by_file(pool: Pool) -> dict[int, list[Candidate]]:
-    files: dict[int, list[Candidate]] = {}
-    for candidate in pool.by_number.values():
-        files.setdefault(candidate.file_id, []).append(candidate)
-    return files
+def beginnings(words: Iterable[str]) -> frozenset[str]:
+    """Return how words begin: two that begin differently are not alike, which settles most paths."""
+    return frozenset(word[:_ALIKE_FROM] for word in words)
 
 
 def path_share(query: Sequence[str], name: Sequence[str], folder: Sequence[str]) -> float:
     """Return how well the words of a query and of a path fit each other, 0 to 1."""
     places = (*name, *folder)
-    beginnings = {word[:_ALIKE_FROM] for word in query}
-    if not name or beginnings.isdisjoint([part[:_ALIKE_FROM] for part in places]):
+    if not name or beginnings(query).isdisjoint(beginnings(places)):
         return 0.0
     repeated = sum(max(_likeness(word, part) for part in places) for word in query) / len(query)
     explained = sum(max(_likeness(part, word) for word in query) for part in name) / len(name)
@@ -218,7 +226,7 @@ def heading_share(query: Sequence[str], heading: Sequence[str]) -> float:
 
 
 _ALIKE_FROM = 3
-"""Words that differ within their first letters are not alike; most paths are settled by that."""
+"""Words that differ within their first letters are not alike."""
 
 MIN_COMMON_LETTERS = 4
 MIN_COMMON_SHARE = 0.6

@@ -252,15 +252,15 @@ def to_hits(
 
     hits = []
     for place, passage in enumerate(page, query.offset):
+        hit, overview, why = hit_of(passage, scores[place]), None, None
         more = tuple(_lines_and_name(hit_of(other, 0.0)) for other in passage.more)
-        hit = replace(hit_of(passage, scores[place]), more=more)
         outline = stored.get(_outline_number(passage))
         if hit.kind == _HEADER and outline:
-            hit = replace(hit, overview=header_overview(stored[passage.first].text, outline.text))
-        why = None
+            overview = header_overview(stored[passage.first].text, outline.text)
         if query.explain:
             why = passage.leader.why() | (evidence[place].why() if belongs is None else {"belongs": belongs})
-        hits.append(replace(hit, relative=_share(passage, found[0]), why=why))
+        share = _share(passage, found[0])
+        hits.append(replace(hit, more=more, overview=overview, relative=share, why=why))
     if belongs is not None:
         return hits, belongs < FITS_FROM
     return hits, query.similar_to is None and nothing_fits(recipe, evidence)

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import PurePosixPath
+from typing import NamedTuple
 
 from findspot.core.git import History
 from findspot.core.model import Corpus, IncludeTests, Mode, Query, Results
@@ -143,11 +144,13 @@ def boost_definitions(pool: Pool, candidates: Candidates, question: Question) ->
 
 def boost_paths(pool: Pool, question: Question, weight: float) -> None:
     """Lift files whose name or folder says what the query asks about."""
-    shares: dict[str, float] = {}
-    for candidate in pool.by_number.values():
-        if candidate.path not in shares:
-            shares[candidate.path] = signals.path_share(question.topic, *_path_words(candidate.path))
-        candidate.path_match = weight * shares[candidate.path]
+    asked = signals.beginnings(question.topic)
+    for path, members in pool.by_path().items():
+        words = _path_words(path)
+        if not asked.isdisjoint(words.beginnings):
+            share = weight * signals.path_share(question.topic, words.name, words.folder)
+            for candidate in members:
+                candidate.path_match = share
 
 
 def boost_mentions(pool: Pool, candidates: Candidates) -> None:
@@ -167,13 +170,14 @@ def boost_headings(snapshot: Snapshot, pool: Pool, question: Question) -> None:
 def penalise(snapshot: Snapshot, pool: Pool, candidates: Candidates, question: Question) -> None:
     """Push down what usually is not the answer, unless the query asks for it."""
     stay = _requested_roles(candidates, question)
-    files = snapshot.files.by_id
-    paths = {candidate.path for candidate in pool.by_number.values()}
-    for candidate in pool.by_number.values():
-        role = role_of(candidate.path, is_data(files[candidate.file_id].language))
-        if role is Role.SOURCE and declares_only(candidate.path, paths):
+    files, by_path = snapshot.files.by_id, pool.by_path()
+    for path, members in by_path.items():
+        role = role_of(path, is_data(files[members[0].file_id].language))
+        if role is Role.SOURCE and declares_only(path, by_path):
             role = Role.DECLARATION
-        candidate.role = 1.0 if role in stay else signals.ROLE_FACTOR[role]
+        if role not in stay and role is not Role.SOURCE:
+            for candidate in members:
+                candidate.role = signals.ROLE_FACTOR[role]
 
 
 def _requested_roles(candidates: Candidates, question: Question) -> set[Role]:
@@ -193,13 +197,21 @@ _FILES_OF_A_FOLDER = ("index", "mod", "init")
 """`extract/mod.rs` is what `extract` is about; Python's `__init__` as a rule only hands names on."""
 
 
+class _PathWords(NamedTuple):
+    """The words of a file's name, those of the folder it is in, and how they all begin."""
+
+    name: tuple[str, ...]
+    folder: tuple[str, ...]
+    beginnings: frozenset[str]
+
+
 @lru_cache(maxsize=50_000)
-def _path_words(path: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the words of a file's name, and those of the folder it is in."""
+def _path_words(path: str) -> _PathWords:
     place = PurePosixPath(path).with_suffix("")
     if place.name in _FILES_OF_A_FOLDER and place.parent.name:
         place = place.parent
-    return tuple(dict.fromkeys(parts(place.name))), tuple(parts(place.parent.name))
+    name, folder = tuple(dict.fromkeys(parts(place.name))), tuple(parts(place.parent.name))
+    return _PathWords(name, folder, signals.beginnings((*name, *folder)))
 
 
 def _stem(path: str) -> str:
