@@ -339,8 +339,8 @@ class _Languages:
 
     def of(self, snapshot: Snapshot) -> Counter[str]:
         if self.counts is None:
-            source = (file for file in snapshot.files.files if role_of(file.path) is Role.SOURCE)
-            self.counts = Counter(file.language for file in source)
+            code = (file for file in snapshot.files.files if file.corpus is Corpus.CODE)
+            self.counts = Counter(file.language for file in code if role_of(file.path) is Role.SOURCE)
         return self.counts
 
 
