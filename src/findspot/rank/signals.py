@@ -130,12 +130,12 @@ class Pool:
 
     by_number: dict[int, Candidate] = field(default_factory=dict)
 
-    def by_path(self) -> dict[str, list[Candidate]]:
+    def by_file(self) -> Collection[list[Candidate]]:
         """Return the candidates of each file."""
-        files: dict[str, list[Candidate]] = {}
+        files: dict[int, list[Candidate]] = {}
         for candidate in self.by_number.values():
-            files.setdefault(candidate.path, []).append(candidate)
-        return files
+            files.setdefault(candidate.file_id, []).append(candidate)
+        return files.values()
 
     def ranked(self) -> list[Candidate]:
         """Best first; ties by path, then by place in the file."""
@@ -186,7 +186,7 @@ def same_name(stem: str, name: str) -> bool:
 
 def add_coherence(pool: Pool) -> None:
     """Lift the best chunk of each file by what the file's other chunks found."""
-    for members in pool.by_path().values():
+    for members in pool.by_file():
         if len(members) == 1:
             continue
         best = max(members, key=lambda c: (c.fused, -c.number))
@@ -196,7 +196,7 @@ def add_coherence(pool: Pool) -> None:
 
 def spread_files(pool: Pool, decay: float = SAME_FILE_DECAY) -> None:
     """Let each further chunk of a file count less than the one before."""
-    for members in pool.by_path().values():
+    for members in pool.by_file():
         if len(members) == 1:
             continue
         for place, candidate in enumerate(sorted(members, key=lambda c: (-c.score, c.number))):

@@ -145,8 +145,8 @@ def boost_definitions(pool: Pool, candidates: Candidates, question: Question) ->
 def boost_paths(pool: Pool, question: Question, weight: float) -> None:
     """Lift files whose name or folder says what the query asks about."""
     asked = signals.beginnings(question.topic)
-    for path, members in pool.by_path().items():
-        words = _path_words(path)
+    for members in pool.by_file():
+        words = _path_words(members[0].path)
         if not asked.isdisjoint(words.beginnings):
             share = weight * signals.path_share(question.topic, words.name, words.folder)
             for candidate in members:
@@ -170,10 +170,12 @@ def boost_headings(snapshot: Snapshot, pool: Pool, question: Question) -> None:
 def penalise(snapshot: Snapshot, pool: Pool, candidates: Candidates, question: Question) -> None:
     """Push down what usually is not the answer, unless the query asks for it."""
     stay = _requested_roles(candidates, question)
-    files, by_path = snapshot.files.by_id, pool.by_path()
-    for path, members in by_path.items():
+    files = snapshot.files.by_id
+    paths = {candidate.path for candidate in pool.by_number.values()}
+    for members in pool.by_file():
+        path = members[0].path
         role = role_of(path, is_data(files[members[0].file_id].language))
-        if role is Role.SOURCE and declares_only(path, by_path):
+        if role is Role.SOURCE and declares_only(path, paths):
             role = Role.DECLARATION
         if role not in stay and role is not Role.SOURCE:
             for candidate in members:

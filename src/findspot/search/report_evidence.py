@@ -339,7 +339,7 @@ class _Languages:
 
     def of(self, snapshot: Snapshot) -> Counter[str]:
         if self.counts is None:
-            code = (file for file in snapshot.files.files if file.corpus is Corpus.CODE)
+            code = (file for file in snapshot.files.files if file.corpus == Corpus.CODE)
             self.counts = Counter(file.language for file in code if role_of(file.path) is Role.SOURCE)
         return self.counts
 
