@@ -59,6 +59,9 @@ def credentials(spec: ServerSpec) -> httpx2.Auth:
     """Return how to authenticate at a server whose variables are expanded: by its headers or by a login."""
     if any(name.lower() == "authorization" for name in spec.headers):
         return _EntryCredentials()
+    address = httpx2.URL(spec.url or "")
+    if address.userinfo:
+        return httpx2.BasicAuth(address.username, address.password)
     return StoredLogin(spec, Logins(home_folder()))
 
 
@@ -202,7 +205,9 @@ async def log_in(spec: ServerSpec, logins: Logins, show: Callable[[str], None]) 
         flow = _LoginFlow(spec, redirect, show, earlier.wanted_scope if earlier else "")
         try:
             async with contextlib.AsyncExitStack() as stack:
-                await connect_remote(stack, spec, lambda transport: Client(transport, mode="legacy"), flow)
+                await connect_remote(
+                    stack, spec, lambda transport: Client(transport, mode="legacy"), flow, _MAX_BYTES
+                )
         except OAuthFlowError as error:
             raise flow.explained(error) from error
         except httpx2.HTTPError as error:

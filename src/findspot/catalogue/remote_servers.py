@@ -83,7 +83,10 @@ class RemoteHttp(httpx2.AsyncClient):
     async def _limit(self, response: httpx2.Response) -> None:
         if response.headers.get("content-encoding", "identity") != "identity":
             raise RemoteServerError("The server compressed its answer though it was asked not to.")
-        if not response.headers.get("content-type", "").startswith("text/event-stream"):
+        # Events are read one by one, each with a limit; whatever else calls itself a stream of them is not.
+        wanted = "text/event-stream" in response.request.headers.get("accept", "")
+        given = response.headers.get("content-type", "").startswith("text/event-stream")
+        if not (response.is_success and wanted and given):
             response.stream = _LimitedStream(response.stream, self._max_bytes)
 
 
@@ -106,7 +109,11 @@ class _LimitedStream(httpx2.AsyncByteStream):
 
 
 async def connect_remote(
-    stack: contextlib.AsyncExitStack, spec: ServerSpec, new_client: NewClient[Connected], auth: httpx2.Auth
+    stack: contextlib.AsyncExitStack,
+    spec: ServerSpec,
+    new_client: NewClient[Connected],
+    auth: httpx2.Auth,
+    max_bytes: int = MAX_ANSWER_BYTES,
 ) -> Connected:
     """Return a connected client, closed with `stack`, of a server whose variables are expanded.
 
@@ -114,13 +121,13 @@ async def connect_remote(
     MCP specification describes.
     """
     if not spec.sse:
-        http = RemoteHttp(dict(spec.headers), auth)
+        http = RemoteHttp(dict(spec.headers), auth, max_bytes)
         try:
             return await _enter(stack, new_client, _streamable(spec.url or "", http))
         except Exception as error:
             if http.first_status not in _NOT_STREAMABLE:
                 raise _explained(error, http) from error
-    http = RemoteHttp(dict(spec.headers), auth)
+    http = RemoteHttp(dict(spec.headers), auth, max_bytes)
     try:
         return await _enter(stack, new_client, _sse(spec.url or "", http))
     except Exception as error:

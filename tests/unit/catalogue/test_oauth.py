@@ -12,10 +12,11 @@ from typing import Any
 
 import anyio
 import pytest
-from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.responses import JSONResponse, RedirectResponse, Response, StreamingResponse
 
 from findspot.catalogue.logins import Login, Logins, remote_server, renewal_time
 from findspot.catalogue.oauth import LoginError, _is_safe, log_in
+from findspot.catalogue.remote_servers import RemoteServerError
 from findspot.catalogue.server_connections import ask_servers
 from findspot.catalogue.server_sources import ServerSpec, read_sources
 from findspot.core.errors import InvalidArgumentError
@@ -244,6 +245,26 @@ class TestHostile:
         server.answers["/authorize"] = refuse
         with pytest.raises(LoginError, match="refused the login: access_denied"):
             login(spec_of(server), logins)
+
+    @pytest.mark.parametrize("path", [PROTECTED_RESOURCE, AUTHORIZATION_SERVER, "/register", "/token"])
+    @pytest.mark.parametrize("kind", ["application/json", "text/event-stream"])
+    def test_a_huge_answer_ends_the_login(
+        self, logins: Logins, server: RemoteServer, path: str, kind: str
+    ) -> None:
+        sent: list[int] = []
+
+        def endless(_: Any) -> Response:
+            def parts() -> Iterator[bytes]:
+                while sum(sent) < 100_000_000:
+                    sent.append(65_536)
+                    yield b" " * 65_536
+
+            return StreamingResponse(parts(), media_type=kind)
+
+        server.answers[path] = endless
+        with pytest.raises(RemoteServerError, match="answer is too large"):
+            login(spec_of(server), logins)
+        assert sum(sent) < 50_000_000
 
     def test_an_error_repeats_no_secret(self, logins: Logins, server: RemoteServer) -> None:
         def echo(request: Any) -> Response:

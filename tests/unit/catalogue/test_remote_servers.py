@@ -56,6 +56,11 @@ def test_credentials_come_from_the_environment(
         )
 
 
+def test_a_password_in_the_address_is_sent(write: Write) -> None:
+    with RemoteServer(needs_login=False, header=("authorization", "Basic dTpw")) as server:
+        assert tool_names(ask(write, url=server.url.replace("://", "://u:p@"))) == ["web__add"]
+
+
 def test_the_session_is_ended(write: Write) -> None:
     with RemoteServer(needs_login=False) as server:
         assert tool_names(ask(write, url=server.url)) == ["web__add"]
@@ -73,7 +78,7 @@ class TestHostile:
             assert other.seen == []
 
     def test_a_huge_answer_is_cut_off(self, write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(remote_servers.RemoteHttp.__init__, "__defaults__", (None, None, 100_000))
+        monkeypatch.setattr(remote_servers.connect_remote, "__defaults__", (100_000,))
         with RemoteServer(needs_login=False) as server:
             server.answers["/mcp"] = Response(b"x" * 1_000_000, media_type="application/json")
             assert ask(write, url=server.url).error == "The server's answer is too large."
