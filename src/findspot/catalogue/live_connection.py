@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
 
+from findspot.catalogue.logins import LoginRequiredError
 from findspot.catalogue.server_connections import all_tools, error_line, open_connection
 from findspot.catalogue.server_process import ProcessNotes, Witness
 from findspot.catalogue.server_sources import START_TIMEOUT_S, ServerSpec
@@ -119,6 +120,8 @@ class LiveConnection:
         self.answered = False
         self.error: str | None = None
         """Why it ended, unless we ended it."""
+        self.needs_login = False
+        """Whether it takes no request before the user logs in."""
         self.task: asyncio.Task[None] | None = None
         self._spec = spec
         self._environ = environ
@@ -155,6 +158,8 @@ class LiveConnection:
                     await self._until_unused()
         except TimeoutError:
             self.error = f"no answer within {START_TIMEOUT_S:g} s"
+        except LoginRequiredError as error:
+            self.error, self.needs_login = str(error), True
         except Exception as error:  # noqa: BLE001 - whatever one server does, the others are served
             self.error = error_line(error)
         finally:

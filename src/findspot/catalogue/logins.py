@@ -7,6 +7,7 @@ is ever logged or shown.
 from __future__ import annotations
 
 import contextlib
+import shlex
 import time
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import asdict, dataclass, field
@@ -27,6 +28,15 @@ _PATIENCE_S = 60.0
 
 _RENEW_AFTER = 0.9
 _RENEW_EARLY_S = 60.0
+
+
+class LoginRequiredError(FindspotError):
+    """A server takes no request without a login."""
+
+    code = "LOGIN_REQUIRED"
+
+    def __init__(self, server: str, reason: str) -> None:
+        super().__init__(f"{reason} Run `findspot tools login {shlex.quote(server)}`.")
 
 
 @dataclass(frozen=True, slots=True)

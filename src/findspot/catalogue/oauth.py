@@ -9,7 +9,6 @@ import contextlib
 import logging
 import re
 import secrets
-import shlex
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from dataclasses import replace
 from urllib.parse import parse_qs, urlsplit
@@ -28,7 +27,7 @@ from mcp.shared.auth import (
 )
 from pydantic import ValidationError
 
-from findspot.catalogue.logins import Login, Logins, renewal_time
+from findspot.catalogue.logins import Login, LoginRequiredError, Logins, renewal_time
 from findspot.catalogue.remote_servers import RemoteHttp, RemoteServerError, connect_remote, first_cause
 from findspot.catalogue.server_sources import ServerSpec
 from findspot.core.config import home_folder, is_loopback
@@ -44,15 +43,6 @@ _SHOWN_CHARS = 300
 
 class LoginError(RemoteServerError):
     """A login did not succeed."""
-
-
-class LoginRequiredError(RemoteServerError):
-    """A server takes no request without a login."""
-
-    code = "LOGIN_REQUIRED"
-
-    def __init__(self, server: str, reason: str) -> None:
-        super().__init__(f"{reason} Run `findspot tools login {shlex.quote(server)}`.")
 
 
 def credentials(spec: ServerSpec) -> httpx2.Auth:

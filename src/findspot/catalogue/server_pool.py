@@ -175,6 +175,8 @@ class _Server:
             await connection.opened.wait()
             if connection.is_open:
                 return connection
+            if connection.needs_login:
+                raise ServerCallError(f"The server {self.spec.name} cannot be called. {connection.error}")
             if connection.never_opened:
                 raise ServerCallError(
                     f"The server {self.spec.name} could not be started: {connection.error}",
@@ -199,7 +201,7 @@ class _Server:
             self._connection = None
             if connection.answered:
                 self._failures = 0
-            if connection.error:
+            if connection.error and not connection.needs_login:
                 self._failures += 1
                 self._last_error = connection.error
                 pause = min(_FIRST_PAUSE_S * 2 ** (self._failures - 2), _LONGEST_PAUSE_S)
