@@ -28,8 +28,8 @@ try: $(READY)  ## Install, index this repository, and ask it a question
 # An installed package has its bytecode; without it, every process that a test starts compiles the source again.
 # Three processes keep two cores busy, because tests also wait for servers and pipes.
 test test-all: export PYTHONDONTWRITEBYTECODE :=
-# Tests that share a fixture of their module run in one process (`loadgroup`), the others in any.
-TESTS := $(BIN)/python -m pytest --dist loadgroup --no-loadscope-reorder -n $(or $(JOBS),$(shell $(PYTHON) -c 'import os; print(3 * (os.cpu_count() or 2) // 2)'))
+# The tests of a module run in one process, which makes their fixtures once.
+TESTS := $(BIN)/python -m pytest --dist loadfile --no-loadscope-reorder -n $(or $(JOBS),$(shell $(PYTHON) -c 'import os; print(3 * (os.cpu_count() or 2) // 2)'))
 
 test: $(STAMP)  ## Run every test that needs only Python (and git)
 	$(TESTS) -m "not programs"

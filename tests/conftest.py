@@ -18,17 +18,9 @@ settings.register_profile("patient", deadline=None, suppress_health_check=[Healt
 settings.load_profile("patient")
 
 
-@pytest.hookimpl(tryfirst=True)  # xdist reads the groups in the same hook
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run tests that share a server or an index of their module in one process, which makes it once.
-
-    They come first: whole modules at the end would leave the other processes without work.
-    """
-    for item in items:
-        definitions = item._fixtureinfo.name2fixturedefs if isinstance(item, pytest.Function) else {}
-        if any(fixtures[-1].scope == "module" for fixtures in definitions.values()):
-            item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
-    items.sort(key=lambda item: item.get_closest_marker("xdist_group") is None)
+    """Run the small modules last: a large one at the end would leave the other processes without work."""
+    items.sort(key=lambda item: "tests/unit/" in item.nodeid)
 
 
 @pytest.fixture

@@ -23,7 +23,8 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -57,9 +58,20 @@ class Popen(subprocess.Popen[Any]):
         self._close_pipe_fds(*options[names.index("p2cread") : names.index("errwrite") + 1])  # type: ignore[attr-defined]
 
 
+@contextmanager
+def for_libraries() -> Iterator[None]:
+    """Let libraries start processes warm, too."""
+    usual = subprocess.Popen
+    subprocess.Popen = Popen  # type: ignore[misc]
+    try:
+        yield
+    finally:
+        subprocess.Popen = usual  # type: ignore[misc]
+
+
 def _is_plain(given: Mapping[str, Any]) -> bool:
     """Return whether nothing is asked for that only a new process has."""
-    if not isinstance(given["args"], list) or given["args"][0] != INSTALLED:
+    if isinstance(given["args"], str) or list(given["args"])[:1] != [INSTALLED]:
         return False
     plain = {"umask": -1, "process_group": -1, "pass_fds": ()}
     named = ("executable", "preexec_fn", "shell", "gid", "gids", "uid", *plain)
@@ -120,8 +132,8 @@ def _load() -> None:
 
     for module in sorted({module for module, _ in COMMANDS.values()}):
         import_module(f"findspot.serve.cli.{module}")
-    for module in ("findspot.project", "findspot.serve.mcp.stdio"):
-        import_module(module)
+    for module in ("project", "serve.mcp.http_server", "serve.mcp.stdio", "serve.web.page_server"):
+        import_module(f"findspot.{module}")
 
 
 def _serve_starts(starts: socket.socket) -> list[str]:

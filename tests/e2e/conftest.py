@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ import pytest
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 from mcp.client.stdio import stdio_client
 
+import warm_start
 from e2e.harness import Connection, Folders, Person, Pipe, connected, parameters
 from e2e.sample import make_sample
 
@@ -42,7 +43,9 @@ def connect(portal: BlockingPortal, home: Path) -> Connect:
         **callbacks: Any,
     ) -> Iterator[Connection]:
         transport = stdio_client(parameters(home, cwd, **(env or {})))
-        with connected(portal, transport, mode, **callbacks) as connection:
+        with ExitStack() as opened:
+            with warm_start.for_libraries():
+                connection = opened.enter_context(connected(portal, transport, mode, **callbacks))
             yield connection
 
     return started

@@ -13,6 +13,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from e2e.harness import COMMAND, PATIENCE_S, environment
+from warm_start import Popen
 
 HELLO: dict[str, Any] = {
     "jsonrpc": "2.0",
@@ -68,7 +69,7 @@ def opened(home: Path, cwd: Path, *options: str, files: int | None = None, **set
     command = [*COMMAND, "--http", "127.0.0.1:0", *options]
     if files is not None:
         command = ["sh", "-c", f'ulimit -n {files}; exec "$@"', "sh", *command]
-    with subprocess.Popen(
+    with Popen(
         command, cwd=cwd, env=environment(home, **settings), stderr=subprocess.PIPE, text=True
     ) as process:
         try:

@@ -20,6 +20,7 @@ from urllib.parse import urlencode, urlsplit
 
 from contents import write_files
 from findspot.core.locks import writer_lock
+from warm_start import INSTALLED, Popen
 
 PATIENCE_S = 60
 """A machine may be busy; what takes longer than this hangs."""
@@ -125,8 +126,10 @@ class Home:
         return kept | {"FINDSPOT_HOME": str(self.folder / "home"), "HOME": str(user)}
 
     def run(self, *arguments: str | Path, cwd: Path) -> None:
-        command = [sys.executable, "-m", "findspot", *map(str, arguments)]
-        subprocess.run(command, cwd=cwd, env=self.environment, check=True, capture_output=True)
+        command = [INSTALLED, *map(str, arguments)]
+        null = subprocess.DEVNULL
+        with Popen(command, cwd=cwd, env=self.environment, stdin=null, stdout=null, stderr=null) as process:
+            assert process.wait() == 0, command
 
     def copied(self, folder: Path) -> Home:
         """The same indexes in another home, to be spoilt at will."""
@@ -184,8 +187,8 @@ class Served:
 @contextlib.contextmanager
 def serving(home: Home, cwd: Path, *options: str) -> Iterator[Served]:
     """The page on a free port; checks that it ends cleanly."""
-    command = [sys.executable, "-m", "findspot", "ui", "--no-open", *(options or ("--port", "0"))]
-    with subprocess.Popen(
+    command = [INSTALLED, "ui", "--no-open", *(options or ("--port", "0"))]
+    with Popen(
         command,
         cwd=cwd,
         env=home.environment,
