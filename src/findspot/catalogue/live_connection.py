@@ -31,6 +31,7 @@ DEFAULT_TIMEOUT_S, MAX_TIMEOUT_S = 60.0, 600.0
 
 _PING_PATIENCE_S = 5.0
 _END_PATIENCE_S = 5.0
+_IDLE_CHECK_S = 5.0
 _LISTINGS = 3
 """How often the tools are listed for one answer while the server goes on reporting changes."""
 
@@ -113,7 +114,11 @@ class LiveConnection:
     """One run of a server."""
 
     def __init__(
-        self, spec: ServerSpec, environ: Mapping[str, str], idle_s: float, witness: Witness | None
+        self,
+        spec: ServerSpec,
+        environ: Mapping[str, str],
+        idle_s: Callable[[], float],
+        witness: Witness | None,
     ) -> None:
         self.opened, self.ended = anyio.Event(), anyio.Event()
         """`opened` is set when it can be called or never will be."""
@@ -258,11 +263,11 @@ class LiveConnection:
 
     async def _until_unused(self) -> None:
         while not self._closing.is_set():
-            left = self._last_used + self._idle_s - anyio.current_time()
+            left = self._last_used + self._idle_s() - anyio.current_time()
             if left <= 0 and not self._users:
                 self._closing.set()
                 return
-            with anyio.move_on_after(self._idle_s if self._users else left):
+            with anyio.move_on_after(min(max(left, 0.1), _IDLE_CHECK_S)):
                 await self._closing.wait()
 
     def _check_later(self) -> None:

@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import math
 import os
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -57,7 +57,8 @@ class ServerPool:
 
     def __init__(self, home: Path, *, idle_s: float = IDLE_S, witness: Witness | None = None) -> None:
         self._agreements = Agreements(home)
-        self._idle_s = idle_s
+        self.idle_s = idle_s
+        """A server that was not called for so long is ended."""
         self._witness = witness
         self._servers: dict[str, _Server] = {}
 
@@ -114,7 +115,7 @@ class ServerPool:
             ) from None
         key = f"{spec.name} {expanded.launch}"
         if key not in self._servers:
-            self._servers[key] = _Server(expanded, environ, self._idle_s, self._witness)
+            self._servers[key] = _Server(expanded, environ, lambda: self.idle_s, self._witness)
         return self._servers[key]
 
 
@@ -122,7 +123,11 @@ class _Server:
     """One server: its connection while it has one, and what happened to earlier ones."""
 
     def __init__(
-        self, spec: ServerSpec, environ: Mapping[str, str], idle_s: float, witness: Witness | None
+        self,
+        spec: ServerSpec,
+        environ: Mapping[str, str],
+        idle_s: Callable[[], float],
+        witness: Witness | None,
     ) -> None:
         self.spec = spec
         self.users = 0

@@ -10,7 +10,6 @@ import asyncio
 import contextlib
 import ctypes
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -20,24 +19,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import anyio
 
+from findspot.catalogue.message_streams import CHUNK_BYTES, Pace, new_streams, read_messages, write_messages
 from findspot.core.platforms import resolved
 
 if TYPE_CHECKING:
-    from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
-    from mcp.shared.message import SessionMessage
+    from anyio.streams.memory import MemoryObjectSendStream
 
-    Item = SessionMessage | Exception
-    Streams = tuple[
-        MemoryObjectReceiveStream[SessionMessage | Exception], MemoryObjectSendStream[SessionMessage]
-    ]
-
-MAX_MESSAGE_BYTES = 16 * 1024 * 1024
-"""The largest message that a server may send."""
-
-_CHUNK_BYTES = 1 << 16
-_UNITS_PER_SECOND = 5_000
-_BYTES_PER_UNIT = 10_000
-"""What is read of a server per second: so many lines, or so many times this many bytes."""
+    from findspot.catalogue.message_streams import Item, Streams
 
 _TAIL_BYTES = 4_000
 _SHOWN_CHARS = 300
@@ -45,9 +33,6 @@ _SHOWN_CHARS = 300
 _EXIT_PATIENCE_S = 2.0
 """For a server to end after its input was closed, and again after SIGTERM."""
 _POLL_S = 0.01
-
-_HEAD_ID = re.compile(rb'^\s*\{\s*"jsonrpc"\s*:\s*"2\.0"\s*,\s*"id"\s*:\s*(\d+)')
-_TAIL_ID = re.compile(rb'"id"\s*:\s*(\d+)\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$')
 
 
 class ProcessNotes:
@@ -112,16 +97,15 @@ async def pipe_transport(
 
 @contextlib.asynccontextmanager
 async def _pumped(process: subprocess.Popen[bytes], notes: ProcessNotes) -> AsyncIterator[Streams]:
-    incoming, read_stream = anyio.create_memory_object_stream["Item"](0)
-    write_stream, outgoing = anyio.create_memory_object_stream["SessionMessage"](0)
+    incoming, read_stream, write_stream, outgoing = new_streams()
     with contextlib.ExitStack() as pipes:
         output = await _reader(process.stdout, pipes)
         error_output = await _reader(process.stderr, pipes)
         sink = await _writer(process.stdin)
         async with incoming, read_stream, write_stream, outgoing, anyio.create_task_group() as group:
-            group.start_soon(_read_messages, output, incoming)
+            group.start_soon(read_messages, output, incoming, Pace())
             group.start_soon(_read_errors, error_output, notes)
-            group.start_soon(_write_messages, outgoing, sink, incoming)
+            group.start_soon(write_messages, outgoing, sink, incoming)
             group.start_soon(_watch, process, incoming)
             try:
                 yield read_stream, write_stream
@@ -134,7 +118,7 @@ async def _pumped(process: subprocess.Popen[bytes], notes: ProcessNotes) -> Asyn
 
 
 async def _reader(pipe: Any, pipes: contextlib.ExitStack) -> asyncio.StreamReader:
-    reader, loop = asyncio.StreamReader(limit=_CHUNK_BYTES), asyncio.get_running_loop()
+    reader, loop = asyncio.StreamReader(limit=CHUNK_BYTES), asyncio.get_running_loop()
     transport, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), pipe)
     pipes.callback(transport.close)
     return reader
@@ -148,68 +132,11 @@ async def _writer(pipe: Any) -> asyncio.StreamWriter:
     return asyncio.StreamWriter(transport, protocol, None, loop)
 
 
-async def _read_messages(output: asyncio.StreamReader, incoming: MemoryObjectSendStream[Item]) -> None:
-    from mcp.shared.message import SessionMessage
-    from mcp_types import jsonrpc_message_adapter
-
-    pace = _Pace()
-    with contextlib.suppress(anyio.BrokenResourceError, anyio.ClosedResourceError, OSError):
-        async for line in read_lines(output):
-            await pace.spend(len(line))
-            if not line.lstrip().startswith(b"{"):
-                continue  # a greeting or a log line
-            try:
-                message = jsonrpc_message_adapter.validate_json(line, by_name=False)
-            except ValueError:
-                continue
-            await incoming.send(SessionMessage(message))
-    incoming.close()
-    while await output.read(_CHUNK_BYTES):  # so that it is not stuck writing when it should end
-        await pace.spend(_CHUNK_BYTES)
-
-
-async def read_lines(output: asyncio.StreamReader) -> AsyncIterator[bytes]:
-    """Yield the lines of a stream; of one that is too long, an error response to the request it answers."""
-    line, size = bytearray(), 0
-    while chunk := await output.read(_CHUNK_BYTES):
-        *ended, rest = chunk.split(b"\n")
-        for end in ended:
-            line += end
-            size += len(end)
-            yield bytes(line) if size <= MAX_MESSAGE_BYTES else _too_large(line)
-            line, size = bytearray(), 0
-        line += rest
-        size += len(rest)
-        if size > MAX_MESSAGE_BYTES:  # only both ends are needed, to find which request it answers
-            line = line[:_TAIL_BYTES] + line[-_TAIL_BYTES:]
-
-
-def _too_large(line: bytearray) -> bytes:
-    answered = _HEAD_ID.search(line) or _TAIL_ID.search(line)
-    if answered is None:
-        return b""
-    text = f"The answer is larger than {MAX_MESSAGE_BYTES >> 20} MB."
-    return b'{"jsonrpc":"2.0","id":%s,"error":{"code":-32603,"message":"%s"}}' % (answered[1], text.encode())
-
-
 async def _read_errors(error_output: asyncio.StreamReader, notes: ProcessNotes) -> None:
-    pace = _Pace()
-    while data := await error_output.read(_CHUNK_BYTES):
+    pace = Pace()
+    while data := await error_output.read(CHUNK_BYTES):
         notes.add(data)
         await pace.spend(len(data))
-
-
-async def _write_messages(
-    outgoing: MemoryObjectReceiveStream[SessionMessage],
-    sink: asyncio.StreamWriter,
-    incoming: MemoryObjectSendStream[Item],
-) -> None:
-    try:
-        async for item in outgoing:
-            sink.write(item.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n")
-            await sink.drain()
-    except OSError:
-        incoming.close()  # the session sees the end instead of waiting for answers
 
 
 async def _watch(process: subprocess.Popen[bytes], incoming: MemoryObjectSendStream[Item]) -> None:
@@ -218,21 +145,6 @@ async def _watch(process: subprocess.Popen[bytes], incoming: MemoryObjectSendStr
         await anyio.sleep(1)
     await anyio.sleep(1)  # what it wrote last is read first
     incoming.close()
-
-
-class _Pace:
-    """Lets only so much pass per second."""
-
-    def __init__(self) -> None:
-        self._left, self._until = float(_UNITS_PER_SECOND), 0.0
-
-    async def spend(self, size: int) -> None:
-        now = anyio.current_time()
-        if now >= self._until:
-            self._left, self._until = float(_UNITS_PER_SECOND), now + 1
-        self._left -= 1 + size / _BYTES_PER_UNIT
-        if self._left <= 0:
-            await anyio.sleep(self._until - now)
 
 
 async def _exit_status(process: subprocess.Popen[bytes]) -> int | None:

@@ -1,0 +1,297 @@
+"""Calls of servers that the broker holds: finds it, or starts it, and passes calls and questions on."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import subprocess
+from collections.abc import AsyncIterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import anyio
+
+from findspot.catalogue.broker import (
+    CLOSING,
+    FAILED,
+    broker_folder,
+    own_version,
+    read_address,
+    spec_adapter,
+    tools_adapter,
+)
+from findspot.catalogue.live_connection import (
+    DEFAULT_TIMEOUT_S,
+    CallHandlers,
+    ServerBusyError,
+    ServerCallError,
+    ServerNotAgreedError,
+    ServerTimeoutError,
+)
+from findspot.catalogue.message_streams import CHUNK_BYTES, socket_streams
+from findspot.catalogue.server_connections import NESTED_VARIABLE
+from findspot.catalogue.server_sources import ServerSpec
+from findspot.catalogue.tool_record import ToolDefinition
+from findspot.core.errors import IndexBusyError
+from findspot.core.files import make_private_dir, open_private
+from findspot.core.locks import writer_lock
+from findspot.core.platforms import NO_WINDOW, python_command
+
+if TYPE_CHECKING:
+    import mcp_types as types
+    from pydantic import TypeAdapter
+
+_START_PATIENCE_S = 60.0
+_RETRY_S = 0.02
+_ATTEMPTS = 5
+
+_ERRORS = {
+    kind.code: kind for kind in (ServerCallError, ServerTimeoutError, ServerBusyError, ServerNotAgreedError)
+}
+
+
+class BrokerClient:
+    """Calls servers through the broker of a home folder; the same calls as `ServerPool`."""
+
+    def __init__(self, home: Path, environ: Mapping[str, str] = os.environ) -> None:
+        self._home = home
+        self._environ = environ
+        self._link: _Link | None = None
+        self._linking = asyncio.Lock()
+        self._tools: dict[tuple[Path, str], tuple[str, tuple[ToolDefinition, ...]]] = {}
+
+    async def call(
+        self,
+        spec: ServerSpec,
+        tool: str,
+        arguments: dict[str, Any] | None = None,
+        *,
+        timeout_s: float = DEFAULT_TIMEOUT_S,
+        handlers: CallHandlers | None = None,
+    ) -> types.CallToolResult:
+        """Call a tool by its own name; a cancelled call is cancelled at the server too."""
+        import mcp_types as types
+
+        params = {"tool": tool, "arguments": arguments, "timeout": timeout_s}
+        raw = await self._request("call", spec, params, handlers or CallHandlers())
+        return types.CallToolResult.model_validate(raw)
+
+    async def tools(self, spec: ServerSpec) -> tuple[ToolDefinition, ...]:
+        """Return the tools that a server has now."""
+        key = (spec.source, spec.name)
+        known, tools = self._tools.get(key, (None, ()))
+        raw = await self._request("tools", spec, {"known": known}, CallHandlers())
+        if "tools" in raw:
+            tools = tools_adapter().validate_python(raw["tools"])
+            self._tools[key] = raw["version"], tools
+        return tools
+
+    async def aclose(self) -> None:
+        """Disconnect; the servers stay with the broker."""
+        if self._link is not None:
+            await self._link.aclose()
+
+    async def _request(
+        self, method: str, spec: ServerSpec, params: dict[str, Any], handlers: CallHandlers
+    ) -> dict[str, Any]:
+        from mcp.shared.exceptions import MCPError
+
+        params["spec"] = spec_adapter().dump_python(spec, mode="json")
+        for _ in range(_ATTEMPTS):
+            link = await self._connected()
+            try:
+                return await link.request(method, params, handlers)
+            except MCPError as error:
+                if error.code == FAILED:
+                    kind = _ERRORS.get(error.data["code"], ServerCallError)
+                    raise kind(error.error.message, hint=error.data["hint"]) from None
+                if error.code != CLOSING:
+                    raise ServerCallError(
+                        f"The process that holds the servers ended before {spec.name} answered.",
+                        hint="It is not known whether the tool did its work. The next call starts it again.",
+                    ) from error
+                link.is_open = False
+        raise ServerCallError("The process that holds the servers ends again and again.")
+
+    async def _connected(self) -> _Link:
+        if NESTED_VARIABLE in self._environ:
+            raise ServerNotAgreedError("A Findspot that another Findspot started calls no servers.")
+        async with self._linking:
+            link = self._link
+            if link is None or not link.is_open or link.loop is not asyncio.get_running_loop():
+                link = self._link = await self._reach()
+            return link
+
+    async def _reach(self) -> _Link:
+        """Connect to the broker; start one if there is none, or if another version runs."""
+        link = await self._try()
+        if link is not None:
+            return link
+        folder = broker_folder(self._home)
+        make_private_dir(folder)
+        async with _locked(folder / "start.lock"):
+            link = await self._try()
+            if link is None:
+                await anyio.to_thread.run_sync(_start, self._home)
+            with anyio.move_on_after(_START_PATIENCE_S):
+                while link is None:
+                    await anyio.sleep(_RETRY_S)
+                    link = await self._try()
+        if link is None:
+            raise ServerCallError(
+                "The process that holds the servers could not be started.",
+                hint=f"See {folder / 'start.log'}, or run `findspot logs`.",
+            )
+        return link
+
+    async def _try(self) -> _Link | None:
+        """Return a connection, or None if no broker of this version answers."""
+        with contextlib.suppress(OSError, ValueError, KeyError):
+            address = read_address(self._home)
+            if "socket" in address:
+                pair = await asyncio.open_unix_connection(address["socket"], limit=CHUNK_BYTES)
+            else:
+                pair = await asyncio.open_connection("127.0.0.1", address["port"], limit=CHUNK_BYTES)
+            link = _Link(*pair)
+            if await link.open(address["token"], self._environ):
+                if address["version"] == own_version():
+                    return link
+                await link.retire_broker()
+            await link.aclose()
+        return None
+
+
+class _Link:
+    """One connection to the broker."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
+
+        self.is_open = True
+        self.loop = asyncio.get_running_loop()
+        self._calls: dict[int, CallHandlers] = {}
+        self._last_call = 0
+        self._ready = anyio.Event()
+        self._new_dispatcher = JSONRPCDispatcher
+        self._dispatcher: Any = None
+        self._task = asyncio.create_task(self._run(reader, writer))
+
+    async def open(self, token: str, environ: Mapping[str, str]) -> bool:
+        """Introduce this process; return whether the broker admits it."""
+        from mcp.shared.exceptions import MCPError
+
+        await self._ready.wait()
+        try:
+            hello = {"token": token, "environ": dict(environ)}
+            await self._dispatcher.send_raw_request("hello", hello, {"timeout": _START_PATIENCE_S})
+        except MCPError:
+            self.is_open = False
+        return self.is_open
+
+    async def request(self, method: str, params: dict[str, Any], handlers: CallHandlers) -> dict[str, Any]:
+        """Send a request; meanwhile the broker may ask what its server asks."""
+        self._last_call = number = self._last_call + 1
+        self._calls[number] = handlers
+        can = [
+            name
+            for name, handler in (("elicit", handlers.on_elicit), ("sample", handlers.on_sample))
+            if handler
+        ]
+        options = {} if handlers.on_progress is None else {"on_progress": handlers.on_progress}
+        try:
+            asked = {**params, "call": number, "can": can}
+            result: dict[str, Any] = await self._dispatcher.send_raw_request(method, asked, options)
+            return result
+        finally:
+            del self._calls[number]
+            self._leave_if_closing()
+
+    async def retire_broker(self) -> None:
+        """Have a broker of another version end after its running calls."""
+        await self._dispatcher.send_raw_request("retire", None, {"timeout": _START_PATIENCE_S})
+
+    async def aclose(self) -> None:
+        self.is_open = False
+        self._task.cancel()
+        await asyncio.wait([self._task])
+
+    async def _run(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            async with socket_streams(reader, writer) as streams, anyio.create_task_group() as group:
+                self._dispatcher = self._new_dispatcher(*streams)
+                await group.start(self._dispatcher.run, self._on_request, self._on_notify)
+                self._ready.set()
+        finally:
+            self.is_open = False
+            self._ready.set()
+
+    async def _on_request(
+        self, context: Any, method: str, params: Mapping[str, Any] | None
+    ) -> dict[str, Any]:
+        """Answer what a server asks during a call."""
+        import mcp_types as types
+        from mcp.shared.exceptions import MCPError
+
+        params = params or {}
+        handlers = self._calls.get(params["call"], CallHandlers())
+        answer: Any = None
+        if method == "elicit" and handlers.on_elicit is not None:
+            answer = await handlers.on_elicit(_elicit_adapter().validate_python(params["params"]))
+        elif method == "sample" and handlers.on_sample is not None:
+            asked = types.CreateMessageRequestParams.model_validate(params["params"])
+            answer = await handlers.on_sample(asked)
+        if answer is None or isinstance(answer, types.ErrorData):
+            error = answer or types.ErrorData(code=types.INVALID_REQUEST, message="The call has ended.")
+            raise MCPError.from_error_data(error)
+        dumped: dict[str, Any] = answer.model_dump(mode="json", by_alias=True, exclude_none=True)
+        return dumped
+
+    async def _on_notify(self, context: Any, method: str, params: Mapping[str, Any] | None) -> None:
+        if method == "closing":
+            self.is_open = False
+            self._leave_if_closing()
+
+    def _leave_if_closing(self) -> None:
+        if not self.is_open and not self._calls:
+            self._task.cancel()
+
+
+@cache
+def _elicit_adapter() -> TypeAdapter[types.ElicitRequestParams]:
+    import mcp_types as types
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(types.ElicitRequestParams)
+
+
+@contextlib.asynccontextmanager
+async def _locked(path: Path) -> AsyncIterator[None]:
+    """Hold a lock that other processes may hold for a while."""
+    lock = writer_lock(path, _START_PATIENCE_S)
+    try:
+        await anyio.to_thread.run_sync(lock.__enter__)
+    except IndexBusyError:
+        raise ServerCallError("Another process is starting the one that holds the servers.") from None
+    try:
+        yield
+    finally:
+        lock.__exit__(None, None, None)
+
+
+def _start(home: Path) -> None:
+    """Start a broker that outlives this process."""
+    with open_private(broker_folder(home) / "start.log", "wb") as log:
+        process = subprocess.Popen(
+            python_command("-m", "findspot.catalogue.broker", str(home)),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=log,
+            env={**os.environ, "FINDSPOT_HOME": str(home)},
+            cwd=home,
+            start_new_session=True,
+            creationflags=NO_WINDOW,
+        )
+    if hasattr(os, "fork"):
+        process.wait()  # it goes on as a child of its own

@@ -1,0 +1,139 @@
+"""JSON-RPC messages, one per line, as the streams that the MCP SDK works on."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import re
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING
+
+import anyio
+
+if TYPE_CHECKING:
+    from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+    from mcp.shared.message import SessionMessage
+
+    Item = SessionMessage | Exception
+    Streams = tuple[MemoryObjectReceiveStream[Item], MemoryObjectSendStream[SessionMessage]]
+
+MAX_MESSAGE_BYTES = 16 * 1024 * 1024
+"""The largest message that a server may send."""
+
+CHUNK_BYTES = 1 << 16
+_UNITS_PER_SECOND = 5_000
+_BYTES_PER_UNIT = 10_000
+"""What is read of a server per second: so many lines, or so many times this many bytes."""
+
+_ENDS_BYTES = 4_000
+_HEAD_ID = re.compile(rb'^\s*\{\s*"jsonrpc"\s*:\s*"2\.0"\s*,\s*"id"\s*:\s*(\d+)')
+_TAIL_ID = re.compile(rb'"id"\s*:\s*(\d+)\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$')
+
+
+def new_streams() -> tuple[
+    MemoryObjectSendStream[Item],
+    MemoryObjectReceiveStream[Item],
+    MemoryObjectSendStream[SessionMessage],
+    MemoryObjectReceiveStream[SessionMessage],
+]:
+    """Return both ends of a stream of messages to the SDK, then of one from it."""
+    incoming, read_stream = anyio.create_memory_object_stream["Item"](0)
+    write_stream, outgoing = anyio.create_memory_object_stream["SessionMessage"](0)
+    return incoming, read_stream, write_stream, outgoing
+
+
+@contextlib.asynccontextmanager
+async def socket_streams(
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+) -> AsyncIterator[Streams]:
+    """Yield the streams of messages of a socket between two processes of ours; close it at the end."""
+    incoming, read_stream, write_stream, outgoing = new_streams()
+    try:
+        async with incoming, read_stream, write_stream, outgoing, anyio.create_task_group() as group:
+            group.start_soon(read_messages, reader, incoming, None, 2 * MAX_MESSAGE_BYTES)
+            group.start_soon(write_messages, outgoing, writer, incoming)
+            try:
+                yield read_stream, write_stream
+            finally:
+                group.cancel_scope.cancel()
+    finally:
+        writer.close()
+
+
+async def read_messages(
+    output: asyncio.StreamReader,
+    incoming: MemoryObjectSendStream[Item],
+    pace: Pace | None = None,
+    max_bytes: int | None = None,
+) -> None:
+    """Pass messages on; what is not a message is left out."""
+    from mcp.shared.message import SessionMessage
+    from mcp_types import jsonrpc_message_adapter
+
+    with contextlib.suppress(anyio.BrokenResourceError, anyio.ClosedResourceError, OSError):
+        async for line in read_lines(output, max_bytes or MAX_MESSAGE_BYTES):
+            if pace is not None:
+                await pace.spend(len(line))
+            if not line.lstrip().startswith(b"{"):
+                continue  # a greeting or a log line
+            try:
+                message = jsonrpc_message_adapter.validate_json(line, by_name=False)
+            except ValueError:
+                continue
+            await incoming.send(SessionMessage(message))
+    incoming.close()
+    while await output.read(CHUNK_BYTES):  # so that it is not stuck writing when it should end
+        if pace is not None:
+            await pace.spend(CHUNK_BYTES)
+
+
+async def read_lines(output: asyncio.StreamReader, max_bytes: int) -> AsyncIterator[bytes]:
+    """Yield the lines of a stream; of one that is too long, an error response to the request it answers."""
+    line, size = bytearray(), 0
+    while chunk := await output.read(CHUNK_BYTES):
+        *ended, rest = chunk.split(b"\n")
+        for end in ended:
+            line += end
+            size += len(end)
+            yield bytes(line) if size <= max_bytes else _too_large(line, max_bytes)
+            line, size = bytearray(), 0
+        line += rest
+        size += len(rest)
+        if size > max_bytes:  # only both ends are needed, to find which request it answers
+            line = line[:_ENDS_BYTES] + line[-_ENDS_BYTES:]
+
+
+def _too_large(line: bytearray, max_bytes: int) -> bytes:
+    answered = _HEAD_ID.search(line) or _TAIL_ID.search(line)
+    if answered is None:
+        return b""
+    text = f"The answer is larger than {max_bytes >> 20} MB."
+    return b'{"jsonrpc":"2.0","id":%s,"error":{"code":-32603,"message":"%s"}}' % (answered[1], text.encode())
+
+
+async def write_messages(
+    outgoing: MemoryObjectReceiveStream[SessionMessage],
+    sink: asyncio.StreamWriter,
+    incoming: MemoryObjectSendStream[Item],
+) -> None:
+    try:
+        async for item in outgoing:
+            sink.write(item.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n")
+            await sink.drain()
+    except OSError:
+        incoming.close()  # the session sees the end instead of waiting for answers
+
+
+class Pace:
+    """Lets only so much pass per second."""
+
+    def __init__(self) -> None:
+        self._left, self._until = float(_UNITS_PER_SECOND), 0.0
+
+    async def spend(self, size: int) -> None:
+        now = anyio.current_time()
+        if now >= self._until:
+            self._left, self._until = float(_UNITS_PER_SECOND), now + 1
+        self._left -= 1 + size / _BYTES_PER_UNIT
+        if self._left <= 0:
+            await anyio.sleep(self._until - now)

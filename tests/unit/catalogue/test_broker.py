@@ -1,0 +1,185 @@
+"""The broker: one process holds the servers of all others, and takes them along when it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import stat
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import anyio
+import mcp_types as types
+import pytest
+
+from findspot.catalogue import broker_client
+from findspot.catalogue.broker import IDLE_VARIABLE, read_address
+from findspot.catalogue.broker_client import BrokerClient
+from findspot.catalogue.consent import Agreements
+from findspot.catalogue.live_connection import CallHandlers, ServerCallError
+from findspot.catalogue.server_connections import NESTED_VARIABLE
+from findspot.catalogue.server_sources import ServerSpec
+
+from .test_server_pool import PATIENCE_S, SERVER, failure, gone, text
+
+Scenario = Callable[[BrokerClient, BrokerClient], Awaitable[None]]
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("FINDSPOT_HOME", str(tmp_path))
+    return tmp_path
+
+
+def spec_in(home: Path, name: str, *arguments: str, **more: Any) -> ServerSpec:
+    args = (str(SERVER), *arguments)
+    spec = ServerSpec(name, command=sys.executable, args=args, source=home / "mcp.json", **more)
+    Agreements(home).add([spec])
+    return spec
+
+
+def run(home: Path, scenario: Scenario) -> None:
+    """Run a scenario with two clients, and see that the broker and all servers end after it."""
+
+    async def main() -> None:
+        one, other = BrokerClient(home), BrokerClient(home, {**os.environ, "WHO": "other"})
+        with anyio.fail_after(PATIENCE_S):
+            try:
+                await scenario(one, other)
+            finally:
+                await one.aclose()
+                await other.aclose()
+        await all_ended(home)
+
+    anyio.run(main)
+
+
+async def all_ended(home: Path) -> None:
+    with anyio.fail_after(PATIENCE_S):
+        while (home / "broker" / "address.json").exists():
+            await anyio.sleep(0.05)
+
+
+def test_calls_pass_through_the_broker(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """documents C: each client window had its own copy of every server."""
+    monkeypatch.setenv(IDLE_VARIABLE, "0.5")
+    seen: list[float] = []
+    pids: set[int] = set()
+
+    async def report(progress: float, _total: float | None, _message: str | None) -> None:
+        seen.append(progress)
+
+    async def elicit(params: types.ElicitRequestParams) -> types.ElicitResult:
+        return types.ElicitResult(action="accept", content={"colour": params.message})
+
+    async def sample(_params: types.CreateMessageRequestParams) -> types.CreateMessageResult:
+        said = types.TextContent(type="text", text="hi")
+        return types.CreateMessageResult(role="assistant", content=said, model="m")
+
+    async def scenario(one: BrokerClient, other: BrokerClient) -> None:
+        spec = spec_in(home, "one")
+        pids.update([text(await client.call(spec, "echo"))["pid"] for client in (one, other)])
+        assert len(pids) == 1, "one process, however many clients"
+        address = read_address(home)
+        if "socket" in address:
+            assert stat.S_IMODE(Path(address["socket"]).stat().st_mode) == 0o600
+        assert stat.S_IMODE((home / "broker" / "address.json").stat().st_mode) == 0o600
+
+        handlers = CallHandlers(report, elicit, sample)
+        content = await one.call(spec, "content", handlers=handlers)
+        assert [block.type for block in content.content][1:] == [
+            "image",
+            "audio",
+            "resource",
+            "resource_link",
+        ]
+        assert (await one.call(spec, "structured")).structured_content == {"sum": 5}
+        assert (await one.call(spec, "failing")).is_error
+        assert text(await one.call(spec, "slow", {"steps": 3}, handlers=handlers)) == "done"
+        assert seen[:2] == [1, 2]
+        assert text(await one.call(spec, "ask", handlers=handlers))["content"] == {"colour": "Which?"}
+        assert text(await one.call(spec, "sample", handlers=handlers))["content"]["text"] == "hi"
+        assert text(await other.call(spec, "ask"))["action"] == "cancel"
+
+        with anyio.move_on_after(0.1):
+            await one.call(spec, "hang")
+        assert text(await one.call(spec, "cancelled")) == "1"
+        late = await failure(one.call(spec, "hang", timeout_s=0.05))
+        assert (late.code, late.hint) == ("SERVER_TIMEOUT", "Call it with a larger timeout, up to 600 s.")
+        unknown = ServerSpec("new", command="true", source=home / "mcp.json")
+        assert (await failure(one.call(unknown, "echo"))).code == "SERVER_NOT_AGREED"
+
+        assert "one__juggle" not in [tool.name for tool in await one.tools(spec)]
+        await other.call(spec, "grow", {"name": "juggle"})
+        assert "one__juggle" in [tool.name for tool in await one.tools(spec)]
+        whose = spec_in(home, "whose", env={"WHO": "${WHO}"})
+        assert "WHO is not set" in (await failure(one.call(whose, "echo"))).user_message
+        await other.call(whose, "echo")
+
+    run(home, scenario)
+    anyio.run(gone, pids.pop())
+
+
+def test_servers_end_with_a_killed_broker_and_the_next_call_starts_another(home: Path) -> None:
+    async def scenario(one: BrokerClient, other: BrokerClient) -> None:
+        spec, deaf = spec_in(home, "one"), spec_in(home, "deaf", "deaf")
+        pids = [text(await one.call(server, "echo"))["pid"] for server in (spec, deaf)]
+        pids.append(int(text(await one.call(deaf, "child"))))
+        broker = read_address(home)["pid"]
+
+        async def hanging() -> None:
+            error = await failure(other.call(spec, "hang"))
+            assert error.user_message == "The process that holds the servers ended before one answered."
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(hanging)
+            while not (await one.call(spec, "echo")).content:
+                pass
+            os.kill(broker, signal.SIGKILL)
+        for pid in (broker, *pids):
+            await gone(pid)
+        again = text(await one.call(spec, "echo"))["pid"]
+        assert again not in pids
+        os.kill(read_address(home)["pid"], signal.SIGTERM)
+        await gone(again)
+        (home / "broker" / "address.json").unlink()
+
+    run(home, scenario)
+
+
+def test_a_long_path_and_another_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where no Unix socket can be made, the loopback interface and the token serve; versions do not mix."""
+    home = tmp_path / ("long" * 25)
+    home.mkdir()
+    monkeypatch.setenv("FINDSPOT_HOME", str(home))
+    monkeypatch.setenv(IDLE_VARIABLE, "0.5")
+
+    async def scenario(one: BrokerClient, other: BrokerClient) -> None:
+        spec = spec_in(home, "one")
+        first = text(await one.call(spec, "echo"))["pid"]
+        path = home / "broker" / "address.json"
+        address = json.loads(path.read_text())
+        assert isinstance(address["port"], int)
+        path.write_text(json.dumps({**address, "token": "wrong"}))
+        with monkeypatch.context() as patch:
+            patch.setattr(broker_client, "_START_PATIENCE_S", 0.5)
+            assert "could not be started" in (await failure(other.call(spec, "echo"))).user_message
+        path.write_text(json.dumps({**address, "version": "0.0.1"}))
+        assert text(await other.call(spec, "echo"))["pid"] != first, "the old one ends, a new one starts"
+        assert text(await one.call(spec, "echo"))["pid"] != first, "a client of the old one finds the new one"
+        await gone(first)
+
+    run(home, scenario)
+
+
+def test_a_findspot_inside_a_server_calls_nothing(home: Path) -> None:
+    async def scenario() -> None:
+        nested = BrokerClient(home, {NESTED_VARIABLE: "1"})
+        error = await failure(nested.call(spec_in(home, "one"), "echo"))
+        assert isinstance(error, ServerCallError)
+        assert not (home / "broker").exists()
+
+    anyio.run(scenario)
