@@ -23,15 +23,21 @@ from findspot.catalogue.tool_record import (
     ToolSearchOptions,
     UnknownToolError,
 )
-from findspot.catalogue.toolset import State, ToolSet, open_toolset, state_of
+from findspot.catalogue.toolset import ToolSet, open_toolset
 from findspot.core.errors import FindspotError
+from findspot.core.files import State, state_of
+from findspot.core.log import get_logger
 from findspot.embed.embedder import Embedder
 from findspot.embed.provider_registry import IN_THE_BOX, require_chosen
 
 if TYPE_CHECKING:
     from findspot.catalogue.server_connections import Follower
+    from findspot.catalogue.server_sources import ServerSpec
+    from findspot.catalogue.tool_calls import ToolAccess
 
 Result = TypeVar("Result")
+
+_log = get_logger("catalogue")
 
 _OTHER_PROVIDER = (
     "Run `findspot tools index` to embed the tools with the provider of your settings, or use mode 'bm25'."
@@ -64,6 +70,7 @@ class Catalogue:
         self._state: tuple[State | None, ...] = ()
         self._warming: threading.Thread | None = None
         self._follower: Follower | None = None
+        self._learned: dict[str, tuple[ToolDefinition, ...]] = {}
 
     @property
     def paths(self) -> list[Path]:
@@ -99,6 +106,19 @@ class Catalogue:
         """Return one tool in full, by its full name, or by its own name if only one server has it."""
         return self._with_tools(lambda tools: tools.definition(_row(tools, name)))
 
+    def access(self, tool: ToolDefinition) -> ToolAccess:
+        """Return whether a tool can be called, without starting anything."""
+        from findspot.catalogue.tool_calls import tool_access
+
+        return tool_access(self.registry, tool)
+
+    def learn(self, spec: ServerSpec, tools: tuple[ToolDefinition, ...]) -> None:
+        """Take over in the background what a server says about its tools, if that has changed."""
+        if self._learned.get(spec.name) == tools:
+            return
+        self._learned[spec.name] = tools
+        threading.Thread(target=self._replace, args=(spec, tools), name="learn-tools").start()
+
     def warm(self) -> None:
         """Open the tools and the model in the background, so that the first search does not wait."""
         if self._warming is None:
@@ -128,6 +148,15 @@ class Catalogue:
             with self._guard:
                 self._tools = None
             return read(self.tools())
+
+    def _replace(self, spec: ServerSpec, tools: tuple[ToolDefinition, ...]) -> None:
+        for path in self.paths:
+            if spec not in self.registry.servers(path):
+                continue
+            try:
+                self.indexer.replace_tools(path, spec.name, tools)
+            except (FindspotError, OSError) as error:
+                _log.warning("the new tools of %s could not be indexed: %s", spec.name, error)
 
     def _warm(self) -> None:
         with contextlib.suppress(FindspotError):  # the search that needs it will say what is wrong

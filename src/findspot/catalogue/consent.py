@@ -20,6 +20,7 @@ from findspot.catalogue.config_variables import MissingVariableError
 from findspot.catalogue.server_sources import ServerSpec
 from findspot.core.files import make_private_dir, read_json, write_json
 from findspot.core.locks import writer_lock
+from findspot.core.paths import agreements_file
 
 _KEY_BYTES = 32
 _PATIENCE_S = 30.0
@@ -29,7 +30,7 @@ class Agreements:
     """The agreements of one home folder."""
 
     def __init__(self, home: Path) -> None:
-        self.path = home / "catalogues" / "agreed.json"
+        self.path = agreements_file(home)
 
     def holds(self, spec: ServerSpec) -> bool:
         """Return whether the user agreed to start exactly this."""

@@ -20,9 +20,9 @@ from findspot.catalogue.consent import Agreements, BuildRecord, build_records_fi
 from findspot.catalogue.indexfile import project_of
 from findspot.catalogue.server_sources import ServerSpec, Sources, read_sources
 from findspot.catalogue.tool_record import SEPARATOR
-from findspot.catalogue.toolset import State, ToolSet, state_of
+from findspot.catalogue.toolset import ToolSet
 from findspot.core.errors import FindspotError
-from findspot.core.files import make_private_dir, read_json, write_json
+from findspot.core.files import State, make_private_dir, read_json, state_of, write_json
 from findspot.core.locks import writer_lock
 from findspot.core.paths import index_key
 

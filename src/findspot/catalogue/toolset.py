@@ -37,7 +37,7 @@ from findspot.catalogue.tool_record import (
     ToolDefinition,
 )
 from findspot.core.errors import FindspotError, InvalidArgumentError
-from findspot.core.files import load_array, make_private_dir
+from findspot.core.files import State, load_array, make_private_dir, state_of
 from findspot.core.log import get_logger
 from findspot.core.paths import restrict_tree
 from findspot.embed.chunk_vectors import unit
@@ -214,8 +214,6 @@ def _matrix(tools: Sequence[IndexedTool], dimensions: int) -> Vectors:
 
 _log = get_logger("catalogue")
 
-State = tuple[int, int, int, int]
-
 Written = tuple[bytes, IndexFile]
 """The bytes of an index file, and its content."""
 
@@ -237,15 +235,6 @@ def open_toolset(home: Path, paths: Sequence[Path], written: Written | None = No
             _log.warning("the tool set %s is rebuilt: %s", folder, error)
     files, broken = _parsed([path for path in paths if path in states], written)
     return _make(parent, folder, files, broken)
-
-
-def state_of(path: Path) -> State | None:
-    """Return values that change whenever the file changes; cheaper than reading it."""
-    try:
-        state = path.stat()
-    except OSError:
-        return None
-    return state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns
 
 
 def _key(paths: Sequence[Path]) -> str:

@@ -41,6 +41,9 @@ from findspot.core.paths import GITIGNORE
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+State = tuple[int, int, int, int]
+"""Values that change whenever a file changes."""
+
 PRIVATE_DIR_MODE = 0o700
 PRIVATE_FILE_MODE = 0o600
 MAX_JSON_BYTES = 10 * 1024 * 1024
@@ -64,6 +67,15 @@ _CLEARLY_FREE = 16 << 20
 def content_hash(data: bytes) -> str:
     """SHA-256 in hex: what tells one version of a file from another."""
     return hashlib.sha256(data).hexdigest()
+
+
+def state_of(path: Path) -> State | None:
+    """Return values that change whenever the file changes; cheaper than reading it."""
+    try:
+        state = path.stat()
+    except OSError:
+        return None
+    return state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns
 
 
 def stat_of(path: str | Path) -> os.stat_result | None:

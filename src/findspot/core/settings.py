@@ -97,6 +97,7 @@ class ServeSettings:
     default_format: str | None
     structured_results: str
     max_tokens: int
+    max_call_tokens: int
 
 
 @dataclass(frozen=True, slots=True)

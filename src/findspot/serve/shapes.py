@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from findspot.catalogue.catalogue_build import Built
     from findspot.catalogue.server_registry import ServerStatus
     from findspot.catalogue.server_sources import ServerSpec
+    from findspot.catalogue.tool_calls import ToolAccess
     from findspot.catalogue.tool_record import ToolDefinition, ToolResults
     from findspot.documents import AddedDocument, IndexInfo, SearchAnswer
 
@@ -142,11 +143,28 @@ def tool_results_object(results: ToolResults) -> dict[str, Any]:
     return warned(answer, results.warning)
 
 
-def tool_object(tool: ToolDefinition, warning: str | None = None) -> dict[str, Any]:
-    """Return the answer of `get_tool`."""
+def tool_object(tool: ToolDefinition, access: ToolAccess, warning: str | None = None) -> dict[str, Any]:
+    """Return the answer of `get_tool`: the tool, and whether and how it can be called."""
     from findspot.catalogue.indexfile import definition_object
 
-    return warned({"tool": definition_object(tool), "serverName": tool.server_name}, warning)
+    values = {
+        "tool": definition_object(tool),
+        "serverName": tool.server_name,
+        "access": _access(tool, access),
+    }
+    return warned(values, warning)
+
+
+def _access(tool: ToolDefinition, access: ToolAccess) -> dict[str, str]:
+    is_ready = access.state == "ready"
+    values = {
+        "state": str(access.state),
+        "transport": access.transport,
+        "configuration": str(access.spec.source) if access.spec else None,
+        "use": f"call_tool, or findspot tools call {tool.name} --args JSON" if is_ready else None,
+        "reason": " ".join(filter(None, (f"{access.reason}." if access.reason else "", access.hint))),
+    }
+    return {name: value for name, value in values.items() if value}
 
 
 def launch_text(spec: ServerSpec) -> str:

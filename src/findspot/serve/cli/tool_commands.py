@@ -187,14 +187,16 @@ def show(reply: Reply, name: str, project: str | None) -> None:
     with open_engine() as engine:
         catalogue = engine.catalogue(project or ".")
         tool, warning = catalogue.get(name), catalogue.notice.text()
-    value = tool_object(tool, warning)
+        value = tool_object(tool, catalogue.access(tool), warning)
     if reply.json:
         output.emit(value)
         return
     if warning:
         output.warn(warning)
     output.line(tool.name, bold=True)
-    output.fields([("server", tool.server_name), ("title", tool.title or "")])
+    access = value["access"]
+    callable_as = access.get("use") or f"{access['state']}: {access['reason']}"
+    output.fields([("server", tool.server_name), ("title", tool.title or ""), ("call", callable_as)])
     for line in tool.description.split("\n"):
         output.line(f"  {line}")
     for part in ("inputSchema", "outputSchema", "annotations"):

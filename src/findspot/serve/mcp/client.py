@@ -8,7 +8,7 @@ with the answer. In a task it waits with the task until the client fetches it.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import Enum
 from pathlib import Path
 from typing import Any, TypeVar
@@ -28,7 +28,7 @@ from findspot.core.log import get_logger
 from findspot.core.settings import ServeSettings
 from findspot.llm.language_model import Completion, Prompt, Sample
 from findspot.serve.mcp.access import Grant, grant_of
-from findspot.serve.mcp.sdk import Context, connection_memory, is_cancelled, notify
+from findspot.serve.mcp.sdk import Context, connection_memory, is_cancelled, notify, on_disconnect, session_of
 from findspot.serve.mcp.tasks import RELATED_TASK, Status, Task
 
 _log = get_logger("mcp")
@@ -99,6 +99,19 @@ class Client:
         return grant_of(self._context)
 
     @property
+    def owner(self) -> str | None:
+        """Whose stored results a request may read: its connection's; without one its token's, or nobody's."""
+        if not self.modern:
+            return session_of(self._context)
+        return None if self.grant is None else self.grant.name
+
+    def when_gone(self, key: str, action: Callable[[], object]) -> None:
+        """Call an action when the client disconnects: one per key; none in a version without sessions."""
+        if not self.modern and key not in self.memory:
+            self.memory[key] = True
+            on_disconnect(self._context, action)
+
+    @property
     def name(self) -> str | None:
         """What the client calls itself, if it says so."""
         params = self._session.client_params
@@ -145,12 +158,12 @@ class Client:
     def _progress_token(self) -> str | int | None:
         return (self._context.meta or {}).get("progress_token")
 
-    async def report(self, done: float, total: float | None, message: str) -> None:
+    async def report(self, done: float, total: float | None, message: str | None) -> None:
         """Say how far the call is; in a task the same token is used, on the connection's own channel."""
         if self.task is None or not self.task.kept:
             await self._session.report_progress(done, total, message)
         elif not self.task.finished:
-            self.task.note(message)
+            self.task.note(message or self.task.message)
             if self._progress_token is not None:
                 params: dict[str, Any] = {"progressToken": self._progress_token, "progress": done}
                 params |= {"total": total, "message": message}
@@ -223,15 +236,20 @@ class User:
     async def _elicit(
         self, question: str, form: dict[str, Any], key: str | None = None
     ) -> types.ElicitResult | None:
+        params = types.ElicitRequestFormParams(message=question, requested_schema=form)
+        return await self.answer_to(params, key or key_of(question))
+
+    async def answer_to(self, params: types.ElicitRequestParams, key: str) -> types.ElicitResult | None:
+        """Ask a question of any kind; None if the client cannot ask it."""
         offered = self._client.capabilities.elicitation
         takes_forms = offered is not None and (offered.form is not None or offered.url is None)
-        if not takes_forms or not self._client.can_be_asked:
+        takes_addresses = offered is not None and offered.url is not None
+        asks = takes_addresses if isinstance(params, types.ElicitRequestURLParams) else takes_forms
+        if not asks or not self._client.can_be_asked:
             return None
-        request = types.ElicitRequest(
-            params=types.ElicitRequestFormParams(message=question, requested_schema=form)
-        )
+        request = types.ElicitRequest(params=params)
         try:
-            return await self._client.request(key or key_of(question), request, types.ElicitResult)
+            return await self._client.request(key, request, types.ElicitResult)
         except (MCPError, ValidationError) as error:
             _log.warning("the client declares elicitation but could not be asked: %s", error)
             return None

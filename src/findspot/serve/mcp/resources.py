@@ -44,6 +44,7 @@ MOST_COMPLETIONS = 100
 
 
 _STATUS, _OUTLINE, _CHUNK, _FILE = "findspot://status", "findspot://outline/", "findspot://chunk/", "file:///"
+_RESULT = "findspot://results/"
 
 _LINE = re.compile(r"[0-9]{1,9}")
 
@@ -75,6 +76,8 @@ class Contents:
     mime_type: str
     text: str | None = None
     blob: str | None = None
+    note: str | None = None
+    """What follows as a text of its own, such as where the next page is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +177,8 @@ class Offering:
         if contents is None:
             code = types.INVALID_PARAMS if client.modern else RESOURCE_NOT_FOUND
             raise MCPError(code, "Resource not found", {"uri": uri})
-        return types.ReadResourceResult(contents=[_contents(uri, contents)])
+        note = [Contents("text/plain", contents.note)] if contents.note else []
+        return types.ReadResourceResult(contents=[_contents(uri, part) for part in (contents, *note)])
 
     async def _prompts(
         self, context: Context, params: types.PaginatedRequestParams
@@ -293,6 +297,13 @@ RESOURCES = (
         "An indexed file by its full path, or with #L6-L8 some of its lines: what search answers link to",
         "text/plain",
     ),
+    Resource(
+        _RESULT + "{id}/{page}",
+        "result",
+        "Result of a call",
+        "A page of a result that call_tool shortened",
+        "text/plain",
+    ),
 )
 
 
@@ -301,6 +312,8 @@ async def read_resource(call: Call, uri: str) -> Contents | None:
     roots.
     """
     try:
+        if uri.startswith(_RESULT):
+            return _result(call, uri)
         if uri == _STATUS:
             return await _status(call)
         if uri.startswith(_OUTLINE):
@@ -320,6 +333,13 @@ async def read_resource(call: Call, uri: str) -> Contents | None:
     except FindspotError:
         return None
     return None
+
+
+def _result(call: Call, uri: str) -> Contents | None:
+    page = call.library.results.read(uri, call.client.owner)
+    if page is None:
+        return None
+    return Contents(page.mime_type, page.text, page.blob, page.note if page.pages > 1 else None)
 
 
 async def complete_path(call: Call, about: str, argument: str, value: str) -> list[str]:

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import anyio
 import mcp_types as types
 from mcp.server.context import CallNext, HandlerResult
 from mcp.server.lowlevel import Server
@@ -74,6 +75,8 @@ def make_server(
             async with tasks.running():
                 yield
         finally:
+            with anyio.CancelScope(shield=True):
+                await library.disconnect()
             _log.info("server stopped")
 
     server: Server[Any] = Server(
@@ -153,12 +156,12 @@ class _ToolHandlers:
     def _refusal(self, context: Context, tool: Tool) -> str | None:
         """Return why a tool is not offered to a client, if it is not."""
         if self._terms.read_only and not tool.annotations["readOnlyHint"]:
-            return f"{tool.name} changes what is indexed, and this server is read-only."
+            return f"{tool.name} may change something, and this server is read-only."
         grant = grant_of(context)
         if grant is not None and not grant.everything and tool.toolset != PROJECT_TOOLSET:
             # The other tools answer from what belongs to no project: a token for some has no part in it.
             return f"This token does not allow {tool.name}."
-        return None
+        return tool.unavailable()
 
 
 async def _roots_changed(context: Context, _: types.NotificationParams) -> None:

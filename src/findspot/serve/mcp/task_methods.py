@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from typing import Any
 
 import mcp_types as types
@@ -13,15 +12,15 @@ from mcp_types.methods import serialize_server_result
 from mcp_types.version import LATEST_MODERN_VERSION, MODERN_PROTOCOL_VERSIONS
 
 from findspot.core.errors import CancelledError
-from findspot.serve.mcp.access import grant_of
-from findspot.serve.mcp.sdk import Context, connection_memory, on_disconnect
+from findspot.serve.mcp.client import Client
+from findspot.serve.mcp.sdk import Context
 from findspot.serve.mcp.tasks import POLL_INTERVAL_MS, RELATED_TASK, Question, Status, Task, Tasks
 from findspot.serve.mcp.tool_results import failed, wire_result
 
 TASKS_VERSION = "2025-11-25"
 EXTENSION = "io.modelcontextprotocol/tasks"
 _CREATED = "findspot/created-task"
-_OWNER = "findspot.owner"
+_FORGETS = "findspot.forgets_tasks"
 
 _PAGE = 100
 
@@ -35,15 +34,11 @@ class _UpdateParams(_TaskParams):
 
 
 def owner_of(context: Context, tasks: Tasks) -> str | None:
-    """Whose tasks a request may see: its connection's; without one its token's, or those of nobody."""
-    if context.protocol_version in MODERN_PROTOCOL_VERSIONS:
-        grant = grant_of(context)
-        return None if grant is None else grant.name
-    memory = connection_memory(context)
-    if _OWNER not in memory:
-        owner = memory[_OWNER] = uuid.uuid4().hex
-        on_disconnect(context, lambda: tasks.forget(owner))
-    return str(memory[_OWNER])
+    """Return whose tasks a request may see; they are forgotten with the connection."""
+    client = Client(context)
+    owner = client.owner
+    client.when_gone(_FORGETS, lambda: tasks.forget(owner))
+    return owner
 
 
 def declares_extension(context: Context) -> bool:

@@ -188,7 +188,7 @@ class Tasks:
         self._tasks[task.id] = task
         task.announce()
 
-    def forget(self, owner: str) -> None:
+    def forget(self, owner: str | None) -> None:
         """Forget the tasks of a client that has left; those under way go on."""
         for task in [task for task in self._tasks.values() if task.owner == owner]:
             del self._tasks[task.id]

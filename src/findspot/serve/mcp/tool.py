@@ -243,6 +243,12 @@ def _strings(value: Any) -> list[str]:
 
 
 def _object(value: Any) -> dict[str, Any]:
+    """Return an object; models often send one inside another as its JSON."""
+    if isinstance(value, str):
+        try:
+            value = json.loads(value)
+        except ValueError:
+            raise _WrongTypeError from None
     if isinstance(value, dict):
         return value
     raise _WrongTypeError
@@ -332,6 +338,8 @@ class Answer:
     is_error: bool = False
     more: tuple[Link | Media | Carried, ...] = ()
     """What follows the text."""
+    passed_on: dict[str, Any] | None = None
+    """The result of another server, which replaces all of the above."""
 
     @property
     def shown(self) -> str:
@@ -349,7 +357,8 @@ class Tool:
     title: str
     description: str
     input_schema: Schema
-    output_schema: Schema
+    output_schema: Schema | None
+    """None for a tool whose structured content is another server's."""
     annotations: dict[str, bool]
     icon: str
     handler: Handler
@@ -367,6 +376,8 @@ class Tool:
     failure: Callable[[FindspotError], Answer] | None = None
     """How this tool shows errors, if its specification has a form of its own."""
     task_support: TaskSupport = TaskSupport.FORBIDDEN
+    unavailable: Callable[[], str | None] = lambda: None
+    """Returns why the tool is not offered at present."""
 
     def described(self, *, enhanced: bool) -> str:
         return self.enhanced_description if enhanced and self.enhanced_description else self.description

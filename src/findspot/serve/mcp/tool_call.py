@@ -10,6 +10,7 @@ import contextlib
 import threading
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -41,6 +42,8 @@ from findspot.serve.mcp.tool import Answer, TaskSupport, Tool
 from findspot.serve.mcp.tool_results import AnsweredError, broken, failed, failed_read_only, wire_result
 
 if TYPE_CHECKING:
+    from findspot.catalogue.call_results import StoredResults
+    from findspot.catalogue.server_pool import ServerPool
     from findspot.engine import Engine
 
 T = TypeVar("T")
@@ -73,6 +76,25 @@ class Library:
 
                 self._engine = Engine(watching=True)
             return self._engine
+
+    @cached_property
+    def results(self) -> StoredResults:
+        """Results of other servers that were too long for an answer."""
+        from findspot.catalogue.call_results import StoredResults
+
+        return StoredResults()
+
+    @cached_property
+    def connections(self) -> ServerPool:
+        """Connections to other servers."""
+        from findspot.catalogue.server_pool import ServerPool
+
+        return ServerPool(home_folder())
+
+    async def disconnect(self) -> None:
+        """End the servers that were started."""
+        if "connections" in vars(self):
+            await self.connections.aclose()
 
     def watch_here(self) -> None:
         """Begin to watch the indexed project that the server was started in, if there is one."""
@@ -115,7 +137,7 @@ class Call:
         """What the answer has to say in addition to what its tool says."""
         self.read_only = read_only
         """Whether the call may change nothing."""
-        self._library = library
+        self.library = library
         self._threads = threads
         self._keep_task = keep_task
 
@@ -161,14 +183,14 @@ class Call:
         try:
             await anyio.sleep_forever()
         finally:
-            if self._library.ending.is_set() and not self.client.cancelled:
+            if self.library.ending.is_set() and not self.client.cancelled:
                 token.interrupt()
             else:
                 token.cancel()
 
     def _engine(self) -> Engine:
         """Return the engine, or as much of it as the client's token is for."""
-        engine, grant = self._library.open(), self.client.grant
+        engine, grant = self.library.open(), self.client.grant
         if grant is None or grant.everything:
             return engine
         return cast("Engine", AllowedEngine(engine, grant))
@@ -338,7 +360,7 @@ def _with_warnings(answer: Answer, warnings: list[str]) -> Answer:
     if not warnings:
         return answer
     text = " ".join(dict.fromkeys(warnings))
-    if answer.text is not None:
+    if answer.text is not None or answer.passed_on is not None:
         answer = replace(answer, hint=" ".join(filter(None, (answer.hint, text))))
     if answer.is_error:
         return answer

@@ -70,6 +70,8 @@ def wire_result(answer: Answer, version: str) -> dict[str, Any]:
 
     Plain values: making models of them only to dump them again would double the cost of a call.
     """
+    if answer.passed_on is not None:
+        return _passed_on(answer.passed_on, answer.hint, version)
     content = [_text(answer.shown, _FOR_BOTH)] if answer.shown else []
     if answer.hint is not None:
         content.append(_text(answer.hint, _FOR_ASSISTANT))
@@ -81,6 +83,23 @@ def wire_result(answer: Answer, version: str) -> dict[str, Any]:
         "structuredContent": answer.values if _is_text(answer.values) else encodable_values(answer.values),
         "isError": answer.is_error,
     }
+
+
+def _passed_on(result: dict[str, Any], hint: str | None, version: str) -> dict[str, Any]:
+    """Return another server's result; kinds of content that the version lacks are named instead."""
+    content = [
+        part if version >= _SINCE.get(part["type"], version) else _text(_named(part), _FOR_BOTH)
+        for part in result["content"]
+    ]
+    if hint is not None:
+        content.append(_text(hint, _FOR_ASSISTANT))
+    whole = result | {"resultType": "complete", "content": content}
+    return whole if _is_text(whole) else {name: encodable_values(value) for name, value in whole.items()}
+
+
+def _named(part: dict[str, Any]) -> str:
+    what = part.get("uri") or part.get("mimeType") or ""
+    return f"[{part['type']} {what}, which this version of the protocol cannot carry]"
 
 
 def _text(text: str, annotations: dict[str, Any]) -> dict[str, Any]:

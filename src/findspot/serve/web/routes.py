@@ -317,7 +317,9 @@ def _tool(workspace: Workspace, request: Request) -> dict[str, Any]:
     name = request.path_params["name"]
     if not name:
         raise InvalidArgumentError("Give the name of a tool.")
-    return tool_object(workspace.engine.catalogue(workspace.start).get(name))
+    catalogue = workspace.engine.catalogue(workspace.start)
+    tool = catalogue.get(name)
+    return tool_object(tool, catalogue.access(tool))
 
 
 def _servers(workspace: Workspace, request: Request) -> dict[str, Any]:

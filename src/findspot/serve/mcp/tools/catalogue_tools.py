@@ -42,7 +42,7 @@ _OBJECT = {"type": "object"}
 
 
 async def _search_tools(call: Call, arguments: Arguments) -> Answer:
-    folder = await _folder(call)
+    folder = await catalogue_folder(call)
     options = ToolSearchOptions(
         mode=SearchMode(arguments["mode"]),
         top_k=arguments["top_k"],
@@ -55,16 +55,17 @@ async def _search_tools(call: Call, arguments: Arguments) -> Answer:
 
 
 async def _get_tool(call: Call, arguments: Arguments) -> Answer:
-    folder = await _folder(call)
+    folder = await catalogue_folder(call)
 
     def shown(engine: Engine) -> dict[str, Any]:
         catalogue = _opened(engine, folder)
-        return tool_object(catalogue.get(arguments["name"]), catalogue.notice.text())
+        tool = catalogue.get(arguments["name"])
+        return tool_object(tool, catalogue.access(tool), catalogue.notice.text())
 
     return Answer(await call.quick(shown))
 
 
-async def _folder(call: Call) -> Path:
+async def catalogue_folder(call: Call) -> Path:
     """Return where the client works, else where the server was started."""
     roots = await call.client.roots.folders()
     return roots[0] if roots else working_folder()
@@ -78,7 +79,7 @@ def _opened(engine: Engine, folder: Path) -> Catalogue:
     return catalogue
 
 
-def _failed(error: FindspotError) -> Answer:
+def catalogue_failure(error: FindspotError) -> Answer:
     """Return the answer for an error; where the user has to index a catalogue, the error's hint says how."""
     answer = failed(error)
     made_by_hand = isinstance(error, CatalogueNotFoundError) or "tools index" in error.hint
@@ -144,13 +145,13 @@ SEARCH_TOOLS = Tool(
     icon=SEARCH_ICON,
     handler=_search_tools,
     toolset="catalogue",
-    failure=_failed,
+    failure=catalogue_failure,
 )
 
 GET_TOOL = Tool(
     name="get_tool",
     title="Show an MCP tool",
-    description="Show the input schema and annotations of a result of search_tools.",
+    description="Show the input schema of a result of search_tools, and whether it can be called.",
     search_hint="schema of a tool of another MCP server",
     input_schema=takes(
         {
@@ -177,11 +178,21 @@ GET_TOOL = Tool(
                 },
             },
             "serverName": TEXT,
+            "access": {
+                "type": "object",
+                "properties": {
+                    "state": TEXT,
+                    "transport": TEXT,
+                    "configuration": TEXT,
+                    "use": TEXT,
+                    "reason": TEXT,
+                },
+            },
         }
     ),
     annotations=READ_ONLY,
     icon=STATUS_ICON,
     handler=_get_tool,
     toolset="catalogue",
-    failure=_failed,
+    failure=catalogue_failure,
 )

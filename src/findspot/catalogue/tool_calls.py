@@ -1,0 +1,284 @@
+"""Calls of other servers' tools: which tools may be called, what needs confirmation, and the call itself."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cache
+from typing import TYPE_CHECKING, Any, Protocol
+
+import anyio
+
+from findspot.catalogue.config_variables import MissingVariableError
+from findspot.catalogue.live_connection import DEFAULT_TIMEOUT_S, CallHandlers
+from findspot.catalogue.server_connections import NESTED_VARIABLE
+from findspot.catalogue.server_registry import ServerRegistry
+from findspot.catalogue.server_sources import ServerSpec
+from findspot.catalogue.tool_record import ToolDefinition
+from findspot.core.errors import FindspotError, InvalidArgumentError
+
+if TYPE_CHECKING:
+    import mcp_types as types
+
+    from findspot.catalogue.catalogue import Catalogue
+
+_MAX_PROBLEMS = 5
+_SHOWN_CHARS = 200
+_SHOWN_ARGUMENT_CHARS = 600
+
+
+class AccessState(StrEnum):
+    """Whether a tool can be called, and what is missing if it cannot."""
+
+    READY = "ready"
+    NOT_AGREED = "not_agreed"
+    DISABLED = "disabled"
+    MISSING_VARIABLE = "missing_variable"
+    NO_SERVER = "no_server"
+    NESTED = "nested"
+
+
+@dataclass(frozen=True, slots=True)
+class ToolAccess:
+    """How a tool is reached; without a server where no configuration names one."""
+
+    state: AccessState
+    spec: ServerSpec | None = None
+    reason: str = ""
+    hint: str = ""
+
+    @property
+    def transport(self) -> str | None:
+        """How the server is reached."""
+        return None if self.spec is None else "http" if self.spec.url else "stdio"
+
+
+class ToolNotCallableError(FindspotError):
+    """The user has to do something before the tool can be called."""
+
+    code = "TOOL_NOT_CALLABLE"
+
+
+class ToolArgumentsError(InvalidArgumentError):
+    """Arguments that do not fit the schema of the tool, which the error carries."""
+
+    def __init__(self, tool: ToolDefinition, problems: Sequence[str]) -> None:
+        self.schema = tool.input_schema
+        listed = "; ".join(problems)
+        super().__init__(
+            f"The arguments do not fit {tool.name}: {listed}.",
+            hint=f"Nothing was called. Its inputSchema: {json.dumps(self.schema, ensure_ascii=False)}",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Confirmation:
+    """A question about a call that may destroy something."""
+
+    tool: ToolDefinition
+    arguments: Mapping[str, Any]
+    declared: bool
+    """Whether the server says that the tool is destructive; else it says nothing about it."""
+
+    @property
+    def question(self) -> str:
+        why = (
+            "It may change or delete things."
+            if self.declared
+            else "Its server does not say whether it changes or deletes things."
+        )
+        return f"Call the tool {self.tool.name}? {why}"
+
+    @property
+    def shown_arguments(self) -> str:
+        return _cut(json.dumps(self.arguments, ensure_ascii=False), _SHOWN_ARGUMENT_CHARS)
+
+
+Confirm = Callable[[Confirmation], Awaitable[None]]
+"""Returns if the user agrees; raises what ends the call otherwise."""
+
+
+class Connections(Protocol):
+    """Open connections to servers."""
+
+    async def tools(self, spec: ServerSpec) -> tuple[ToolDefinition, ...]:
+        """Return the tools that a server has now."""
+
+    async def call(
+        self,
+        spec: ServerSpec,
+        tool: str,
+        arguments: dict[str, Any],
+        *,
+        timeout_s: float,
+        handlers: CallHandlers | None,
+    ) -> types.CallToolResult:
+        """Call a tool by its own name; a cancelled call is cancelled at the server too."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallOutcome:
+    """The result of a call in the form that the protocol gives it, whole."""
+
+    tool: ToolDefinition
+    result: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def is_error(self) -> bool:
+        """Whether the tool says that it failed."""
+        return bool(self.result.get("isError"))
+
+
+class ToolCaller:
+    """Calls tools of one catalogue."""
+
+    def __init__(self, catalogue: Catalogue, connections: Connections) -> None:
+        self._catalogue = catalogue
+        self._connections = connections
+
+    async def call(
+        self,
+        name: str,
+        arguments: dict[str, Any],
+        *,
+        confirm: Confirm,
+        timeout_s: float | None = None,
+        handlers: CallHandlers | None = None,
+    ) -> CallOutcome:
+        """Call a tool.
+
+        Arguments are checked before a server is started. What the server says about the tool now counts,
+        not the index file: anyone may have written that.
+        """
+        tool, access = await anyio.to_thread.run_sync(self._find, name)
+        spec = require_ready(tool, access)
+        check_arguments(tool, arguments)
+        tool = await self._current(tool, spec)
+        check_arguments(tool, arguments)
+        if (declared := is_destructive(tool)) is not False:
+            await confirm(Confirmation(tool, arguments, declared is True))
+        result = await self._connections.call(
+            spec, tool.own_name, arguments, timeout_s=timeout_s or DEFAULT_TIMEOUT_S, handlers=handlers
+        )
+        return CallOutcome(tool, result.model_dump(mode="json", by_alias=True, exclude_none=True))
+
+    def _find(self, name: str) -> tuple[ToolDefinition, ToolAccess]:
+        tool = self._catalogue.get(name)
+        return tool, self._catalogue.access(tool)
+
+    async def _current(self, tool: ToolDefinition, spec: ServerSpec) -> ToolDefinition:
+        """Return the tool as its server describes it now; the catalogue learns what changed."""
+        current = await self._connections.tools(spec)
+        self._catalogue.learn(spec, current)
+        found = next((known for known in current if known.name == tool.name), None)
+        if found is None:
+            raise ToolNotCallableError(
+                f"The server {spec.name} no longer has the tool {tool.own_name}.",
+                hint="Search again with search_tools.",
+            )
+        return found
+
+
+def tool_access(registry: ServerRegistry, tool: ToolDefinition) -> ToolAccess:
+    """Return whether a tool can be called, without starting anything."""
+    spec, server = registry.find(tool.server_name), f"the server {tool.server_name}"
+    if spec is None:
+        return ToolAccess(
+            AccessState.NO_SERVER,
+            None,
+            f"No configuration of the catalogue names {server}",
+            "`findspot tools index FILE` reads one that does, `findspot tools add` adds it.",
+        )
+    for name, what in ((spec.name, server), (tool.name, "this tool")):
+        if not registry.choices.is_enabled(name):
+            hint = f"`findspot tools enable {name}` enables it."
+            return ToolAccess(AccessState.DISABLED, spec, f"The user disabled {what}", hint)
+    if not registry.agreements.holds(spec):
+        version = "this version of " if registry.agreements.is_known(spec) else ""
+        reason = f"The user has not agreed to start {version}{server}"
+        return ToolAccess(
+            AccessState.NOT_AGREED, spec, reason, "`findspot tools index` shows what it runs and asks."
+        )
+    if NESTED_VARIABLE in os.environ:
+        reason = "This Findspot was started by another one, and starts no servers itself"
+        return ToolAccess(AccessState.NESTED, spec, reason)
+    try:
+        spec.expanded()
+    except MissingVariableError as error:
+        return ToolAccess(AccessState.MISSING_VARIABLE, spec, f"The server {spec.name} cannot start: {error}")
+    return ToolAccess(AccessState.READY, spec)
+
+
+def require_ready(tool: ToolDefinition, access: ToolAccess) -> ServerSpec:
+    """Return the server of a tool that can be called."""
+    if access.state is not AccessState.READY or access.spec is None:
+        raise ToolNotCallableError(f"{tool.name} cannot be called: {access.reason}.", hint=access.hint)
+    return access.spec
+
+
+def is_destructive(tool: ToolDefinition) -> bool | None:
+    """Return what a server says about its tool; None if it says nothing.
+
+    The protocol's default is "destructive". A tool that only adds (`destructiveHint: false`) is not.
+    """
+    hints = tool.annotations or {}
+    if hints.get("readOnlyHint") is True:
+        return False
+    declared = hints.get("destructiveHint")
+    return declared if isinstance(declared, bool) else None
+
+
+def check_arguments(tool: ToolDefinition, arguments: Mapping[str, Any]) -> None:
+    """Refuse arguments that do not fit the tool's schema.
+
+    Patterns are left to the server: they are written for another language, and one may take for ever. A
+    schema that cannot be used, or that refers to another address, checks nothing.
+    """
+    problems = list(dict.fromkeys(_problems(tool.input_schema, arguments)))
+    if problems:
+        more = len(problems) - _MAX_PROBLEMS
+        listed = problems[:_MAX_PROBLEMS] + ([f"and {more} more"] if more > 0 else [])
+        raise ToolArgumentsError(tool, listed)
+
+
+def _problems(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> Iterator[str]:
+    from jsonschema.exceptions import SchemaError, UnknownType
+    from jsonschema.validators import Draft202012Validator, validator_for
+    from referencing import Registry
+    from referencing.exceptions import Unresolvable
+
+    validator = _without_patterns(validator_for(schema, default=Draft202012Validator))
+    try:
+        errors = list(validator(schema, registry=Registry()).iter_errors(arguments))
+    except (SchemaError, UnknownType, Unresolvable, AttributeError, TypeError, ValueError, RecursionError):
+        return
+    for error in sorted(errors, key=lambda error: error.json_path):
+        where = error.json_path.removeprefix("$").removeprefix(".")
+        yield _cut(f"{where}: {error.message}" if where else error.message, _SHOWN_CHARS)
+
+
+@cache
+def _without_patterns(validator: Any) -> Any:
+    """Return a kind of validator that matches no pattern."""
+    from jsonschema.validators import extend
+
+    def passes(*_: Any) -> tuple[()]:
+        return ()
+
+    def unless_patterns(check: Any) -> Any:
+        return lambda v, rule, instance, schema: (
+            () if "patternProperties" in schema else check(v, rule, instance, schema)
+        )
+
+    checks = {"pattern": passes, "patternProperties": passes}
+    for name in ("additionalProperties", "unevaluatedProperties"):
+        if name in validator.VALIDATORS:
+            checks[name] = unless_patterns(validator.VALIDATORS[name])
+    return extend(validator, checks)
+
+
+def _cut(text: str, max_chars: int) -> str:
+    return text if len(text) <= max_chars else text[:max_chars] + "…"

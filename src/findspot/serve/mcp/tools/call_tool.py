@@ -1,0 +1,186 @@
+"""`call_tool`: call a tool of another MCP server, and pass everything on in both directions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import mcp_types as types
+from mcp.shared.exceptions import MCPError
+from pydantic import BaseModel, ValidationError
+
+from findspot.catalogue.tool_record import SEPARATOR
+from findspot.core.config import home_folder
+from findspot.core.errors import InvalidArgumentError
+from findspot.core.files import read_json
+from findspot.core.paths import agreements_file
+from findspot.search.token_budget import CHARS_PER_TOKEN, MIN_TOKENS
+from findspot.serve.mcp.client import key_of
+from findspot.serve.mcp.server import settings_here
+from findspot.serve.mcp.target import agree
+from findspot.serve.mcp.tool import CONFIRM, SEARCH_ICON, Answer, Arguments, Tool, takes, undescribed
+from findspot.serve.mcp.tool_call import Call
+from findspot.serve.mcp.tools.catalogue_tools import catalogue_failure, catalogue_folder
+
+if TYPE_CHECKING:
+    from findspot.catalogue.live_connection import CallHandlers, SampleAnswer
+    from findspot.catalogue.tool_calls import CallOutcome, Confirm, Confirmation
+    from findspot.engine import Engine
+
+_CONFIRMED, _FORGETS = "findspot.confirmed_tools", "findspot.forgets_results"
+
+_ADDRESS = "findspot://results/"
+
+
+async def _call_tool(call: Call, arguments: Arguments) -> Answer:
+    name = arguments["name"]
+    if name.startswith(_ADDRESS):
+        return _stored_page(call, name)
+    from findspot.catalogue.tool_calls import ToolCaller
+
+    folder = await catalogue_folder(call)
+    catalogue = await call.quick(lambda engine: engine.catalogue(folder))
+    outcome = await ToolCaller(catalogue, call.library.connections).call(
+        name,
+        arguments["arguments"] or {},
+        timeout_s=arguments["timeout"],
+        confirm=_confirmation(call, bool(arguments["confirm"])),
+        handlers=_handlers(call, name),
+    )
+    return Answer({}, is_error=outcome.is_error, passed_on=await _fitted(call, outcome))
+
+
+async def _fitted(call: Call, outcome: CallOutcome) -> dict[str, Any]:
+    """Return the result within the token budget; its settings are read only for one that may exceed it."""
+    from findspot.catalogue.call_results import fit_result, text_chars
+
+    if text_chars(outcome.result) <= MIN_TOKENS * CHARS_PER_TOKEN:
+        return outcome.result
+    owner, results = call.client.owner, call.library.results
+    call.client.when_gone(_FORGETS, lambda: results.forget(owner))
+
+    def fit(_: Engine) -> dict[str, Any]:
+        budget = max(MIN_TOKENS, settings_here().serve.max_call_tokens)
+        return fit_result(outcome.result, budget, results, owner)
+
+    return await call.quick(fit)
+
+
+def _stored_page(call: Call, address: str) -> Answer:
+    """Return a page of a stored result, for clients whose models cannot read resources."""
+    page = call.library.results.read(address, call.client.owner)
+    if page is None:
+        raise InvalidArgumentError(f"There is no stored result at {address}.", hint="Call the tool again.")
+    content: list[dict[str, Any]] = [{"type": "text", "text": page.note}]
+    if page.blob is not None:
+        resource = {"uri": address, "mimeType": page.mime_type, "blob": page.blob}
+        content.insert(0, {"type": "resource", "resource": resource})
+    else:
+        content.insert(0, {"type": "text", "text": page.text})
+    return Answer({}, passed_on={"content": content, "isError": False})
+
+
+def _confirmation(call: Call, confirmed: bool) -> Confirm:
+    async def confirm(asked: Confirmation) -> None:
+        """Ask about a declared destructive tool each time, about others once per connection."""
+        remembered: set[str] = call.client.memory.setdefault(_CONFIRMED, set())
+        if not asked.declared and asked.tool.name in remembered:
+            return
+        about = {"tool": asked.tool.name, "arguments": asked.shown_arguments}
+        await agree(call, asked.question, about, confirmed=confirmed, needed=True)
+        remembered.add(asked.tool.name)
+
+    return confirm
+
+
+def _handlers(call: Call, tool: str) -> CallHandlers:
+    """Return what passes a server's messages on to the client, as far as the client takes them."""
+    from findspot.catalogue.live_connection import CallHandlers
+
+    client = call.client
+    server = tool.partition(SEPARATOR)[0]
+
+    async def report(progress: float, total: float | None, message: str | None) -> None:
+        await client.report(progress, total, message)
+
+    async def elicit(params: types.ElicitRequestParams) -> types.ElicitResult:
+        """Ask the user in the server's name; a client that cannot ask has its user dismiss the question."""
+        named = params.model_copy(update={"message": f"[{server}] {params.message}"})
+        answer = await client.user.answer_to(named, _key(params))
+        if answer is None:
+            call.warnings.append(f"The server asked the user, whom this client cannot ask: {params.message}")
+        return answer or types.ElicitResult(action="cancel")
+
+    async def sample(params: types.CreateMessageRequestParams) -> SampleAnswer:
+        """Ask the client's language model; `includeContext` would mean Findspot's, not the server's."""
+        if client.capabilities.sampling is None or not client.can_be_asked:
+            return types.ErrorData(code=types.INVALID_REQUEST, message="The client has no language model.")
+        request = types.CreateMessageRequest(params=params.model_copy(update={"include_context": None}))
+        answer: SampleAnswer | None
+        try:
+            if params.tools:
+                answer = await client.request(_key(params), request, types.CreateMessageResultWithTools)
+            else:
+                answer = await client.request(_key(params), request, types.CreateMessageResult)
+        except (MCPError, ValidationError) as error:
+            return types.ErrorData(code=types.INVALID_REQUEST, message=str(error))
+        return answer or types.ErrorData(code=types.INTERNAL_ERROR, message="The client gave no answer.")
+
+    return CallHandlers(report if client.wants_progress else None, elicit, sample)
+
+
+def _key(params: BaseModel) -> str:
+    """Return the key of a question: the same each time that it is asked."""
+    return key_of(params.model_dump_json(exclude={"meta"}))
+
+
+def _unavailable() -> str | None:
+    """Return why nothing can be called: the user has not agreed to start any server."""
+    try:
+        agreed = read_json(agreements_file(home_folder()))
+        if any(agreed["servers"].values()):
+            return None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        pass
+    return "The user has not agreed to start any server. `findspot tools index FILE` shows them and asks."
+
+
+CALL_TOOL = Tool(
+    name="call_tool",
+    title="Call an MCP tool",
+    description="Call a tool that search_tools found. get_tool shows its arguments.",
+    search_hint="call a tool of another MCP server",
+    input_schema=takes(
+        {
+            "name": {
+                "type": "string",
+                "minLength": 1,
+                "description": "server__tool",
+                "$comment": "The tool's name as search_tools gives it: server__tool. Or the address of a "
+                "page that an earlier answer named",
+            },
+            "arguments": {"type": "object", "$comment": "What the tool's inputSchema asks for"},
+            "timeout": {
+                "type": "number",
+                "minimum": 1,
+                "maximum": 600,
+                "default": 60,
+                "description": "Seconds",
+                "$comment": "Seconds to wait for the answer, and again after each report of progress",
+            },
+            "confirm": undescribed(CONFIRM),
+        },
+        required=("name",),
+    ),
+    output_schema=None,
+    annotations={
+        "readOnlyHint": False,
+        "destructiveHint": True,
+        "idempotentHint": False,
+        "openWorldHint": True,
+    },
+    icon=SEARCH_ICON,
+    handler=_call_tool,
+    toolset="catalogue",
+    failure=catalogue_failure,
+    unavailable=_unavailable,
+)
