@@ -43,12 +43,19 @@ def _effect(tool: Tool) -> str:
 
 def _section(tool: Tool) -> str:
     parts = [f"## {tool.name}", "", f"{tool.description.rstrip('.')}.", "", _arguments(tool), ""]
-    fields = ", ".join(f"`{name}`" for name in tool.output_schema["properties"] if name not in ALWAYS)
-    status = tool.output_schema["properties"]["status"].get("enum")
-    parts += [f"Returns {fields}" + (f"; `status` is one of {_choices(status)}." if status else "."), ""]
+    parts += [_returned(tool), ""]
     if tool.enhanced_description:
         parts += [f"With `enhancedToolDescriptions`: {tool.described(enhanced=True)}", ""]
     return "\n".join(parts)
+
+
+def _returned(tool: Tool) -> str:
+    if tool.output_schema is None:
+        return "Returns what the called tool returns: content of every type and its structured content."
+    properties = tool.output_schema["properties"]
+    fields = ", ".join(f"`{name}`" for name in properties if name not in ALWAYS)
+    status = properties["status"].get("enum")
+    return f"Returns {fields}" + (f"; `status` is one of {_choices(status)}." if status else ".")
 
 
 def _arguments(tool: Tool) -> str:

@@ -35,6 +35,7 @@ SURFACE = [
     "search_create_index",
     "search_tools",
     "get_tool",
+    "call_tool",
 ]
 """Every tool there is to be, in order; what is not built yet is not listed."""
 

@@ -44,6 +44,7 @@ REQUESTS = [
     ("create a new full-text index on disk", "search_create_index"),
     ("find a tool of another server", "search_tools"),
     ("show the input schema of a tool", "get_tool"),
+    ("run a tool of another server", "call_tool"),
 ]
 
 

@@ -146,9 +146,9 @@ def _unavailable() -> str | None:
 
 CALL_TOOL = Tool(
     name="call_tool",
-    title="Call an MCP tool",
-    description="Call a tool that search_tools found. get_tool shows its arguments.",
-    search_hint="call a tool of another MCP server",
+    title="Run an MCP tool",
+    description="Run a tool that search_tools found, with the arguments that get_tool shows.",
+    search_hint="run a tool of another MCP server",
     input_schema=takes(
         {
             "name": {
