@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from findspot.catalogue.indexfile import INDEX_PATH
+from findspot.catalogue.server_registry import Choices
 from program import Program
 from trust import tool_server
-from trust.conftest import MakeFolder, Serve
+from trust.conftest import MakeFolder, Serve, until
 
 SERVER = Path(tool_server.__file__)
 
@@ -83,3 +86,111 @@ def test_results_errors_and_refusals(gateway: Gateway, serve: Serve) -> None:
         "configuration": str(gateway.root / ".mcp.json"),
         "use": "call_tool, or findspot tools call any__add --args JSON",
     }
+
+
+def test_progress_cancelling_and_questions(gateway: Gateway, serve: Serve) -> None:
+    """documents B1: progress, cancellation and elicitation pass through."""
+    pipe = serve(gateway.root, capabilities={"elicitation": {}}, HOME=str(gateway.user))
+    number = pipe.ask_tool("call_tool", {"name": "any__count"}, token="t")
+    reports = [pipe.until("notifications/progress") for _ in range(3)]
+    assert [(r["progressToken"], r["progress"], r["total"], r["message"]) for r in reports] == [
+        ("t", step, 3, f"step {step}") for step in (1, 2, 3)
+    ]
+    assert pipe.answer(number)["result"]["content"][0]["text"] == "counted"
+
+    number = pipe.ask_tool("call_tool", {"name": "any__wait"}, token="w")
+    pipe.until("notifications/progress")
+    pipe.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": number}})
+    until(lambda: "wait cancelled" in gateway.calls())
+    late = pipe.call("call_tool", name="any__wait", timeout=1)
+    assert late["structuredContent"]["code"] == "SERVER_TIMEOUT"
+
+    for answer, expected in (
+        ({"action": "accept", "content": {"name": "Ada"}}, "accept Ada"),
+        ({"action": "decline"}, "decline None"),
+    ):
+        number = pipe.ask_tool("call_tool", {"name": "any__ask"})
+        asked = pipe.until("elicitation/create")
+        assert asked["message"] == "[any] Who are you?"
+        assert asked["requestedSchema"]["required"] == ["name"]
+        pipe.send({"jsonrpc": "2.0", "id": pipe.last_id, "result": answer})
+        assert pipe.answer(number)["result"]["content"][0]["text"] == expected
+
+
+def test_a_long_result_is_read_in_pages(gateway: Gateway, serve: Serve) -> None:
+    """documents B1: a result that exceeds the budget is shortened, and the whole of it stays readable."""
+    pipe = serve(gateway.root, HOME=str(gateway.user), FINDSPOT_MAX_CALL_TOKENS="1000")
+    result = pipe.call("call_tool", name="any__huge")
+    text, note = (part["text"] for part in result["content"])
+    assert tool_server.LINES.startswith(text)
+    assert 2_000 < len(text) <= 4_000
+    assert "structuredContent" not in result
+    assert result["isError"] is False
+    named = re.search(r"this is page 1 of (\d+)\..* (findspot://results/\S+)/2 ", note)
+    assert named, note
+    pages, address = int(named[1]), named[2]
+    structured = pipe.result("resources/read", {"uri": note.rpartition(": ")[2]})["contents"][0]
+    assert structured["mimeType"] == "application/json"
+    assert structured["text"].startswith('{"lines": ["line 0: café 😀"')
+    read = [pipe.result("resources/read", {"uri": f"{address}/{page}"}) for page in range(1, pages + 1)]
+    assert "".join(page["contents"][0]["text"] for page in read) == tool_server.LINES
+    assert read[1]["contents"][1]["text"] == f"Page 2 of {pages}. Next: {address}/3"
+    again = pipe.call("call_tool", name=f"{address}/2")
+    assert [part["text"] for part in again["content"]] == [part["text"] for part in read[1]["contents"]]
+    assert pipe.error("resources/read", {"uri": f"{address}/{pages + 1}"}) == -32002
+    assert pipe.call("call_tool", name=f"{address}/{pages + 1}")["isError"]
+    stranger = serve(gateway.root, HOME=str(gateway.user))
+    assert stranger.error("resources/read", {"uri": f"{address}/1"}) == -32002
+
+
+def test_what_may_destroy_something_asks_first(gateway: Gateway, serve: Serve) -> None:
+    """documents B1: annotations travel, and those of a committed index are not believed."""
+    index = gateway.root / INDEX_PATH
+    committed = json.loads(index.read_text())
+    for entry in committed["tools"]:
+        entry["tool"]["annotations"] = {"readOnlyHint": True}
+    index.write_text(json.dumps(committed))
+
+    pipe = serve(gateway.root, HOME=str(gateway.user))
+    waiting = pipe.values("call_tool", name="any__erase", arguments={"what": "disk"})
+    assert waiting["status"] == "confirmation_required"
+    assert "any__erase" in waiting["question"]
+    assert waiting["arguments"] == '{"what": "disk"}'
+    assert gateway.calls() == []
+    for _ in range(2):
+        done = pipe.call("call_tool", name="any__erase", arguments={"what": "disk"}, confirm=True)
+        assert done["content"][0]["text"] == "erase {'what': 'disk'}"
+        assert pipe.values("call_tool", name="any__erase")["status"] == "confirmation_required", "each time"
+    assert pipe.values("call_tool", name="any__plain")["status"] == "confirmation_required"
+    assert pipe.call("call_tool", name="any__plain", confirm=True)["content"][0]["text"] == "plain {}"
+    assert pipe.call("call_tool", name="any__plain")["content"][0]["text"] == "plain {}", "once per session"
+
+    asking = serve(gateway.root, capabilities={"elicitation": {}}, HOME=str(gateway.user))
+    before = gateway.calls()
+    number = asking.ask_tool("call_tool", {"name": "any__erase", "confirm": True})
+    assert "any__erase" in asking.until("elicitation/create")["message"]
+    asking.send({"jsonrpc": "2.0", "id": asking.last_id, "result": {"action": "decline"}})
+    assert asking.answer(number)["result"]["structuredContent"]["status"] == "cancelled"
+    assert gateway.calls() == before
+    until(lambda: "destructiveHint" in index.read_text())
+
+
+def test_only_what_was_agreed_to_is_called(gateway: Gateway, serve: Serve, home: Path) -> None:
+    """documents B1: a changed entry cannot be called, and the answers say why."""
+    pipe = serve(gateway.root, HOME=str(gateway.user))
+    config = gateway.root / ".mcp.json"
+    original = config.read_text()
+    config.write_text(original.replace(str(gateway.log), str(gateway.log) + "2"))
+    refused = pipe.call("call_tool", name="any__everything")
+    assert refused["structuredContent"]["code"] == "TOOL_NOT_CALLABLE"
+    assert "not agreed to start this version of the server any" in refused["content"][0]["text"]
+    assert pipe.values("get_tool", name="any__everything")["access"]["state"] == "not_agreed"
+    config.write_text(original)
+    index = gateway.root / INDEX_PATH
+    Choices(home, [index]).make(index, "any__everything", enabled=False)
+    assert "disabled this tool" in pipe.call("call_tool", name="any__everything")["content"][0]["text"]
+    agreed = home / "catalogues" / "agreed.json"
+    agreed.unlink()
+    assert "call_tool" not in {tool["name"] for tool in pipe.result("tools/list", {})["tools"]}
+    assert pipe.error("tools/call", {"name": "call_tool", "arguments": {"name": "any__add"}}) == -32602
+    assert gateway.calls() == []

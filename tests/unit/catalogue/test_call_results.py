@@ -1,0 +1,94 @@
+"""Long results: what fits, what is stored, and who can read it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from findspot.catalogue.call_results import StoredResults, fit_result, page_ends
+
+BLOB = "A" * 4_000
+
+
+def joined(results: StoredResults, address: str, owner: str | None = "me") -> str:
+    text, next_address = "", f"{address}/1"
+    while next_address:
+        page = results.read(next_address, owner)
+        assert page is not None
+        text, next_address = text + (page.text or ""), page.next_address or ""
+    return text
+
+
+def texts(result: dict[str, Any]) -> list[str]:
+    return [part["text"] for part in result["content"] if part["type"] == "text"]
+
+
+def test_pages_end_after_lines_and_together_are_the_text() -> None:
+    text = "".join(f"{number}\n" for number in range(1_000)) + "x" * 500
+    ends = page_ends(text, 100)
+    pages = [text[start:end] for start, end in zip((0, *ends), ends, strict=False)]
+    assert "".join(pages) == text
+    assert all(len(page) <= 100 for page in pages)
+    assert all(page.endswith("\n") for page in pages[:-5])
+    assert page_ends("short", 100) == (5,)
+    assert page_ends("", 100) == (0,)
+
+
+def test_what_fits_stays_as_it_is() -> None:
+    result = {"content": [{"type": "text", "text": "x" * 800}], "structuredContent": {"a": None}}
+    assert fit_result(result, 200, StoredResults(), "me") == result
+
+
+def test_several_texts_become_one_and_pictures_stay() -> None:
+    results = StoredResults()
+    picture = {"type": "image", "data": BLOB, "mimeType": "image/png"}
+    note = {"type": "resource", "resource": {"uri": "note://1", "text": "b" * 900}}
+    content = [{"type": "text", "text": "a" * 500}, picture, note]
+    fitted = fit_result({"content": content, "isError": True}, 200, results, "me")
+    assert fitted["isError"] is True
+    assert fitted["content"][1] == picture
+    shown, told = texts(fitted)
+    assert shown == ("a" * 500 + "\nnote://1\n" + "b" * 900)[: len(shown)]
+    address = told.rpartition(": ")[2].removesuffix("/2")
+    assert joined(results, address) == "a" * 500 + "\nnote://1\n" + "b" * 900
+
+
+def test_structured_content_alone_is_shown_as_text() -> None:
+    results = StoredResults()
+    fitted = fit_result({"content": [], "structuredContent": {"long": "é" * 2_000}}, 200, results, "me")
+    assert "structuredContent" not in fitted
+    assert texts(fitted)[0].startswith('{"long": "éé')
+    text = '{"long": "' + "é" * 2_000 + '"}'
+    same = {"content": [{"type": "text", "text": text}], "structuredContent": {"long": "é" * 2_000}}
+    assert "structured content" not in texts(fit_result(same, 200, results, "me"))[-1]
+
+
+def test_bytes_are_stored_and_named() -> None:
+    results = StoredResults()
+    part = {"type": "resource", "resource": {"uri": "file:///a.bin", "blob": BLOB}}
+    (named,) = fit_result({"content": [part]}, 200, results, "me")["content"]
+    assert named["text"].startswith("[file:///a.bin, application/octet-stream, 3,000 bytes: read it at ")
+    page = results.read(named["text"].rpartition(" ")[2].removesuffix("]"), "me")
+    assert page is not None
+    assert (page.blob, page.text) == (BLOB, None)
+
+
+def test_stored_results_are_bounded_and_belong_to_somebody() -> None:
+    now = [0.0]
+    results = StoredResults(max_results=3, max_chars=100, max_age_s=10, clock=lambda: now[0])
+    first = results.store("a" * 10, (10,), "me", "text/plain")
+    assert first is not None
+    assert joined(results, first) == "a" * 10
+    for address, owner in ((f"{first}/1", "you"), (f"{first}/1", None), (f"{first}/2", "me"), (first, "me")):
+        assert results.read(address, owner) is None
+    assert results.store("a" * 101, (101,), "me", "text/plain") is None, "larger than all may be together"
+    for _ in range(3):
+        results.store("b", (1,), "me", "text/plain")
+    assert results.read(f"{first}/1", "me") is None, "too many"
+    second = results.store("c" * 100, (100,), "me", "text/plain")
+    third = results.store("d", (1,), "me", "text/plain")
+    assert results.read(f"{second}/1", "me") is None, "too large together"
+    now[0] = 10.5
+    assert results.read(f"{third}/1", "me") is None, "too old"
+    fourth = results.store("e", (1,), "me", "text/plain")
+    results.forget("me")
+    assert results.read(f"{fourth}/1", "me") is None
