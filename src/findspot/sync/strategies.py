@@ -43,6 +43,12 @@ Clock = Callable[[], float]
 STABLE_S = 0.5
 """A file that was written this long ago is taken to be finished."""
 
+CALM_S = 2.0
+"""A file that was not indexed for this long is taken at the first write: it is a person's save."""
+
+AT_ONCE = 10
+"""More files than this are no save but a checkout or a build, which goes on for a while."""
+
 PATIENCE_S = 5.0
 """A file that is written all the time is indexed this often nevertheless."""
 
@@ -142,23 +148,27 @@ class Strategy(abc.ABC):
 
 
 class Realtime(Strategy):
-    """Indexes a file as soon as nobody has written to it for half a second."""
+    """Indexes a save at once, and what is written again and again when it has rested for half a second."""
 
     name = "realtime"
 
     def initialise(self) -> None:
         self._first: dict[str, float] = {}
         self._last: dict[str, float] = {}
+        self._indexed: dict[str, float] = {}
         super().initialise()
 
     def due(self) -> frozenset[str]:
         now = self._clock()
-        ripe = [
-            path
-            for path, last in self._last.items()
-            if now - last >= STABLE_S or now - self._first[path] >= PATIENCE_S
-        ]
-        return frozenset(ripe)
+        few = len(self._last) <= AT_ONCE
+
+        def is_due(path: str, last: float) -> bool:
+            first = self._first[path]
+            is_save = few and first == last and path not in self._indexed
+            return is_save or now - last >= STABLE_S or now - first >= PATIENCE_S
+
+        self._indexed = {path: at for path, at in self._indexed.items() if now - at < CALM_S}
+        return frozenset(path for path, last in self._last.items() if is_due(path, last))
 
     def _note(self, paths: frozenset[str]) -> None:
         now = self._clock()
@@ -170,6 +180,7 @@ class Realtime(Strategy):
         times = {path: self._first.pop(path, None) for path in paths}
         for path in paths:
             self._last.pop(path, None)
+        self._indexed |= dict.fromkeys(paths, self._clock())
         try:
             super()._index(paths)
         except BaseException:  # they are tried again after a while

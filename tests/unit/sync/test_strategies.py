@@ -12,6 +12,8 @@ from findspot.core.errors import IndexBusyError
 from findspot.core.roots import Roots
 from findspot.sync.changed_paths import EVERYTHING, MAX_PATHS, DirtyFiles, read_dirty
 from findspot.sync.strategies import (
+    AT_ONCE,
+    CALM_S,
     PATIENCE_S,
     STABLE_S,
     Lazy,
@@ -58,19 +60,48 @@ def test_realtime_waits_until_a_file_is_left_alone(tmp_path: Path, clock: Clock,
     strategy.start()
     strategy.on_event({"a.py"})
     clock.now += STABLE_S - 0.1
-    strategy.on_event({"a.py", "b.py"})
+    strategy.on_event({"a.py"})
     assert not strategy.run_due()
     clock.now += STABLE_S
     assert strategy.run_due()
-    assert index.applied == [{"a.py", "b.py"}]
+    assert index.applied == [{"a.py"}]
     assert not strategy.run_due()
     assert strategy.stats().pending == 0
     assert read_dirty(tmp_path) == set()
 
 
+def test_realtime_takes_a_save_at_once(tmp_path: Path, clock: Clock, index: Index) -> None:
+    strategy = Realtime(DirtyFiles(tmp_path, keep=False), index, clock)
+    strategy.start()
+    strategy.on_event({"a.py"})
+    assert strategy.run_due()
+    strategy.on_event({"a.py", "b.py"})
+    assert strategy.run_due()
+    assert index.applied == [{"a.py"}, {"b.py"}], "a file that was written a moment ago has to rest"
+    clock.now += STABLE_S
+    assert strategy.run_due()
+    clock.now += CALM_S
+    strategy.on_event({"a.py"})
+    assert strategy.run_due()
+
+
+def test_realtime_gathers_a_burst(tmp_path: Path, clock: Clock, index: Index) -> None:
+    strategy = Realtime(DirtyFiles(tmp_path, keep=False), index, clock)
+    strategy.start()
+    files = {f"{number}.py" for number in range(AT_ONCE + 1)}
+    strategy.on_event(files)
+    assert not strategy.run_due()
+    clock.now += STABLE_S
+    assert strategy.run_due()
+    assert index.applied == [files]
+
+
 def test_realtime_does_not_wait_for_ever(tmp_path: Path, clock: Clock, index: Index) -> None:
     strategy = Realtime(DirtyFiles(tmp_path, keep=False), index, clock)
     strategy.start()
+    strategy.on_event({"growing.py"})
+    assert strategy.run_due()
+    strategy.on_event({"growing.py"})
     began = clock.now
     while not strategy.run_due():
         strategy.on_event({"growing.py"})
