@@ -51,9 +51,20 @@ class Server:
             message = self._read()
             if message.get("id") == self._number and "method" not in message:
                 return message.get("result")
-            if "id" in message:  # the server asks something: it gets nothing
-                items = message.get("params", {}).get("items", [])
-                self._send({"id": message["id"], "result": [None] * len(items)})
+            self._answer(message)
+
+    def wait_for(self, method: str) -> None:
+        """Return when the server sends this notification."""
+        message: dict[str, Any] = {}
+        while message.get("method") != method:
+            message = self._read()
+            self._answer(message)
+
+    def _answer(self, message: dict[str, Any]) -> None:
+        """Give the server nothing where it asks for something."""
+        if "id" in message:
+            items = message.get("params", {}).get("items", [])
+            self._send({"id": message["id"], "result": [None] * len(items)})
 
     def notify(self, method: str, params: dict[str, Any]) -> None:
         self._send({"method": method, "params": params})

@@ -58,7 +58,7 @@ from findspot.store.writer import Writer
 
 _log = get_logger("indexing")
 
-PIPELINE_REVISION = "6"
+PIPELINE_REVISION = "7"
 """Raised when the same file would give other chunks or facts: an index of another revision is redone."""
 
 WAIT_S = 1.0

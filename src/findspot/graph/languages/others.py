@@ -115,6 +115,7 @@ class Php(Language):
     """PHP."""
 
     family = "php"
+    partial = False
     shares = "package"
     imports_packages = True
     constructors = frozenset({"__construct"})
@@ -135,6 +136,7 @@ class CSharp(Language):
     """C#."""
 
     family = "csharp"
+    partial = False
     shares = "project"
     bare_members = True
     imports_packages = True
