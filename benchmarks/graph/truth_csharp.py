@@ -108,8 +108,8 @@ def compiled(root: Path, files: list[Path], references: list[str]) -> list[list[
 
 def calls(rows: list[list[str]], root: Path, defined: Definitions) -> list[dict[str, Any]]:
     sites: dict[tuple[str, int, str], list[list[str]]] = defaultdict(list)
-    for _, file, line, name, *target in (row for row in rows if row[0] == "call"):
-        sites[Path(file).resolve().relative_to(root).as_posix(), int(line), name].append(target)
+    for _, file, number, name, *target in (row for row in rows if row[0] == "call"):
+        sites[Path(file).resolve().relative_to(root).as_posix(), int(number), name].append(target)
     found = []
     for (path, line, name), targets in sites.items():
         word = rf"\bnew\s+[\w.]*\b{name}\b" if targets[0][1] == ".ctor" else rf"\b{re.escape(name)}\s*[(<]"
