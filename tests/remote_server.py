@@ -156,6 +156,9 @@ class RemoteServer:
                 return self._authorize(dict(request.query_params))
             case "POST", "/token":
                 return self._token(form)
+            case "POST", "/revoke":
+                self.refresh_tokens.pop(form["token"], None)
+                return Response()
         return Response(status_code=404)
 
     def _scopes(self) -> dict[str, Any]:
@@ -168,6 +171,7 @@ class RemoteServer:
             "issuer": self.origin,
             "authorization_endpoint": f"{self.origin}/authorize",
             "token_endpoint": f"{self.origin}/token",
+            "revocation_endpoint": f"{self.origin}/revoke",
             "code_challenge_methods_supported": ["S256"],
             "token_endpoint_auth_methods_supported": ["none", "client_secret_post"],
             **registration,

@@ -56,4 +56,5 @@ def test_a_server_with_a_login(findspot: Program, make: MakeFolder, home: Path) 
             assert not any(issued in text for run in (done, indexed) for text in (run.out, run.err))
 
         assert findspot("tools", "logout", "web", cwd=project, **own).out == "Logged out of web.\n"
+        assert server.refresh_tokens == {}
         assert list((home / "logins").glob("*.json")) == []

@@ -53,6 +53,7 @@ class Login:
     resource: str | None
     client: Mapping[str, Any] = field(repr=False)
     """Our registration at the authorization server."""
+    revocation_endpoint: str | None = None
     wanted_scope: str = ""
     """What a request lacked: the next login asks for it."""
 

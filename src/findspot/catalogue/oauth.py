@@ -35,7 +35,9 @@ from findspot.core.config import home_folder, is_loopback
 _MAX_BYTES = 1 << 20
 """Of an answer of an authorization server."""
 
-_REFRESH_PATIENCE_S = 30.0
+_PATIENCE_S = 30.0
+"""For one answer of an authorization server."""
+
 _MAX_HEAD_BYTES = 16_384
 _HEAD_PATIENCE_S = 10.0
 _SHOWN_CHARS = 300
@@ -143,26 +145,12 @@ def _with_token(request: httpx2.Request, login: Login | None) -> httpx2.Request:
 
 async def _refresh(login: Login, spec: ServerSpec) -> OAuthToken | None:
     """Ask for new tokens; None if the authorization server refuses the refresh token."""
-    secret = {"client_secret": spec.oauth["clientSecret"]} if "clientSecret" in spec.oauth else {}
-    client = OAuthClientInformationFull.model_validate({**login.client, **secret})
-    context = OAuthContext(login.url, OAuthClientMetadata(redirect_uris=None), _Memory(client), None, None)
-    context.client_info = client
-    data = {
-        "grant_type": "refresh_token",
-        "refresh_token": login.refresh_token or "",
-        "client_id": client.client_id,
-    }
+    data = {"grant_type": "refresh_token", "refresh_token": login.refresh_token or ""}
     if login.resource:
         data["resource"] = login.resource
-    data, headers = context.prepare_token_auth(data)
-    try:
-        with anyio.fail_after(_REFRESH_PATIENCE_S):
-            async with RemoteHttp(max_bytes=_MAX_BYTES) as http:
-                response = await http.post(login.token_endpoint, data=data, headers=headers)
-    except (httpx2.HTTPError, TimeoutError) as error:
-        raise RenewalError(
-            "The login could not be renewed: no answer from the authorization server."
-        ) from error
+    response = await _post(login.token_endpoint, data, login, spec)
+    if response is None:
+        raise RenewalError("The login could not be renewed: no answer from the authorization server.")
     if response.status_code in (400, 401):
         return None
     try:
@@ -173,6 +161,30 @@ async def _refresh(login: Login, spec: ServerSpec) -> OAuthToken | None:
     raise RenewalError(
         f"The login could not be renewed: HTTP {response.status_code} from the authorization server."
     )
+
+
+async def revoke(login: Login, spec: ServerSpec) -> bool:
+    """Ask the authorization server to forget a login; return whether it did."""
+    if login.revocation_endpoint is None:
+        return False
+    data = {"token": login.refresh_token or login.access_token}
+    response = await _post(login.revocation_endpoint, data, login, spec)
+    return response is not None and response.is_success
+
+
+async def _post(url: str, data: dict[str, str], login: Login, spec: ServerSpec) -> httpx2.Response | None:
+    """Send a form to the authorization server as the client that logged in; None if there is no answer."""
+    secret = {"client_secret": spec.oauth["clientSecret"]} if "clientSecret" in spec.oauth else {}
+    client = OAuthClientInformationFull.model_validate({**login.client, **secret})
+    context = OAuthContext(login.url, OAuthClientMetadata(redirect_uris=None), _Memory(client), None, None)
+    context.client_info = client
+    form, headers = context.prepare_token_auth({**data, "client_id": client.client_id})
+    try:
+        with anyio.fail_after(_PATIENCE_S):
+            async with RemoteHttp(max_bytes=_MAX_BYTES) as http:
+                return await http.post(url, data=form, headers=headers)
+    except (httpx2.HTTPError, TimeoutError):
+        return None
 
 
 def _field(response: httpx2.Response, name: str) -> str | None:
@@ -316,9 +328,15 @@ class _LoginFlow(OAuthClientProvider):
             renew_at=renewal_time(token.expires_in),
             scope=token.scope or "",
             token_endpoint=self._get_token_endpoint(),
+            revocation_endpoint=self._revocation_endpoint(),
             resource=context.get_resource_url() if with_resource else None,
             client=client.model_dump(mode="json", exclude_none=True, exclude=own_secret),
         )
+
+    def _revocation_endpoint(self) -> str | None:
+        metadata = self.context.oauth_metadata
+        address = str(metadata.revocation_endpoint) if metadata and metadata.revocation_endpoint else None
+        return address if address and _is_safe(address, self.context.server_url) else None
 
 
 class _Memory:
@@ -430,5 +448,5 @@ class _Redirect:
         self._parameters = {name: given[name] for name in ("code", "state", "iss", "error") if name in given}
         self._done.set()
         if "code" in given:
-            return "200 OK", "Findspot is logged in. You can close this window."
+            return "200 OK", "Findspot has the answer. You can close this window."
         return "200 OK", "The login was refused. You can close this window."

@@ -233,7 +233,7 @@ class TestHostile:
                     browse(callback + query)
             with pytest.raises(urllib.error.HTTPError, match="404"):
                 browse(callback.replace("callback", "other"))
-            assert "logged in" in browse(address)
+            assert "You can close this window" in browse(address)
 
         login(spec_of(server), logins, browser)
         assert ask(spec_of(server)) == (["web__add"], None)

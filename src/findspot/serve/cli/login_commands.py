@@ -57,14 +57,25 @@ def login(reply: Reply, server: str, *, no_browser: bool, timeout: float, projec
 @project_option
 @common
 def logout(reply: Reply, server: str, *, project: str | None) -> None:
-    """Delete the login at the remote SERVER from this machine."""
+    """Log out of the remote SERVER: delete the tokens here, and revoke them where the server allows it."""
+    import anyio
+
     from findspot.catalogue.logins import Logins, remote_server
 
     with open_engine() as engine:
         spec = remote_server(engine.catalogue(project or ".").registry, server)
-    removed = Logins(home_folder()).remove(spec.url or "")
-    text = f"Logged out of {server}." if removed else f"There is no login at {server}."
-    reply.give({"server": server, "status": "logged_out" if removed else "no_login"}, text)
+    logins = Logins(home_folder())
+    stored = logins.read(spec.url or "")
+    if not logins.remove(spec.url or "") or stored is None:
+        reply.give({"server": server, "status": "no_login"}, f"There is no login at {server}.")
+        return
+
+    from findspot.catalogue.oauth import revoke
+
+    revoked = anyio.run(revoke, stored, spec)
+    reply.give({"server": server, "status": "logged_out", "revoked": revoked}, f"Logged out of {server}.")
+    if not revoked:
+        output.note("The tokens were deleted here. The server did not revoke them; they stay valid there.")
 
 
 def _wait_for_login(spec: ServerSpec, timeout_s: float, open_address: Callable[[str], None] | None) -> None:
