@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 STAMP := $(VENV)/.installed
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable
 
-.PHONY: help try test test-all check house mutants format bench-speed bench-peers bench-quality soak clean
+.PHONY: help try test test-all check house mutants format profile bench-speed bench-peers bench-quality soak clean
 
 help:  ## Show the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -58,6 +58,9 @@ format: $(STAMP)  ## Format the code
 
 bench-speed: $(STAMP)  ## Measure speed and memory (PROJECT=folder of a large project)
 	$(BIN)/python -m benchmarks.speed $(if $(PROJECT),--project $(PROJECT))
+
+profile: $(STAMP)  ## Show where time and memory go, stage by stage (PROJECTS="folder ...")
+	$(BIN)/python -m benchmarks.stages $(PROJECTS)
 
 bench-peers: $(STAMP)  ## Measure Findspot beside other tools (PROJECT=folder, STAND_IN=1 without a model hub)
 	$(BIN)/python -m benchmarks.peers $(or $(PROJECT),.) $(if $(STAND_IN),--stand-in)
