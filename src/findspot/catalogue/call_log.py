@@ -6,8 +6,13 @@ readable by their owner only.
 
 from __future__ import annotations
 
+import contextlib
+import json
+import time
+from collections.abc import Iterator, Mapping
 from dataclasses import astuple, dataclass, field
 from enum import StrEnum
+from typing import Any, Self
 
 from findspot.core.shared_records import SharedRecords
 from findspot.core.utc_time import utc_now
@@ -74,6 +79,43 @@ def log_call(record: CallRecord) -> None:
     _RECORDS.add(_ADD, row, tidy=_TRIM, every=_TRIM_EVERY)
 
 
+class CallTimer:
+    """Measures a call while its block runs, and logs it at the end."""
+
+    def __init__(self, server: str, tool: str, client: str, arguments: Mapping[str, Any]) -> None:
+        self.outcome = CallEnd.FAILED
+        self._names = server, tool, client
+        self._argument_bytes = _json_bytes(arguments)
+        self._answer_bytes = 0
+        self._started = time.perf_counter()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        duration_ms = (time.perf_counter() - self._started) * 1000
+        sizes = self._argument_bytes, self._answer_bytes
+        log_call(CallRecord(*self._names, self.outcome, duration_ms, *sizes))
+
+    def answered(self, answer: Mapping[str, Any], *, is_error: bool) -> None:
+        """Note the answer that the tool gave."""
+        self.outcome = CallEnd.TOOL_ERROR if is_error else CallEnd.OK
+        self._answer_bytes = _json_bytes(answer)
+
+    @contextlib.contextmanager
+    def paused(self) -> Iterator[None]:
+        """Do not count the time that the user takes to answer a question."""
+        began = time.perf_counter()
+        try:
+            yield
+        finally:
+            self._started += time.perf_counter() - began
+
+
+def _json_bytes(value: Mapping[str, Any]) -> int:
+    return len(json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass"))
+
+
 def recent_calls(limit: int, of_server: str | None = None) -> list[CallRecord]:
     """Return the newest calls, the newest first; only those to one server if it is named."""
     rows = _RECORDS.rows(
@@ -81,8 +123,8 @@ def recent_calls(limit: int, of_server: str | None = None) -> list[CallRecord]:
         (of_server or "", min(limit, MAX_CALLS)),
     )
     return [
-        CallRecord(server, tool, client, CallEnd(outcome), duration, arguments, answer, time)
-        for server, tool, client, outcome, duration, arguments, answer, time in rows
+        CallRecord(server, tool, client, CallEnd(outcome), duration, arguments, answer, ended)
+        for server, tool, client, outcome, duration, arguments, answer, ended in rows
     ]
 
 

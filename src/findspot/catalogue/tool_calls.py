@@ -12,8 +12,15 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import anyio
 
+from findspot.catalogue.call_log import CallEnd, CallTimer
 from findspot.catalogue.config_variables import MissingVariableError
-from findspot.catalogue.live_connection import DEFAULT_TIMEOUT_S, CallHandlers
+from findspot.catalogue.live_connection import (
+    DEFAULT_TIMEOUT_S,
+    CallHandlers,
+    ServerCallError,
+    ServerNotAgreedError,
+    ServerTimeoutError,
+)
 from findspot.catalogue.server_connections import NESTED_VARIABLE
 from findspot.catalogue.server_registry import ServerRegistry
 from findspot.catalogue.server_sources import ServerSpec
@@ -135,9 +142,11 @@ class CallOutcome:
 class ToolCaller:
     """Calls tools of one catalogue."""
 
-    def __init__(self, catalogue: Catalogue, connections: Connections) -> None:
+    def __init__(self, catalogue: Catalogue, connections: Connections, client: str) -> None:
+        """`client` names who calls, for the log."""
         self._catalogue = catalogue
         self._connections = connections
+        self._client = client
 
     async def call(
         self,
@@ -154,16 +163,25 @@ class ToolCaller:
         not the index file: anyone may have written that.
         """
         tool, access = await anyio.to_thread.run_sync(self._find, name)
-        spec = require_ready(tool, access)
-        check_arguments(tool, arguments)
-        tool = await self._current(tool, spec)
-        check_arguments(tool, arguments)
-        if (declared := is_destructive(tool)) is not False:
-            await confirm(Confirmation(tool, arguments, declared is True))
-        result = await self._connections.call(
-            spec, tool.own_name, arguments, timeout_s=timeout_s or DEFAULT_TIMEOUT_S, handlers=handlers
-        )
-        return CallOutcome(tool, result.model_dump(mode="json", by_alias=True, exclude_none=True))
+        with CallTimer(tool.server_name, tool.name, self._client, arguments) as timer:
+            try:
+                spec = require_ready(tool, access)
+                check_arguments(tool, arguments)
+                tool = await self._current(tool, spec)
+                check_arguments(tool, arguments)
+                if (declared := is_destructive(tool)) is not False:
+                    with timer.paused():
+                        await confirm(Confirmation(tool, arguments, declared is True))
+                limit_s = timeout_s or DEFAULT_TIMEOUT_S
+                result = await self._connections.call(
+                    spec, tool.own_name, arguments, timeout_s=limit_s, handlers=handlers
+                )
+            except BaseException as error:
+                timer.outcome = _end(error)
+                raise
+            outcome = CallOutcome(tool, result.model_dump(mode="json", by_alias=True, exclude_none=True))
+            timer.answered(outcome.result, is_error=outcome.is_error)
+            return outcome
 
     def _find(self, name: str) -> tuple[ToolDefinition, ToolAccess]:
         tool = self._catalogue.get(name)
@@ -180,6 +198,15 @@ class ToolCaller:
                 hint="Search again with search_tools.",
             )
         return found
+
+
+def _end(error: BaseException) -> CallEnd:
+    """Return how a call ended that raised an error."""
+    if isinstance(error, ServerTimeoutError):
+        return CallEnd.TIMED_OUT
+    if isinstance(error, ServerCallError) and not isinstance(error, ServerNotAgreedError):
+        return CallEnd.FAILED
+    return CallEnd.REFUSED if isinstance(error, Exception) else CallEnd.CANCELLED
 
 
 def tool_access(registry: ServerRegistry, tool: ToolDefinition) -> ToolAccess:

@@ -39,7 +39,8 @@ async def _call_tool(call: Call, arguments: Arguments) -> Answer:
 
     folder = await catalogue_folder(call)
     catalogue = await call.quick(lambda engine: engine.catalogue(folder))
-    outcome = await ToolCaller(catalogue, call.library.connections).call(
+    caller = ToolCaller(catalogue, call.library.connections, call.client.name or "unknown")
+    outcome = await caller.call(
         name,
         arguments["arguments"] or {},
         timeout_s=arguments["timeout"],
