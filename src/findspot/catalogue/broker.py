@@ -102,7 +102,7 @@ class Broker:
     def __init__(self, home: Path, idle_s: float = IDLE_S) -> None:
         self._folder = broker_folder(home)
         self._guardian = Guardian()
-        self._pool = ServerPool(home, idle_s=idle_s, witness=self._guardian)
+        self._pool = ServerPool(home, idle_s=idle_s, witness=self._guardian, changed=self._forget_tools)
         self._idle = idle_s
         self._token = secrets.token_hex(32)
         self._clients: set[_Client] = set()
@@ -135,9 +135,9 @@ class Broker:
             spec = spec_adapter().validate_python(params["spec"])
             if method == "tools":
                 tools = await self._pool.tools(spec, environ=client.environ)
-                return self._listing(spec, tools, params.get("known"))
+                return self._listing(spec, tools)
             handlers = _handlers(context, params)
-            result = await self._pool.call(
+            result = await self._pool.raw_call(
                 spec,
                 params["tool"],
                 params["arguments"],
@@ -145,21 +145,26 @@ class Broker:
                 handlers=handlers,
                 environ=client.environ,
             )
-            return result.model_dump(mode="json", by_alias=True, exclude_none=True)
+            return {"result": result, "listed": self._listed.get(_key(spec), (None, None))[1]}
         except FindspotError as error:
             raise _error(FAILED, error.user_message, {"code": error.code, "hint": error.hint}) from error
         finally:
             self._requests -= 1
 
-    def _listing(self, spec: ServerSpec, tools: tuple[ToolDefinition, ...], known: str | None) -> Any:
-        """Return the tools of a server, or only that they are those that the client knows."""
-        key = (spec.source, spec.name)
+    def _listing(self, spec: ServerSpec, tools: tuple[ToolDefinition, ...]) -> dict[str, Any]:
+        """Return the tools of a server, with a mark that every result repeats until they may have changed."""
+        key = _key(spec)
         if key not in self._listed or self._listed[key][0] is not tools:
             self._listed[key] = tools, secrets.token_hex(8)
-        state = self._listed[key][1]
-        if state == known:
-            return {"version": state}
-        return {"version": state, "tools": tools_adapter().dump_python(tools, mode="json")}
+        dumped = tools_adapter().dump_python(tools, mode="json")
+        return {"version": self._listed[key][1], "tools": dumped}
+
+    def _forget_tools(self, server: str) -> None:
+        """Have the clients ask for the tools of a server again."""
+        for key in [key for key in self._listed if key[1] == server]:
+            del self._listed[key]
+        for client in self._clients:
+            client.tell("changed", {"server": server})
 
     def admits(self, token: str) -> bool:
         return hmac.compare_digest(token, self._token)
@@ -209,8 +214,8 @@ class Broker:
                 return
 
     async def _goodbye(self) -> None:
-        for client in list(self._clients):
-            await client.close_soon()
+        for client in self._clients:
+            client.tell("closing")
         while self._requests:
             await anyio.sleep(_WATCH_S)
         with anyio.move_on_after(_GOODBYE_S):
@@ -231,6 +236,7 @@ class _Client:
         self._admitted = False
         self._dispatcher: Any = None
         self._scope = anyio.CancelScope()
+        self._told: set[asyncio.Task[None]] = set()
 
     async def run(self, incoming: Any, outgoing: Any) -> None:
         from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
@@ -242,9 +248,12 @@ class _Client:
     def disconnect(self) -> None:
         self._scope.cancel()
 
-    async def close_soon(self) -> None:
-        """Tell the client that its next request needs a new broker."""
-        await self._dispatcher.notify("closing", None)
+    def tell(self, event: str, params: Mapping[str, Any] | None = None) -> None:
+        """Notify the client without waiting for it."""
+        if self._dispatcher is not None:
+            task = asyncio.create_task(self._dispatcher.notify(event, params))
+            self._told.add(task)
+            task.add_done_callback(self._told.discard)
 
     async def _on_request(self, context: Any, method: str, params: Mapping[str, Any] | None) -> Any:
         params = params or {}
@@ -290,6 +299,10 @@ def _handlers(context: Any, params: Mapping[str, Any]) -> CallHandlers:
     return CallHandlers(
         context.progress, elicit if "elicit" in can else None, sample if "sample" in can else None
     )
+
+
+def _key(spec: ServerSpec) -> tuple[Path, str]:
+    return spec.source, spec.name
 
 
 def _error(code: int, message: str, data: Any = None) -> Exception:

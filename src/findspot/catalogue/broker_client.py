@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import os
 import subprocess
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -75,18 +75,20 @@ class BrokerClient:
         import mcp_types as types
 
         params = {"tool": tool, "arguments": arguments, "timeout": timeout_s}
-        raw = await self._request("call", spec, params, handlers or CallHandlers())
-        return types.CallToolResult.model_validate(raw)
+        answer = await self._request("call", spec, params, handlers or CallHandlers())
+        listed = self._tools.get((spec.source, spec.name))
+        if listed is not None and listed[0] != answer["listed"]:
+            self._forget_tools(spec.name)
+        return types.CallToolResult.model_validate(answer["result"])
 
     async def tools(self, spec: ServerSpec) -> tuple[ToolDefinition, ...]:
         """Return the tools that a server has now."""
+        await self._connected()  # whoever is connected hears of changes
         key = (spec.source, spec.name)
-        known, tools = self._tools.get(key, (None, ()))
-        raw = await self._request("tools", spec, {"known": known}, CallHandlers())
-        if "tools" in raw:
-            tools = tools_adapter().validate_python(raw["tools"])
-            self._tools[key] = raw["version"], tools
-        return tools
+        if key not in self._tools:
+            answer = await self._request("tools", spec, {}, CallHandlers())
+            self._tools[key] = answer["version"], tools_adapter().validate_python(answer["tools"])
+        return self._tools[key][1]
 
     async def aclose(self) -> None:
         """Disconnect; the servers stay with the broker."""
@@ -115,6 +117,9 @@ class BrokerClient:
                 link.is_open = False
         raise ServerCallError("The process that holds the servers ends again and again.")
 
+    def _forget_tools(self, server: str) -> None:
+        self._tools = {key: value for key, value in self._tools.items() if key[1] != server}
+
     async def _connected(self) -> _Link:
         if NESTED_VARIABLE in self._environ:
             raise ServerNotAgreedError("A Findspot that another Findspot started calls no servers.")
@@ -122,6 +127,7 @@ class BrokerClient:
             link = self._link
             if link is None or not link.is_open or link.loop is not asyncio.get_running_loop():
                 link = self._link = await self._reach()
+                self._tools = {}
             return link
 
     async def _reach(self) -> _Link:
@@ -154,7 +160,7 @@ class BrokerClient:
                 pair = await asyncio.open_unix_connection(address["socket"], limit=CHUNK_BYTES)
             else:
                 pair = await asyncio.open_connection("127.0.0.1", address["port"], limit=CHUNK_BYTES)
-            link = _Link(*pair)
+            link = _Link(*pair, self._forget_tools)
             if await link.open(address["token"], self._environ):
                 if address["version"] == own_version():
                     return link
@@ -166,11 +172,17 @@ class BrokerClient:
 class _Link:
     """One connection to the broker."""
 
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def __init__(
+        self,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        changed: Callable[[str], None],
+    ) -> None:
         from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
 
         self.is_open = True
         self.loop = asyncio.get_running_loop()
+        self._changed = changed
         self._calls: dict[int, CallHandlers] = {}
         self._last_call = 0
         self._ready = anyio.Event()
@@ -252,6 +264,8 @@ class _Link:
         if method == "closing":
             self.is_open = False
             self._leave_if_closing()
+        elif method == "changed" and params is not None:
+            self._changed(params["server"])
 
     def _leave_if_closing(self) -> None:
         if not self.is_open and not self._calls:

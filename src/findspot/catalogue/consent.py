@@ -18,6 +18,7 @@ from typing import Any
 
 from findspot.catalogue.config_variables import MissingVariableError
 from findspot.catalogue.server_sources import ServerSpec
+from findspot.catalogue.toolset import State, state_of
 from findspot.core.files import make_private_dir, read_json, write_json
 from findspot.core.locks import writer_lock
 from findspot.core.paths import agreements_file
@@ -31,6 +32,8 @@ class Agreements:
 
     def __init__(self, home: Path) -> None:
         self.path = agreements_file(home)
+        self._state: State | None = None
+        self._stored: dict[str, Any] = {}
 
     def holds(self, spec: ServerSpec) -> bool:
         """Return whether the user agreed to start exactly this."""
@@ -38,8 +41,10 @@ class Agreements:
 
     def lacking(self, specs: Iterable[ServerSpec]) -> list[ServerSpec]:
         """Return the servers that the user has not agreed to start as they are now."""
-        stored = self._read()
-        return [spec for spec in specs if not _is_agreed(stored, spec)]
+        state = state_of(self.path)
+        if state is None or state != self._state:
+            self._stored, self._state = self._read(), state
+        return [spec for spec in specs if not _is_agreed(self._stored, spec)]
 
     def is_known(self, spec: ServerSpec) -> bool:
         """Return whether the user agreed to another version of this entry before."""

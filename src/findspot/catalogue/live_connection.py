@@ -7,6 +7,7 @@ import contextlib
 import math
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
@@ -110,16 +111,23 @@ class RunningCall:
         return None
 
 
+@dataclass(frozen=True, slots=True)
+class ServerTerms:
+    """What a server is started with, and who is told about it."""
+
+    environ: Mapping[str, str]
+    """The environment of the process that called it first."""
+    idle_s: Callable[[], float]
+    """After how long without a call it is ended."""
+    changed: Callable[[], None]
+    """Called when its tools may have changed: it says so, or it ended."""
+    witness: Witness | None = None
+
+
 class LiveConnection:
     """One run of a server."""
 
-    def __init__(
-        self,
-        spec: ServerSpec,
-        environ: Mapping[str, str],
-        idle_s: Callable[[], float],
-        witness: Witness | None,
-    ) -> None:
+    def __init__(self, spec: ServerSpec, terms: ServerTerms) -> None:
         self.opened, self.ended = anyio.Event(), anyio.Event()
         """`opened` is set when it can be called or never will be."""
         self.answered = False
@@ -129,9 +137,7 @@ class LiveConnection:
         """Whether it takes no request before the user logs in."""
         self.task: asyncio.Task[None] | None = None
         self._spec = spec
-        self._environ = environ
-        self._idle_s = idle_s
-        self._witness = witness
+        self._terms = terms
         self._notes = ProcessNotes()
         self._session: ClientSession | None = None
         self._closing = anyio.Event()
@@ -140,6 +146,8 @@ class LiveConnection:
         self._calls: list[RunningCall] = []
         self._listing = asyncio.Lock()
         self._tools: tuple[ToolDefinition, ...] | None = None
+        self._is_listed = False
+        """Whether no change was reported since the tools were last asked for."""
         self._check: asyncio.Task[None] | None = None
 
     @property
@@ -155,7 +163,7 @@ class LiveConnection:
         try:
             with anyio.fail_after(START_TIMEOUT_S) as limit:
                 async with open_connection(
-                    self._spec, self._new_session, self._notes, self._environ, self._witness
+                    self._spec, self._new_session, self._notes, self._terms.environ, self._terms.witness
                 ) as session:
                     limit.deadline = math.inf
                     self._session, self._last_used = session, anyio.current_time()
@@ -172,15 +180,14 @@ class LiveConnection:
             self._closing.set()
             self.opened.set()
             self.ended.set()
+            self._terms.changed()
 
     async def aclose(self) -> None:
         self._closing.set()
         await self.ended.wait()
 
-    async def call(
-        self, call: RunningCall, tool: str, arguments: dict[str, Any] | None
-    ) -> types.CallToolResult:
-        """Call a tool; the errors say what is known about what happened."""
+    async def call(self, call: RunningCall, tool: str, arguments: dict[str, Any] | None) -> dict[str, Any]:
+        """Return the result of a tool as it was sent; the errors say what is known about what happened."""
         import mcp_types as types
 
         params = types.CallToolRequestParams(name=tool, arguments=arguments)
@@ -189,11 +196,11 @@ class LiveConnection:
         try:
             async with self._used() as session:
                 with call.scope:
-                    return await session.send_request(
-                        types.CallToolRequest(params=params),
-                        types.CallToolResult,
-                        progress_callback=call.report,
+                    result: dict[str, Any] = await session.send_request(
+                        types.CallToolRequest(params=params), _as_sent(), progress_callback=call.report
                     )
+                    self.answered = True
+                    return result
         finally:
             self._calls.remove(call)
             call.finish()
@@ -206,21 +213,22 @@ class LiveConnection:
 
     async def tools(self) -> tuple[ToolDefinition, ...]:
         """Return the tools that the server has now."""
+        tools: tuple[ToolDefinition, ...] = ()
         async with self._listing, self._used() as session:
             for _ in range(_LISTINGS):
                 if self._tools is not None:
-                    break
-                self._tools = ()  # a change from here on is noticed
+                    return self._tools
+                self._is_listed = True
                 with anyio.move_on_after(START_TIMEOUT_S):
                     tools = await all_tools(session, self._spec.name)
-                    self._tools = None if self._tools is None else tools
+                    self._tools = tools if self._is_listed else None
+                    self.answered = True
                     continue
-                self._tools = None
                 self._check_later()
                 raise ServerTimeoutError(
                     f"The server {self._spec.name} did not list its tools within {START_TIMEOUT_S:g} s."
                 )
-            return self._tools or ()
+        return tools
 
     @contextlib.asynccontextmanager
     async def _used(self) -> AsyncIterator[ClientSession]:
@@ -233,7 +241,6 @@ class LiveConnection:
         self._users += 1
         try:
             yield self._session
-            self.answered = True
         except MCPError as error:
             if error.code == CONNECTION_CLOSED:  # the code may also be the server's own
                 with anyio.move_on_after(_PING_PATIENCE_S):
@@ -263,7 +270,7 @@ class LiveConnection:
 
     async def _until_unused(self) -> None:
         while not self._closing.is_set():
-            left = self._last_used + self._idle_s() - anyio.current_time()
+            left = self._last_used + self._terms.idle_s() - anyio.current_time()
             if left <= 0 and not self._users:
                 self._closing.set()
                 return
@@ -316,7 +323,8 @@ class LiveConnection:
 
     async def _hear(self, message: Any) -> None:
         if getattr(message, "method", None) == "notifications/tools/list_changed":
-            self._tools = None
+            self._tools, self._is_listed = None, False
+            self._terms.changed()
 
     async def _elicit(self, context: Any, params: types.ElicitRequestParams) -> types.ElicitResult:
         """Ask whoever runs the only call; with none or several, nobody can say who is meant."""
@@ -336,3 +344,11 @@ class LiveConnection:
         return answer or types.ErrorData(
             code=types.INVALID_REQUEST, message="No language model can be asked for this call."
         )
+
+
+@cache
+def _as_sent() -> Any:
+    """Return what leaves a result as it is; the SDK has checked it by then."""
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(dict[str, Any])

@@ -27,6 +27,7 @@ from findspot.catalogue.live_connection import (
     ServerBusyError,
     ServerCallError,
     ServerNotAgreedError,
+    ServerTerms,
     ServerTimeoutError,
 )
 from findspot.catalogue.server_process import Witness
@@ -55,11 +56,20 @@ _WAITED_PAUSE_S = 2.0
 class ServerPool:
     """The connections of one process; all calls must come from one event loop."""
 
-    def __init__(self, home: Path, *, idle_s: float = IDLE_S, witness: Witness | None = None) -> None:
+    def __init__(
+        self,
+        home: Path,
+        *,
+        idle_s: float = IDLE_S,
+        witness: Witness | None = None,
+        changed: Callable[[str], None] = lambda _server: None,
+    ) -> None:
+        """Open no connection yet; `changed` hears the names of servers whose tools may have changed."""
         self._agreements = Agreements(home)
         self.idle_s = idle_s
         """A server that was not called for so long is ended."""
         self._witness = witness
+        self._changed = changed
         self._servers: dict[str, _Server] = {}
 
     @property
@@ -83,6 +93,24 @@ class ServerPool:
         environ: Mapping[str, str] = os.environ,
     ) -> types.CallToolResult:
         """Call a tool by its own name; a cancelled call is cancelled at the server too."""
+        import mcp_types as types
+
+        raw = await self.raw_call(
+            spec, tool, arguments, timeout_s=timeout_s, handlers=handlers, environ=environ
+        )
+        return types.CallToolResult.model_validate(raw)
+
+    async def raw_call(
+        self,
+        spec: ServerSpec,
+        tool: str,
+        arguments: dict[str, Any] | None,
+        *,
+        timeout_s: float,
+        handlers: CallHandlers | None,
+        environ: Mapping[str, str],
+    ) -> dict[str, Any]:
+        """Call a tool; return the result as the server sent it."""
         running = RunningCall(handlers or CallHandlers(), min(max(timeout_s, 0.001), MAX_TIMEOUT_S))
         server = self._server(spec, environ)
         async with server.place(running.timeout_s):
@@ -115,26 +143,19 @@ class ServerPool:
             ) from None
         key = f"{spec.name} {expanded.launch}"
         if key not in self._servers:
-            self._servers[key] = _Server(expanded, environ, lambda: self.idle_s, self._witness)
+            terms = ServerTerms(environ, lambda: self.idle_s, lambda: self._changed(spec.name), self._witness)
+            self._servers[key] = _Server(expanded, terms)
         return self._servers[key]
 
 
 class _Server:
     """One server: its connection while it has one, and what happened to earlier ones."""
 
-    def __init__(
-        self,
-        spec: ServerSpec,
-        environ: Mapping[str, str],
-        idle_s: Callable[[], float],
-        witness: Witness | None,
-    ) -> None:
+    def __init__(self, spec: ServerSpec, terms: ServerTerms) -> None:
         self.spec = spec
         self.users = 0
         """Calls that run or wait."""
-        self._environ = environ
-        self._idle_s = idle_s
-        self._witness = witness
+        self._terms = terms
         self._places = asyncio.Semaphore(MAX_RUNNING)
         self._connection: LiveConnection | None = None
         self._failures = 0
@@ -194,7 +215,7 @@ class _Server:
             await self._connection.aclose()
 
     def _start(self) -> LiveConnection:
-        connection = LiveConnection(self.spec, self._environ, self._idle_s, self._witness)
+        connection = LiveConnection(self.spec, self._terms)
         self._connection = connection
         connection.task = asyncio.create_task(self._hold(connection))
         return connection

@@ -23,7 +23,9 @@ from findspot.catalogue.live_connection import CallHandlers, ServerCallError
 from findspot.catalogue.server_connections import NESTED_VARIABLE
 from findspot.catalogue.server_sources import ServerSpec
 
-from .test_server_pool import PATIENCE_S, SERVER, failure, gone, text
+from .test_server_pool import SERVER, failure, gone, text
+
+PATIENCE_S = 180
 
 Scenario = Callable[[BrokerClient, BrokerClient], Awaitable[None]]
 

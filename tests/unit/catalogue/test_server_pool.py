@@ -28,7 +28,7 @@ from findspot.catalogue.server_pool import ServerPool
 from findspot.catalogue.server_sources import ServerSpec
 
 SERVER = Path(__file__).parents[2] / "calling_server.py"
-PATIENCE_S = 60
+PATIENCE_S = 180
 
 
 class Home:
