@@ -18,8 +18,7 @@ from typing import Any
 
 from findspot.catalogue.config_variables import MissingVariableError
 from findspot.catalogue.server_sources import ServerSpec
-from findspot.catalogue.toolset import State, state_of
-from findspot.core.files import make_private_dir, read_json, write_json
+from findspot.core.files import State, make_private_dir, read_json, state_of, write_json
 from findspot.core.locks import writer_lock
 from findspot.core.paths import agreements_file
 

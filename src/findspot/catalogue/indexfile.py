@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from findspot.catalogue.tool_fields import fields, searchable_text, token_counts
 from findspot.catalogue.tool_record import CatalogueCorruptError, IndexedTool, ToolDefinition
 from findspot.core.files import (
     make_private_dir,
@@ -202,6 +201,8 @@ def _count(value: Any) -> int:
 
 
 def _read_tool(position: int, value: Any, dimensions: int) -> IndexedTool:
+    from findspot.catalogue.tool_fields import fields, searchable_text, token_counts  # needs numpy
+
     if not isinstance(value, dict) or not isinstance(value.get("tool"), dict):
         raise ValueError(f"tools[{position}] is not an object with a 'tool'")
     tool = read_definition(value["tool"], str(value.get("serverName") or ""), f"tools[{position}]")

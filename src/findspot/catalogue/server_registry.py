@@ -14,17 +14,19 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from findspot.catalogue.consent import Agreements, BuildRecord, build_records_file, read_build_record
 from findspot.catalogue.indexfile import project_of
 from findspot.catalogue.server_sources import ServerSpec, Sources, read_sources
 from findspot.catalogue.tool_record import SEPARATOR
-from findspot.catalogue.toolset import ToolSet
 from findspot.core.errors import FindspotError
 from findspot.core.files import State, make_private_dir, read_json, state_of, write_json
 from findspot.core.locks import writer_lock
 from findspot.core.paths import index_key
+
+if TYPE_CHECKING:
+    from findspot.catalogue.toolset import ToolSet
 
 _PATIENCE_S = 30.0
 

@@ -42,8 +42,8 @@ from findspot.serve.mcp.tool import Answer, TaskSupport, Tool
 from findspot.serve.mcp.tool_results import AnsweredError, broken, failed, failed_read_only, wire_result
 
 if TYPE_CHECKING:
+    from findspot.catalogue.broker_client import BrokerClient
     from findspot.catalogue.call_results import StoredResults
-    from findspot.catalogue.server_pool import ServerPool
     from findspot.engine import Engine
 
 T = TypeVar("T")
@@ -85,14 +85,14 @@ class Library:
         return StoredResults()
 
     @cached_property
-    def connections(self) -> ServerPool:
+    def connections(self) -> BrokerClient:
         """Connections to other servers."""
-        from findspot.catalogue.server_pool import ServerPool
+        from findspot.catalogue.broker_client import BrokerClient
 
-        return ServerPool(home_folder())
+        return BrokerClient(home_folder())
 
     async def disconnect(self) -> None:
-        """End the servers that were started."""
+        """Leave the process that holds other servers; it ends them when nobody calls them."""
         if "connections" in vars(self):
             await self.connections.aclose()
 
