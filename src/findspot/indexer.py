@@ -35,7 +35,7 @@ from findspot.indexing import pipeline
 from findspot.indexing.imported import keep_checked
 from findspot.indexing.spread import RayWorkers
 from findspot.indexing.workers import SparePool
-from findspot.slower_model.background_reading import BackgroundReading, SlowerModel
+from findspot.slower_model import BackgroundReading, SlowerModel
 from findspot.store.index_meta import was_stopped, write_metadata
 from findspot.store.prebuilt import Imported, read_manifest, unpack
 from findspot.store.store_protocol import Store

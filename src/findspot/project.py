@@ -35,7 +35,7 @@ from findspot.indexing import pipeline
 from findspot.research.findings import DEFAULT_DEPTH, Findings, Focus, Inquiry
 from findspot.search.freshness import Disk
 from findspot.search.reader import IndexReader, QueryModels
-from findspot.slower_model.background_reading import slower_model_status
+from findspot.slower_model import slower_model_status
 from findspot.store.index_lock import REBUILT, SET_ASIDE
 from findspot.store.index_meta import COMPLETE, unfinished, was_stopped
 from findspot.store.snapshot import Snapshot

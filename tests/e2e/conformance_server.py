@@ -17,7 +17,7 @@ import uvicorn
 from mcp.shared.exceptions import MCPError
 
 from findspot.core.errors import FindspotError
-from findspot.llm.language_model import Prompt as Question
+from findspot.llm import Prompt as Question
 from findspot.serve.mcp.client import sample
 from findspot.serve.mcp.http_server import PATH, _listening, make_app
 from findspot.serve.mcp.resources import Contents, Embedded, Offers, Prompt, PromptArgument, Resource

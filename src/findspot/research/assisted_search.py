@@ -9,8 +9,7 @@ from dataclasses import replace
 from findspot.core.errors import LanguageModelError
 from findspot.core.model import Assistance, Corpus, Expansion, Hit, Mode, Query, Results, Synthesis
 from findspot.embed.embedder import Embedder, EmbedMode
-from findspot.llm import LanguageModel
-from findspot.llm.language_model import ask, clipped_list
+from findspot.llm import LanguageModel, ask, clipped_list
 from findspot.research.synthesis import synthesize_by_model, synthesize_from_hits
 from findspot.search.questions import asks_model
 from findspot.search.reader import IndexReader

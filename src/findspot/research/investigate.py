@@ -37,7 +37,6 @@ from findspot.research.graph_walks import (
 )
 from findspot.research.module_map import entry_points, imports_between, module_map
 from findspot.research.open_questions import OpenAnswer, answer_open, symbol
-from findspot.research.patterns import MOST_MEMBERS, find_patterns
 from findspot.research.question_parser import ParsedQuestion, is_code, read_question
 from findspot.research.relations import (
     MOST_STARTS,
@@ -48,6 +47,7 @@ from findspot.research.relations import (
     unresolved_calls,
 )
 from findspot.research.research_view import ResearchView
+from findspot.research.sentences import MOST_MEMBERS, find_patterns
 from findspot.search.reader import IndexReader
 from findspot.text.tokens import parts
 

@@ -7,8 +7,7 @@ from dataclasses import replace
 
 from findspot.core.errors import LanguageModelError
 from findspot.core.model import CodeReference, Hit, Synthesis
-from findspot.llm import LanguageModel
-from findspot.llm.language_model import ask, clipped, clipped_list
+from findspot.llm import LanguageModel, ask, clipped, clipped_list
 from findspot.research.findings import Findings
 from findspot.text.snippet import shorten
 from findspot.text.tokens import words

@@ -28,7 +28,7 @@ from findspot.search.query_filters import allowed_files, nothing_to_search
 from findspot.search.questions import Question, understand
 from findspot.search.report_ranking import rank_report, ranks_as_report
 from findspot.search.retrieve import Candidates, find_candidates
-from findspot.slower_model.background_reading import SlowerReader
+from findspot.slower_model import SlowerReader
 from findspot.store.derived import Selection
 from findspot.store.records import ORDINAL_BITS
 from findspot.store.snapshot import Snapshot

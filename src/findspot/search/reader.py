@@ -20,7 +20,7 @@ from findspot.search.query_filters import allowed_files, with_changed_paths
 from findspot.search.questions import asks_model
 from findspot.search.regex import search_regex
 from findspot.search.related import Related, suggest_files
-from findspot.slower_model.background_reading import SlowerReader
+from findspot.slower_model import SlowerReader
 from findspot.store.index_meta import unfinished
 from findspot.store.lance.lance_commits import UNNAMED_MODEL
 from findspot.store.snapshot import Snapshot

@@ -13,9 +13,16 @@ import pytest
 
 from findspot.core.errors import LanguageModelError
 from findspot.core.settings import LlmSettings
-from findspot.llm import Completion, Prompt, choose_model
-from findspot.llm.language_model import PATIENCE_S, Bounded
-from findspot.llm.llm_services import ANTHROPIC, OPENAI, ServiceModel
+from findspot.llm import (
+    ANTHROPIC,
+    OPENAI,
+    PATIENCE_S,
+    Bounded,
+    Completion,
+    Prompt,
+    ServiceModel,
+    choose_model,
+)
 from loopback import Loopback, Reply, Request
 
 KEY = "sk-a-secret-that-must-not-be-seen"

@@ -12,8 +12,7 @@ from contents import MakeProject
 from findspot import Project, Query
 from findspot.core.errors import LanguageModelError
 from findspot.core.model import Assistance, Corpus, Hit, Mode, Span
-from findspot.llm import Completion, Prompt
-from findspot.llm.language_model import ask
+from findspot.llm import Completion, Prompt, ask
 from findspot.research.assisted_search import expand_by_model
 from findspot.research.synthesis import summarise_findings, synthesize_by_model, synthesize_from_hits
 from shop_project import FILES

@@ -18,8 +18,7 @@ from findspot.core.progress import CancelToken
 from findspot.embed.transformer import MDBR_LEAF
 from findspot.search.hybrid import BOTH_WEIGHT, SHARE, SHARE_OF_NAMED, mixture
 from findspot.search.questions import understand
-from findspot.slower_model.background_reading import BackgroundReading
-from findspot.slower_model.slower_vectors import FILE_NAME
+from findspot.slower_model import FILE_NAME, BackgroundReading
 
 FILES = {f"src/{name}.py": f"def {name}(a, b):\n    return a {name} b\n" for name in ("add", "cut", "join")}
 SNAPSHOT = "hub/models--MongoDB--mdbr-leaf-ir/snapshots/abc1234"
@@ -138,7 +137,7 @@ def test_choosing_a_slower_model_for_an_index_cuts_nothing(make_project: MakePro
 def test_stopped_it_keeps_what_it_has_read(
     make_project: MakeProject, slow: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("findspot.slower_model.background_reading.BATCH_CHUNKS", 1)
+    monkeypatch.setattr("findspot.slower_model.BATCH_CHUNKS", 1)
     project = make_project(FILES, **SLOW)
     project.update()
     cancel = CancelToken()

@@ -26,7 +26,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from findspot.core.errors import LanguageModelError
 from findspot.core.log import get_logger
 from findspot.core.settings import ServeSettings
-from findspot.llm.language_model import Completion, Prompt, Sample
+from findspot.llm import Completion, Prompt, Sample
 from findspot.serve.mcp.access import Grant, grant_of
 from findspot.serve.mcp.sdk import Context, connection_memory, is_cancelled, notify, on_disconnect, session_of
 from findspot.serve.mcp.tasks import RELATED_TASK, Status, Task
