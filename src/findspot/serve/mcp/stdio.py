@@ -270,16 +270,16 @@ def run(terms: Terms) -> None:
         if (terms.toolsets or settings_here().serve.toolsets) == ("cortex",):
             require_chunks(library)
         else:
-            _watch_soon(library)
+            _prepare_soon(library)
         anyio.run(_serve, lines, writer, library, terms)
     finally:
         writer.close()
         library.close()
 
 
-def _watch_soon(library: Library) -> None:
-    """Watch the project we are in once the client has been answered: loading the engine takes a moment."""
-    timer = threading.Timer(_FIRST_ANSWERS_S, library.watch_here)
+def _prepare_soon(library: Library) -> None:
+    """Load the project we are in once the client has been greeted: loading the engine takes a moment."""
+    timer = threading.Timer(_FIRST_ANSWERS_S, library.prepare_here)
     timer.daemon = True
     timer.start()
 

@@ -22,7 +22,7 @@ from mcp.shared.exceptions import MCPError
 from findspot.core.config import home_folder
 from findspot.core.errors import FindspotError
 from findspot.core.log import get_logger
-from findspot.core.model import Progress
+from findspot.core.model import Progress, Query
 from findspot.core.paths import index_folder
 from findspot.core.progress import CancelToken
 from findspot.discover.checkouts import folders_around
@@ -56,6 +56,9 @@ than it can answer, a server with eight spends a quarter more on each question, 
 _LONG_THREADS = 4
 _PATIENT_THREADS = 8
 """Apart, so that neither indexing several projects nor waiting for a model keeps a search waiting."""
+
+_FIRST_QUESTION = "where does the program begin"
+"""Asked by the server itself, so that the index and the model are in memory when somebody else asks."""
 
 _REPORT_EVERY_S = 0.2
 
@@ -96,13 +99,13 @@ class Library:
         if "connections" in vars(self):
             await self.connections.aclose()
 
-    def watch_here(self) -> None:
-        """Begin to watch the indexed project that the server was started in, if there is one."""
+    def prepare_here(self) -> None:
+        """Watch the indexed project that the server was started in, and load what a first question needs."""
         with contextlib.suppress(FindspotError, OSError):
             here = Path.cwd()
             home = home_folder()
             if any(index_folder(home, root).is_dir() for root in folders_around(here)):
-                self.open().detect(here)
+                self.open().detect(here).search(Query(_FIRST_QUESTION, limit=1))
 
     def close(self) -> None:
         with self._guard:

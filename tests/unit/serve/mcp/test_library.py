@@ -1,0 +1,39 @@
+"""What a server loads before anybody asks."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from findspot import Engine
+from findspot.serve.mcp.tool_call import Library
+
+
+def test_a_server_loads_the_indexed_project_that_it_is_started_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = tmp_path / "project"
+    inner = project / "package"
+    inner.mkdir(parents=True)
+    (inner / "a.py").write_text("def begin():\n    return 1\n")
+    with closing(Engine()) as engine:
+        engine.project(project).update()
+    monkeypatch.chdir(inner)
+    library = Library()
+    library.prepare_here()
+    engine_here = library._engine
+    assert engine_here is not None
+    with closing(library):
+        assert engine_here.detect(inner).root == project
+
+
+def test_a_server_loads_nothing_where_nothing_is_indexed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a.py").write_text("x = 1\n")
+    monkeypatch.chdir(tmp_path)
+    library = Library()
+    library.prepare_here()
+    assert library._engine is None
