@@ -235,3 +235,61 @@ def test_the_log_shows_the_latest_calls(run: Run, findspot: Program, monkeypatch
         "answerBytes": 20_480,
     }
     assert run("tools", "log", "--clear").out == "No calls have been logged.\n"
+
+
+def test_adding_disabling_and_removing_a_server(run: Run, tmp_path: Path) -> None:
+    """documents-chunks-tools B3: `tools add | list | remove | enable | disable`."""
+    server = (sys.executable, str(EXAMPLE_SERVER), "notes", "-y")
+    done = run("tools", "add", "--env", "TOKEN=hunter2", "notes", *server)
+    assert done.code == 0, done.err
+    assert done.out.startswith(f"Added notes: {sys.executable} ")
+    assert done.out.rstrip().endswith("-y  (in " + str(tmp_path / "project") + ")  (with TOKEN)")
+    assert "hunter2" not in done.out + run("tools", "list", "--json").out
+    listed = run("tools", "list").out.splitlines()
+    assert listed[1].split() == ["notes", "agreed", "3", "this", "project", "tools", "add"]
+    found = run("tools", "search", "note", "--json").json["tools"]
+    assert {tool["name"] for tool in found} >= {"notes__read_note", "notes__write_note"}
+
+    assert (
+        run("tools", "disable", "notes__read_note").out == "notes__read_note is disabled in this project.\n"
+    )
+    left = run("tools", "search", "note", "--json").json["tools"]
+    assert {tool["name"] for tool in found} - {tool["name"] for tool in left} == {"notes__read_note"}
+    assert run("tools", "list", "--json").json["servers"][0]["disabledTools"] == ["notes__read_note"]
+    assert run("tools", "disable", "notes", "--user").code == 0
+    assert run("tools", "search", "note", "--json").json["tools"] == []
+    assert run("tools", "list", "--json").json["servers"][0]["state"] == "disabled"
+    assert run("tools", "enable", "notes").code == 0
+    assert len(run("tools", "search", "note", "--json").json["tools"]) == len(left)
+    unknown = run("tools", "disable", "notes__read_notes")
+    assert unknown.code == 2
+    assert "Did you mean: notes__read_note" in unknown.err
+
+    assert run("tools", "remove", "notes").out == "Removed notes.\n"
+    assert run("tools", "list", "--json").json == {"servers": []}
+    assert not (tmp_path / "project" / ".please" / "mcp" / "index.json").exists()
+
+
+def test_what_adding_refuses(indexed: Run) -> None:
+    refused: list[tuple[tuple[str, ...], str]] = [
+        (("a",), "Name either a COMMAND or, with --url, an address."),
+        (("a", "--url", "https://x", "run"), "Name either a COMMAND or, with --url, an address."),
+        (("a", "--url", "ftp://x"), "'ftp://x' is not an http or https address."),
+        (("--env", "X", "a", "run"), "--env takes NAME=VALUE."),
+        (("a", "--url", "https://x", "--header", "X"), "--header takes NAME: VALUE."),
+        (("a", "--url", "https://x", "--env", "A=1"), "--env is for a COMMAND"),
+        (("a__b", "run"), "'a__b' cannot be the name of a server."),
+        (("findspot", "run"), "'findspot' cannot be the name of a server."),
+        (("fs", "run"), "There is a server 'fs' already, from a file of tools."),
+    ]
+    for arguments, message in refused:
+        done = indexed("tools", "add", *arguments)
+        assert (done.code, done.out) == (2, "")
+        assert message in done.err
+
+
+def test_servers_of_a_file_are_not_removed(indexed: Run) -> None:
+    done = indexed("tools", "remove", "fs")
+    assert done.code == 2
+    assert "'fs' comes from a file of tools, which Findspot does not change." in done.err
+    assert "findspot tools disable fs" in done.err

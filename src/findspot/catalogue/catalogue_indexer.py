@@ -17,6 +17,8 @@ from findspot.catalogue.catalogue_build import (
     build,
     with_tools,
 )
+from findspot.catalogue.client_configs import Input
+from findspot.catalogue.config_variables import missing_inputs, store_inputs
 from findspot.catalogue.consent import Agreements, BuildRecord, read_build_record, write_build_record
 from findspot.catalogue.indexfile import IndexFile, parse_index, project_of, read_bytes, write_index
 from findspot.catalogue.server_registry import ServerRegistry
@@ -27,6 +29,7 @@ from findspot.core.errors import FindspotError, InvalidArgumentError
 from findspot.core.locks import writer_lock
 from findspot.core.log import get_logger
 from findspot.core.paths import index_key
+from findspot.core.utc_time import utc_now
 from findspot.embed.embedder import Embedder
 
 _log = get_logger("catalogue")
@@ -35,6 +38,10 @@ _WRITER_PATIENCE_S = 30.0
 
 Agree = Callable[[Sequence[ServerSpec]], Collection[ServerSpec]]
 """Takes servers that the user has not agreed to start; returns those that the user agrees to."""
+
+
+AskInput = Callable[[Path, Input], str | None]
+"""Takes a configuration and one of its inputs; returns its value, or None if nobody can be asked."""
 
 
 def agree_to_none(_servers: Sequence[ServerSpec]) -> Collection[ServerSpec]:
@@ -64,6 +71,7 @@ class CatalogueIndexer:
         *,
         provider: str | None,
         agree: Agree = agree_to_none,
+        ask_input: AskInput = lambda _source, _input: None,
         user_wide: bool = False,
         follow: bool | None = None,
         replace_sources: bool = False,
@@ -85,7 +93,9 @@ class CatalogueIndexer:
             asked_for = _of_files(read, sources).without(options.exclude).names
             if not asked_for:
                 raise _nothing_named(sources or list(last.files))
-            agreements = self._agreed(read.without(options.exclude), agree)
+            wanted = read.without(options.exclude)
+            agreements = self._agreed(wanted, agree)
+            self._ask_inputs(wanted, ask_input)
             embedder = self._embedder(provider) if provider is not None else None
             previous_run = PreviousRun(
                 agreed=agreements.holds,
@@ -138,6 +148,32 @@ class CatalogueIndexer:
         if accepted:
             agreements.add(accepted)
         return agreements
+
+    def _ask_inputs(self, sources: Sources, ask: AskInput) -> None:
+        """Ask for the inputs without a value of the servers that will be started."""
+        for spec in sources.servers:
+            missing = missing_inputs(spec.texts, spec.source)
+            if not missing or not self._registry.is_usable(spec):
+                continue
+            declared = sources.inputs.get(spec.source, {})
+            given = {name: ask(spec.source, declared.get(name, Input(name))) for name in missing}
+            values = {name: value for name, value in given.items() if value is not None}
+            if values:
+                store_inputs(spec.source, values)
+
+    def remove_server(self, path: Path, server: str) -> None:
+        """Remove the tools of one server; the file goes with the last one."""
+        with self._writing(path):
+            data = read_bytes(path)
+            if data is None:
+                return
+            old = parse_index(path, data)
+            servers = {name: state for name, state in old.servers.items() if name != server}
+            tools = tuple(tool for tool in old.tools if tool.server_name != server)
+            if tools or servers:
+                write_index(path, replace(old, tools=tools, servers=servers, updated_at=utc_now()))
+            else:
+                path.unlink()
 
     def replace_tools(self, path: Path, server: str, tools: Sequence[ToolDefinition]) -> None:
         """Replace the tools of one server; the rest of the file does not change."""

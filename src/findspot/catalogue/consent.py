@@ -64,6 +64,13 @@ class Agreements:
                 agreed[spec.name] = _digest(stored["key"], spec.launch)
             write_json(self.path, stored)
 
+    def remove(self, spec: ServerSpec) -> None:
+        """Forget that the user agreed to start a server."""
+        with writer_lock(self.path.with_suffix(".lock"), _PATIENCE_S):
+            stored = self._read()
+            if stored["servers"].get(str(spec.source), {}).pop(spec.name, None):
+                write_json(self.path, stored)
+
     def digest(self, spec: ServerSpec) -> str:
         """Return a hash of the values that a server gets, with variables expanded."""
         try:

@@ -173,7 +173,7 @@ class ServerRegistry:
         self._guard = threading.Lock()
         self._files: list[Path] = []
         self._state: list[State | None] = []
-        self._servers: dict[Path, tuple[ServerSpec, ...]] = {}
+        self._sources: dict[Path, Sources] = {}
 
     def added(self, index: Path) -> AddedServers:
         """Return the servers that the user added to an index."""
@@ -183,7 +183,14 @@ class ServerRegistry:
         """Return the servers of one index, whether or not they are enabled and agreed to."""
         with self._guard:
             self._refresh()
-            return self._servers[index]
+            return self._sources[index].servers
+
+    def disabled_by_client(self, index: Path) -> tuple[ServerSpec, ...]:
+        """Return the servers that their configuration disables and that the user has not enabled here."""
+        with self._guard:
+            self._refresh()
+            off = self._sources[index].disabled
+        return tuple(spec for spec in off if not self.choices.of(spec.name))
 
     def find(self, name: str) -> ServerSpec | None:
         """Return a server by its name, the project's before the user's; None if there is none."""
@@ -201,6 +208,10 @@ class ServerRegistry:
         enabled = [spec for spec in read.disabled if self.choices.of(spec.name)]
         return read.and_then(Sources(tuple(enabled)))
 
+    def is_usable(self, spec: ServerSpec) -> bool:
+        """Return whether a server is enabled and the user agreed to start it as it is now."""
+        return self.choices.is_enabled(spec.name) and self.agreements.holds(spec)
+
     def lacking(self) -> list[ServerSpec]:
         """Return the enabled servers that the user has not agreed to start as they are now."""
         specs = [spec for index in self.indexes for spec in self.servers(index)]
@@ -216,6 +227,8 @@ class ServerRegistry:
                 error = errors.get(spec.name)
                 row = ServerStatus(spec.name, self._availability(spec, error), 0, spec, index, (), error)
                 rows.setdefault(spec.name, row)
+            for spec in self.disabled_by_client(index):
+                rows.setdefault(spec.name, ServerStatus(spec.name, Availability.DISABLED, 0, spec, index))
         for name in sorted(counts.keys() - rows.keys()):
             enabled = self.choices.is_enabled(name)
             rows[name] = ServerStatus(name, Availability.LISTED if enabled else Availability.DISABLED)
@@ -242,7 +255,7 @@ class ServerRegistry:
         records = {index: read_build_record(self.home, index) for index in self.indexes}
         self._files = [file for index, record in records.items() for file in self._files_of(index, record)]
         self._state = self._seen()
-        self._servers = {index: self._read_servers(index, record) for index, record in records.items()}
+        self._sources = {index: self._read_sources(index, record) for index, record in records.items()}
 
     def _seen(self) -> list[State | None]:
         added = [self.added(index).path for index in self.indexes]
@@ -252,14 +265,14 @@ class ServerRegistry:
     def _files_of(self, index: Path, record: BuildRecord) -> list[Path]:
         return [self.added(index).path, *record.files]
 
-    def _read_servers(self, index: Path, record: BuildRecord) -> tuple[ServerSpec, ...]:
+    def _read_sources(self, index: Path, record: BuildRecord) -> Sources:
         read = Sources()
         for file in self._files_of(index, record):
             try:
                 read = read.and_then(read_sources([file], _CONFIGURATION_BYTES, project_of(index)))
             except FindspotError:  # a missing or broken file starts nothing
                 continue
-        return self.with_choices(read).without(record.exclude).servers
+        return self.with_choices(read).without(record.exclude)
 
 
 class Notice:

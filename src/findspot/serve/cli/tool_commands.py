@@ -19,15 +19,23 @@ from findspot.catalogue.tool_record import (
 from findspot.core.errors import InvalidArgumentError
 from findspot.serve.cli import output
 from findspot.serve.cli.failure import ConfirmationRequiredError
-from findspot.serve.cli.interaction import can_ask, confirm
 from findspot.serve.cli.login_commands import login, logout
 from findspot.serve.cli.options import Reply, common, project_option, yes_option
 from findspot.serve.cli.project_choice import open_engine
+from findspot.serve.cli.tool_server_commands import (
+    add,
+    ask_agreement,
+    ask_input,
+    disable,
+    enable,
+    list_,
+    remove,
+    start_question,
+)
 
 if TYPE_CHECKING:
     from findspot.catalogue.catalogue import Catalogue
     from findspot.catalogue.catalogue_build import Built
-    from findspot.catalogue.server_sources import ServerSpec
     from findspot.catalogue.tool_record import ToolReference
 
 _SHOWN_CHARS = 100
@@ -47,8 +55,8 @@ def tools() -> None:
     """
 
 
-tools.add_command(login)
-tools.add_command(logout)
+for _command in (add, list_, remove, enable, disable, login, logout):
+    tools.add_command(_command)
 
 
 @tools.command("index")
@@ -115,7 +123,8 @@ def index(
             files,
             options,
             provider=chosen,
-            agree=lambda servers: _agreement(servers, yes, reply),
+            agree=lambda servers: ask_agreement(servers, yes, reply),
+            ask_input=ask_input,
             user_wide=user,
             follow=follow,
             replace_sources=replace,
@@ -267,33 +276,13 @@ def _sources(catalogue: Catalogue, given: Sequence[str], user_wide: bool) -> lis
     return files
 
 
-def _agreement(servers: Sequence[ServerSpec], yes: bool, reply: Reply) -> Sequence[ServerSpec]:
-    """Ask whether to start servers, showing what each runs; start none if there is nobody to ask."""
-    about = "\n".join(map(_shown, servers))
-    if not yes and not can_ask():
-        output.note(about)
-        return ()
-    confirm(_question(len(servers)), yes, reply, about=about)
-    return servers
-
-
-def _question(servers: int) -> str:
-    return f"Start {output.count(servers, 'server')} that you have not agreed to before?"
-
-
-def _shown(spec: ServerSpec) -> str:
-    from findspot.serve.shapes import launch_text
-
-    return f"{spec.name}: {launch_text(spec)}"
-
-
 def _report(reply: Reply, path: Path, built: Built) -> None:
     from findspot.catalogue.catalogue_build import Outcome
     from findspot.serve.shapes import catalogue_object
 
     waiting = built.named(Outcome.NOT_AGREED)
     if not built.written and len(waiting) == len(built.servers):
-        raise ConfirmationRequiredError(f"{_question(len(waiting))} {', '.join(waiting)}.")
+        raise ConfirmationRequiredError(f"{start_question(len(waiting))} {', '.join(waiting)}.")
     if reply.json:
         output.emit(catalogue_object(str(path), built))
     else:

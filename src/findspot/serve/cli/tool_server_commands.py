@@ -1,0 +1,359 @@
+"""`findspot tools add|list|remove|enable|disable`: the servers of a catalogue, and questions about them."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Sequence
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import click
+
+from findspot.core.errors import InvalidArgumentError
+from findspot.serve.cli import output
+from findspot.serve.cli.interaction import can_ask, confirm
+from findspot.serve.cli.options import Reply, common, project_option
+from findspot.serve.cli.project_choice import open_engine
+
+if TYPE_CHECKING:
+    from findspot.catalogue.catalogue import Catalogue
+    from findspot.catalogue.client_configs import Input
+    from findspot.catalogue.server_registry import ServerStatus
+    from findspot.catalogue.server_sources import ServerSpec
+    from findspot.engine import Engine
+
+_COMMAND_CHARS = 400
+_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.-]|_(?!_))*")
+_HEADER = re.compile(r"(?P<name>[A-Za-z0-9_-]+)\s*[:=]\s*(?P<value>.*)")
+
+_user_option = click.option("--user", is_flag=True, help="For all your projects, not only this one.")
+
+
+class _CommandLine(click.Command):
+    """A command whose second argument begins a command line: options after it belong to that one."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        options = [parameter for parameter in self.params if isinstance(parameter, click.Option)]
+        with_value = {name for option in options if not option.is_flag for name in option.opts}
+        at = positions = 0
+        while at < len(args) and args[at] != "--":
+            if args[at].startswith("-"):
+                at += 1 + (args[at] in with_value)
+                continue
+            positions += 1
+            if positions > 1:
+                args = [*args[:at], "--", *args[at:]]
+                break
+            at += 1
+        return super().parse_args(ctx, args)
+
+
+@click.command("add", cls=_CommandLine)
+@click.argument("name")
+@click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="[COMMAND [ARGS]...]")
+@click.option("--url", metavar="URL", help="The address of a remote server, instead of a command.")
+@click.option("--sse", is_flag=True, help="The address speaks SSE, the older transport.")
+@click.option("--env", multiple=True, metavar="NAME=VALUE", help="A variable for the server; repeatable.")
+@click.option("--header", multiple=True, metavar="NAME: VALUE", help="A header for the address; repeatable.")
+@_user_option
+@project_option
+@common
+def add(
+    reply: Reply,
+    name: str,
+    command: Sequence[str],
+    *,
+    url: str | None,
+    sse: bool,
+    env: Sequence[str],
+    header: Sequence[str],
+    user: bool,
+    project: str | None,
+) -> None:
+    """Add the MCP server NAME, and index its tools.
+
+    \b
+    findspot tools add time uvx mcp-server-time
+    findspot tools add --env 'TOKEN=${GITHUB_TOKEN}' github npx -y some-github-server
+    findspot tools add --user docs --url https://example.com/mcp
+
+    Options come before COMMAND; what follows belongs to it. The server starts in the current folder.
+    `${NAME}` in a value is replaced when the server starts, so that no secret is stored.
+    """
+    entry = _entry(command, url, sse, env, header)
+    with open_engine() as engine:
+        catalogue = engine.catalogue(project or ".")
+        index = catalogue.paths[-1 if user else 0]
+        _require_new(catalogue, name)
+        added = catalogue.registry.added(index)
+        added.put({name: entry})
+        (spec,) = (spec for spec in catalogue.registry.servers(index) if spec.name == name)
+        catalogue.registry.agreements.add([spec])
+        catalogue.registry.choices.forget(index, name)
+        tools, error = _indexed(engine, catalogue, name, user_wide=user)
+    if reply.json:
+        output.emit(
+            {"status": "success", "name": name, "tools": tools, **({"error": error} if error else {})}
+        )
+        return
+    output.line(f"Added {describe_server(spec)}", bold=True)
+    if error:
+        output.warn(f"{name} did not answer: {error}. `findspot tools index` asks it again.")
+    else:
+        output.note(f"{output.count(tools, 'tool')} indexed.")
+
+
+def _entry(
+    command: Sequence[str], url: str | None, sse: bool, env: Sequence[str], header: Sequence[str]
+) -> dict[str, Any]:
+    """Return the entry of a new server."""
+    if bool(command) == bool(url):
+        raise click.UsageError("Name either a COMMAND or, with --url, an address.")
+    if url is not None:
+        if urlsplit(url).scheme not in ("http", "https"):
+            raise click.UsageError(f"'{url}' is not an http or https address.")
+        if env:
+            raise click.UsageError("--env is for a COMMAND; an address takes --header.")
+        kind = {"type": "sse"} if sse else {"type": "http"}
+        return {**kind, "url": url} | ({"headers": _pairs(header, "--header")} if header else {})
+    if header or sse:
+        raise click.UsageError("--header and --sse are for an address; a COMMAND takes --env.")
+    variables = {"env": _pairs(env, "--env")} if env else {}
+    return {"command": command[0], "args": list(command[1:]), **variables, "cwd": str(Path.cwd())}
+
+
+def _pairs(given: Sequence[str], option: str) -> dict[str, str]:
+    pairs = {}
+    for text in given:
+        name, separator, value = text.partition("=")
+        if option == "--header":
+            found = _HEADER.fullmatch(text)
+            name, separator, value = (found["name"], ":", found["value"]) if found else ("", "", "")
+        if not (separator and name.strip()):
+            form = "NAME: VALUE" if option == "--header" else "NAME=VALUE"
+            raise click.UsageError(f"{option} takes {form}.")
+        pairs[name.strip()] = value
+    return pairs
+
+
+def _require_new(catalogue: Catalogue, name: str) -> None:
+    """Raise an error for a name that cannot be used."""
+    from findspot.catalogue.known_clients import SERVER
+
+    if not _NAME.fullmatch(name) or name == SERVER:
+        raise InvalidArgumentError(
+            f"'{name}' cannot be the name of a server.",
+            hint="Use letters, digits, '-', '.' and single '_'; 'findspot' is taken.",
+        )
+    known = {server.name: server for server in catalogue.servers()}.get(name)
+    if known is not None:
+        raise InvalidArgumentError(
+            f"There is a server '{name}' already, from {_origin(catalogue, known)}.",
+            hint=f"Use another name, or remove it first: findspot tools remove {name}",
+        )
+
+
+def _indexed(engine: Engine, catalogue: Catalogue, name: str, *, user_wide: bool) -> tuple[int, str | None]:
+    """Index as the last run did, with a new server; return the number of its tools and its error."""
+    from findspot.catalogue.catalogue_build import BuildOptions
+    from findspot.catalogue.consent import read_build_record
+
+    index = catalogue.paths[-1 if user_wide else 0]
+    last = read_build_record(catalogue.registry.home, index)
+    provider = last.provider if last.files or last.digests else engine.settings.embed.provider
+    options = BuildOptions(exclude=last.exclude, dtype=engine.settings.embed.dtype)
+    _, built = catalogue.indexer.index(
+        [], options, provider=provider, ask_input=ask_input, user_wide=user_wide
+    )
+    report = next(server for server in built.servers if server.name == name)
+    return report.tools, report.error
+
+
+@click.command("list")
+@project_option
+@common
+def list_(reply: Reply, project: str | None) -> None:
+    """List the MCP servers that are known here, where each comes from, and whether it can be used.
+
+    \b
+    agreed    you agreed to start it
+    new       nobody agreed to start it; `findspot tools index` asks
+    changed   its entry is another than the one that you agreed to
+    disabled  by you, or in its configuration
+    failed    it did not answer when it was last asked
+    listed    its tools come from a file; there is nothing to start
+    """
+    with open_engine() as engine:
+        catalogue = engine.catalogue(project or ".")
+        servers = catalogue.servers()
+    if reply.json:
+        output.emit({"servers": [_server_object(catalogue, server) for server in servers]})
+        return
+    if not servers:
+        output.line("No MCP servers are known here. `findspot tools index` and `tools add` add some.")
+        return
+    rows = [
+        (
+            server.name,
+            str(server.state),
+            f"{server.tools:,}",
+            _scope(catalogue, server),
+            _origin(catalogue, server),
+        )
+        for server in servers
+    ]
+    output.table(rows, ("server", "state", "tools", "for", "from"), numbers=(2,))
+    for server in servers:
+        if server.error:
+            output.warn(f"{server.name}: {server.error}")
+        if server.disabled_tools:
+            output.note(f"note: disabled tools: {', '.join(server.disabled_tools)}")
+
+
+def _server_object(catalogue: Catalogue, server: ServerStatus) -> dict[str, Any]:
+    value: dict[str, Any] = {"name": server.name, "state": str(server.state), "tools": server.tools}
+    if server.spec is not None:
+        value |= {"scope": _scope(catalogue, server), "source": str(server.spec.source)}
+        value["url" if server.spec.url else "command"] = _what(server.spec)
+    if server.disabled_tools:
+        value["disabledTools"] = list(server.disabled_tools)
+    return value | ({"error": server.error} if server.error else {})
+
+
+def _scope(catalogue: Catalogue, server: ServerStatus) -> str:
+    if server.index is None:
+        return ""
+    return "all projects" if server.index == catalogue.user_index else "this project"
+
+
+def _origin(catalogue: Catalogue, server: ServerStatus) -> str:
+    if server.spec is None:
+        return "a file of tools"
+    added = server.index and catalogue.registry.added(server.index).path
+    return "tools add" if server.spec.source == added else str(server.spec.source)
+
+
+@click.command("remove")
+@click.argument("name")
+@project_option
+@common
+def remove(reply: Reply, name: str, project: str | None) -> None:
+    """Remove the server NAME, which `findspot tools add` added, with its tools."""
+    with open_engine() as engine:
+        catalogue = engine.catalogue(project or ".")
+        server = _known(catalogue, name)
+        index = server.index
+        if server.spec is None or index is None or _origin(catalogue, server) != "tools add":
+            raise InvalidArgumentError(
+                f"'{name}' comes from {_origin(catalogue, server)}, which Findspot does not change.",
+                hint=f"Remove it there, or turn it off: findspot tools disable {name}",
+            )
+        catalogue.registry.added(index).remove([name])
+        catalogue.registry.agreements.remove(server.spec)
+        catalogue.registry.choices.forget(index, name)
+        catalogue.indexer.remove_server(index, name)
+    reply.give({"status": "success", "name": name}, f"Removed {name}.")
+
+
+def _known(catalogue: Catalogue, name: str) -> ServerStatus:
+    servers = {server.name: server for server in catalogue.servers()}
+    if name not in servers:
+        raise _unknown(name, list(servers))
+    return servers[name]
+
+
+def _unknown(name: str, known: Sequence[str]) -> InvalidArgumentError:
+    close = get_close_matches(name, known)
+    hint = f"Did you mean: {', '.join(close)}?" if close else "`findspot tools list` shows them."
+    return InvalidArgumentError(f"There is no server or tool '{name}'.", hint=hint)
+
+
+@click.command("enable")
+@click.argument("name", metavar="SERVER[__TOOL]")
+@_user_option
+@project_option
+@common
+def enable(reply: Reply, name: str, user: bool, project: str | None) -> None:
+    """Enable a server, or one tool such as `github__create_issue`."""
+    _choose(reply, name, project, user=user, enabled=True)
+
+
+@click.command("disable")
+@click.argument("name", metavar="SERVER[__TOOL]")
+@_user_option
+@project_option
+@common
+def disable(reply: Reply, name: str, user: bool, project: str | None) -> None:
+    """Disable a server, or one tool: it is not started, found or called.
+
+    The choice is stored for you alone, and holds for this project unless --user is given.
+    """
+    _choose(reply, name, project, user=user, enabled=False)
+
+
+def _choose(reply: Reply, name: str, project: str | None, *, user: bool, enabled: bool) -> None:
+    from findspot.catalogue.tool_record import CatalogueNotFoundError
+
+    with open_engine() as engine:
+        catalogue = engine.catalogue(project or ".")
+        servers = [server.name for server in catalogue.servers()]
+        try:
+            tools = catalogue.tools().names
+        except CatalogueNotFoundError:
+            tools = []
+        if name not in servers and name not in tools:
+            raise _unknown(name, [*servers, *tools])
+        catalogue.registry.choices.make(catalogue.paths[-1 if user else 0], name, enabled)
+        is_new = name in servers and name not in catalogue.tools().servers if tools else name in servers
+    state = "enabled" if enabled else "disabled"
+    where = "for all your projects" if user else "in this project"
+    reply.give({"status": "success", "name": name, "state": state}, f"{name} is {state} {where}.")
+    if enabled and is_new and not reply.json:
+        output.note("Run `findspot tools index` to ask it for its tools.")
+
+
+def ask_agreement(servers: Sequence[ServerSpec], yes: bool, reply: Reply) -> Sequence[ServerSpec]:
+    """Ask whether to start servers, showing what each runs; start none if there is nobody to ask."""
+    about = "\n".join(map(describe_server, servers))
+    if not yes and not can_ask():
+        output.note(about)
+        return ()
+    confirm(start_question(len(servers)), yes, reply, about=about)
+    return servers
+
+
+def start_question(servers: int) -> str:
+    return f"Start {output.count(servers, 'server')} that you have not agreed to before?"
+
+
+def describe_server(spec: ServerSpec) -> str:
+    """Describe what a server runs or calls; of variables and headers only the names."""
+    given = sorted(spec.headers if spec.url is not None else spec.env)
+    given += [f"the variables of {spec.env_file}"] if spec.env_file else []
+    what = _what(spec) + ("" if spec.url is not None else f"  (in {spec.working_folder})")
+    shown = what if len(what) <= _COMMAND_CHARS else what[:_COMMAND_CHARS] + "…"
+    return f"{spec.name}: {shown}" + (f"  (with {', '.join(given)})" if given else "")
+
+
+def _what(spec: ServerSpec) -> str:
+    from findspot.discover.secrets import masked
+
+    return masked(spec.url if spec.url is not None else shlex.join([spec.command or "", *spec.args]))
+
+
+def ask_input(source: Path, wanted: Input) -> str | None:
+    """Ask for the value of an input on a terminal; None elsewhere."""
+    if not can_ask():
+        return None
+    output.note(f"{source} asks for {wanted.description or wanted.id}; Findspot stores it for you alone.")
+    value = click.prompt(
+        wanted.id,
+        default=wanted.default,
+        hide_input=wanted.password,
+        type=click.Choice(wanted.options) if wanted.options else str,
+        err=True,
+    )
+    return str(value)
