@@ -21,7 +21,7 @@ EXTENSIONS = {"catalogues.md"}
 
 INNER = {
     *("Disk", "EmbedSettings", "ParsedQuery", "QueryModels", "Roots"),
-    *("Snapshot", "Stats", "Store", "ToolSet"),
+    *("ServerSpec", "ServerStatus", "Snapshot", "Stats", "Store", "ToolAccess", "ToolSet"),
 }
 """Types in public signatures that callers pass on at most, and that may change."""
 
