@@ -82,9 +82,10 @@ async def read_messages(
                 continue
             await incoming.send(SessionMessage(message))
     incoming.close()
-    while await output.read(CHUNK_BYTES):  # so that it is not stuck writing when it should end
-        if pace is not None:
-            await pace.spend(CHUNK_BYTES)
+    with contextlib.suppress(OSError):
+        while await output.read(CHUNK_BYTES):  # so that it is not stuck writing when it should end
+            if pace is not None:
+                await pace.spend(CHUNK_BYTES)
 
 
 async def read_lines(output: asyncio.StreamReader, max_bytes: int) -> AsyncIterator[bytes]:
