@@ -19,7 +19,6 @@ from findspot.catalogue.tool_record import (
 from findspot.core.errors import InvalidArgumentError
 from findspot.serve.cli import output
 from findspot.serve.cli.failure import ConfirmationRequiredError
-from findspot.serve.cli.login_commands import login, logout
 from findspot.serve.cli.options import Reply, common, project_option, yes_option
 from findspot.serve.cli.project_choice import open_engine
 from findspot.serve.cli.tool_server_commands import (
@@ -29,6 +28,8 @@ from findspot.serve.cli.tool_server_commands import (
     disable,
     enable,
     list_,
+    login,
+    logout,
     remove,
     start_question,
 )
