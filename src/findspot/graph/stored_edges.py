@@ -5,9 +5,10 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import os
 import zlib
 from array import array
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import chain
@@ -18,10 +19,12 @@ from findspot.core.facts import LOCAL, TYPING, ReferenceFact, Relation
 from findspot.core.progress import CancelToken
 from findspot.graph.edges import FAR, PACKAGE, Edge, Node
 from findspot.graph.outgoing import Doubt, Doubtful, Outgoing, doubt_about
+from findspot.graph.second_resolver import SecondResolver
 from findspot.graph.shared_tables import MEMBERS, RECEIVERS, RESOLVED, Tables
 from findspot.graph.sources import Sources, SourceView
 from findspot.store.edge_rows import EdgeRows
 from findspot.store.snapshot import Snapshot
+from findspot.store.sqlite_store import SqliteStore
 from findspot.store.store_protocol import Store
 from findspot.store.vector_segments import VectorReader
 from findspot.store.writer import Writer
@@ -39,6 +42,8 @@ _CODES: dict[tuple[str, str], int] = {kind: code for code, kind in enumerate(_KI
 _ALL_CODES = range(len(_KINDS))
 _COLUMNS = 4
 """Numbers of a stored edge: of its kind, its line, its confidence in thousandths, and of its source."""
+MANY = 1_500
+"""Files from which on a second process is worth its start."""
 FEW = 300
 """Files that are resolved after a few have changed; the rest wait for the next update."""
 _DOUBTS = {doubt.value: doubt for doubt in Doubt}
@@ -100,23 +105,57 @@ def store_edges(store: Store, writer: Writer, cancel: CancelToken, limit: int | 
         files_alone = replace(snapshot.derived, keywords={}, vectors=VectorReader(()))
     with contextlib.suppress(CancelledError), writer.storing_edges() as edges:
         # Without a write-ahead log nothing can be stored while another connection reads.
-        resolve_pending(Snapshot(edges.db, files_alone), edges, cancel, limit)
+        resolve_pending(Snapshot(edges.db, files_alone), edges, cancel, limit, beside=store)
 
 
-def resolve_pending(snapshot: Snapshot, rows: EdgeRows, cancel: CancelToken, limit: int | None = None) -> int:
-    """Resolve the references of pending files and store the edges; return how many files that were."""
+def resolve_pending(
+    snapshot: Snapshot,
+    rows: EdgeRows,
+    cancel: CancelToken,
+    limit: int | None = None,
+    beside: Store | None = None,
+) -> int:
+    """Resolve the references of pending files and store the edges; return how many files that were.
+
+    Of many files, a second process begins with the last ones, if it can read the store that is `beside`.
+    """
     known = snapshot.files.by_id
     waiting = sorted(rows.pending() & known.keys(), key=lambda number: known[number].path)[:limit]
-    resolver: _FileResolver | None = None
-    for file_id in waiting:  # by path, since neighbours refer to each other
-        cancel.check()
-        if resolver is None or resolver.tables.crowded:
-            resolver = _FileResolver(snapshot)
-        rows.put(file_id, *resolver.edges_of(file_id))
+    done: set[int] = set()
+    resolver: FileResolver | None = None
+    with _second(beside, waiting) as second:
+        for file_id in waiting:  # by path, since neighbours refer to each other
+            cancel.check()
+            for answer in second.resolved() if second else ():
+                rows.put(*answer)
+                done.add(answer.file_id)
+            if file_id in done:  # those after it are done, too
+                break
+            if resolver is None or resolver.tables.crowded:
+                resolver = FileResolver(snapshot)
+            rows.put(file_id, *resolver.edges_of(file_id))
     return len(waiting)
 
 
-class _FileResolver:
+@contextlib.contextmanager
+def _second(store: Store | None, waiting: Sequence[int]) -> Iterator[SecondResolver | None]:
+    """Start a second process for many files, and end it before anything is committed."""
+    if (
+        store is None
+        or not isinstance(store, SqliteStore)
+        or len(waiting) < MANY
+        or (os.cpu_count() or 1) < 2
+    ):
+        yield None
+        return
+    second = SecondResolver(store.folder, waiting[::-1])
+    try:
+        yield second
+    finally:
+        second.close()
+
+
+class FileResolver:
     """Resolves whole files, with tables of its own that go when it is done."""
 
     def __init__(self, snapshot: Snapshot) -> None:

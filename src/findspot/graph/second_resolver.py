@@ -1,0 +1,85 @@
+"""A second process that resolves references: a large project's edges take little more than half the time."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import queue
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from findspot.core.platforms import NO_WINDOW, python_command, python_environment
+
+_CODE = "from findspot.graph.second_resolver import main; main()"
+
+
+class ResolvedFile(NamedTuple):
+    """The edges of one file, encoded: the definitions that they start at, and the edges by target."""
+
+    file_id: int
+    sources: bytes
+    edges: dict[int, bytes]
+
+
+class SecondResolver:
+    """A process that resolves files in the order given, from an index that nobody changes meanwhile.
+
+    It only saves time: what it does not answer is resolved by whoever started it.
+    """
+
+    def __init__(self, folder: Path, file_ids: Sequence[int]) -> None:
+        self._process = subprocess.Popen(
+            python_command("-c", _CODE),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            creationflags=NO_WINDOW,
+            env=python_environment(),
+        )
+        self._answers: queue.SimpleQueue[ResolvedFile] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._talk, args=((folder, list(file_ids)),))
+        self._thread.start()
+
+    def resolved(self) -> Iterator[ResolvedFile]:
+        """Yield what has been resolved since the last time."""
+        with contextlib.suppress(queue.Empty):
+            while True:
+                yield self._answers.get_nowait()
+
+    def close(self) -> None:
+        """End the process; what it has not answered by now is not resolved by it."""
+        self._process.kill()
+        self._process.wait()
+        self._thread.join()
+
+    def _talk(self, job: tuple[Path, list[int]]) -> None:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        with contextlib.suppress(OSError, EOFError, pickle.UnpicklingError):
+            with self._process.stdin as sink:
+                pickle.dump(job, sink, pickle.HIGHEST_PROTOCOL)
+            with self._process.stdout as source:
+                while True:
+                    self._answers.put(ResolvedFile(*pickle.load(source)))
+
+
+def main() -> None:
+    """Resolve the files that standard input names; one answer per file goes to standard output."""
+    from findspot.graph.stored_edges import FileResolver
+    from findspot.store.sqlite_store import SqliteStore
+
+    sink = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # a stray print must not end up in the answers
+    folder, file_ids = pickle.load(sys.stdin.buffer)
+    with SqliteStore(folder, "").snapshot() as snapshot:
+        resolver = FileResolver(snapshot)
+        for file_id in file_ids:
+            if resolver.tables.crowded:
+                resolver = FileResolver(snapshot)
+            pickle.dump((file_id, *resolver.edges_of(file_id)), sink, pickle.HIGHEST_PROTOCOL)
+            sink.flush()
