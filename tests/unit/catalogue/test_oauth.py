@@ -282,6 +282,32 @@ class TestHostile:
             login(spec_of(server), logins)
         assert sum(sent) < 50_000_000
 
+    def test_a_slow_answer_ends_the_wait(
+        self, logins: Logins, server: RemoteServer, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        stop = threading.Event()
+
+        def dripping(_: Any) -> Response:
+            def parts() -> Iterator[bytes]:
+                while not stop.wait(0.05):
+                    yield b" "
+
+            return StreamingResponse(parts(), media_type="application/json")
+
+        login(spec_of(server), logins)
+        server.expire()
+        server.answers["/token"] = dripping
+        monkeypatch.setattr("findspot.catalogue.oauth._PATIENCE_S", 0.5)
+        try:
+            assert ask(spec_of(server))[1] == (
+                "The login could not be renewed: no answer from the authorization server."
+            )
+            server.answers["/mcp"] = dripping
+            answer = ask_servers([spec_of(server)], timeout_s=0.5)["web"]
+            assert answer.error == "no answer within 0.5 s"
+        finally:
+            stop.set()
+
     def test_an_error_repeats_no_secret(self, logins: Logins, server: RemoteServer) -> None:
         def echo(request: Any) -> Response:
             return JSONResponse({"error": "invalid_grant", "you_sent": dict(request.headers)}, 400)

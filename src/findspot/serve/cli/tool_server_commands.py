@@ -105,7 +105,7 @@ def add(
         return
     output.line(f"Added {describe_server(spec)}", bold=True)
     if error:
-        output.warn(f"{name} did not answer: {error}. `findspot tools index` asks it again.")
+        output.warn(f"{name} did not answer: {error.rstrip('.')}. `findspot tools index` asks it again.")
     else:
         output.note(f"{output.count(tools, 'tool')} indexed.")
 
