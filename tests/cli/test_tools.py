@@ -180,8 +180,11 @@ def test_an_invalid_pattern(indexed: Run) -> None:
 
 def test_showing_a_tool(indexed: Run) -> None:
     shown = indexed("tools", "show", "weather__forecast")
+    advice = "`findspot tools index FILE` reads one that does, `findspot tools add` adds it."
     assert shown.out.splitlines() == [
-        "weather__forecast", "  server  weather", "  Weather of the next days.", "  In a city.",
+        "weather__forecast", "  server  weather",
+        f"  call    No configuration of the catalogue names the server weather. {advice}",
+        "  Weather of the next days.", "  In a city.",
     ]  # fmt: skip
     value = indexed("tools", "show", "read_file", "--json").json
     assert value["serverName"] == "fs"

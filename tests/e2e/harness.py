@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import queue
+import signal
 import subprocess
 import threading
 import time
@@ -138,9 +139,9 @@ def text_of(result: types.CallToolResult) -> str:
 class Pipe:
     """Bare JSON-RPC over a server's pipes; a test fails whose server writes anything else."""
 
-    def __init__(self, home: Path, cwd: Path, *options: str, **settings: str) -> None:
+    def __init__(self, home: Path, cwd: Path, *options: str, command: str = "serve", **settings: str) -> None:
         self.process = Popen(
-            [*COMMAND, *options],
+            [INSTALLED, command, *options],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -305,3 +306,13 @@ def is_running(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] not in "ZX"
     except FileNotFoundError:
         return False
+
+
+def end_broker(home: Path) -> None:
+    """End the process that holds the servers of a home folder, and so the servers."""
+    try:
+        pid = json.loads((home / "broker" / "address.json").read_text())["pid"]
+        os.kill(pid, signal.SIGTERM)
+    except (FileNotFoundError, ProcessLookupError):
+        return
+    until(lambda: not is_running(pid))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import socket
 import subprocess
 from collections.abc import Iterator, Mapping
@@ -22,7 +21,7 @@ from benchmarks.real_servers import SERVERS, filled, install
 
 from contents import write_files
 from e2e.door import HELLO, opened, post
-from e2e.harness import Pipe, environment, is_running, until
+from e2e.harness import Pipe, end_broker, environment, until
 from program import INSTALLED
 
 pytestmark = pytest.mark.programs
@@ -46,13 +45,7 @@ class Gateway:
         ).stdout
 
     def end_servers(self) -> None:
-        """End the process that holds the servers, and so the servers."""
-        try:
-            pid = json.loads((self.home / "broker" / "address.json").read_text())["pid"]
-            os.kill(pid, signal.SIGTERM)
-        except (FileNotFoundError, ProcessLookupError):
-            return
-        until(lambda: not is_running(pid))
+        end_broker(self.home)
 
     @contextmanager
     def pipe(self, **capabilities: Any) -> Iterator[Pipe]:

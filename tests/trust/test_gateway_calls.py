@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from e2e.harness import Pipe, end_broker
 from findspot.catalogue.indexfile import INDEX_PATH
 from findspot.catalogue.server_registry import Choices
 from program import Program
@@ -37,13 +39,14 @@ class Gateway:
 
 
 @pytest.fixture
-def gateway(make: MakeFolder, findspot: Program, tmp_path: Path) -> Gateway:
+def gateway(make: MakeFolder, findspot: Program, home: Path, tmp_path: Path) -> Iterator[Gateway]:
     user = tmp_path / "user"
     user.mkdir()
     made = Gateway(make({"a.py": "x = 1\n"}, git=True), findspot, user)
     done = made.run("index", "--yes", "--no-embeddings")
     assert done.code == 0, done.err
-    return made
+    yield made
+    end_broker(home)
 
 
 def test_results_errors_and_refusals(gateway: Gateway, serve: Serve) -> None:
@@ -194,3 +197,21 @@ def test_only_what_was_agreed_to_is_called(gateway: Gateway, serve: Serve, home:
     assert "call_tool" not in {tool["name"] for tool in pipe.result("tools/list", {})["tools"]}
     assert pipe.error("tools/call", {"name": "call_tool", "arguments": {"name": "any__add"}}) == -32602
     assert gateway.calls() == []
+
+
+def test_the_gateway_serves_three_tools(gateway: Gateway, home: Path) -> None:
+    """surface 8.5: `findspot gateway` serves `search_tools`, `get_tool` and `call_tool` alone."""
+    settings = {"HOME": str(gateway.user)}
+    with Pipe(home, gateway.root, command="gateway", **settings) as pipe:
+        about = pipe.initialize()
+        assert "search_code" not in about["instructions"]
+        assert "call_tool: run it" in about["instructions"]
+        assert "confirmation_required" in about["instructions"]
+        names = [tool["name"] for tool in pipe.result("tools/list", {})["tools"]]
+        assert names == ["search_tools", "get_tool", "call_tool"]
+        assert pipe.result("resources/list", {})["resources"] == []
+        (template,) = pipe.result("resources/templates/list", {})["resourceTemplates"]
+        assert template["uriTemplate"] == "findspot://results/{id}/{page}"
+        assert pipe.result("prompts/list", {})["prompts"] == []
+        found = pipe.values("search_tools", query="add", mode="bm25")["tools"][0]["name"]
+        assert pipe.call("call_tool", name=found, arguments={"a": 1, "b": 2})["content"][0]["text"] == "3"

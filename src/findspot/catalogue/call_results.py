@@ -215,8 +215,13 @@ def _without_blob(
     mime_type = resource.get("mimeType") or "application/octet-stream"
     address = results.store_blob(blob, owner, mime_type)
     where = f"read it at {address}/1" if address else "it is too large to store"
-    size = len(blob) * 3 // 4
+    size = decoded_bytes(blob)
     return {"type": "text", "text": f"[{resource['uri']}, {mime_type}, {size:,} bytes: {where}]"}
+
+
+def decoded_bytes(data: str) -> int:
+    """Return how many bytes a text in base64 stands for."""
+    return len(data) * 3 // 4 - data[-2:].count("=")
 
 
 def _is_same(text: str, structured: Any) -> bool:

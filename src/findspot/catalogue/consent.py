@@ -71,6 +71,19 @@ class Agreements:
             if stored["servers"].get(str(spec.source), {}).pop(spec.name, None):
                 write_json(self.path, stored)
 
+    def allows_sampling(self, spec: ServerSpec) -> bool:
+        """Return whether the user lets exactly this server ask the language model of whoever calls it."""
+        stored = self._read()
+        return _is_agreed(stored, spec) and _digest(stored["key"], spec.launch) in stored["sampling"]
+
+    def allow_sampling(self, spec: ServerSpec, allowed: bool) -> None:
+        """Store whether a server that was agreed to may ask the language model of whoever calls it."""
+        with writer_lock(self.path.with_suffix(".lock"), _PATIENCE_S):
+            stored = self._read()
+            digest = _digest(stored["key"], spec.launch)
+            others = [other for other in stored["sampling"] if other != digest]
+            write_json(self.path, stored | {"sampling": [*others, digest] if allowed else others})
+
     def digest(self, spec: ServerSpec) -> str:
         """Return a hash of the values that a server gets, with variables expanded."""
         try:
@@ -86,10 +99,10 @@ class Agreements:
             stored = read_json(self.path)
             key, servers = stored["key"], stored["servers"]
             if isinstance(key, str) and all(isinstance(names, dict) for names in servers.values()):
-                return {"key": key, "servers": servers}
+                return {"key": key, "servers": servers, "sampling": list(stored.get("sampling", ()))}
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             pass
-        return {"key": "", "servers": {}}
+        return {"key": "", "servers": {}, "sampling": []}
 
 
 def _is_agreed(stored: dict[str, Any], spec: ServerSpec) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol
@@ -140,7 +140,11 @@ class CallOutcome:
 
 
 class ToolCaller:
-    """Calls tools of one catalogue."""
+    """Calls tools of one catalogue.
+
+    Arguments are checked before a server is started. What the server says about its tool now counts, not what
+    an index file says: anyone may have written that.
+    """
 
     def __init__(self, catalogue: Catalogue, connections: Connections, client: str) -> None:
         """`client` names who calls, for the log."""
@@ -157,11 +161,7 @@ class ToolCaller:
         timeout_s: float | None = None,
         handlers: CallHandlers | None = None,
     ) -> CallOutcome:
-        """Call a tool.
-
-        Arguments are checked before a server is started. What the server says about the tool now counts,
-        not the index file: anyone may have written that.
-        """
+        """Call a tool, and log the call."""
         tool, access = await anyio.to_thread.run_sync(self._find, name)
         with CallTimer(tool.server_name, tool.name, self._client, arguments) as timer:
             try:
@@ -174,7 +174,11 @@ class ToolCaller:
                         await confirm(Confirmation(tool, arguments, declared is True))
                 limit_s = timeout_s or DEFAULT_TIMEOUT_S
                 result = await self._connections.call(
-                    spec, tool.own_name, arguments, timeout_s=limit_s, handlers=handlers
+                    spec,
+                    tool.own_name,
+                    arguments,
+                    timeout_s=limit_s,
+                    handlers=self._allowed(handlers, spec),
                 )
             except BaseException as error:
                 timer.outcome = _end(error)
@@ -182,6 +186,12 @@ class ToolCaller:
             outcome = CallOutcome(tool, result.model_dump(mode="json", by_alias=True, exclude_none=True))
             timer.answered(outcome.result, is_error=outcome.is_error)
             return outcome
+
+    def _allowed(self, handlers: CallHandlers | None, spec: ServerSpec) -> CallHandlers | None:
+        """Return the handlers without the client's language model, unless the user lets the server use it."""
+        if handlers is None or self._catalogue.registry.agreements.allows_sampling(spec):
+            return handlers
+        return replace(handlers, on_sample=None)
 
     def _find(self, name: str) -> tuple[ToolDefinition, ToolAccess]:
         tool = self._catalogue.get(name)

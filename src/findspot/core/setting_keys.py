@@ -171,8 +171,8 @@ PROJECT_FILE = ".findspot.json"
 CORTEX_FILE = ".cortex/config.yml"
 COMMITTED_FILES = (PROJECT_FILE, CORTEX_FILE)
 
-PROJECT_TOOLSET = "project"
-TOOLSETS = (PROJECT_TOOLSET, "cortex", "documents", "catalogue")
+PROJECT_TOOLSET, CATALOGUE_TOOLSET = "project", "catalogue"
+TOOLSETS = (PROJECT_TOOLSET, "cortex", "documents", CATALOGUE_TOOLSET)
 STRATEGIES = ("realtime", "lazy", "git")
 LLM_PROVIDERS = ("client", "openai", "anthropic", "none")
 EMBEDDING_PROVIDERS = ("local:static", "local:minilm", "local:mdbr-leaf", "http", "api:openai", "api:voyage")

@@ -19,6 +19,7 @@ from findspot.serve.cli.options import Reply
 COMMANDS: dict[str, tuple[str, str]] = {
     "setup": ("setup_command", "Connect the assistants on this machine to Findspot, or take that back."),
     "serve": ("server_commands", "Serve the tools to an assistant, over MCP on standard input and output."),
+    "gateway": ("server_commands", "Serve the tools of all your MCP servers behind three."),
     "index": ("index_commands", "Index a project, or bring its index up to date."),
     "search": ("search_commands", "Search a project's code."),
     "docs": ("search_commands", "Search a project's documentation."),
@@ -49,7 +50,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "store": ("store_commands", "Move an index to another store, or look after it."),
     "chunks": ("chunk_commands", "Write a project's chunks as files, or search them by type and tag."),
     "documents": ("document_commands", "Keep and search named full-text indexes."),
-    "tools": ("tool_commands", "Index the tools of MCP servers, and find one."),
+    "tools": ("tool_commands", "Index the tools of MCP servers, find one and call it."),
     "models": ("config_commands", "List the embedding providers and how they stand on this machine."),
     "stats": ("server_commands", "Show how much was searched here, and the tokens that it saved."),
     "doctor": ("doctor", "Check everything Findspot needs, and say what to do."),

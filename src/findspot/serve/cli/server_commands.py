@@ -1,14 +1,16 @@
-"""`findspot serve`, `ui`, `logs` and `stats`: the servers, what they log, and how much was searched."""
+"""`findspot serve`, `gateway`, `ui`, `logs`, `stats`: the servers, what they log, how much was searched."""
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import html
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -17,12 +19,16 @@ from findspot.core.files import make_private_dir, write_atomic
 from findspot.core.log import LEVELS, at_least, last_lines, log_file, record_object
 from findspot.core.paths import project_root
 from findspot.core.progress import CancelToken
+from findspot.core.setting_keys import CATALOGUE_TOOLSET
 from findspot.core.utc_time import utc_day
 from findspot.serve import usage
 from findspot.serve.cli import output
 from findspot.serve.cli.interaction import stoppable
-from findspot.serve.cli.options import Reply, common, toolsets_option
+from findspot.serve.cli.options import Command, Reply, common, toolsets_option
 from findspot.serve.cli.terminal import open_in_browser
+
+if TYPE_CHECKING:
+    from findspot.serve.mcp.access import Terms
 
 _PAGE = """\
 <!doctype html>
@@ -36,48 +42,80 @@ _COLOURS = {"WARNING": "yellow", "ERROR": "red", "CRITICAL": "red"}
 _LOOK_S = 0.3
 
 
+def _serving_options(command: Command) -> Command:
+    """Add the options of how a server is reached; the command receives `start`."""
+
+    @functools.wraps(command)
+    def with_start(
+        *args: Any,
+        http: str | None,
+        token: str | None,
+        token_file: str | None,
+        no_token: bool,
+        tokens: str | None,
+        **others: Any,
+    ) -> Any:
+        named = {"--token": token, "--token-file": token_file, "--no-token": no_token, "--tokens": tokens}
+        given = [option for option, value in named.items() if value]
+        if http is None and given:
+            raise click.UsageError(f"{given[0]} needs --http: standard input and output have no tokens.")
+        if len(set(given) - {"--tokens"}) > 1 or (no_token and tokens):
+            raise click.UsageError(f"{' and '.join(given)} cannot be combined.")
+
+        def start(terms: Terms) -> None:
+            if http is not None:
+                from findspot.serve.mcp.http_server import DEFAULT_ADDRESS, TokenChoice
+                from findspot.serve.mcp.http_server import run as run_http
+
+                choice = TokenChoice(token, token_file, tokens, without=no_token)
+                run_http(http or DEFAULT_ADDRESS, choice, terms)
+            else:
+                from findspot.serve.mcp.stdio import run
+
+                run(terms)
+
+        return command(*args, start=start, **others)
+
+    for option in reversed(_REACHED):
+        with_start = option(with_start)
+    return with_start
+
+
+_REACHED = (
+    click.option(
+        "--http",
+        metavar="[HOST:PORT]",
+        is_flag=False,
+        flag_value="",
+        help="Serve streamable HTTP instead, at /mcp. Default: 127.0.0.1:8765.",
+    ),
+    click.option(
+        "--token",
+        help="Bearer token that HTTP clients must send. Other users of the machine can see it in the process "
+        "list: prefer --token-file or FINDSPOT_HTTP_TOKEN. Default: a new one, which is printed.",
+    ),
+    click.option("--token-file", metavar="FILE", help="File that holds the bearer token."),
+    click.option("--no-token", is_flag=True, help="Let in every user of this machine without a token."),
+    click.option(
+        "--tokens",
+        metavar="FILE",
+        help="File of tokens, each with the projects it is for. See docs/scaling.md.",
+    ),
+)
+
+
 @click.command()
-@click.option(
-    "--http",
-    metavar="[HOST:PORT]",
-    is_flag=False,
-    flag_value="",
-    help="Serve streamable HTTP instead, at /mcp. Default: 127.0.0.1:8765.",
-)
-@click.option(
-    "--token",
-    help="Bearer token that HTTP clients must send. Other users of the machine can see it in the process "
-    "list: prefer --token-file or FINDSPOT_HTTP_TOKEN. Default: a new one, which is printed.",
-)
-@click.option("--token-file", metavar="FILE", help="File that holds the bearer token.")
-@click.option("--no-token", is_flag=True, help="Let in every user of this machine without a token.")
-@click.option(
-    "--tokens", metavar="FILE", help="File of tokens, each with the projects it is for. See docs/scaling.md."
-)
+@_serving_options
 @click.option("--read-only", is_flag=True, help="Offer no tools that change anything.")
 @toolsets_option("Toolsets to offer, such as `project,documents`, or `all`. Default: the setting.")
 @click.option("--print-tools", is_flag=True, help="Print what each toolset costs in tokens, and exit.")
 def serve(
-    *,
-    http: str | None,
-    token: str | None,
-    token_file: str | None,
-    no_token: bool,
-    tokens: str | None,
-    read_only: bool,
-    toolsets: tuple[str, ...],
-    print_tools: bool,
+    *, start: Callable[[Terms], None], read_only: bool, toolsets: tuple[str, ...], print_tools: bool
 ) -> None:
     """Serve the tools over MCP on standard input and output.
 
     This is what an assistant starts; see the README for how to connect one.
     """
-    named = {"--token": token, "--token-file": token_file, "--no-token": no_token, "--tokens": tokens}
-    given = [option for option, value in named.items() if value]
-    if http is None and given:
-        raise click.UsageError(f"{given[0]} needs --http: standard input and output have no tokens.")
-    if len(set(given) - {"--tokens"}) > 1 or (no_token and tokens):
-        raise click.UsageError(f"{' and '.join(given)} cannot be combined.")
     if print_tools:
         from findspot.serve.mcp.tool_results import costs_page
         from findspot.serve.mcp.tools import all_tools
@@ -86,17 +124,20 @@ def serve(
         return
     from findspot.serve.mcp.access import Terms
 
-    terms = Terms(read_only, toolsets=toolsets)
-    if http is not None:
-        from findspot.serve.mcp.http_server import DEFAULT_ADDRESS, TokenChoice
-        from findspot.serve.mcp.http_server import run as run_http
+    start(Terms(read_only, toolsets=toolsets))
 
-        choice = TokenChoice(token, token_file, tokens, without=no_token)
-        run_http(http or DEFAULT_ADDRESS, choice, terms)
-    else:
-        from findspot.serve.mcp.stdio import run
 
-        run(terms)
+@click.command()
+@_serving_options
+def gateway(*, start: Callable[[Terms], None]) -> None:
+    """Serve the tools of all your MCP servers behind three: search_tools, get_tool and call_tool.
+
+    An assistant that starts this instead of ten servers reads three descriptions instead of hundreds.
+    `findspot tools index` says which servers there are, and asks whether they may be started.
+    """
+    from findspot.serve.mcp.access import Terms
+
+    start(Terms(toolsets=(CATALOGUE_TOOLSET,)))
 
 
 @click.command()

@@ -18,6 +18,7 @@ from findspot.catalogue.tool_record import (
 )
 from findspot.core.errors import InvalidArgumentError
 from findspot.serve.cli import output
+from findspot.serve.cli.call_command import call as call_command
 from findspot.serve.cli.failure import ConfirmationRequiredError
 from findspot.serve.cli.options import Reply, common, project_option, yes_option
 from findspot.serve.cli.project_choice import open_engine
@@ -53,10 +54,11 @@ def tools() -> None:
     findspot tools index .mcp.json
     findspot tools search read a file
     findspot tools show filesystem__read_file
+    findspot tools call filesystem__read_file --args '{"path": "a.txt"}'
     """
 
 
-for _command in (add, list_, remove, enable, disable, login, logout):
+for _command in (call_command, add, list_, remove, enable, disable, login, logout):
     tools.add_command(_command)
 
 
@@ -205,8 +207,8 @@ def show(reply: Reply, name: str, project: str | None) -> None:
         output.warn(warning)
     output.line(tool.name, bold=True)
     access = value["access"]
-    callable_as = access.get("use") or f"{access['state']}: {access['reason']}"
-    output.fields([("server", tool.server_name), ("title", tool.title or ""), ("call", callable_as)])
+    call = f"findspot tools call {tool.name} --args JSON" if access["state"] == "ready" else access["reason"]
+    output.fields([("server", tool.server_name), ("title", tool.title or ""), ("call", call)])
     for line in tool.description.split("\n"):
         output.line(f"  {line}")
     for part in ("inputSchema", "outputSchema", "annotations"):

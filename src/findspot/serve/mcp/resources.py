@@ -63,6 +63,8 @@ class Resource:
     title: str
     description: str
     mime_type: str
+    tool: str | None = None
+    """Offered only with this tool."""
 
     @property
     def is_template(self) -> bool:
@@ -149,23 +151,30 @@ class Offering:
         server.add_request_handler("prompts/get", types.GetPromptRequestParams, self._prompt)
         server.add_request_handler("completion/complete", types.CompleteRequestParams, self._complete)
 
-    async def _resources(self, _: Context, params: types.PaginatedRequestParams) -> types.ListResourcesResult:
+    async def _resources(
+        self, context: Context, params: types.PaginatedRequestParams
+    ) -> types.ListResourcesResult:
         check_cursor(params)
-        listed = [resource for resource in self._offers.resources if not resource.is_template]
+        listed = [resource for resource in self._listed(context) if not resource.is_template]
         return types.ListResourcesResult(
             resources=[types.Resource(uri=resource.uri, **_about(resource)) for resource in listed]
         )
 
     async def _templates(
-        self, _: Context, params: types.PaginatedRequestParams
+        self, context: Context, params: types.PaginatedRequestParams
     ) -> types.ListResourceTemplatesResult:
         check_cursor(params)
-        listed = [resource for resource in self._offers.resources if resource.is_template]
+        listed = [resource for resource in self._listed(context) if resource.is_template]
         return types.ListResourceTemplatesResult(
             resource_templates=[
                 types.ResourceTemplate(uri_template=resource.uri, **_about(resource)) for resource in listed
             ]
         )
+
+    def _listed(self, context: Context) -> list[Resource]:
+        """Return the resources whose tool the client is offered."""
+        tools = self._offered(context)
+        return [resource for resource in self._offers.resources if resource.tool in (None, *tools)]
 
     async def _read(self, context: Context, params: types.ReadResourceRequestParams) -> Any:
         uri = str(params.uri)
@@ -275,13 +284,21 @@ def _block(message: Message) -> types.ContentBlock:
 
 
 RESOURCES = (
-    Resource(_STATUS, "status", "Index status", "The state of this project's index", "application/json"),
+    Resource(
+        _STATUS,
+        "status",
+        "Index status",
+        "The state of this project's index",
+        "application/json",
+        "get_index_status",
+    ),
     Resource(
         _OUTLINE + "{+path}",
         "outline",
         "Outline of a file",
         "What an indexed file defines, with line numbers",
         "text/plain",
+        "search_code",
     ),
     Resource(
         _CHUNK + "{line}/{+path}",
@@ -289,6 +306,7 @@ RESOURCES = (
         "Chunk at a line",
         "The chunk of an indexed file that contains a line",
         "text/plain",
+        "search_code",
     ),
     Resource(
         _FILE + "{+path}",
@@ -296,6 +314,7 @@ RESOURCES = (
         "Indexed file",
         "An indexed file by its full path, or with #L6-L8 some of its lines: what search answers link to",
         "text/plain",
+        "search_code",
     ),
     Resource(
         _RESULT + "{id}/{page}",
@@ -303,6 +322,7 @@ RESOURCES = (
         "Result of a call",
         "A page of a result that call_tool shortened",
         "text/plain",
+        "call_tool",
     ),
 )
 

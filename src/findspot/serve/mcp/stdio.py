@@ -23,6 +23,7 @@ from mcp.shared.message import ServerMessageMetadata, SessionMessage
 
 from findspot.core.config import home_folder
 from findspot.core.log import get_logger, keep_log
+from findspot.core.setting_keys import CATALOGUE_TOOLSET
 from findspot.serve.mcp.access import Terms
 from findspot.serve.mcp.framing import BATCH_VERSION, Frame, read_frame
 from findspot.serve.mcp.pipes import Lines, Writer
@@ -267,9 +268,10 @@ def run(terms: Terms) -> None:
     _end_on_signal(lines)
     library = Library()
     try:
-        if (terms.toolsets or settings_here().serve.toolsets) == ("cortex",):
+        toolsets = terms.toolsets or settings_here().serve.toolsets
+        if toolsets == ("cortex",):
             require_chunks(library)
-        else:
+        elif toolsets != (CATALOGUE_TOOLSET,):
             _prepare_soon(library)
         anyio.run(_serve, lines, writer, library, terms)
     finally:
