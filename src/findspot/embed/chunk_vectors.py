@@ -21,8 +21,8 @@ NAMES_WEIGHT = 0.5
 """What a chunk defines says more about it than what it uses; half of a body, since many chunks that answer a
 question define nothing."""
 
-POOLING_REVISION = "fields-2"
-"""Part of every chunk's key: raise it when anything here changes a vector."""
+POOLING_REVISION = "fields-3"
+"""Part of every chunk's key: raise it when anything here, or the tokenizer, changes a vector."""
 
 _WORD = re.compile(r"[^\W\d_]{3}")
 _INT8_MAX = 127

@@ -1,12 +1,14 @@
-"""The one code tokenizer: an identifier gives itself, lower-cased, and the stems of its parts.
+"""The one tokenizer: an identifier gives itself, lower-cased, and the stems of its parts.
 
-`HTTPServers_v2` → `httpservers_v2`, `http`, `serv`, `v2`. Keyword search, ranking and the
+`HTTPServers_v2` → `httpservers_v2`, `http`, `serv`, `v2`. Accents are dropped (`café` → `cafe`), and
+scripts without spaces give pairs of characters (`日本語` → `日本`, `本語`). Keyword search, ranking and the
 static model all read text through it, so that they agree on what a word is.
 """
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import chain
@@ -14,16 +16,46 @@ from pathlib import PurePosixPath
 
 from findspot.core.model import Span
 
-_WORD = re.compile(r"[^\W_][\w]*|_+[^\W_]\w*", re.UNICODE)
+_MARKS = (
+    r"\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u0900-\u0963\u0966-\u0dff\u0e31-\u0e4e"
+    r"\u0eb1-\u0ecd\u102b-\u103e\u1780-\u17d3\u1dc0-\u1dff\u3099\u309a"
+)
+"""Accents and vowel signs: parts of a word that are not letters to `re`."""
+
+_UNSPACED = (
+    r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u2fdf\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff"
+    r"\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
+)
+"""Thai, Lao, Burmese, Khmer, Chinese and Japanese: no spaces between words."""
+
+_ASCII_WORD = re.compile(r"_*[a-zA-Z0-9]\w*", re.ASCII)
+_WORD = re.compile(rf"_*[^\W_][\w{_MARKS}]*")
 """A run of letters, digits and underscores that holds at least one letter or digit."""
 
 _PART = re.compile(
-    r"[A-Z]+(?=[A-Z][a-z])"  # HTTP in HTTPServer
+    r"[A-Z]{2,}s(?![a-z])"  # URLs
+    r"|[A-Z]+(?=[A-Z][a-z])"  # HTTP in HTTPServer
     r"|[A-Z]?[a-z]+\d*"  # Server, server, utf8
     r"|[A-Z]+\d*"  # URL, V2
     r"|\d+"
-    r"|[^\W\d_A-Za-z]+",  # words of other scripts
+    rf"|[{_UNSPACED}]+"
+    rf"|(?:(?![{_UNSPACED}])[^\W\d_A-Za-z]|[{_MARKS}])+",  # words of other scripts
 )
+_UNSPACED_RUN = re.compile(rf"[{_UNSPACED}]")
+
+_LIGATURES = {"ß": "ss", "ẞ": "SS", "æ": "ae", "Æ": "AE", "œ": "oe", "Œ": "OE", "ø": "o", "Ø": "O", "đ": "d",
+              "Đ": "D", "ł": "l", "Ł": "L", "ð": "d", "þ": "th", "ı": "i"}  # fmt: skip
+
+
+def _letters_without_accents() -> dict[int, str | None]:
+    """Map the Latin and Greek letters that have accents to those that have none."""
+    plain: dict[int, str | None] = {ord(letter): instead for letter, instead in _LIGATURES.items()}
+    for code in (*range(0xC0, 0x250), *range(0x370, 0x400), *range(0x1E00, 0x2000)):
+        plain.setdefault(code, unicodedata.normalize("NFD", chr(code))[0])
+    return plain | dict.fromkeys(range(0x300, 0x370))
+
+
+_WITHOUT_ACCENTS = _letters_without_accents()
 
 MAX_TOKEN_CHARS = 64
 """Longer runs are hashes, base64 and the like: noise to a reader and to an index."""
@@ -61,45 +93,65 @@ def stem(word: str) -> str:
     return word
 
 
+def without_accents(word: str) -> str:
+    """Return a word with plain Latin and Greek letters; other scripts keep their marks."""
+    return word if word.isascii() else unicodedata.normalize("NFKC", word).translate(_WITHOUT_ACCENTS)
+
+
 @lru_cache(maxsize=200_000)
 def word_tokens(word: str) -> tuple[str, ...]:
     """Return the tokens of one identifier: itself lower-cased, then the stems of its parts."""
-    if len(word) > MAX_TOKEN_CHARS:
-        return ()
-    whole = word.strip("_").lower()
-    stems = [stem(part.lower()) for part in _PART.findall(word)]
-    if stems == [whole]:
-        return (whole,)
+    stems = tuple(map(stem, word_parts(word)))
+    whole = without_accents(word).strip("_").lower()
+    if not stems or stems == (whole,) or len(whole) > MAX_TOKEN_CHARS or _UNSPACED_RUN.search(word):
+        return stems
     return (whole, *stems)
 
 
 def placed_tokens(text: str) -> Iterator[tuple[int, tuple[str, ...]]]:
     """Yield where each word of a text begins, with its tokens."""
-    for word in _WORD.finditer(text):
+    for word in _words_of(text).finditer(text):
         yield word.start(), word_tokens(word.group())
 
 
 def tokens(text: str) -> list[str]:
     """Return all tokens of a text, in order, identifiers followed by the stems of their parts."""
-    return list(chain.from_iterable(map(word_tokens, _WORD.findall(text))))
+    return list(chain.from_iterable(map(word_tokens, words(text))))
 
 
 @lru_cache(maxsize=200_000)
 def word_parts(word: str) -> tuple[str, ...]:
     """Return the lower-cased parts of one identifier, which a model of natural words understands."""
-    if len(word) > MAX_TOKEN_CHARS:
-        return ()
-    return tuple(part.lower() for part in _PART.findall(word))
+    if word.isascii():
+        return tuple(map(_lowered, _PART.findall(word))) if len(word) <= MAX_TOKEN_CHARS else ()
+    runs = map(_lowered, _PART.findall(without_accents(word)))
+    return tuple(part for run in runs for part in _pairs(run) if len(part) <= MAX_TOKEN_CHARS)
+
+
+def _lowered(part: str) -> str:
+    """Return a part in lower case, an acronym without its plural ending: `URLs` → `url`."""
+    return (part[:-1] if len(part) > 2 and part[-1] == "s" and part[:-1].isupper() else part).lower()
+
+
+def _pairs(run: str) -> Sequence[str]:
+    """Return the pairs of characters of a run without spaces; other runs as they are."""
+    if len(run) < 3 or not _UNSPACED_RUN.match(run):
+        return (run,)
+    return [run[start : start + 2] for start in range(len(run) - 1)]
 
 
 def parts(text: str) -> list[str]:
     """Return the lower-cased parts of all words of a text, in order, compounds left out."""
-    return list(chain.from_iterable(map(word_parts, _WORD.findall(text))))
+    return list(chain.from_iterable(map(word_parts, words(text))))
 
 
 def words(text: str) -> list[str]:
     """Return the words of a text as they are written."""
-    return _WORD.findall(text)
+    return _words_of(text).findall(text)
+
+
+def _words_of(text: str) -> re.Pattern[str]:
+    return _ASCII_WORD if text.isascii() else _WORD
 
 
 LONG_LINE_CHARS = 2_000

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import unicodedata
+
 import pytest
 
 from findspot.text.tokens import keyword_text, parts, path_text, stem, tokens, words
@@ -19,6 +21,13 @@ from findspot.text.tokens import keyword_text, parts, path_text, stem, tokens, w
         ("_", []),
         ("", []),
         ("検索 поиск", ["検索", "поиск"]),
+        ("日本語のテキスト", ["日本", "本語", "語の", "のテ", "テキ", "キス", "スト"]),
+        ("git提交历史", ["git", "提交", "交历", "历史"]),
+        ("日" * 100, ["日日"] * 99),
+        ("हिन्दी 파일", ["हिन्दी", "파일"]),
+        ("URLs", ["urls", "url"]),
+        ("getURLsOf IDs", ["geturlsof", "get", "url", "of", "ids", "id"]),
+        ("чей", ["чей"]),
         ("a.b->c", ["a", "b", "c"]),
         ("x" * 65, []),
     ],
@@ -46,9 +55,13 @@ def test_a_stem_does_not_eat_the_word(word: str) -> None:
     assert stem(word) == word
 
 
-@pytest.mark.parametrize("word", ["été", "Straße", "naïveté", "größer"])
-def test_a_word_with_accents_can_be_found_whole(word: str) -> None:
-    assert tokens(word)[0] == word.lower()
+@pytest.mark.parametrize(
+    ("word", "plain"), [("été", "ete"), ("Straße", "strasse"), ("café", "cafe"), ("größer", "grosser")]
+)
+def test_a_word_is_found_with_and_without_accents(word: str, plain: str) -> None:
+    """documents B4, G: `café` became `caf` and `é`."""
+    assert tokens(word)[0] == plain
+    assert tokens(unicodedata.normalize("NFD", word)) == tokens(word) == tokens(plain)
 
 
 def test_parts_leave_compounds_out() -> None:
