@@ -16,15 +16,17 @@ from findspot.catalogue.indexfile import INDEX_PATH
 from findspot.catalogue.search_modes import standard_orchestrator
 from findspot.catalogue.server_registry import Notice, ServerRegistry, ServerStatus
 from findspot.catalogue.tool_record import (
+    DEFAULT_MODE,
     SEPARATOR,
     CatalogueNotFoundError,
+    SearchMode,
     ToolDefinition,
     ToolResults,
     ToolSearchOptions,
     UnknownToolError,
 )
 from findspot.catalogue.toolset import ToolSet, open_toolset
-from findspot.core.errors import FindspotError
+from findspot.core.errors import FindspotError, ModelMismatchError, ModelUnavailableError, ProviderError
 from findspot.core.files import State, state_of
 from findspot.core.log import get_logger
 from findspot.embed.embedder import Embedder
@@ -98,9 +100,23 @@ class Catalogue:
     def search(self, query: str, options: ToolSearchOptions | None = None) -> ToolResults:
         """Return the best tools for a query, with a warning about servers that were not started."""
         chosen = options or ToolSearchOptions()
-        results = self._with_tools(lambda tools: self.orchestrator.search(query, tools, chosen))
+        results = self._with_tools(lambda tools: self._search(query, tools, chosen))
         warnings = " ".join(filter(None, (results.warning, self.notice.text())))
         return replace(results, warning=warnings or None)
+
+    def _search(self, query: str, tools: ToolSet, options: ToolSearchOptions) -> ToolResults:
+        """Search in the mode that was named, else in the best one that can be used."""
+        if options.mode is not None:
+            return self.orchestrator.search(query, tools, options)
+        by_words = replace(options, mode=SearchMode.BM25)
+        if tools.vectors is None:
+            return self.orchestrator.search(query, tools, by_words)
+        try:
+            return self.orchestrator.search(query, tools, replace(options, mode=DEFAULT_MODE))
+        except (ModelMismatchError, ModelUnavailableError, ProviderError) as error:
+            results = self.orchestrator.search(query, tools, by_words)
+            reason = f"Searched by words only: {error.with_hint()}"
+            return replace(results, warning=" ".join(filter(None, (reason, results.warning))))
 
     def get(self, name: str) -> ToolDefinition:
         """Return one tool in full, by its full name, or by its own name if only one server has it."""

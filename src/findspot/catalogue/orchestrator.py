@@ -18,7 +18,13 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from findspot.catalogue.tool_record import SearchMode, ToolReference, ToolResults, ToolSearchOptions
+from findspot.catalogue.tool_record import (
+    DEFAULT_MODE,
+    SearchMode,
+    ToolReference,
+    ToolResults,
+    ToolSearchOptions,
+)
 from findspot.catalogue.toolset import ToolSet
 from findspot.core.errors import InvalidArgumentError
 
@@ -28,6 +34,9 @@ MAX_QUERY_CHARS = 20_000
 SHOWN_DESCRIPTION_CHARS = 2_000
 """Characters of a description in a list of tools; `get_tool` gives all of it."""
 
+NEAREST = 3
+"""Tools that are named where none fits."""
+
 Scores = NDArray[np.float32]
 
 
@@ -36,6 +45,8 @@ class Ranked(NamedTuple):
 
     rows: NDArray[np.int64]
     scores: Scores
+    fits: bool = True
+    """Whether the best row is what was asked for; if not, the answer only names the nearest."""
 
 
 class SearchStrategy(Protocol):
@@ -49,7 +60,7 @@ class SearchStrategy(Protocol):
         """Get ready; called once, before the first search."""
 
     def search(self, query: str, tools: ToolSet, options: ToolSearchOptions) -> Ranked:
-        """Return every tool that matches, best first; nothing where none fits."""
+        """Return every tool that matches, best first."""
 
     def dispose(self) -> None:
         """Release what is held; calling it twice is harmless."""
@@ -89,15 +100,17 @@ class SearchOrchestrator:
         query = query[:MAX_QUERY_CHARS]
         if not query.strip():
             raise InvalidArgumentError("Query cannot be empty")
-        ranking = self._strategy(options.mode).search(query, tools, options)
-        total = int(np.count_nonzero(ranking.scores >= options.threshold))
+        mode = options.mode or DEFAULT_MODE
+        ranking = self._strategy(mode).search(query, tools, options)
+        total = int(np.count_nonzero(ranking.scores >= options.threshold)) if ranking.fits else 0
         shown = [
-            _reference(tools, int(row), float(score), options.mode)
+            _reference(tools, int(row), float(score), mode)
             for row, score in zip(ranking.rows[: min(total, options.top_k)], ranking.scores, strict=False)
         ]
         elapsed = (time.perf_counter() - started) * 1000
         warning = " ".join(tools.about.warnings) or None
-        return ToolResults(tuple(shown), total, len(tools), elapsed, warning)
+        nearest = () if total else tuple(tools.names[row] for row in ranking.rows[:NEAREST])
+        return ToolResults(tuple(shown), total, len(tools), elapsed, warning, nearest)
 
     def close(self) -> None:
         with self._guard:

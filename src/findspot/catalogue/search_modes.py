@@ -1,17 +1,15 @@
-"""The four modes of matching: `regex`, `bm25`, `embedding` and `hybrid`.
-
-`hybrid` also reads a query as a request for a tool: what it says of files by naming one, its sentences, its
-verbs. That is worth 0.735 → 0.758 of mean NDCG@10 over the six tool sets; none loses more than 0.001.
-"""
+"""The four modes of matching (`regex`, `bm25`, `embedding`, `hybrid`), and whether any tool fits."""
 
 from __future__ import annotations
 
+import math
 import re
 import subprocess
-from collections.abc import Callable, Iterator
-from itertools import islice
-from string import ascii_lowercase
+from collections.abc import Callable
+from functools import cache
+from importlib.resources import files
 from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,129 +17,19 @@ from numpy.typing import NDArray
 from findspot.catalogue.orchestrator import Ranked, Scores, SearchOrchestrator, ranked
 from findspot.catalogue.tool_fields import query_terms
 from findspot.catalogue.tool_record import NoEmbeddingsError, SearchMode, ToolSearchOptions
+from findspot.catalogue.tool_requests import Request, correct_spelling, everyday_words, read_request
 from findspot.catalogue.toolset import ToolSet
 from findspot.core.errors import InvalidArgumentError, ModelMismatchError
 from findspot.core.platforms import NO_WINDOW
-from findspot.embed.embedder import Embedder, EmbedMode, Lexicon
+from findspot.embed.embedder import Embedder, EmbedMode, Lexicon, Vectors
 from findspot.search.ripgrep import SIZE_LIMITS, check_pattern, refusal, ripgrep_binary
-from findspot.text.bm25 import Bm25
-from findspot.text.tokens import stem
-
-MAX_SENTENCES = 16
-"""Of a pasted page, the first sentences say what is wanted."""
-
-_LEAST_WORDS = 3
-"""Shorter pieces (`Thank you.`) are like many tools by chance."""
-
-_KINDS = {
-    "markdown": "md markdown",
-    "excel spreadsheet": "xls xlsx xlsm ods",
-    "word document": "doc docx odt",
-    "powerpoint presentation": "ppt pptx odp",
-    "pdf document": "pdf",
-    "image": "png jpg jpeg gif webp bmp svg tiff",
-    "csv table": "csv tsv",
-    "text": "txt log",
-    "audio": "mp3 wav flac ogg m4a",
-    "video": "mp4 mov avi mkv",
-    "archive": "zip tar gz 7z",
-}
-_KIND_OF = {ending: kind for kind, endings in _KINDS.items() for ending in endings.split()}
-_PLAIN = "json jsonl html htm xml yaml yml toml ini sql sqlite db py ts sh bib tex ipynb"
-_ENDINGS = "|".join(sorted({*_KIND_OF, *_PLAIN.split()}, key=lambda ending: (-len(ending), ending)))
-
-_PATH = re.compile(
-    r"(?<![\w/\\:.@+-])(?:~|\.{1,2}|[A-Za-z]:)?[/\\](?:[\w.@+-]+[/\\])*[\w.@+-]*\w[/\\]?"
-    rf"|(?<![\w/\\@.-])[\w-]+\.(?:{_ENDINGS})\b"
-)
-"""`/srv/notes.md`, `C:\\data`, `report.pdf`; not the path of a web address, nor `and/or`."""
-
-_BETWEEN = re.compile(r"(?<=[.!?;])\s|,\s(?:and|then|also)\s|\s(?:and then|and also|then)\s")
-
-SYNONYM_SHARE = 0.5
-"""A tool that says `add` where the request says `write` fits half as well as one that says
-`write`. Steps asked of real servers move from 0.714 to 0.755 by it, the other sets by 0.003 at most."""
-
-_VERBS = (
-    "open read view load", "write add insert append", "create make generate draw build produce",
-    "find search look lookup query locate", "get show give fetch retrieve obtain",
-    "delete remove erase drop", "change update edit modify", "convert transform turn",
-    "send post submit", "calculate compute determine evaluate", "start launch run execute",
-    "download save export", "check verify validate",
-)  # fmt: skip
-"""Verbs that people and tools use for the same act."""
-
-SYNONYMS = {
-    stem(verb): tuple(stem(other) for other in verbs.split() if other != verb)
-    for verbs in _VERBS
-    for verb in verbs.split()
-}
-
-
-class Request(NamedTuple):
-    """What a query asks for."""
-
-    text: str
-    sentences: tuple[str, ...]
-    """Empty if the text is a single sentence."""
-    terms: tuple[str, ...]
-
-
-def read_request(query: str) -> Request:
-    lines = [" ".join(_PATH.sub(_path_in_words, line).split()) for line in query.splitlines()]
-    pieces = [piece for line in lines for piece in _BETWEEN.split(line)]
-    sentences = [piece for piece in pieces if len(piece.split()) >= _LEAST_WORDS]
-    text = " ".join(lines)
-    several = tuple(sentences[:MAX_SENTENCES]) if sentences != [text] else ()
-    return Request(text, several, tuple(query_terms(text)))
-
-
-def _path_in_words(path: re.Match[str]) -> str:
-    """Describe what a path names: `/srv/plan.xlsx` is a spreadsheet in a file."""
-    name = re.split(r"[/\\]", path[0])[-1]
-    ending = name.rpartition(".")[2].lower() if "." in name else ""
-    return f" {_KIND_OF.get(ending, ending)} file path "
-
-
-_LONG_WORD = re.compile(r"\b[a-z]{8,40}\b")
-"""Shorter words have neighbours that mean something else (`grated`, `graded`); names begin with a capital."""
-
-_MAX_MISSPELT = 8
-"""A text with more unknown words is in another language, and is not corrected."""
-
-
-def correct_spelling(query: str, knows: Callable[[str], bool], keywords: Bm25) -> str:
-    """Replace words that neither the model nor any tool knows by similar words that both know."""
-    long_words = dict.fromkeys(_LONG_WORD.findall(query))
-    unknown = (word for word in long_words if not knows(word) and stem(word) not in keywords)
-    corrected = {word: _nearest_word(word, knows, keywords) for word in islice(unknown, _MAX_MISSPELT)}
-    return _LONG_WORD.sub(lambda word: corrected.get(word[0], word[0]), query) if corrected else query
-
-
-def _nearest_word(word: str, knows: Callable[[str], bool], keywords: Bm25) -> str:
-    """Return the similar word that most tools have; the word itself if there is none."""
-    held = [(keywords.document_count(stem(near)), near) for near in set(_one_slip_away(word)) if knows(near)]
-    count, near = max(held, default=(0, word))
-    return near if count else word
-
-
-def _one_slip_away(word: str) -> Iterator[str]:
-    """Yield the words with one letter removed, added or replaced, or two exchanged.
-
-    The first letter stays: hardly anyone gets it wrong.
-    """
-    for position in range(1, len(word) + 1):
-        before, after = word[:position], word[position:]
-        yield before + after[1:]
-        yield before + after[1:2] + after[:1] + after[2:]
-        yield from (before + letter + after[1:] for letter in ascii_lowercase)
-        yield from (before + letter + after for letter in ascii_lowercase)
 
 
 class Bm25Strategy:
     """Words of the query against words of the tools and their servers' names.
 
-    A tool's score is its share of the best tool's.
+    A score is the share of the most that any text could score, so that scores of different queries can be
+    compared.
     """
 
     mode = SearchMode.BM25
@@ -150,9 +38,10 @@ class Bm25Strategy:
         """Do nothing: the words were counted when the tools were indexed."""
 
     def search(self, query: str, tools: ToolSet, options: ToolSearchOptions) -> Ranked:
-        scores = np.where(tools.allowed(options.server), tools.keywords.scores(query_terms(query)), 0)
-        best = scores.max(initial=0)
-        return ranked(scores / best if best > 0 else scores, tools)
+        terms = query_terms(query)
+        most = tools.keywords.most(terms)
+        scores = np.where(tools.allowed(options.server), tools.keywords.scores(terms), 0)
+        return ranked((scores / max(most, 1e-9)).astype(np.float32), tools)
 
     def dispose(self) -> None:
         """Do nothing: no resource is held."""
@@ -235,51 +124,64 @@ def _only_numbers(lines: bytes) -> bytes:
     return _AFTER_NUMBER.sub(b"", lines)  # lines of one character are shown
 
 
-FIT_LIKENESS = {"local:static": 0.46}
-"""Where a query's fit stays below this, no tool fits. Measured by `python -m benchmarks.tools --off-topic`;
+FIT_LEAST = {"local:static": 0.02}
+"""Where a request's fit stays below this, no tool fits. Measured by `python -m benchmarks.tools --off-topic`;
 models that were not measured have no such limit."""
 
-CATALOGUE_SHARE = 1.0
-"""A query that speaks of what the catalogue is about is less likely to be beside the point than one
-that is like a single tool by chance."""
+WORDS_SHARE = 0.45
+"""How much the words of the request that the best tool has, or a synonym of, speak for it."""
 
-WORDS_SHARE = 0.2
-"""Words that no tool holds lower a query's likeness to every tool, which is no fault of theirs; words
-that tools do hold, but not the best one, speak against it. At the same loss of recall, this took
-queries about other things that find nothing from 61 % to 72 % (70 % in `hybrid`, which lets tools
-through that hold every word)."""
+OTHERS_SHARE = 0.6
+"""How much likeness to what other tools in the world are for speaks against all tools of the catalogue."""
 
-
-def any_fits(
-    request: Request, cosines: Scores, merit: Scores, allowed: NDArray[np.bool_], tools: ToolSet
-) -> bool:
-    """Return whether the tool of most merit is like enough to the request, and the request to the
-    catalogue.
-    """
-    limit = FIT_LIKENESS.get(tools.about.provider or "")
-    if limit is None:
-        return True
-    if not allowed.any():
-        return False
-    shares, known = tools.keywords.shares(request.terms)
-    best = int(np.where(allowed, merit, -np.inf).argmax())
-    fit = float(cosines[allowed].max()) + WORDS_SHARE * (float(shares[best]) - known)
-    if tools.centre_length > 0:  # the mean of the cosines is the query's product with the mean vector
-        fit += CATALOGUE_SHARE * float(cosines.mean()) / tools.centre_length
-    return fit >= limit
-
-
-_NO_ROWS = np.zeros(0, dtype=np.int64)
-NOTHING = Ranked(_NO_ROWS, _NO_ROWS.astype(np.float32))
+SAME_TOPIC = 0.5
+"""A topic that is as like a tool of the catalogue as this is not another topic."""
 
 
 class Likeness(NamedTuple):
-    """One cosine per tool; −1 if the tool has no vector or the request no meaning."""
+    """How like a request tools are."""
 
-    whole: Scores
-    nearest: Scores
-    """Of the whole request and its sentences, that which is most like the tool: one sentence often says
-    what is wanted and the others why. Mean NDCG@10 of `hybrid` over six sets 0.742 instead of 0.735."""
+    tools: Scores
+    """One cosine per tool, of that sentence of the request which is most like it: one sentence often says
+    what is wanted and the others why. −1 if the tool has no vector or the request no meaning."""
+    others: float
+    """The highest cosine to a topic that no tool of the catalogue is about."""
+
+
+def fit_of(request: Request, likeness: Likeness, rows: NDArray[np.int64], tools: ToolSet) -> float:
+    """Return how well the best of these tools, which is the first, fits the request; below 0, none does.
+
+    A tool that has every word of the request fits in any case.
+    """
+    words = _words_share(request, int(rows[0]), tools)
+    like = float(likeness.tools[rows].max()) + WORDS_SHARE * words - OTHERS_SHARE * likeness.others
+    fit = like - FIT_LEAST[tools.about.provider or ""]
+    return max(fit, 0.0) if words == 1 else fit
+
+
+def _words_share(request: Request, row: int, tools: ToolSet) -> float:
+    """Return the share of the request's words, by weight, that a tool has; half for a synonym."""
+    keywords, synonyms = tools.keywords, everyday_words().synonyms
+    asked = held = 0.0
+    for term in set(request.terms):
+        weight = keywords.weight(term)
+        asked += weight
+        if row in keywords.holders(term):
+            held += weight
+        elif any(row in keywords.holders(other) for other in synonyms.get(term, ())):
+            held += weight / 2
+    return held / asked if asked else 0.0
+
+
+@cache
+def _other_topics() -> list[str]:
+    text = files(__package__).joinpath("other_topics.txt").read_text("utf-8")
+    return [line for line in text.splitlines() if not line.startswith("#")]
+
+
+TOOLS_AT_A_TIME = 1_000
+"""Also: with so many more tools, only every second, third, … topic is compared, so that opening stays fast.
+Large catalogues leave few other topics anyway."""
 
 
 class EmbeddingStrategy:
@@ -289,41 +191,60 @@ class EmbeddingStrategy:
 
     def __init__(self, embedder: Callable[[str], Embedder]) -> None:
         self._embedder = embedder
+        self._others: WeakKeyDictionary[ToolSet, Vectors] = WeakKeyDictionary()
 
     def initialize(self) -> None:
         """Do nothing: the tools name the model that is needed."""
 
     def search(self, query: str, tools: ToolSet, options: ToolSearchOptions) -> Ranked:
-        allowed = tools.allowed(options.server)
         request = self.read(query, tools, self.mode)
         likeness = self.likeness(request, tools)
-        if not any_fits(request, likeness.whole, likeness.nearest, allowed, tools):
-            return NOTHING
-        scores = np.clip((likeness.nearest + 1) / 2, 0, 1).astype(np.float32)
-        return ranked(np.where(allowed, scores, 0), tools)
+        scores = np.clip((likeness.tools + 1) / 2, 0, 1).astype(np.float32)
+        found = ranked(np.where(tools.allowed(options.server), scores, 0), tools)
+        if len(found.rows) and tools.about.provider in FIT_LEAST:
+            return found._replace(fits=fit_of(request, likeness, found.rows, tools) >= 0)
+        return found
 
     def read(self, query: str, tools: ToolSet, mode: SearchMode) -> Request:
-        """Return the query as a request, with misspelt words corrected."""
+        """Return the query as a request, translated where it is not English, misspelt words corrected."""
         if tools.vectors is None or tools.about.provider is None:
             raise NoEmbeddingsError(mode)
         model = self.model_of(tools)
+        knows = model.knows if isinstance(model, Lexicon) else lambda _word: False
+        query = everyday_words().translate(query, knows)
         return read_request(
-            correct_spelling(query, model.knows, tools.keywords) if isinstance(model, Lexicon) else query
+            correct_spelling(query, knows, tools.keywords) if isinstance(model, Lexicon) else query
         )
 
     def likeness(self, request: Request, tools: ToolSet) -> Likeness:
-        """Return how like the request each tool is."""
+        """Return how like the request each tool is, and other topics are."""
         assert tools.vectors is not None, "`read` refuses tools that have none"
         model = self.model_of(tools)
-        rows = model.embed([request.text, *request.sentences], EmbedMode.QUERY)
-        known = [row for row in rows if row.any()]
-        if not known:
-            nothing = np.full(len(tools), -1, dtype=np.float32)
-            return Likeness(nothing, nothing)
+        texts = [request.text, *request.sentences, request.in_tools_words]
+        rows = [row for row in model.embed(texts, EmbedMode.QUERY) if row.any()]
+        if not rows:
+            return Likeness(np.full(len(tools), -1, dtype=np.float32), 0.0)
         # Not `@`, which hands so little work to threads: where all cores are busy, waiting for them took
         # 18 ms at 10,000 tools instead of 0.6.
-        cosines: list[Scores] = [np.vecdot(tools.vectors, row) for row in known]
-        return Likeness(cosines[0], np.maximum.reduce(cosines))
+        others = self._other_topics(model, tools)
+        return Likeness(
+            np.maximum.reduce([np.vecdot(tools.vectors, row) for row in rows]),
+            max(float(np.vecdot(others, row).max(initial=0)) for row in rows),
+        )
+
+    def _other_topics(self, model: Embedder, tools: ToolSet) -> Vectors:
+        """Return the vectors of the topics that no tool of the catalogue is about."""
+        assert tools.vectors is not None
+        if tools.about.provider not in FIT_LEAST:
+            return np.zeros((0, model.dimensions), dtype=np.float32)
+        if tools not in self._others:
+            topics = model.embed(_other_topics()[:: 1 + len(tools) // TOOLS_AT_A_TIME], EmbedMode.PASSAGE)
+            nearest = np.zeros(len(topics), dtype=np.float32)
+            for start in range(0, len(tools), TOOLS_AT_A_TIME):
+                some = tools.vectors[start : start + TOOLS_AT_A_TIME]
+                np.maximum(nearest, (topics @ some.T).max(axis=1), out=nearest)
+            self._others[tools] = topics[nearest < SAME_TOPIC]
+        return self._others[tools]
 
     def model_of(self, tools: ToolSet) -> Embedder:
         """Return the model that the tools were embedded with; an error if it is not the same any more."""
@@ -344,12 +265,26 @@ class EmbeddingStrategy:
 
 MEANING_SHARE = 0.6
 """Requests name the wish, tools name the means: meaning counts a little more than words. Mean
-NDCG@10 over the six tool sets: 0.721 at 0.4, 0.732 at 0.5, 0.736 here, 0.733 at 0.8; leaving a set
-out chooses 0.6 to 0.8."""
+NDCG@10 over the six tool sets: 0.752 at 0.5, 0.758 here, 0.754 at 0.7."""
+
+SYNONYM_SHARE = 0.5
+"""A tool that says `add` where the request says `write` fits half as well as one that says `write`."""
+
+SURE, SURER, STEEPNESS = -1.5, 6.0, 2.0
+"""From fit to score: the log-odds of the first tool at no fit, what fit adds, and what distance costs. Fitted
+on the development sets: first tools with scores about 0.2, 0.5 and 0.8 were right in 12, 55 and 84 %."""
+
+
+LEAST_SCORE = 0.001
+"""Tools with a lower score are no matches, unless it is the best."""
 
 
 class HybridStrategy:
-    """Keywords and meaning, each in units of its own spread over the catalogue, so that they can be added."""
+    """Keywords and meaning, each in units of its own spread over the catalogue, so that they can be added.
+
+    A score is the probability that the tool is what was asked for, so scores of different queries can be
+    compared.
+    """
 
     mode = SearchMode.HYBRID
 
@@ -360,17 +295,23 @@ class HybridStrategy:
         """Do nothing: the modes that this one combines prepare themselves."""
 
     def search(self, query: str, tools: ToolSet, options: ToolSearchOptions) -> Ranked:
-        allowed = tools.allowed(options.server)
         request = self._embedding.read(query, tools, self.mode)
         likeness = self._embedding.likeness(request, tools)
         words = _keyword_scores(request, tools)
-        fused = MEANING_SHARE * _spread(likeness.nearest) + (1 - MEANING_SHARE) * _spread(words)
-        fits = any_fits(request, likeness.whole, fused, allowed, tools)
-        if not fits and not (allowed & _holds_all(request, tools)).any():
-            return NOTHING
-        fused = np.where(allowed, fused, 0)
-        best = fused.max(initial=0)
-        return ranked((fused / best).astype(np.float32), tools) if best > 0 else NOTHING
+        fused = MEANING_SHARE * _spread(likeness.tools) + (1 - MEANING_SHARE) * _spread(words)
+        meant = tools.allowed(options.server) & ((likeness.tools > 0) | (words > 0))
+        found = ranked(np.where(meant, fused, -np.inf), tools, least=-np.inf)
+        if not len(found.rows):
+            return found
+        if tools.about.provider in FIT_LEAST:
+            fit = fit_of(request, likeness, found.rows, tools)
+            odds, fits = SURE + SURER * fit, fit >= 0
+        else:  # (cosine + 1) / 2 as a probability
+            cosine = float(np.clip(likeness.tools[found.rows[0]], -0.99, 0.99))
+            odds, fits = math.log((1 + cosine) / (1 - cosine)), True
+        scores = 1 / (1 + np.exp(STEEPNESS * (found.scores[0] - found.scores) - odds))
+        shown = scores >= min(LEAST_SCORE, scores[0])
+        return Ranked(found.rows[shown], scores[shown].astype(np.float32), fits)
 
     def dispose(self) -> None:
         """Do nothing: no resource is held."""
@@ -383,19 +324,13 @@ def _spread(scores: Scores) -> Scores:
 
 
 def _keyword_scores(request: Request, tools: ToolSet) -> Scores:
-    """Return the scores of mode `bm25`, plus a share of the best synonym for a verb that a tool lacks."""
+    """Return the scores of mode `bm25`, plus a share of the best synonym for a word that a tool lacks."""
+    synonyms = everyday_words().synonyms
     scores = tools.keywords.scores(request.terms)
-    for verb in sorted(SYNONYMS.keys() & request.terms):
-        instead = np.max([tools.keywords.scores([other]) for other in SYNONYMS[verb]], axis=0)
-        scores += np.maximum(0, SYNONYM_SHARE * instead - tools.keywords.scores([verb]))
+    for term in sorted(synonyms.keys() & request.terms):
+        instead = np.maximum.reduce([tools.keywords.scores([other]) for other in synonyms[term]])
+        scores += np.maximum(0, SYNONYM_SHARE * instead - tools.keywords.scores([term]))
     return scores
-
-
-def _holds_all(request: Request, tools: ToolSet) -> NDArray[np.bool_]:
-    """Return which tools have every word of the query: they fit, whatever the model says."""
-    terms = set(request.terms)
-    holds: NDArray[np.bool_] = tools.keywords.matched_words(terms) == max(1, len(terms))
-    return holds
 
 
 def standard_orchestrator(embedder: Callable[[str], Embedder]) -> SearchOrchestrator:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,7 +31,7 @@ class Fields(NamedTuple):
     description: str
     parameters: str
     details: str
-    """The descriptions of the parameters, and the values they take."""
+    """The descriptions of the parameters, the values they take and their examples."""
 
 
 def fields(tool: ToolDefinition) -> Fields:
@@ -57,10 +57,13 @@ def token_counts(text: str) -> Counter[str]:
     return Counter(word for word in parts(text) if word not in STOP_WORDS)
 
 
-def keyword_counts(tokens: Iterable[str], counts: Iterable[int], server_name: str) -> dict[str, float]:
-    """Count the stems of a tool's words and of its server's name."""
+def keyword_counts(text: str, server_name: str) -> dict[str, float]:
+    """Count the stems of a tool's words and of its server's name.
+
+    The words are those of this version's tokenizer, whoever wrote the index file.
+    """
     known: dict[str, float] = {}
-    for token, count in zip(tokens, counts, strict=True):
+    for token, count in token_counts(text).items():
         known[stem(token)] = known.get(stem(token), 0) + count
     for token in query_terms(server_name):
         known[token] = known.get(token, 0) + 1
@@ -95,10 +98,10 @@ def _properties(schema: Mapping[str, Any]) -> Mapping[str, Any]:
 def _detail(about: Any) -> str:
     if not isinstance(about, Mapping):
         return ""
-    description, values = about.get("description"), about.get("enum")
-    texts = [description] if isinstance(description, str) else []
-    if isinstance(values, list):
-        texts += [str(value) for value in values if isinstance(value, str | int | float)]
+    texts = [about["description"]] if isinstance(about.get("description"), str) else []
+    for values in (about.get("enum"), about.get("examples")):
+        if isinstance(values, list):
+            texts += [str(value) for value in values if isinstance(value, str | int | float)]
     return " ".join(texts)
 
 
@@ -115,7 +118,7 @@ DETAILS_WEIGHT = 0.3
 """What goes into a tool hints at what it does; more would let common parameters (`path`, `limit`) speak.
 Meaning alone: 0.669 without the names, 0.664 without the descriptions, 0.673 with both."""
 
-POOLING_REVISION = "tool-fields-1"
+POOLING_REVISION = "tool-fields-2"
 """Part of every fingerprint: raise it when anything here changes a vector."""
 
 

@@ -24,7 +24,8 @@ class SearchMode(StrEnum):
     HYBRID = "hybrid"
 
 
-DEFAULT_MODE = SearchMode.BM25
+DEFAULT_MODE = SearchMode.HYBRID
+"""The best one. A catalogue without embeddings is searched by `bm25` if no mode is named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,8 @@ class IndexedTool:
 class ToolSearchOptions:
     """The mode and the limits of a search."""
 
-    mode: SearchMode = DEFAULT_MODE
+    mode: SearchMode | None = None
+    """None is the default mode."""
     top_k: int = DEFAULT_TOP_K
     threshold: float = 0.0
     server: str | None = None
@@ -94,6 +96,15 @@ class ToolResults:
     total_indexed: int
     elapsed_ms: float
     warning: str | None = None
+    nearest: tuple[str, ...] = ()
+    """If there are no tools: the names of up to three that come nearest."""
+
+    @property
+    def message(self) -> str | None:
+        """What to say if no tool fits."""
+        if self.tools:
+            return None
+        return f"Nothing fits. Nearest: {', '.join(self.nearest)}." if self.nearest else "Nothing fits."
 
 
 class CatalogueNotFoundError(FindspotError):

@@ -44,7 +44,7 @@ from findspot.embed.chunk_vectors import unit
 from findspot.embed.embedder import Vectors
 from findspot.text.bm25 import Bm25, Postings
 
-FORMAT = "1"
+FORMAT = "2"
 """Part of the stamp of a stored set: raise it when the format changes."""
 
 _ARRAYS = ("starts", "documents", "gains", "offsets", "name_order")
@@ -94,15 +94,6 @@ class ToolSet:
             for name, server in zip(self.names, self.servers, strict=True)
         ]
         self._enabled = None if all(shown) else np.array(shown, dtype=np.bool_)
-
-    @cached_property
-    def centre_length(self) -> float:
-        """The length of the mean vector: 1 where all tools are alike, near 0 where they point everywhere."""
-        return (
-            float(np.linalg.norm(self.vectors.mean(axis=0)))
-            if self.vectors is not None and len(self)
-            else 0.0
-        )
 
     @cached_property
     def is_ascii(self) -> bool:
@@ -181,9 +172,7 @@ def write_toolset(folder: Path, tools: Sequence[IndexedTool], about: About) -> N
     (folder / "names.jsonl").write_text(json.dumps(names) + "\n" + json.dumps(servers), "utf-8")
     name_order = np.empty(len(names), dtype=np.int64)
     name_order[sorted(range(len(names)), key=names.__getitem__)] = np.arange(len(names))
-    postings = Bm25.build(
-        keyword_counts(tool.tokens, tool.counts, tool.server_name) for tool in tools
-    ).postings
+    postings = Bm25.build(keyword_counts(tool.searchable_text, tool.server_name) for tool in tools).postings
     (folder / "terms.txt").write_text("\n".join(postings.terms), "utf-8", "replace", "\n")
     offsets = _write_records(folder / "records.jsonl", tools)
     arrays: tuple[NDArray[Any], ...] = (*postings[1:4], offsets, name_order)

@@ -140,6 +140,8 @@ def tool_results_object(results: ToolResults) -> dict[str, Any]:
         "totalIndexed": results.total_indexed,
         "searchTimeMs": round(results.elapsed_ms, 1),
     }
+    if results.message:
+        answer |= {"message": results.message, "nearest": list(results.nearest)}
     return warned(answer, results.warning)
 
 

@@ -38,6 +38,9 @@ class Postings(NamedTuple):
     size: int
 
 
+_NO_DOCUMENTS = np.zeros(0, dtype=np.int32)
+
+
 class Bm25:
     """Documents that can be scored against words."""
 
@@ -75,24 +78,17 @@ class Bm25:
             total[self.postings.documents[part]] += self.postings.gains[part]
         return total
 
-    def matched_words(self, terms: Iterable[str]) -> NDArray[np.int32]:
-        """Return how many of the words each document contains."""
-        count = np.zeros(self.postings.size, dtype=np.int32)
-        for part in self._parts(terms):
-            count[self.postings.documents[part]] += 1
-        return count
+    def weight(self, term: str) -> float:
+        """Return the weight of a word: the fewer documents contain it, the more it says."""
+        return lucene_idf(self.postings.size, self.document_count(term))
 
-    def shares(self, terms: Iterable[str], idf: Idf = lucene_idf) -> tuple[NDArray[np.float32], float]:
-        """Return the share of the words' weight that each document contains, and that any document does."""
-        held = np.zeros(self.postings.size, dtype=np.float32)
-        asked = known = 0.0
-        for term in sorted(set(terms)):
-            number = self._terms.get(term)
-            part = slice(0, 0) if number is None else slice(*self.postings.starts[number : number + 2])
-            weight = idf(self.postings.size, part.stop - part.start)
-            held[self.postings.documents[part]] += weight
-            asked, known = asked + weight, known + (0.0 if number is None else weight)
-        return (held / asked, known / asked) if asked else (held, 0.0)
+    def most(self, terms: Iterable[str], k1: float = K1) -> float:
+        """Return the score that no document can exceed."""
+        return (k1 + 1) * sum(map(self.weight, sorted(set(terms))))
+
+    def holders(self, term: str) -> NDArray[np.int32]:
+        """Return the documents that contain a word."""
+        return next((self.postings.documents[part] for part in self._parts([term])), _NO_DOCUMENTS)
 
     def _parts(self, terms: Iterable[str]) -> Iterator[slice]:
         for term in sorted(set(terms)):  # sorted: a sum must not depend on the order of words

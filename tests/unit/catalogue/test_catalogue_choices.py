@@ -9,8 +9,8 @@ import pytest
 
 from findspot.catalogue.catalogue import Catalogue
 from findspot.catalogue.consent import read_build_record, write_build_record
-from findspot.catalogue.search_modes import SYNONYMS, correct_spelling, read_request
 from findspot.catalogue.tool_record import SearchMode, ToolSearchOptions
+from findspot.catalogue.tool_requests import correct_spelling, everyday_words, read_request
 from findspot.core.errors import FindspotError, InvalidArgumentError
 from findspot.embed.embedder import Embedder
 from findspot.embed.provider_registry import open_embedder
@@ -73,7 +73,7 @@ class TestModels:
 
     def test_words_need_no_model(self, catalogue: Catalogue, root: Path, tmp_path: Path) -> None:
         opened, asked = self.open(root, tmp_path / "findspot", "local:static")
-        assert opened.search("read").tools
+        assert opened.search("read", ToolSearchOptions(SearchMode.BM25)).tools
         assert opened.search("read", ToolSearchOptions(SearchMode.REGEX)).tools
         assert asked == []
         opened.warm()
@@ -147,9 +147,10 @@ class TestRequests:
         assert read_request(path).text == words
 
     def test_verbs_for_the_same_act(self) -> None:
-        (stem_of_write,) = [verb for verb in SYNONYMS if verb.startswith("writ")]
-        assert set(SYNONYMS[stem_of_write]) == {"add", "insert", "append"}
-        assert all(verb not in others for verb, others in SYNONYMS.items())
+        synonyms = everyday_words().synonyms
+        assert {"add", "insert", "append"} < synonyms["writ"]
+        assert "directory" in synonyms["fold"]
+        assert all(word not in others for word, others in synonyms.items())
 
     keywords = Bm25.build([{"calculat": 1.0}, {"calculat": 1.0, "calendar": 1.0}, {"presentat": 1.0}])
 

@@ -8,8 +8,8 @@ import pytest
 
 from findspot.catalogue.catalogue import Catalogue
 from findspot.catalogue.orchestrator import MAX_QUERY_CHARS
-from findspot.catalogue.search_modes import MAX_SENTENCES, correct_spelling, read_request
 from findspot.catalogue.tool_record import SearchMode, ToolSearchOptions
+from findspot.catalogue.tool_requests import MAX_SENTENCES, correct_spelling, read_request
 from findspot.embed.static_model import StaticEmbedder
 from findspot.text.bm25 import Bm25
 

@@ -53,9 +53,9 @@ def test_a_word_asked_for_twice_counts_once() -> None:
     assert (index.scores(["a", "a"]) == index.scores(["a"])).all()
 
 
-def test_how_many_words_a_document_holds() -> None:
+def test_which_documents_hold_a_word() -> None:
     index = Bm25.build([{"a": 2, "b": 1}, {"b": 1}, {}])
-    assert index.matched_words(["a", "b", "c"]).tolist() == [2, 1, 0]
+    assert [index.holders(word).tolist() for word in "abc"] == [[0], [0, 1], []]
     assert "a" in index
     assert "c" not in index
 
@@ -66,14 +66,10 @@ def test_no_documents_and_no_words() -> None:
     assert Bm25.build([{}, {}]).scores(["a"]).tolist() == [0, 0]
 
 
-def test_shares_tell_what_of_a_query_is_held_and_what_is_known() -> None:
-    built = Bm25.build([{"read": 1, "file": 1}, {"read": 1, "mail": 1}, {"send": 1, "mail": 1}])
-    shares, known = built.shares(["read", "file"])
-    assert shares[0] == pytest.approx(1)
-    assert 0 < shares[1] < 0.5  # it has the commoner of the two
-    assert shares[2] == 0
-    assert known == 1
-    shares, known = built.shares(["read", "unheard"])
-    assert shares[0] == pytest.approx(known)
-    assert known < 0.5
-    assert built.shares([])[1] == 0
+def test_no_document_scores_more_than_the_most() -> None:
+    built = Bm25.build([{"read": 90, "file": 90}, {"read": 1, "mail": 1}, {"send": 1, "mail": 1}])
+    most = built.most(["read", "file"])
+    assert 0.9 * most < built.scores(["read", "file"])[0] < most
+    assert built.weight("file") > built.weight("read") > 0
+    assert built.most(["read", "unheard"]) > most, "a word that no document holds counts most"
+    assert built.most([]) == 0

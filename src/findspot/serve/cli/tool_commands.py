@@ -42,8 +42,8 @@ if TYPE_CHECKING:
 
 _SHOWN_CHARS = 100
 
-_BY_MEANING = (SearchMode.EMBEDDING, SearchMode.HYBRID)
-"""Modes that judge alike whether any tool fits: another of them finds no more."""
+_BY_WORDS = (SearchMode.REGEX, SearchMode.BM25)
+"""Modes to which `hybrid` is an alternative."""
 
 
 @click.group()
@@ -141,8 +141,7 @@ def index(
 @click.option(
     "--mode",
     type=click.Choice([str(mode) for mode in SearchMode]),
-    default=str(DEFAULT_MODE),
-    help=f"What to search by. Default: {DEFAULT_MODE}.",
+    help=f"What to search by. Default: {DEFAULT_MODE}; bm25 if there are no embeddings.",
 )
 @click.option(
     "-n", "--top-k", type=click.IntRange(1, MAX_TOP_K), default=DEFAULT_TOP_K, help="Tools to show."
@@ -155,7 +154,7 @@ def search(
     reply: Reply,
     words: Sequence[str],
     *,
-    mode: str,
+    mode: str | None,
     top_k: int,
     threshold: float,
     server: str | None,
@@ -164,13 +163,13 @@ def search(
     """Find tools by QUERY: keywords, what you want to do, or a pattern.
 
     \b
-    findspot tools search send a message --mode hybrid
+    findspot tools search send a message
     findspot tools search 'read.*file' --mode regex
     """
     from findspot.serve.shapes import tool_results_object
 
     with open_engine() as engine:
-        options = ToolSearchOptions(SearchMode(mode), top_k, threshold, server)
+        options = ToolSearchOptions(SearchMode(mode) if mode else None, top_k, threshold, server)
         results = engine.catalogue(project or ".").search(" ".join(words), options)
     if reply.json:
         output.emit(tool_results_object(results))
@@ -180,8 +179,8 @@ def search(
     for tool in results.tools:
         _show_line(tool)
     if not results.tools:
-        others = "" if mode in _BY_MEANING else ", or --mode hybrid"
-        output.note(f"No tool fits. Try other words{others}.")
+        others = ", or --mode hybrid" if mode in _BY_WORDS else ""
+        output.note(f"{results.message} Try other words{others}.")
     else:
         shown = f"{len(results.tools)} of {output.count(results.total, 'match')}"
         indexed = f"{results.total_indexed:,} tools indexed"

@@ -23,6 +23,7 @@ from findspot.serve.mcp.tool import (
     SEARCH_ICON,
     STATUS_ICON,
     TEXT,
+    TEXTS,
     Answer,
     Arguments,
     Tool,
@@ -44,7 +45,7 @@ _OBJECT = {"type": "object"}
 async def _search_tools(call: Call, arguments: Arguments) -> Answer:
     folder = await catalogue_folder(call)
     options = ToolSearchOptions(
-        mode=SearchMode(arguments["mode"]),
+        mode=SearchMode(arguments["mode"]) if arguments["mode"] else None,
         top_k=arguments["top_k"],
         threshold=arguments["threshold"],
         server=arguments["server"],
@@ -101,9 +102,9 @@ SEARCH_TOOLS = Tool(
             "mode": {
                 "type": "string",
                 "enum": [str(mode) for mode in SearchMode],
-                "default": str(DEFAULT_MODE),
+                "description": f"Default: {DEFAULT_MODE}",
                 "$comment": "regex: patterns over names and texts; bm25: keywords; embedding: meaning; "
-                "hybrid: keywords and meaning",
+                f"hybrid: keywords and meaning. Default: {DEFAULT_MODE}; bm25 if there are no embeddings",
             },
             "top_k": {
                 "type": "integer",
@@ -139,6 +140,8 @@ SEARCH_TOOLS = Tool(
             "total": COUNT,
             "totalIndexed": COUNT,
             "searchTimeMs": NUMBER,
+            "message": TEXT,
+            "nearest": TEXTS,
         }
     ),
     annotations=READ_ONLY,

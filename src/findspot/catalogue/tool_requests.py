@@ -1,0 +1,201 @@
+"""Read a query as a request for a tool: its sentences, the files it names, its language, its verbs.
+
+People name the wish and tools name the means. `everyday_words.txt` lists what people say for what tools call
+by another name, also in other languages.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from importlib.resources import files
+from itertools import islice
+from string import ascii_lowercase
+from typing import NamedTuple
+
+from findspot.catalogue.tool_fields import query_terms
+from findspot.text.bm25 import Bm25
+from findspot.text.tokens import stem, without_accents
+
+MAX_SENTENCES = 16
+"""Of a pasted page, the first sentences say what is wanted."""
+
+_LEAST_WORDS = 3
+"""Shorter pieces (`Thank you.`) are like many tools by chance."""
+
+_KINDS = {
+    "markdown": "md markdown",
+    "excel spreadsheet": "xls xlsx xlsm ods",
+    "word document": "doc docx odt",
+    "powerpoint presentation": "ppt pptx odp",
+    "pdf document": "pdf",
+    "image": "png jpg jpeg gif webp bmp svg tiff",
+    "csv table": "csv tsv",
+    "text": "txt log",
+    "audio": "mp3 wav flac ogg m4a",
+    "video": "mp4 mov avi mkv",
+    "archive": "zip tar gz 7z",
+}
+_KIND_OF = {ending: kind for kind, endings in _KINDS.items() for ending in endings.split()}
+_PLAIN = "json jsonl html htm xml yaml yml toml ini sql sqlite db py ts sh bib tex ipynb"
+_ENDINGS = "|".join(sorted({*_KIND_OF, *_PLAIN.split()}, key=lambda ending: (-len(ending), ending)))
+
+_PATH = re.compile(
+    r"(?<![\w/\\:.@+-])(?:~|\.{1,2}|[A-Za-z]:)?[/\\](?:[\w.@+-]+[/\\])*[\w.@+-]*\w[/\\]?"
+    rf"|(?<![\w/\\@.-])[\w-]+\.(?:{_ENDINGS})\b"
+)
+"""`/srv/notes.md`, `C:\\data`, `report.pdf`; not the path of a web address, nor `and/or`."""
+
+_BETWEEN = re.compile(r"(?<=[.!?;])\s|,\s(?:and|then|also)\s|\s(?:and then|and also|then)\s")
+
+
+class Request(NamedTuple):
+    """What a query asks for."""
+
+    text: str
+    sentences: tuple[str, ...]
+    """Empty if the text is a single sentence."""
+    terms: tuple[str, ...]
+
+    @property
+    def in_tools_words(self) -> str:
+        """The text followed by what tools call the things that it names; empty if it names none."""
+        known = everyday_words().alternatives
+        words = _LETTERS.findall(self.text.lower())
+        others = [known.get(word) or known.get(word.rstrip("s")) for word in words]
+        added = " ".join(other[0] for other in others if other)
+        return f"{self.text} {added}" if added else ""
+
+
+def read_request(query: str) -> Request:
+    lines = [" ".join(_PATH.sub(_path_in_words, line).split()) for line in query.splitlines()]
+    pieces = [piece for line in lines for piece in _BETWEEN.split(line)]
+    sentences = [piece for piece in pieces if len(piece.split()) >= _LEAST_WORDS]
+    text = " ".join(lines)
+    several = tuple(sentences[:MAX_SENTENCES]) if sentences != [text] else ()
+    return Request(text, several, tuple(query_terms(text)))
+
+
+def _path_in_words(path: re.Match[str]) -> str:
+    """Describe what a path names: `/srv/plan.xlsx` is a spreadsheet in a file."""
+    name = re.split(r"[/\\]", path[0])[-1]
+    ending = name.rpartition(".")[2].lower() if "." in name else ""
+    return f" {_KIND_OF.get(ending, ending)} file path "
+
+
+_VERBS = (
+    "open read view load", "write add insert append", "create make generate draw build produce",
+    "find search look lookup query locate", "get show give fetch retrieve obtain",
+    "delete remove erase drop", "change update edit modify", "convert transform turn",
+    "send post submit", "calculate compute determine evaluate", "start launch run execute",
+    "download save export", "check verify validate",
+)  # fmt: skip
+"""Verbs that people and tools use for the same act."""
+
+_LETTERS = re.compile(r"[^\W\d_]+")
+_UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
+"""Chinese, Japanese and Korean: the words of a request are found inside its runs."""
+
+_ENGLISH = frozenset(
+    ("the", "of", "to", "is", "my", "for", "this", "with", "and", "what", "how", "you", "are")
+)
+_SHORTEST_BEGINNING = 3
+
+
+class EverydayWords(NamedTuple):
+    """The file of everyday words, for look-up."""
+
+    alternatives: Mapping[str, tuple[str, ...]]
+    """English word → what else its thing is called, the tools' words first."""
+    synonyms: Mapping[str, frozenset[str]]
+    """The same for stems, with the verbs of one act."""
+    translations: Mapping[str, str]
+    beginnings: Mapping[str, str]
+    """Beginnings of words of other languages → English."""
+    inside: re.Pattern[str]
+    """Finds the translated words of scripts without spaces."""
+
+    def translate(self, query: str, knows: Callable[[str], bool]) -> str:
+        """Replace the known words of a query in another language by English ones."""
+        if _ENGLISH.intersection(query.lower().split()):
+            return query
+        if _UNSPACED.search(query):
+            query = self.inside.sub(lambda word: f" {self.translations[word[0]]} ", query)
+        return _LETTERS.sub(lambda word: self._translated(word[0], knows), query)
+
+    def _translated(self, word: str, knows: Callable[[str], bool]) -> str:
+        plain = without_accents(word).lower()
+        if plain in self.translations:
+            return self.translations[plain]
+        if knows(plain):
+            return word
+        ends = range(len(plain), _SHORTEST_BEGINNING - 1, -1)
+        return next((self.beginnings[plain[:end]] for end in ends if plain[:end] in self.beginnings), word)
+
+
+@cache
+def everyday_words() -> EverydayWords:
+    """Read `everyday_words.txt`; its first lines say how."""
+    text = files(__package__).joinpath("everyday_words.txt").read_text("utf-8")
+    alternatives: dict[str, tuple[str, ...]] = {}
+    translations: dict[str, str] = {}
+    beginnings: dict[str, str] = {}
+    for line in filter(lambda line: ":" in line and not line.startswith("#"), text.splitlines()):
+        english, _, foreign = line.partition("|")
+        tools, everyday = (part.split() for part in english.split(":"))
+        for word in (*tools, *everyday):
+            others = (other for other in (*tools, *(everyday if word in tools else ())) if other != word)
+            alternatives[word] = (*alternatives.get(word, ()), *others)
+        for word in map(without_accents, foreign.lower().split()):
+            known = beginnings if word.endswith("*") else translations
+            known.setdefault(word.rstrip("*"), tools[0])
+    unspaced = sorted(filter(_UNSPACED.match, translations), key=lambda word: (-len(word), word))
+    inside = re.compile("|".join(map(re.escape, unspaced)))
+    return EverydayWords(alternatives, _synonyms(alternatives), translations, beginnings, inside)
+
+
+def _synonyms(alternatives: Mapping[str, tuple[str, ...]]) -> dict[str, frozenset[str]]:
+    verbs = [verbs.split() for verbs in _VERBS]
+    pairs = [(word, others) for word, others in alternatives.items()]
+    pairs += [(verb, tuple(others)) for others in verbs for verb in others]
+    synonyms: dict[str, frozenset[str]] = {}
+    for word, others in pairs:
+        own = stem(word)
+        synonyms[own] = synonyms.get(own, frozenset()) | {stem(other) for other in others} - {own}
+    return {word: others for word, others in synonyms.items() if others}
+
+
+_LONG_WORD = re.compile(r"\b[a-z]{8,40}\b")
+"""Shorter words have neighbours that mean something else (`grated`, `graded`); names begin with a capital."""
+
+_MAX_MISSPELT = 8
+"""A text with more unknown words is in another language, and is not corrected."""
+
+
+def correct_spelling(query: str, knows: Callable[[str], bool], keywords: Bm25) -> str:
+    """Replace words that neither the model nor any tool knows by similar words that both know."""
+    long_words = dict.fromkeys(_LONG_WORD.findall(query))
+    unknown = (word for word in long_words if not knows(word) and stem(word) not in keywords)
+    corrected = {word: _nearest_word(word, knows, keywords) for word in islice(unknown, _MAX_MISSPELT)}
+    return _LONG_WORD.sub(lambda word: corrected.get(word[0], word[0]), query) if corrected else query
+
+
+def _nearest_word(word: str, knows: Callable[[str], bool], keywords: Bm25) -> str:
+    """Return the similar word that most tools have; the word itself if there is none."""
+    held = [(keywords.document_count(stem(near)), near) for near in set(_one_slip_away(word)) if knows(near)]
+    count, near = max(held, default=(0, word))
+    return near if count else word
+
+
+def _one_slip_away(word: str) -> Iterator[str]:
+    """Yield the words with one letter removed, added or replaced, or two exchanged.
+
+    The first letter stays: hardly anyone gets it wrong.
+    """
+    for position in range(1, len(word) + 1):
+        before, after = word[:position], word[position:]
+        yield before + after[1:]
+        yield before + after[1:2] + after[:1] + after[2:]
+        yield from (before + letter + after[1:] for letter in ascii_lowercase)
+        yield from (before + letter + after for letter in ascii_lowercase)
