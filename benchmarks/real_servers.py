@@ -15,7 +15,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-NPM_OPTIONS = ("--no-package-lock", "--no-audit", "--no-fund", "--silent")
+NPM_OPTIONS = (
+    "--no-package-lock",
+    "--no-audit",
+    "--no-fund",
+    "--silent",
+    "--prefer-offline",
+    "--ignore-scripts",
+)
 _INSTALL_S = 600
 
 

@@ -38,9 +38,12 @@ def page(indexed: tuple[Home, Path]) -> Iterator[Served]:
         yield served
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """The system's Chromium, without a window."""
+    """The system's Chromium, without a window.
+
+    Its event loop runs until it is closed: no test of another module in this process could run one.
+    """
     from playwright.sync_api import expect, sync_playwright
 
     expect.set_options(timeout=1000 * PATIENCE_S)

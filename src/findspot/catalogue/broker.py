@@ -16,6 +16,7 @@ import secrets
 import socket
 import sys
 from collections.abc import Mapping
+from dataclasses import asdict
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -130,6 +131,8 @@ class Broker:
         """Answer one request of a client."""
         if self._closing:
             raise _error(CLOSING, "the broker ends")
+        if method == "runs":
+            return {"runs": [asdict(run) for run in self._pool.runs()]}
         self._requests += 1
         try:
             spec = spec_adapter().validate_python(params["spec"])

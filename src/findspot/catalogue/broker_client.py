@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import os
+import socket
 import subprocess
 from collections.abc import AsyncIterator, Callable, Mapping
 from functools import cache
@@ -32,6 +34,7 @@ from findspot.catalogue.live_connection import (
 )
 from findspot.catalogue.message_streams import CHUNK_BYTES, socket_streams
 from findspot.catalogue.server_connections import NESTED_VARIABLE
+from findspot.catalogue.server_pool import RunState, ServerRun
 from findspot.catalogue.server_sources import ServerSpec
 from findspot.catalogue.tool_record import ToolDefinition
 from findspot.core.errors import IndexBusyError
@@ -44,12 +47,36 @@ if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 _START_PATIENCE_S = 60.0
+_LOOK_PATIENCE_S = 2.0
 _RETRY_S = 0.02
 _ATTEMPTS = 5
 
 _ERRORS = {
     kind.code: kind for kind in (ServerCallError, ServerTimeoutError, ServerBusyError, ServerNotAgreedError)
 }
+
+
+def server_runs(home: Path) -> list[ServerRun]:
+    """Return the servers that the broker of a home folder holds; none if there is no broker.
+
+    This starts nothing, and needs no event loop.
+    """
+    try:
+        address = read_address(home)
+        kind = socket.AF_UNIX if "socket" in address else socket.AF_INET
+        with socket.socket(kind) as link, link.makefile("rwb") as stream:
+            link.settimeout(_LOOK_PATIENCE_S)
+            link.connect(address["socket"] if "socket" in address else ("127.0.0.1", address["port"]))
+            answer: dict[str, Any] = {}
+            for method, params in (("hello", {"token": address["token"]}), ("runs", {})):
+                request = {"jsonrpc": "2.0", "id": method, "method": method, "params": params}
+                stream.write(json.dumps(request).encode() + b"\n")
+                stream.flush()
+                answer = json.loads(stream.readline())
+        runs = answer["result"]["runs"]
+        return [ServerRun(**{**run, "state": RunState(run["state"])}) for run in runs]
+    except (OSError, ValueError, KeyError, TypeError):
+        return []
 
 
 class BrokerClient:

@@ -17,7 +17,7 @@ from typing import Any
 import anyio
 
 from findspot.catalogue.config_variables import MissingVariableError
-from findspot.catalogue.server_registry import ServerRegistry
+from findspot.catalogue.server_registry import LOGIN_COMMAND, ServerRegistry
 from findspot.catalogue.server_sources import ServerSpec, read_sources
 from findspot.core.errors import FindspotError, InvalidArgumentError
 from findspot.core.files import content_hash, make_private_dir, read_json, write_json
@@ -36,7 +36,7 @@ class LoginRequiredError(FindspotError):
     code = "LOGIN_REQUIRED"
 
     def __init__(self, server: str, reason: str) -> None:
-        super().__init__(f"{reason} Run `findspot tools login {shlex.quote(server)}`.")
+        super().__init__(f"{reason} Run `{LOGIN_COMMAND} {shlex.quote(server)}`.")
 
 
 @dataclass(frozen=True, slots=True)

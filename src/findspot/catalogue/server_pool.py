@@ -11,6 +11,8 @@ import contextlib
 import math
 import os
 from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -53,6 +55,27 @@ _WAITED_PAUSE_S = 2.0
 """A call waits out a shorter pause; a longer one fails it."""
 
 
+class RunState(StrEnum):
+    """Whether a server runs, and why it does not."""
+
+    RUNNING = "running"
+    STARTING = "starting"
+    STOPPED = "stopped"
+    FAILED = "failed"
+    NEEDS_LOGIN = "needs login"
+
+
+@dataclass(frozen=True, slots=True)
+class ServerRun:
+    """One server that was called."""
+
+    name: str
+    source: str
+    """The configuration that names it."""
+    state: RunState
+    error: str = ""
+
+
 class ServerPool:
     """The connections of one process; all calls must come from one event loop."""
 
@@ -71,11 +94,6 @@ class ServerPool:
         self._witness = witness
         self._changed = changed
         self._servers: dict[str, _Server] = {}
-
-    @property
-    def running(self) -> list[str]:
-        """The names of the servers that are connected."""
-        return [server.spec.name for server in self._servers.values() if server.is_connected]
 
     @property
     def is_idle(self) -> bool:
@@ -125,6 +143,10 @@ class ServerPool:
         async with server.place(DEFAULT_TIMEOUT_S):
             return await (await server.connected()).tools()
 
+    def runs(self) -> list[ServerRun]:
+        """Return every server that was called, with its state."""
+        return [server.run for server in self._servers.values()]
+
     async def aclose(self) -> None:
         """End every server."""
         await asyncio.gather(*(server.aclose() for server in self._servers.values()))
@@ -161,10 +183,23 @@ class _Server:
         self._failures = 0
         self._not_before = -math.inf
         self._last_error = ""
+        self._needs_login = False
 
     @property
     def is_connected(self) -> bool:
         return self._connection is not None
+
+    @property
+    def run(self) -> ServerRun:
+        """The state now."""
+        state, error = RunState.STOPPED, ""
+        if self._connection is not None:
+            state = RunState.RUNNING if self._connection.is_open else RunState.STARTING
+        elif self._needs_login:
+            state = RunState.NEEDS_LOGIN
+        elif self._failures:
+            state, error = RunState.FAILED, self._last_error
+        return ServerRun(self.spec.name, str(self.spec.source), state, error)
 
     @contextlib.asynccontextmanager
     async def place(self, timeout_s: float) -> AsyncIterator[None]:
@@ -225,6 +260,7 @@ class _Server:
             await connection.run()
         finally:
             self._connection = None
+            self._needs_login = connection.needs_login
             if connection.answered:
                 self._failures = 0
             if connection.error and not connection.needs_login:

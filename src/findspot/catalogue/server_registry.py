@@ -36,6 +36,9 @@ _CONFIGURATION_BYTES = 32 << 20
 _NAMED = 10
 _NAME_CHARS = 60
 
+LOGIN_COMMAND = "findspot tools login"
+"""Named in the error of a server that needs a login."""
+
 
 class Choices:
     """What the user enabled and disabled: servers by name, tools as `server__tool`."""
@@ -143,6 +146,7 @@ class Availability(StrEnum):
     DISABLED = "disabled"
     FAILED = "failed"
     """It did not answer when it was last asked."""
+    NEEDS_LOGIN = "needs login"
     LISTED = "listed"
     """Its tools come from a JSON file: there is nothing to start."""
 
@@ -247,7 +251,9 @@ class ServerRegistry:
             return Availability.DISABLED
         if not self.agreements.holds(spec):
             return Availability.CHANGED if self.agreements.is_known(spec) else Availability.NEW
-        return Availability.FAILED if error else Availability.AGREED
+        if error is None:
+            return Availability.AGREED
+        return Availability.NEEDS_LOGIN if LOGIN_COMMAND in error else Availability.FAILED
 
     def _refresh(self) -> None:
         if self._state and self._seen() == self._state:

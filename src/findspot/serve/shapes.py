@@ -12,6 +12,7 @@ from findspot.core.model import IndexReport, IndexStatus, Skip
 if TYPE_CHECKING:
     from findspot.catalogue.call_log import CallRecord
     from findspot.catalogue.catalogue_build import Built
+    from findspot.catalogue.server_pool import ServerRun
     from findspot.catalogue.server_registry import ServerStatus
     from findspot.catalogue.server_sources import ServerSpec
     from findspot.catalogue.tool_calls import ToolAccess
@@ -183,16 +184,17 @@ def launch_text(spec: ServerSpec) -> str:
     return shown + (f"  (with {', '.join(given)})" if given else "")
 
 
-def server_object(status: ServerStatus) -> dict[str, Any]:
-    """Return one server of a catalogue."""
+def server_object(status: ServerStatus, run: ServerRun | None) -> dict[str, Any]:
+    """Return one server of a catalogue, with its state in the process that holds servers."""
     values = {
         "name": status.name,
         "state": str(status.state),
+        "runState": str(run.state) if run else None,
         "tools": status.tools,
         "disabledTools": list(status.disabled_tools),
         "launch": launch_text(status.spec) if status.spec else None,
         "source": str(status.spec.source) if status.spec else None,
-        "error": status.error,
+        "error": run.error or None if run else status.error,
     }
     return {name: value for name, value in values.items() if value is not None}
 

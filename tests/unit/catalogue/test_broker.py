@@ -17,7 +17,7 @@ import pytest
 
 from findspot.catalogue import broker_client
 from findspot.catalogue.broker import IDLE_VARIABLE, read_address
-from findspot.catalogue.broker_client import BrokerClient
+from findspot.catalogue.broker_client import BrokerClient, server_runs
 from findspot.catalogue.consent import Agreements
 from findspot.catalogue.live_connection import CallHandlers, ServerCallError
 from findspot.catalogue.server_connections import NESTED_VARIABLE
@@ -83,6 +83,7 @@ def test_calls_pass_through_the_broker(home: Path, monkeypatch: pytest.MonkeyPat
 
     async def scenario(one: BrokerClient, other: BrokerClient) -> None:
         spec = spec_in(home, "one")
+        assert server_runs(home) == [], "looking starts nothing"
         pids.update([text(await client.call(spec, "echo"))["pid"] for client in (one, other)])
         assert len(pids) == 1, "one process, however many clients"
         address = read_address(home)
@@ -113,6 +114,13 @@ def test_calls_pass_through_the_broker(home: Path, monkeypatch: pytest.MonkeyPat
         assert (late.code, late.hint) == ("SERVER_TIMEOUT", "Call it with a larger timeout, up to 600 s.")
         unknown = ServerSpec("new", command="true", source=home / "mcp.json")
         assert (await failure(one.call(unknown, "echo"))).code == "SERVER_NOT_AGREED"
+
+        missing = ServerSpec("missing", command="/no/such/program", source=home / "mcp.json")
+        Agreements(home).add([missing])
+        await failure(one.call(missing, "echo"))
+        runs = await anyio.to_thread.run_sync(server_runs, home)
+        assert [(run.name, run.state) for run in runs] == [("one", "running"), ("missing", "failed")]
+        assert "there is no program" in runs[1].error
 
         assert "one__juggle" not in [tool.name for tool in await one.tools(spec)]
         await other.call(spec, "grow", {"name": "juggle"})

@@ -324,8 +324,14 @@ def _tool(workspace: Workspace, request: Request) -> dict[str, Any]:
 
 def _servers(workspace: Workspace, request: Request) -> dict[str, Any]:
     """Return the servers of the catalogue, and the latest calls; nothing is started."""
-    statuses = workspace.engine.catalogue(workspace.start).servers()
-    answer: dict[str, Any] = {"servers": [server_object(status) for status in statuses], "calls": []}
+    from findspot.catalogue.broker_client import server_runs
+
+    runs = {(run.name, run.source): run for run in server_runs(workspace.engine.settings.home)}
+    servers = [
+        server_object(status, runs.get((status.name, str(status.spec.source if status.spec else ""))))
+        for status in workspace.engine.catalogue(workspace.start).servers()
+    ]
+    answer: dict[str, Any] = {"servers": servers, "calls": []}
     limit = number(request.query_params, "limit", 50, 1, 500)
     try:
         calls = recent_calls(limit)

@@ -78,6 +78,13 @@ export function serversPage(main) {
 
 const pill = ([label, kind]) => h("span", { class: `pill ${kind}` }, label);
 
+/** Whether a server may be started, and whether it runs; a state that explains itself stands alone. */
+function states({ state, runState }) {
+  if (state !== "agreed" && state !== "failed") return runState ? [state, runState] : [state];
+  if (runState) return runState === "failed" ? ["failed"] : ["agreed", runState];
+  return state === "failed" ? ["failed"] : ["agreed", "stopped"];
+}
+
 function card(server) {
   const remedy = REMEDIES[server.state];
   return h(
@@ -87,8 +94,7 @@ function card(server) {
       "div",
       { class: "card-head" },
       h("h2", {}, h("bdi", {}, visible(server.name))),
-      pill(STATES[server.state]),
-      server.runState && pill(STATES[server.runState]),
+      states(server).map((state) => pill(STATES[state])),
     ),
     server.launch && h("p", { class: "place" }, visible(server.launch)),
     h(
