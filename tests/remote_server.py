@@ -54,6 +54,8 @@ class RemoteServer:
     """A header without which every message is refused."""
     registers: bool = True
     """Whether clients can register; if not, the only client is `known-client`."""
+    auth_methods: list[str] | None = field(default_factory=lambda: ["client_secret_post", "none"])
+    """How clients prove who they are; one that does not register with `none` gets a secret."""
     lifetime_s: int = 3600
     answers: dict[str, Answer] = field(default_factory=dict)
     scope: str = "tools:call"
@@ -63,6 +65,7 @@ class RemoteServer:
     """Valid access tokens, with their scopes."""
     refresh_tokens: dict[str, str] = field(default_factory=dict)
     codes: dict[str, dict[str, str]] = field(default_factory=dict)
+    client_secrets: dict[str, str] = field(default_factory=dict)
 
     def __enter__(self) -> Self:
         listener = socket.create_server(("127.0.0.1", 0))
@@ -151,9 +154,11 @@ class RemoteServer:
             case "GET", path if path == AUTHORIZATION_SERVER:
                 return JSONResponse(self.metadata())
             case "POST", "/register" if self.registers:
-                return JSONResponse({**form, "client_id": secrets.token_hex(4)}, 201)
+                return self._register(form)
             case "GET", "/authorize":
                 return self._authorize(dict(request.query_params))
+            case "POST", "/token" if not self._is_client(request, form):
+                return JSONResponse({"error": "invalid_client"}, 401)
             case "POST", "/token":
                 return self._token(form)
             case "POST", "/revoke":
@@ -173,9 +178,23 @@ class RemoteServer:
             "token_endpoint": f"{self.origin}/token",
             "revocation_endpoint": f"{self.origin}/revoke",
             "code_challenge_methods_supported": ["S256"],
-            "token_endpoint_auth_methods_supported": ["none", "client_secret_post"],
+            **({"token_endpoint_auth_methods_supported": self.auth_methods} if self.auth_methods else {}),
             **registration,
         }
+
+    def _register(self, form: dict[str, Any]) -> Response:
+        """Register a client; as some servers do, without a word about how it is to send its secret."""
+        client = {"client_id": secrets.token_hex(4), "redirect_uris": form["redirect_uris"]}
+        if form.get("token_endpoint_auth_method") != "none":
+            client["client_secret"] = self.client_secrets[client["client_id"]] = secrets.token_hex(4)
+        return JSONResponse(client, 201)
+
+    def _is_client(self, request: Request, form: dict[str, str]) -> bool:
+        secret = self.client_secrets.get(form["client_id"])
+        if secret is None or "client_secret_post" in (self.auth_methods or ()):
+            return form.get("client_secret") == secret or secret is None
+        basic = base64.b64encode(f"{form['client_id']}:{secret}".encode()).decode()
+        return request.headers.get("authorization") == f"Basic {basic}"
 
     def _authorize(self, asked: dict[str, str]) -> Response:
         if not self.registers and asked["client_id"] != "known-client":

@@ -18,7 +18,12 @@ import httpx2
 from anyio.abc import SocketAttribute, SocketStream
 from mcp.client.auth import OAuthClientProvider, OAuthFlowError, OAuthRegistrationError, OAuthTokenError
 from mcp.client.auth.oauth2 import OAuthContext
-from mcp.client.auth.utils import extract_field_from_www_auth, extract_scope_from_www_auth, union_scopes
+from mcp.client.auth.utils import (
+    create_client_registration_request,
+    extract_field_from_www_auth,
+    extract_scope_from_www_auth,
+    union_scopes,
+)
 from mcp.shared.auth import (
     AuthorizationCodeResult,
     OAuthClientInformationFull,
@@ -246,7 +251,7 @@ class _LoginFlow(OAuthClientProvider):
             outgoing = await flow.__anext__()
             while True:
                 if outgoing is not request:
-                    self._check(outgoing)
+                    outgoing = self._checked(outgoing)
                 response = yield outgoing
                 self._last_status = response.status_code
                 if outgoing is request and self.context.current_tokens is None:
@@ -260,13 +265,18 @@ class _LoginFlow(OAuthClientProvider):
         finally:
             await flow.aclose()
 
-    def _check(self, request: httpx2.Request) -> None:
-        """Refuse what a server may not make us do."""
+    def _checked(self, request: httpx2.Request) -> httpx2.Request:
+        """Return a request of the SDK's flow; refuse what a server may not make us do."""
         _require_safe(str(request.url), self.context.server_url)
         metadata = self.context.oauth_metadata
-        registers = request.method == "POST" and self.context.client_info is None
-        if registers and metadata is not None and metadata.registration_endpoint is None:
+        if request.method != "POST" or self.context.client_info is not None or metadata is None:
+            return request
+        if metadata.registration_endpoint is None:
             raise self._no_client()
+        # We can keep no secret. A server that is not told so may issue one and not say how to send it.
+        if "none" in (metadata.token_endpoint_auth_methods_supported or ()):
+            self.context.client_metadata.token_endpoint_auth_method = "none"
+        return create_client_registration_request(metadata, self.context.client_metadata, "")
 
     def _select_authorization_server(self, advertised: list[str]) -> str:
         chosen = self._spec.oauth.get("authorizationServer")
@@ -283,9 +293,9 @@ class _LoginFlow(OAuthClientProvider):
             raise LoginError(
                 "The authorization server does not support PKCE, without which a login is not safe."
             )
-        if metadata is not None and client is not None and "clientSecret" in self._spec.oauth:
-            methods = metadata.token_endpoint_auth_methods_supported or ["client_secret_basic"]
-            posts = "client_secret_post" in methods
+        if client is not None and client.client_secret and client.token_endpoint_auth_method is None:
+            methods = metadata.token_endpoint_auth_methods_supported if metadata else None
+            posts = "client_secret_post" in (methods or ())
             client.token_endpoint_auth_method = "client_secret_post" if posts else "client_secret_basic"
         if self._wanted_scope:
             granted = None if self._spec.oauth.get("scopes") else self.context.client_metadata.scope
@@ -366,7 +376,7 @@ def _known_client(spec: ServerSpec) -> OAuthClientInformationFull | None:
     return OAuthClientInformationFull(
         client_id=spec.oauth["clientId"],
         client_secret=secret,
-        token_endpoint_auth_method="client_secret_post" if secret else "none",
+        token_endpoint_auth_method=None if secret else "none",
     )
 
 

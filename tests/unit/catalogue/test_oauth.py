@@ -181,6 +181,25 @@ def test_a_client_of_the_entry_is_used(logins: Logins, tmp_path: Path) -> None:
         assert [seen.form["client_secret"] for seen in server.seen if seen.path == "/token"] == ["hushed"] * 2
 
 
+@pytest.mark.parametrize(
+    ("methods", "has_secret"),
+    [
+        (["client_secret_post", "none"], False),
+        (["client_secret_post"], True),
+        (["client_secret_basic"], True),
+        (None, True),
+    ],
+)
+def test_a_registered_client_proves_who_it_is(
+    logins: Logins, methods: list[str] | None, has_secret: bool
+) -> None:
+    with RemoteServer(auth_methods=methods) as server:
+        login(spec_of(server), logins)
+        assert bool(server.client_secrets) == has_secret
+        server.expire()
+        assert ask(spec_of(server)) == (["web__add"], None)
+
+
 def test_a_server_without_logins_says_so(logins: Logins) -> None:
     with RemoteServer(needs_login=False) as server:
         missing = (PROTECTED_RESOURCE, AUTHORIZATION_SERVER, "/register")
