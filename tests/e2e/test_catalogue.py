@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ import pytest
 from mcp.shared.exceptions import MCPError
 
 from e2e.conftest import Connect
-from e2e.harness import PATIENCE_S, Connection, text_of
+from e2e.harness import Connection, text_of, until
 from findspot.catalogue.catalogue import Catalogue
 from findspot.catalogue.catalogue_build import BuildOptions
 from findspot.embed.provider_registry import open_embedder
@@ -294,7 +293,5 @@ def test_changes_of_a_server_are_followed_while_serving(connect: Connect, tmp_pa
         assert found(connection, "note") == ["c__read_note"]
         assert found(connection, "juggle") == []
         fifo.write_text("juggle\n")  # opened by the server once it is asked: this waits for it
-        deadline = time.monotonic() + PATIENCE_S
-        while not found(connection, "juggle"):
-            assert time.monotonic() < deadline
+        until(lambda: found(connection, "juggle"))
     assert "c__juggle" in (root / ".please" / "mcp" / "index.json").read_text()

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from e2e.harness import PATIENCE_S, Pipe
+from e2e.harness import Pipe, until
 from e2e.sample import FILES, make_large, make_sample
 from held import Gate
 
@@ -140,10 +139,7 @@ class TestLegacy:
         holding.progress_above(0)
         cancelled = holding.result("tasks/cancel", {"taskId": task})
         assert cancelled["status"] == "cancelled"
-        deadline = time.monotonic() + PATIENCE_S
-        while holding.children():
-            assert time.monotonic() < deadline, "still working"
-            holding.result("ping", {})
+        until(lambda: not holding.children())
         result = finished(holding, task)
         assert result["structuredContent"]["code"] == "CANCELLED"
         assert holding.error("tasks/cancel", {"taskId": task}) == UNKNOWN
@@ -180,9 +176,7 @@ class TestLegacy:
         short = start(talking, "index_codebase", {"path": str(sample)}, ttl=1)
         result = talking.answer(talking.ask("tasks/result", {"taskId": short}))
         assert result.get("result") or result["error"]["code"] == UNKNOWN
-        deadline = time.monotonic() + PATIENCE_S
-        while "result" in talking.answer(talking.ask("tasks/get", {"taskId": short})):
-            assert time.monotonic() < deadline, "kept beyond its time"
+        until(lambda: "error" in talking.answer(talking.ask("tasks/get", {"taskId": short})))
 
     def test_a_question_waits_with_the_task(self, talking: Pipe, sample: Path) -> None:
         finished(talking, start(talking, "index_codebase", {"path": str(sample)}))
@@ -197,8 +191,7 @@ class TestLegacy:
 
     def test_a_task_parked_on_a_question_can_be_cancelled(self, talking: Pipe, sample: Path) -> None:
         task = start(talking, "reindex_project", {"project": str(sample)})
-        while talking.result("tasks/get", {"taskId": task})["status"] == "working":
-            pass
+        until(lambda: talking.result("tasks/get", {"taskId": task})["status"] != "working")
         assert talking.result("tasks/cancel", {"taskId": task})["status"] == "cancelled"
         assert finished(talking, task)["structuredContent"]["code"] == "CANCELLED"
 
@@ -228,9 +221,11 @@ class TestExtension:
         return {"taskId": task, "_meta": self.meta(), **more}
 
     def poll(self, pipe: Pipe, task: str, *statuses: str) -> dict[str, Any]:
-        while (now := pipe.result("tasks/get", self.about(task)))["status"] not in statuses:
-            pass
-        return now
+        def reached() -> dict[str, Any] | None:
+            now = pipe.result("tasks/get", self.about(task))
+            return now if now["status"] in statuses else None
+
+        return dict(until(reached))
 
     def test_long_work_becomes_a_task(self, pipe: Pipe, fresh: Path) -> None:
         offered = pipe.result("server/discover", {"_meta": self.meta()})["capabilities"]

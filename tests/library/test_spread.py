@@ -73,6 +73,7 @@ def test_one_is_killed_and_one_file_is_fatal(
             for pid in workers_at_work()[:1]:
                 os.kill(pid, signal.SIGKILL)
                 killed.append(pid)
+            over.wait(0.1)
         go_on.touch()
 
     killer = threading.Thread(target=kill_one)

@@ -140,8 +140,7 @@ def test_servers_are_followed_only_when_asked_for(project: Project, serve: Serve
     project.index("--follow")
     project.write(time=project.entry("clock"), other=project.entry("never"))
     pipe = serve(project.root, HOME=str(project.user))
-    while not project._log.exists():
-        pipe.values("search_tools", query="clock")
+    until(lambda: bool(pipe.values("search_tools", query="clock")) and project._log.exists())
     followed = project.processes()
     pipe.close_input()
     pipe.ended()

@@ -69,7 +69,7 @@ def test_what_is_done_is_committed_while_one_file_stalls(
     running = threading.Thread(target=update)
     running.start()
     while project.status().total_files < 1:  # for ever, if it were not committed
-        pass
+        running.join(0.01)
     assert [hit.path for hit in project.search(Query("find_me")).hits] == ["good.py"]
     cancel.cancel()
     running.join()
