@@ -5,7 +5,7 @@ then an answer; `steps`), hang (never answers), block (no longer reads anything)
 large (`bytes` in one answer), chatty (floods stdout and stderr), crash (exits with 3), grow (a new tool, and
 list_changed), child (starts a process that ignores SIGTERM; its pid), cancelled (how many calls were).
 
-`bad-start` as the first argument: exits at once. `deaf`: ignores the end of its input and SIGTERM.
+Arguments: `bad-start` exits at once, `silent` reads nothing, `deaf` ignores the end of its input and SIGTERM.
 """
 
 from __future__ import annotations
@@ -140,6 +140,8 @@ def main() -> None:
         sys.exit("there is no cheese")
     if "deaf" in sys.argv:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    if "silent" in sys.argv:
+        signal.pause()
     for line in sys.stdin:
         message = json.loads(line)
         name = message.get("params", {}).get("name")

@@ -24,10 +24,10 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from findspot.catalogue.guardian import Guardian
 from findspot.catalogue.live_connection import CallHandlers
 from findspot.catalogue.message_streams import CHUNK_BYTES, socket_streams
 from findspot.catalogue.server_pool import IDLE_S, ServerPool
+from findspot.catalogue.server_process import Guardian
 from findspot.catalogue.server_sources import ServerSpec
 from findspot.catalogue.tool_record import ToolDefinition
 from findspot.core.errors import FindspotError, IndexBusyError
@@ -133,9 +133,13 @@ class Broker:
             raise _error(CLOSING, "the broker ends")
         if method == "runs":
             return {"runs": [asdict(run) for run in self._pool.runs()]}
-        self._requests += 1
+        spec = spec_adapter().validate_python(params["spec"])
+        counts = method != "hold"
+        self._requests += counts
         try:
-            spec = spec_adapter().validate_python(params["spec"])
+            if method == "hold":
+                await self._pool.hold(spec, environ=client.environ)
+                return {}
             if method == "tools":
                 tools = await self._pool.tools(spec, environ=client.environ)
                 return self._listing(spec, tools)
@@ -152,7 +156,7 @@ class Broker:
         except FindspotError as error:
             raise _error(FAILED, error.user_message, {"code": error.code, "hint": error.hint}) from error
         finally:
-            self._requests -= 1
+            self._requests -= counts
 
     def _listing(self, spec: ServerSpec, tools: tuple[ToolDefinition, ...]) -> dict[str, Any]:
         """Return the tools of a server, with a mark that every result repeats until they may have changed."""
@@ -221,6 +225,7 @@ class Broker:
             client.tell("closing")
         while self._requests:
             await anyio.sleep(_WATCH_S)
+        await self._pool.aclose()
         with anyio.move_on_after(_GOODBYE_S):
             while self._clients:
                 await anyio.sleep(0.01)

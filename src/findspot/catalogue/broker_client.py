@@ -1,4 +1,7 @@
-"""Calls of servers that the broker holds: finds it, or starts it, and passes calls and questions on."""
+"""Calls of servers that the broker holds, and listening to their changes.
+
+The client finds the broker, or starts it, and passes calls and questions on.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,8 @@ import json
 import os
 import socket
 import subprocess
-from collections.abc import AsyncIterator, Callable, Mapping
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,6 +28,7 @@ from findspot.catalogue.broker import (
     spec_adapter,
     tools_adapter,
 )
+from findspot.catalogue.consent import read_build_record
 from findspot.catalogue.live_connection import (
     DEFAULT_TIMEOUT_S,
     CallHandlers,
@@ -33,18 +38,22 @@ from findspot.catalogue.live_connection import (
     ServerTimeoutError,
 )
 from findspot.catalogue.message_streams import CHUNK_BYTES, socket_streams
-from findspot.catalogue.server_connections import NESTED_VARIABLE
+from findspot.catalogue.server_connections import NESTED_VARIABLE, error_line
 from findspot.catalogue.server_pool import RunState, ServerRun
+from findspot.catalogue.server_registry import ServerRegistry
 from findspot.catalogue.server_sources import ServerSpec
 from findspot.catalogue.tool_record import ToolDefinition
-from findspot.core.errors import IndexBusyError
+from findspot.core.errors import FindspotError, IndexBusyError
 from findspot.core.files import make_private_dir, open_private
 from findspot.core.locks import writer_lock
+from findspot.core.log import get_logger
 from findspot.core.platforms import NO_WINDOW, python_command
 
 if TYPE_CHECKING:
     import mcp_types as types
     from pydantic import TypeAdapter
+
+_log = get_logger("catalogue")
 
 _START_PATIENCE_S = 60.0
 _LOOK_PATIENCE_S = 2.0
@@ -88,6 +97,7 @@ class BrokerClient:
         self._link: _Link | None = None
         self._linking = asyncio.Lock()
         self._tools: dict[tuple[Path, str], tuple[str, tuple[ToolDefinition, ...]]] = {}
+        self._changes: dict[str, asyncio.Event] = {}
 
     async def call(
         self,
@@ -116,6 +126,23 @@ class BrokerClient:
             answer = await self._request("tools", spec, {}, CallHandlers())
             self._tools[key] = answer["version"], tools_adapter().validate_python(answer["tools"])
         return self._tools[key][1]
+
+    async def follow(
+        self, spec: ServerSpec, changed: Callable[[tuple[ToolDefinition, ...]], Awaitable[None]]
+    ) -> None:
+        """Keep a server running; call `changed` with its tools, and again whenever they change."""
+
+        async def hold() -> None:
+            while True:
+                await self._request("hold", spec, {}, CallHandlers())
+
+        change = self._changes.setdefault(spec.name, asyncio.Event())
+        async with anyio.create_task_group() as group:
+            group.start_soon(hold)
+            while True:
+                change.clear()
+                await changed(await self.tools(spec))
+                await change.wait()
 
     async def aclose(self) -> None:
         """Disconnect; the servers stay with the broker."""
@@ -146,6 +173,8 @@ class BrokerClient:
 
     def _forget_tools(self, server: str) -> None:
         self._tools = {key: value for key, value in self._tools.items() if key[1] != server}
+        if server in self._changes:
+            self._changes[server].set()
 
     async def _connected(self) -> _Link:
         if NESTED_VARIABLE in self._environ:
@@ -336,3 +365,82 @@ def _start(home: Path) -> None:
         )
     if hasattr(os, "fork"):
         process.wait()  # it goes on as a child of its own
+
+
+_STOP_PATIENCE_S = 10.0
+
+Changed = Callable[[Path, str, Sequence[ToolDefinition]], None]
+
+
+class Follower:
+    """A thread that listens to every server that this user agreed to start and to follow."""
+
+    def __init__(self, home: Path, paths: Sequence[Path], changed: Changed) -> None:
+        self._home = home
+        self._specs = agreed_to_follow(home, paths)
+        self._changed = changed
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="follow-servers", daemon=True)
+
+    def start(self) -> None:
+        if self._specs:
+            self._thread.start()
+
+    def stop(self) -> None:
+        self._stop.set()
+        if self._thread.is_alive():
+            self._thread.join(_STOP_PATIENCE_S)
+
+    def _run(self) -> None:
+        try:
+            anyio.run(self._main)
+        except Exception:  # noqa: BLE001 - the server goes on without following
+            _log.exception("servers are no longer followed")
+
+    async def _main(self) -> None:
+        client = BrokerClient(self._home)
+        async with anyio.create_task_group() as group:
+            for path, specs in self._specs.items():
+                for spec in specs:
+                    group.start_soon(self._follow, client, path, spec)
+            await anyio.to_thread.run_sync(self._stop.wait, abandon_on_cancel=True)
+            group.cancel_scope.cancel()
+        await client.aclose()
+
+    async def _follow(self, client: BrokerClient, path: Path, spec: ServerSpec) -> None:
+        async def changed(tools: tuple[ToolDefinition, ...]) -> None:
+            await anyio.to_thread.run_sync(self._apply, path, spec.name, tools)
+
+        try:
+            await client.follow(spec, changed)
+        except* ServerCallError as group:
+            _log.warning("the server %s is no longer followed: %s", spec.name, error_line(group))
+
+    def _apply(self, path: Path, server: str, tools: Sequence[ToolDefinition]) -> None:
+        try:
+            self._changed(path, server, tools)
+        except (FindspotError, OSError) as error:
+            _log.warning("the new tools of %s could not be indexed: %s", server, error)
+
+
+def agreed_to_follow(
+    home: Path, paths: Sequence[Path], environ: Mapping[str, str] = os.environ
+) -> dict[Path, list[ServerSpec]]:
+    """Return the servers of each index file to listen to: those agreed to that answered when last asked.
+
+    There are none for a Findspot that another one started.
+    """
+    if NESTED_VARIABLE in environ:
+        return {}
+    registry = ServerRegistry(home, paths)
+    followed = {}
+    for path in paths:
+        about = read_build_record(home, path)
+        if not about.follow or not path.exists():
+            continue
+        specs = [spec for spec in registry.servers(path) if spec.name in about.digests]
+        specs = [spec for spec in specs if registry.choices.is_enabled(spec.name)]
+        specs = [spec for spec in specs if registry.agreements.holds(spec)]
+        if specs:
+            followed[path] = specs
+    return followed

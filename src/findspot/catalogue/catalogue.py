@@ -33,7 +33,7 @@ from findspot.embed.embedder import Embedder
 from findspot.embed.provider_registry import IN_THE_BOX, require_chosen
 
 if TYPE_CHECKING:
-    from findspot.catalogue.server_connections import Follower
+    from findspot.catalogue.broker_client import Follower
     from findspot.catalogue.server_sources import ServerSpec
     from findspot.catalogue.tool_calls import ToolAccess
 
@@ -143,7 +143,7 @@ class Catalogue:
 
     def follow(self) -> None:
         """Follow the servers of the index files in the background, and keep their tools current."""
-        from findspot.catalogue.server_connections import Follower
+        from findspot.catalogue.broker_client import Follower
 
         with self._guard:
             if self._follower is None:

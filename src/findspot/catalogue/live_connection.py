@@ -130,6 +130,7 @@ class LiveConnection:
     def __init__(self, spec: ServerSpec, terms: ServerTerms) -> None:
         self.opened, self.ended = anyio.Event(), anyio.Event()
         """`opened` is set when it can be called or never will be."""
+        self.was_opened = False
         self.answered = False
         self.error: str | None = None
         """Why it ended, unless we ended it."""
@@ -142,6 +143,7 @@ class LiveConnection:
         self._session: ClientSession | None = None
         self._closing = anyio.Event()
         self._users = 0
+        self._holds = 0
         self._last_used = 0.0
         self._calls: list[RunningCall] = []
         self._listing = asyncio.Lock()
@@ -152,11 +154,7 @@ class LiveConnection:
 
     @property
     def is_open(self) -> bool:
-        return self._session is not None and not self._closing.is_set()
-
-    @property
-    def never_opened(self) -> bool:
-        return self._session is None
+        return self.was_opened and not self._closing.is_set()
 
     async def run(self) -> None:
         """Connect, and stay connected until the server ends, is idle, or is to be ended."""
@@ -167,6 +165,7 @@ class LiveConnection:
                 ) as session:
                     limit.deadline = math.inf
                     self._session, self._last_used = session, anyio.current_time()
+                    self.was_opened = True
                     self.opened.set()
                     await self._until_unused()
         except TimeoutError:
@@ -230,6 +229,14 @@ class LiveConnection:
                 )
         return tools
 
+    async def hold(self) -> None:
+        """Keep the connection however long nobody calls, until it ends."""
+        self._holds += 1
+        try:
+            await self.ended.wait()
+        finally:
+            self._holds -= 1
+
     @contextlib.asynccontextmanager
     async def _used(self) -> AsyncIterator[ClientSession]:
         """Use the session; errors of the server become ours."""
@@ -271,7 +278,7 @@ class LiveConnection:
     async def _until_unused(self) -> None:
         while not self._closing.is_set():
             left = self._last_used + self._terms.idle_s() - anyio.current_time()
-            if left <= 0 and not self._users:
+            if left <= 0 and not self._users and not self._holds:
                 self._closing.set()
                 return
             with anyio.move_on_after(min(max(left, 0.1), _IDLE_CHECK_S)):
@@ -299,27 +306,27 @@ class LiveConnection:
         from mcp import ClientSession
         from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
 
-        async with transport as (incoming, outgoing):
-            lost = self._lost
+        def lost() -> None:
+            if self.is_open:
+                self.error = "the connection was closed"
+                self._closing.set()
 
-            class Dispatcher(JSONRPCDispatcher):
-                async def run(self, *handlers: Any, **options: Any) -> None:
-                    await super().run(*handlers, **options)
-                    lost()
+        class Dispatcher(JSONRPCDispatcher):
+            async def run(self, *handlers: Any, **options: Any) -> None:
+                await super().run(*handlers, **options)
+                lost()
 
-            async with ClientSession(
+        async with (
+            transport as (incoming, outgoing),
+            ClientSession(
                 dispatcher=Dispatcher(incoming, outgoing),
                 elicitation_callback=self._elicit,
                 sampling_callback=self._sample,
                 message_handler=self._hear,
-            ) as session:
-                await session.initialize()
-                yield session
-
-    def _lost(self) -> None:
-        if self.is_open:
-            self.error = "the connection was closed"
-            self._closing.set()
+            ) as session,
+        ):
+            await session.initialize()
+            yield session
 
     async def _hear(self, message: Any) -> None:
         if getattr(message, "method", None) == "notifications/tools/list_changed":

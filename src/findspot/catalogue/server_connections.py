@@ -1,4 +1,4 @@
-"""Connections to MCP servers: ask for their tools, and follow them while a catalogue is served.
+"""Connections to MCP servers, and asking them for their tools.
 
 Besides `serve/mcp` the only user of the MCP SDK, which is imported when a server is asked.
 """
@@ -7,11 +7,9 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import math
 import os
 import sys
-import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -19,17 +17,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import anyio
 
 from findspot.catalogue.config_variables import MissingVariableError
-from findspot.catalogue.consent import read_build_record
 from findspot.catalogue.indexfile import read_definition
 from findspot.catalogue.server_process import ProcessNotes, Witness, pipe_transport
-from findspot.catalogue.server_registry import ServerRegistry
 from findspot.catalogue.server_sources import (
-    START_TIMEOUT_S,
     ServerSpec,
     with_server_name,
 )
 from findspot.catalogue.tool_record import ToolDefinition
-from findspot.core.errors import FindspotError
 from findspot.core.log import get_logger
 from findspot.core.platforms import resolved
 
@@ -89,7 +83,7 @@ async def _ask(spec: ServerSpec, timeout_s: float) -> ServerAnswer:
     notes = ProcessNotes()
     try:
         with anyio.fail_after(timeout_s):
-            async with open_connection(spec.expanded(), _client(), notes) as client:
+            async with open_connection(spec.expanded(), _client, notes) as client:
                 return ServerAnswer(await all_tools(client.session, spec.name))
     except TimeoutError:
         return ServerAnswer(error=f"no answer within {timeout_s:g} s")
@@ -99,44 +93,10 @@ async def _ask(spec: ServerSpec, timeout_s: float) -> ServerAnswer:
         return ServerAnswer(error=notes.about(error_line(error)))
 
 
-async def follow_servers(
-    specs: Sequence[ServerSpec], changed: Callable[[str, tuple[ToolDefinition, ...]], Awaitable[None]]
-) -> None:
-    """Stay connected; call `changed` with a server's tools whenever they change."""
-    async with anyio.create_task_group() as group:
-        for spec in specs:
-            group.start_soon(_follow, spec, changed)
-
-
-async def _follow(
-    spec: ServerSpec, changed: Callable[[str, tuple[ToolDefinition, ...]], Awaitable[None]]
-) -> None:
-    sender, receiver = anyio.create_memory_object_stream[None](1)
-
-    async def on_message(message: Any) -> None:
-        if getattr(message, "method", None) == "notifications/tools/list_changed":
-            with contextlib.suppress(anyio.WouldBlock):  # one notification is waiting already
-                sender.send_nowait(None)
-
-    try:
-        with anyio.fail_after(START_TIMEOUT_S) as limit:
-            async with open_connection(spec.expanded(), _client(on_message), ProcessNotes()) as client:
-                tools = await all_tools(client.session, spec.name)
-                limit.deadline = math.inf  # only a server that never answers is ended
-                await changed(spec.name, tools)
-                async for _ in receiver:
-                    await changed(spec.name, await all_tools(client.session, spec.name))
-    except TimeoutError:
-        _log.warning("the server %s did not answer within %g s and was ended", spec.name, START_TIMEOUT_S)
-    except Exception as error:  # noqa: BLE001 - a server that leaves is no longer followed
-        _log.warning("the server %s is no longer followed: %s", spec.name, error_line(error))
-
-
-def _client(on_message: Any = None) -> Callable[[Any], Client]:
-    """Return what makes the client of a transport."""
+def _client(transport: Any) -> Client:
     from mcp import Client
 
-    return lambda transport: Client(transport, mode="legacy", message_handler=on_message)
+    return Client(transport, mode="legacy")
 
 
 Connected = TypeVar("Connected")
@@ -223,75 +183,3 @@ def error_line(error: BaseException) -> str:
     while isinstance(error, BaseExceptionGroup) and error.exceptions:
         error = error.exceptions[0]
     return " ".join(f"{error}".split()) or type(error).__name__
-
-
-_STOP_PATIENCE_S = 10.0
-
-Changed = Callable[[Path, str, Sequence[ToolDefinition]], None]
-
-
-class Follower:
-    """A thread with a connection to every server that this user agreed to start and to follow."""
-
-    def __init__(self, home: Path, paths: Sequence[Path], changed: Changed) -> None:
-        self._specs = agreed_to_follow(home, paths)
-        self._changed = changed
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="follow-servers", daemon=True)
-
-    def start(self) -> None:
-        if self._specs:
-            self._thread.start()
-
-    def stop(self) -> None:
-        self._stop.set()
-        if self._thread.is_alive():
-            self._thread.join(_STOP_PATIENCE_S)
-
-    def _run(self) -> None:
-        try:
-            anyio.run(self._main)
-        except Exception:  # noqa: BLE001 - the server goes on without following
-            _log.exception("servers are no longer followed")
-
-    async def _main(self) -> None:
-        async with anyio.create_task_group() as group:
-            for path, specs in self._specs.items():
-                group.start_soon(self._follow, path, specs)
-            await anyio.to_thread.run_sync(self._stop.wait, abandon_on_cancel=True)
-            group.cancel_scope.cancel()
-
-    async def _follow(self, path: Path, specs: Sequence[ServerSpec]) -> None:
-        async def changed(server: str, tools: tuple[ToolDefinition, ...]) -> None:
-            await anyio.to_thread.run_sync(self._apply, path, server, tools)
-
-        await follow_servers(specs, changed)
-
-    def _apply(self, path: Path, server: str, tools: Sequence[ToolDefinition]) -> None:
-        try:
-            self._changed(path, server, tools)
-        except (FindspotError, OSError) as error:
-            _log.warning("the new tools of %s could not be indexed: %s", server, error)
-
-
-def agreed_to_follow(
-    home: Path, paths: Sequence[Path], environ: Mapping[str, str] = os.environ
-) -> dict[Path, list[ServerSpec]]:
-    """Return the servers of each index file to listen to: those agreed to that answered when last asked.
-
-    There are none for a Findspot that another one started.
-    """
-    if NESTED_VARIABLE in environ:
-        return {}
-    registry = ServerRegistry(home, paths)
-    followed = {}
-    for path in paths:
-        about = read_build_record(home, path)
-        if not about.follow or not path.exists():
-            continue
-        specs = [spec for spec in registry.servers(path) if spec.name in about.digests]
-        specs = [spec for spec in specs if registry.choices.is_enabled(spec.name)]
-        specs = [spec for spec in specs if registry.agreements.holds(spec)]
-        if specs:
-            followed[path] = specs
-    return followed

@@ -147,6 +147,10 @@ class ServerPool:
         """Return every server that was called, with its state."""
         return [server.run for server in self._servers.values()]
 
+    async def hold(self, spec: ServerSpec, *, environ: Mapping[str, str] = os.environ) -> None:
+        """Keep a server running, so that it can report changes, until it ends."""
+        await (await self._server(spec, environ).connected()).hold()
+
     async def aclose(self) -> None:
         """End every server."""
         await asyncio.gather(*(server.aclose() for server in self._servers.values()))
@@ -238,7 +242,7 @@ class _Server:
                 return connection
             if connection.needs_login:
                 raise ServerCallError(f"The server {self.spec.name} cannot be called. {connection.error}")
-            if connection.never_opened:
+            if not connection.was_opened:
                 raise ServerCallError(
                     f"The server {self.spec.name} could not be started: {connection.error}",
                     hint="Run `findspot tools index` to see whether it starts, or check its entry.",

@@ -5,21 +5,17 @@ from __future__ import annotations
 import json
 import os
 import queue
-import sys
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import anyio
 import pytest
 
-from findspot.catalogue import server_connections
+from findspot.catalogue.broker_client import Follower, agreed_to_follow
 from findspot.catalogue.catalogue import Catalogue
 from findspot.catalogue.catalogue_build import Built, Outcome
 from findspot.catalogue.consent import read_build_record
-from findspot.catalogue.server_connections import NESTED_VARIABLE, Follower, agreed_to_follow
-from findspot.catalogue.server_sources import ServerSpec
+from findspot.catalogue.server_connections import NESTED_VARIABLE
 from findspot.catalogue.tool_record import SearchMode, ToolSearchOptions
 
 from .conftest import PATIENCE_S, TOOLS, Write, entry, index
@@ -217,26 +213,6 @@ def test_nothing_is_started_for_a_findspot_that_findspot_started(
     follower = Follower(tmp_path / "findspot", changing[0].paths, lambda *_: pytest.fail("asked"))
     follower.start()
     follower.stop()
-
-
-def test_a_followed_server_that_never_answers_is_ended(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """documents C: it stayed for as long as Findspot ran, and after it."""
-    pid_file = tmp_path / "pid"
-    os.mkfifo(pid_file)
-    code = f"import os; open({str(pid_file)!r}, 'w').write(str(os.getpid())); import signal; signal.pause()"
-    spec = ServerSpec("hanging", command=sys.executable, args=("-c", code), source=tmp_path / "mcp.json")
-    monkeypatch.setattr(server_connections, "START_TIMEOUT_S", 1.0)
-
-    async def changed(*_: object) -> None:
-        pytest.fail("it never answers")
-
-    pids: queue.Queue[int] = queue.Queue()
-    threading.Thread(target=lambda: pids.put(int(pid_file.read_text())), daemon=True).start()
-    anyio.run(server_connections.follow_servers, [spec], changed)
-    with pytest.raises(ProcessLookupError):
-        os.kill(pids.get(timeout=PATIENCE_S), 0)
 
 
 def test_only_agreed_servers_that_answered_are_followed(

@@ -274,6 +274,28 @@ def test_a_server_that_cannot_start_is_not_started_over_and_over(
     home.run(scenario)
 
 
+def test_a_server_that_never_answers_is_ended(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    """documents C: it stayed for as long as Findspot ran, and after it."""
+    monkeypatch.setattr(live_connection, "START_TIMEOUT_S", 1.0)
+    monkeypatch.setattr(server_process, "_EXIT_PATIENCE_S", 0.2)
+    pids: list[int] = []
+
+    class Witness:
+        def started(self, pid: int) -> None:
+            pids.append(pid)
+
+        def ended(self, pid: int) -> None:
+            assert not is_running(pid)
+
+    async def scenario(pool: ServerPool) -> None:
+        error = await failure(pool.call(home.spec("silent", "silent", "deaf"), "echo"))
+        assert error.user_message == "The server silent could not be started: no answer within 1 s"
+        assert [pid for pid in pids if is_running(pid)] == []
+
+    home.run(scenario, witness=Witness())
+    assert len(pids) == 1
+
+
 def test_changed_tools_are_seen_at_the_next_call(home: Home) -> None:
     async def scenario(pool: ServerPool) -> None:
         spec = home.spec("one")
