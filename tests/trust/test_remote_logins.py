@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from e2e.harness import end_broker
 from program import TIMEOUT_S, Outcome, Program
 from remote_server import RemoteServer, browse
-from trust.conftest import MakeFolder
+from trust.conftest import MakeFolder, Serve
 
 
 def log_in(findspot: Program, project: Path, **popen: Any) -> tuple[str, Outcome]:
@@ -23,7 +27,13 @@ def log_in(findspot: Program, project: Path, **popen: Any) -> tuple[str, Outcome
     return page, Outcome(process.returncode, out, "".join(shown) + err)
 
 
-def test_a_server_with_a_login(findspot: Program, make: MakeFolder, home: Path) -> None:
+@pytest.fixture(autouse=True)
+def no_broker(home: Path) -> Iterator[None]:
+    yield
+    end_broker(home)
+
+
+def test_a_server_with_a_login(findspot: Program, make: MakeFolder, serve: Serve, home: Path) -> None:
     """documents-chunks-tools B2: OAuth was ignored, and no command logged in."""
     with RemoteServer() as server:
         project = make({".mcp.json": json.dumps({"mcpServers": {"web": {"url": server.url}}})})
@@ -48,6 +58,12 @@ def test_a_server_with_a_login(findspot: Program, make: MakeFolder, home: Path) 
 
         indexed = findspot("tools", "index", "-v", cwd=project, **own)
         assert (indexed.code, "1 tool in" in indexed.out) == (0, True), indexed.err
+
+        pipe = serve(project, HOME=own["env"]["HOME"])
+        called = {"name": "web__add", "arguments": {"a": 1, "b": 2}, "confirm": True}
+        assert pipe.call("call_tool", **called)["content"][0]["text"] == "3"
+        server.expire()
+        assert pipe.call("call_tool", **called)["content"][0]["text"] == "3"
         for issued in (*server.tokens, *server.refresh_tokens):
             holders = [
                 path for path in home.rglob("*") if path.is_file() and issued in path.read_text("latin-1")
@@ -57,4 +73,8 @@ def test_a_server_with_a_login(findspot: Program, make: MakeFolder, home: Path) 
 
         assert findspot("tools", "logout", "web", cwd=project, **own).out == "Logged out of web.\n"
         assert server.refresh_tokens == {}
+        server.expire()
+        refused = pipe.call("call_tool", **called)
+        assert refused["isError"]
+        assert "findspot tools login web" in json.dumps(refused)
         assert list((home / "logins").glob("*.json")) == []
