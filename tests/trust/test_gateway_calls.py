@@ -215,3 +215,20 @@ def test_the_gateway_serves_three_tools(gateway: Gateway, home: Path) -> None:
         assert pipe.result("prompts/list", {})["prompts"] == []
         found = pipe.values("search_tools", query="add", mode="bm25")["tools"][0]["name"]
         assert pipe.call("call_tool", name=found, arguments={"a": 1, "b": 2})["content"][0]["text"] == "3"
+
+
+def test_a_server_uses_the_clients_model_only_if_allowed(gateway: Gateway, serve: Serve) -> None:
+    """issue 20: sampling passes through if it was agreed for that server."""
+    pipe = serve(gateway.root, capabilities={"sampling": {}}, HOME=str(gateway.user))
+    refused = pipe.call("call_tool", name="any__think")
+    assert refused["isError"]
+    assert "No language model can be asked" in json.dumps(refused)
+    assert gateway.run("enable", "any__think", "--sampling").code == 2, "it is for a server"
+    done = gateway.run("enable", "any", "--sampling")
+    assert done.code == 0, done.err
+    number = pipe.ask_tool("call_tool", {"name": "any__think"})
+    asked = pipe.until("sampling/createMessage")
+    assert (asked["maxTokens"], asked["messages"][0]["content"]["text"]) == (5, "Think.")
+    answer = {"role": "assistant", "content": {"type": "text", "text": "hm"}, "model": "m"}
+    pipe.send({"jsonrpc": "2.0", "id": pipe.last_id, "result": answer})
+    assert pipe.answer(number)["result"]["content"][0]["text"] == "m: hm"

@@ -21,6 +21,7 @@ from findspot.catalogue.live_connection import (
     ServerNotAgreedError,
     ServerTimeoutError,
 )
+from findspot.catalogue.logins import Logins
 from findspot.catalogue.server_connections import NESTED_VARIABLE
 from findspot.catalogue.server_registry import ServerRegistry
 from findspot.catalogue.server_sources import ServerSpec
@@ -44,6 +45,7 @@ class AccessState(StrEnum):
     NOT_AGREED = "not_agreed"
     DISABLED = "disabled"
     MISSING_VARIABLE = "missing_variable"
+    NEEDS_LOGIN = "needs_login"
     NO_SERVER = "no_server"
     NESTED = "nested"
 
@@ -243,9 +245,12 @@ def tool_access(registry: ServerRegistry, tool: ToolDefinition) -> ToolAccess:
         reason = "This Findspot was started by another one, and starts no servers itself"
         return ToolAccess(AccessState.NESTED, spec, reason)
     try:
-        spec.expanded()
+        expanded = spec.expanded()
     except MissingVariableError as error:
         return ToolAccess(AccessState.MISSING_VARIABLE, spec, f"The server {spec.name} cannot start: {error}")
+    if expanded.url and expanded.oauth and Logins(registry.home).read(expanded.url) is None:
+        hint = f"`findspot tools login {spec.name}` logs in."
+        return ToolAccess(AccessState.NEEDS_LOGIN, spec, f"The server {spec.name} asks for a login", hint)
     return ToolAccess(AccessState.READY, spec)
 
 

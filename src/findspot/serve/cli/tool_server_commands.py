@@ -277,12 +277,31 @@ def _unknown(name: str, known: Sequence[str]) -> InvalidArgumentError:
 
 @click.command("enable")
 @click.argument("name", metavar="SERVER[__TOOL]")
+@click.option(
+    "--sampling/--no-sampling",
+    default=None,
+    help="Let the server ask the language model of whoever calls it, or no longer. At first it may not.",
+)
 @_user_option
 @project_option
 @common
-def enable(reply: Reply, name: str, user: bool, project: str | None) -> None:
+def enable(reply: Reply, name: str, sampling: bool | None, user: bool, project: str | None) -> None:
     """Enable a server, or one tool such as `github__create_issue`."""
+    if sampling is not None:
+        _allow_sampling(name, project, sampling)
     _choose(reply, name, project, user=user, enabled=True)
+
+
+def _allow_sampling(name: str, project: str | None, allowed: bool) -> None:
+    with open_engine() as engine:
+        registry = engine.catalogue(project or ".").registry
+        spec = registry.find(name)
+        if spec is None or not registry.agreements.holds(spec):
+            raise InvalidArgumentError(
+                f"'{name}' is not a server that you have agreed to start.",
+                hint="`findspot tools list` shows the servers, `findspot tools index` asks.",
+            )
+        registry.agreements.allow_sampling(spec, allowed)
 
 
 @click.command("disable")
