@@ -115,24 +115,29 @@ class AddedServers:
 
     def entries(self) -> dict[str, Any]:
         """Return the entries by name; none if there is no file."""
-        try:
-            entries = read_json(self.path)["mcpServers"]
-        except FileNotFoundError:
-            return {}
-        return dict(entries)
+        return dict(self._read()["mcpServers"])
 
-    def put(self, entries: Mapping[str, Mapping[str, Any]]) -> None:
-        """Add entries; one of the same name is replaced."""
-        self._write(lambda stored: stored | {name: dict(entry) for name, entry in entries.items()})
+    def put(self, entries: Mapping[str, Mapping[str, Any]], inputs: Sequence[Any] = ()) -> None:
+        """Add entries, and the declarations of inputs that they use; one of the same name is replaced."""
+        self._write(lambda stored: stored | {name: dict(entry) for name, entry in entries.items()}, inputs)
 
     def remove(self, names: Iterable[str]) -> None:
         gone = set(names)
         self._write(lambda stored: {name: entry for name, entry in stored.items() if name not in gone})
 
-    def _write(self, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
+    def _read(self) -> dict[str, Any]:
+        try:
+            stored = read_json(self.path)
+        except FileNotFoundError:
+            stored = {}
+        return {"inputs": stored.get("inputs", []), "mcpServers": stored.get("mcpServers", {})}
+
+    def _write(self, change: Callable[[dict[str, Any]], dict[str, Any]], inputs: Sequence[Any] = ()) -> None:
         make_private_dir(self.path.parent)
         with writer_lock(self.path.with_suffix(".lock"), _PATIENCE_S):
-            write_json(self.path, {"mcpServers": change(self.entries())})
+            stored = self._read()
+            declared = [*stored["inputs"], *(value for value in inputs if value not in stored["inputs"])]
+            write_json(self.path, {"inputs": declared, "mcpServers": change(stored["mcpServers"])})
 
 
 class Availability(StrEnum):

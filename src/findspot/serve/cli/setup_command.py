@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from findspot.catalogue.known_clients import BY_NAME, CLIENTS, Client, Machine
 from findspot.core.config import home_folder, load_settings
 from findspot.core.errors import InvalidArgumentError, ProjectNotDetectedError
-from findspot.core.setting_keys import PROJECT_TOOLSET, TOOLSETS
+from findspot.core.setting_keys import CATALOGUE_TOOLSET, PROJECT_TOOLSET, TOOLSETS
 from findspot.serve.cli import output
 from findspot.serve.cli.clients import config_files
-from findspot.serve.cli.clients.config_files import Change, ConfigUnreadableError, Journal
+from findspot.serve.cli.clients.config_files import Change, ConfigUnreadableError, Journal, Record
 from findspot.serve.cli.clients.launch_command import Python, serve_command
 from findspot.serve.cli.interaction import can_ask, confirm, prompt
 from findspot.serve.cli.options import (
@@ -25,7 +25,11 @@ from findspot.serve.cli.options import (
     toolsets_option,
     yes_option,
 )
-from findspot.serve.cli.project_choice import open_project
+from findspot.serve.cli.project_choice import open_engine, open_project
+
+if TYPE_CHECKING:
+    from findspot.engine import Engine
+    from findspot.serve.cli.clients.moved_servers import Gateway, MovableServer
 
 _INSTRUCTIONS_TITLE = "Instructions for assistants"
 _TAB = 4
@@ -63,6 +67,9 @@ class Step:
 @toolsets_option("Toolsets to offer, such as `project,documents`, or `all`. Default: project; asks.")
 @click.option("--dry-run", is_flag=True, help="Show the changes without writing them.")
 @click.option("--undo", is_flag=True, help="Restore the files that setup changed.")
+@click.option(
+    "--gateway", is_flag=True, help="Move the clients' other servers behind Findspot; asks for each."
+)
 @click.option("--print", "show", is_flag=True, help="Print what to copy into each configuration by hand.")
 @click.option(
     "--instructions/--no-instructions",
@@ -83,6 +90,7 @@ def setup(
     toolsets: tuple[str, ...],
     dry_run: bool,
     undo: bool,
+    gateway: bool,
     show: bool,
     instruct: bool | None,
     index_now: bool | None,
@@ -93,12 +101,18 @@ def setup(
     Finds Claude Code, Claude Desktop, Cursor, Windsurf, VS Code, Copilot CLI, Codex, Gemini CLI and
     Zed, shows what it would write into the configuration of each, asks, and writes it. Nothing else
     in those files is touched, and each is kept as it was for --undo.
+
+    With --gateway, the other MCP servers of those clients move behind Findspot, which then finds and
+    calls their tools: the assistant reads three tools instead of all of theirs.
     """
     machine, journal = Machine(), Journal(home_folder())
     if show:
         _print(names, toolsets, machine, reply)
     elif undo:
         _undo(names, journal, reply, dry_run=dry_run, yes=yes)
+    elif gateway:
+        with open_engine() as engine:
+            _move_servers(engine, _targets(names, machine), journal, reply, dry_run=dry_run, yes=yes)
     else:
         quiet = reply.json or dry_run or (yes and index_now is False)
         root = None if quiet and not instruct else _project_root(project)
@@ -266,12 +280,135 @@ def _undo(names: tuple[str, ...], journal: Journal, reply: Reply, *, dry_run: bo
             for step, record in zip(steps, records, strict=True):
                 step.change.write()
                 journal.forget(record)
+            _drop_moved(records, journal)
     if reply.json:
         output.emit({"status": "dry_run" if dry_run else "success", "steps": [_object(s) for s in steps]})
     elif not steps:
         output.line("There is nothing to undo.")
     elif not dry_run:
         output.line(f"Restored {output.count(len(steps), 'file')}.")
+
+
+def _move_servers(
+    engine: Engine,
+    targets: list[tuple[Client, Path]],
+    journal: Journal,
+    reply: Reply,
+    *,
+    dry_run: bool,
+    yes: bool,
+) -> None:
+    """Ask which servers to move behind Findspot, index them, and take them out of the clients' files.
+
+    A server that does not answer stays where it is.
+    """
+    from findspot.serve.cli.clients.moved_servers import Gateway
+    from findspot.serve.cli.tool_server_commands import index_again
+
+    catalogue = engine.catalogue(".")
+    gateway = Gateway(catalogue)
+    chosen, unreadable = _choose_servers(gateway, targets, reply, sure=yes or dry_run)
+    steps = unreadable + _moving_steps(chosen)
+    if not reply.json:
+        _show(steps)
+    errors: dict[str, str] = {}
+    if chosen and not dry_run:
+        files = output.count(len(steps) - len(unreadable), "file")
+        confirm(f"Move {output.count(len(chosen), 'server')} and write {files}?", yes, reply)
+        with journal.locked():
+            gateway.take(chosen)
+            built = index_again(engine, catalogue, user_wide=True)
+            names = {server.name for server in chosen}
+            errors = {s.name: s.error for s in built.servers if s.error and s.name in names}
+            gateway.drop(errors.keys() & (names - _moved(journal)))
+            chosen = [server for server in chosen if server.name not in errors]
+            steps = unreadable + _moving_steps(chosen)
+            for step in steps[len(unreadable) :]:
+                moved = {server.name: server.entry for server in chosen if server.path == step.path}
+                journal.apply(step.change, step.owner, moved)
+    _report_moved(chosen, errors, steps, reply, dry_run=dry_run)
+    if errors or unreadable:
+        raise click.exceptions.Exit(1)
+
+
+def _choose_servers(
+    gateway: Gateway, targets: list[tuple[Client, Path]], reply: Reply, *, sure: bool
+) -> tuple[list[MovableServer], list[Step]]:
+    """Return the servers to move, each agreed to, and a step for each file that cannot be read."""
+    from findspot.serve.cli.clients.moved_servers import movable_servers
+    from findspot.serve.cli.tool_server_commands import describe_server
+
+    chosen: list[MovableServer] = []
+    unreadable = []
+    for client, path in targets:
+        try:
+            servers = movable_servers(client, path)
+        except ConfigUnreadableError as problem:
+            unreadable.append(Step(client.name, client.title, path, Change(path, None, None), problem))
+            continue
+        for server in servers:
+            if gateway.conflicts(server, chosen):
+                output.warn(f"{server.name} of {client.title} stays: another server already has this name.")
+            elif sure:
+                chosen.append(server)
+            elif not can_ask():
+                confirm(f"Move {server.name} of {client.title} behind Findspot?", yes=False, reply=reply)
+            else:
+                output.note(describe_server(server.spec), bold=True)
+                question = f"Let Findspot start it, and move it from {client.title} behind Findspot? [y/N]"
+                if prompt(question).lower() in ("y", "yes"):
+                    chosen.append(server)
+    return chosen, unreadable
+
+
+def _moving_steps(chosen: list[MovableServer]) -> list[Step]:
+    """Return one step per file: with Findspot, which offers the catalogue, and without the moved servers."""
+    steps = []
+    for path, client in {server.path: server.client for server in chosen}.items():
+        toolsets = _toolsets_in(client, path) or ("" if _has_entry(client, path) else _default_toolsets())
+        if toolsets and not {CATALOGUE_TOOLSET, ALL_TOOLSETS} & set(toolsets.split(",")):
+            toolsets += f",{CATALOGUE_TOOLSET}"
+        names = [server.name for server in chosen if server.path == path]
+        change = config_files.with_server(client, path, _command(toolsets), names)
+        steps.append(Step(client.name, client.title, path, change, then=client.then))
+    return steps
+
+
+def _has_entry(client: Client, path: Path) -> bool:
+    return config_files.server_in(client, path) is not None
+
+
+def _report_moved(
+    moved: list[MovableServer], errors: dict[str, str], steps: list[Step], reply: Reply, *, dry_run: bool
+) -> None:
+    if reply.json:
+        servers: list[dict[str, str]] = [{"name": s.name, "client": s.client.name} for s in moved]
+        servers += [{"name": name, "error": error} for name, error in errors.items()]
+        status = "dry_run" if dry_run else "success"
+        output.emit({"status": status, "servers": servers, "steps": [_object(s) for s in steps]})
+        return
+    for name, error in errors.items():
+        output.warn(f"{name} stays where it is, since it did not answer: {error}")
+    if not moved:
+        output.line("No server was moved." if errors else "There are no servers to move.")
+    elif not dry_run:
+        output.line(f"Moved {', '.join(dict.fromkeys(s.name for s in moved))} behind Findspot.", fg="green")
+        output.note("`findspot tools list` shows them; `findspot setup --undo` puts them back.", dim=True)
+
+
+def _moved(journal: Journal) -> set[str]:
+    """Return the servers that are behind Findspot already."""
+    return {name for record in journal.records().values() for name in record.moved}
+
+
+def _drop_moved(undone: list[Record], journal: Journal) -> None:
+    """Forget servers that are back in their clients' files, unless another client's were moved too."""
+    names = {name for record in undone for name in record.moved} - _moved(journal)
+    if names:
+        from findspot.serve.cli.clients.moved_servers import Gateway
+
+        with open_engine() as engine:
+            Gateway(engine.catalogue(".")).drop(names)
 
 
 def _print(names: tuple[str, ...], toolsets: tuple[str, ...], machine: Machine, reply: Reply) -> None:

@@ -24,6 +24,7 @@ from findspot.serve.cli.terminal import open_in_browser
 
 if TYPE_CHECKING:
     from findspot.catalogue.catalogue import Catalogue
+    from findspot.catalogue.catalogue_build import Built
     from findspot.catalogue.client_configs import Input
     from findspot.catalogue.server_registry import ServerStatus
     from findspot.catalogue.server_sources import ServerSpec
@@ -97,7 +98,8 @@ def add(
         (spec,) = (spec for spec in catalogue.registry.servers(index) if spec.name == name)
         catalogue.registry.agreements.add([spec])
         catalogue.registry.choices.forget(index, name)
-        tools, error = _indexed(engine, catalogue, name, user_wide=user)
+        built = index_again(engine, catalogue, user_wide=user)
+        tools, error = next((s.tools, s.error) for s in built.servers if s.name == name)
     if reply.json:
         output.emit(
             {"status": "success", "name": name, "tools": tools, **({"error": error} if error else {})}
@@ -160,8 +162,8 @@ def _require_new(catalogue: Catalogue, name: str) -> None:
         )
 
 
-def _indexed(engine: Engine, catalogue: Catalogue, name: str, *, user_wide: bool) -> tuple[int, str | None]:
-    """Index as the last run did, with a new server; return the number of its tools and its error."""
+def index_again(engine: Engine, catalogue: Catalogue, *, user_wide: bool) -> Built:
+    """Index as the last run did, after servers were added."""
     from findspot.catalogue.catalogue_build import BuildOptions
     from findspot.catalogue.consent import read_build_record
 
@@ -172,8 +174,7 @@ def _indexed(engine: Engine, catalogue: Catalogue, name: str, *, user_wide: bool
     _, built = catalogue.indexer.index(
         [], options, provider=provider, ask_input=ask_input, user_wide=user_wide
     )
-    report = next(server for server in built.servers if server.name == name)
-    return report.tools, report.error
+    return built
 
 
 @click.command("list")

@@ -7,8 +7,8 @@ import contextlib
 import difflib
 import os
 import stat
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -165,6 +165,8 @@ class Record:
     written: str
     backup: str | None
     """A file among the backups; None where there was no file before."""
+    moved: Mapping[str, Any] = field(default_factory=dict)
+    """Entries of servers that were taken out, by name."""
 
     def is_ours(self, now: bytes | None) -> bool:
         """Return whether the file is unchanged since."""
@@ -197,14 +199,18 @@ class Journal:
     def original(self, record: Record) -> bytes | None:
         return None if record.backup is None else (self.backups / record.backup).read_bytes()
 
-    def apply(self, change: Change, owner: str) -> None:
-        """Back up the file, then write it: a crash in between leaves one backup too many, no loss."""
+    def apply(self, change: Change, owner: str, moved: Mapping[str, Any] | None = None) -> None:
+        """Back up the file, then write it: a crash in between leaves one backup too many, no loss.
+
+        `moved` are entries that the change takes out and that undo puts back.
+        """
         assert change.after is not None
         change.require_unchanged()
         known = self.records().get(change.path)
+        moved = {**(known.moved if known else {}), **(moved or {})}
         if known is None or not known.is_ours(change.before):
             known = Record(change.path, owner, "", self._keep(change))
-        record = Record(change.path, owner, content_hash(change.after), known.backup)
+        record = replace(known, owner=owner, written=content_hash(change.after), moved=moved)
         self._save(self.records() | {change.path: record})
         change.write()
 
@@ -226,6 +232,7 @@ class Journal:
         make_private_dir(self._folder)
         rows = {
             str(path): {"owner": record.owner, "written": record.written, "backup": record.backup}
+            | ({"moved": dict(record.moved)} if record.moved else {})
             for path, record in records.items()
         }
         write_json(self._file, rows)
@@ -273,8 +280,8 @@ def _find_paragraph(text: str) -> tuple[int, int] | None:
     return start, end + len(END)
 
 
-def with_server(client: Client, path: Path, command: list[str]) -> Change:
-    """Return the client's configuration with Findspot in it."""
+def with_server(client: Client, path: Path, command: list[str], without: Iterable[str] = ()) -> Change:
+    """Return the client's configuration with Findspot in it, and without some other servers."""
     before = read_config(path)
     try:
         written = decode(before or b"")
@@ -282,6 +289,8 @@ def with_server(client: Client, path: Path, command: list[str]) -> Change:
         current = value_at(parse_config(written.text, client.format), keys)
         entry = new_entry(client, command, current if isinstance(current, dict) else {})
         text = _PUT[client.format](written.text, keys, entry, written.newline)
+        for name in without:
+            text = _TAKE_OUT[client.format](text, (*client.keys, name))
     except MalformedError as error:
         raise ConfigUnreadableError(path, error) from None
     return Change(path, before, written.with_text(text).data)
@@ -300,17 +309,42 @@ def with_instructions(path: Path) -> Change:
 
 def undone(record: Record, journal: Journal) -> Change:
     """Return the change that restores a file; if others have changed it, only our part is removed."""
-    now = read_config(record.path)
-    if record.is_ours(now):
-        return Change(record.path, now, journal.original(record))
+    now, original = read_config(record.path), journal.original(record)
     if now is None:
         return Change(record.path, None, None)
+    if record.is_ours(now) and (original is None or not record.moved):
+        return Change(record.path, now, original)
     try:
-        written = decode(now)
-        text = _taken_out(record.owner, written.text, journal.original(record))
+        if record.is_ours(now):
+            written = decode(original or b"")
+            text = written.text
+        else:
+            written = decode(now)
+            text = _taken_out(record.owner, written.text, original)
+        text = _put_back(record, text, written.newline)
     except MalformedError as error:
         raise ConfigUnreadableError(record.path, error) from None
     return Change(record.path, now, written.with_text(text).data)
+
+
+def _put_back(record: Record, text: str, newline: str) -> str:
+    """Return the text with the servers that were taken out and are still missing."""
+    for name, entry in record.moved.items():
+        client = BY_NAME[record.owner]
+        keys = (*client.keys, name)
+        if value_at(parse_config(text, client.format), keys) is None:
+            text = _PUT[client.format](text, keys, entry, newline)
+    return text
+
+
+def servers_in(client: Client, path: Path) -> dict[str, Any]:
+    """Return the entries of a client's configuration by name."""
+    data = read_config(path)
+    try:
+        entries = value_at(parse_config(decode(data or b"").text, client.format), client.keys)
+    except MalformedError as error:
+        raise ConfigUnreadableError(path, error) from None
+    return entries if isinstance(entries, dict) else {}
 
 
 def _taken_out(owner: str, text: str, original: bytes | None) -> str:
@@ -331,12 +365,7 @@ def _taken_out(owner: str, text: str, original: bytes | None) -> str:
 
 def server_in(client: Client, path: Path) -> dict[str, Any] | None:
     """Return the entry of Findspot in a client's configuration, or None."""
-    data = read_config(path)
-    try:
-        values = parse_config(decode(data or b"").text, client.format)
-    except MalformedError as error:
-        raise ConfigUnreadableError(path, error) from None
-    entry = value_at(values, (*client.keys, SERVER))
+    entry = servers_in(client, path).get(SERVER)
     return entry if isinstance(entry, dict) else None
 
 

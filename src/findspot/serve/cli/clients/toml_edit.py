@@ -115,7 +115,7 @@ def _confirm(text: str, wanted: dict[str, Any]) -> None:
 
 def _appended(text: str, keys: tuple[str, ...], entry: dict[str, Any], newline: str) -> str:
     lines = [f"[{'.'.join(_parts(keys))}]"]
-    lines += [f"{name} = {_spelled(value)}" for name, value in entry.items()]
+    lines += [f"{_parts((name,))[0]} = {_spelled(value)}" for name, value in entry.items()]
     gap = "" if not text or text.endswith("\n") else newline
     return text + gap + (newline if text.strip() else "") + "".join(line + newline for line in lines)
 
@@ -168,9 +168,13 @@ def _parts(keys: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _spelled(value: Any) -> str:
-    """Return a string or a list of strings; a literal string where it holds backslashes, as paths on Windows
-    do.
-    """
+    """Return a value as TOML; a literal string where it holds backslashes, as paths on Windows do."""
+    if isinstance(value, dict):
+        return (
+            "{ " + ", ".join(f"{_parts((key,))[0]} = {_spelled(item)}" for key, item in value.items()) + " }"
+        )
+    if isinstance(value, bool | int | float):
+        return json.dumps(value)
     if isinstance(value, list):
         return "[" + ", ".join(map(_spelled, value)) + "]"
     text = str(value)

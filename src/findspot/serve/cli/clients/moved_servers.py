@@ -1,0 +1,93 @@
+"""Servers that move from clients' configurations behind Findspot, and back.
+
+A moved server is stored like one that the user added for all projects. The client's file loses its entry,
+which the journal of setup keeps, so that undo puts it back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from findspot.catalogue.client_configs import parse_config, value_at, with_braces
+from findspot.catalogue.known_clients import Client
+from findspot.catalogue.server_sources import ServerSpec, read_sources
+from findspot.core.errors import FindspotError
+from findspot.serve.cli.clients.config_files import decode, read_config, servers_in
+
+if TYPE_CHECKING:
+    from findspot.catalogue.catalogue import Catalogue
+
+
+@dataclass(frozen=True, slots=True)
+class MovableServer:
+    """A server of a client's configuration that can be moved."""
+
+    client: Client
+    path: Path
+    entry: Any
+    spec: ServerSpec
+
+    @property
+    def name(self) -> str:
+        return self.spec.name
+
+    @property
+    def stored_entry(self) -> dict[str, Any]:
+        """The entry as it is stored: it starts in the home folder where it names no other."""
+        own = dict(with_braces(self.entry, self.path))
+        return own if self.spec.url or own.get("cwd") else own | {"cwd": str(Path.home())}
+
+
+def movable_servers(client: Client, path: Path) -> list[MovableServer]:
+    """Return the enabled servers of a configuration other than Findspot itself."""
+    entries = servers_in(client, path)
+    try:
+        specs = read_sources([path]).servers if entries else ()
+    except FindspotError:  # the file names no servers that can be read
+        return []
+    return [MovableServer(client, path, entries[spec.name], spec) for spec in specs if spec.name in entries]
+
+
+class Gateway:
+    """The servers behind Findspot that came from clients."""
+
+    def __init__(self, catalogue: Catalogue) -> None:
+        self._registry = catalogue.registry
+        self._indexer = catalogue.indexer
+        self._index = catalogue.user_index
+        self._added = self._registry.added(self._index)
+
+    def conflicts(self, server: MovableServer, chosen: Iterable[MovableServer]) -> bool:
+        """Return whether another server already has the name of this one."""
+        stored = self._added.entries().get(server.name)
+        others = [other.stored_entry for other in chosen if other.name == server.name]
+        return any(other != server.stored_entry for other in ([stored] if stored else []) + others)
+
+    def take(self, servers: Sequence[MovableServer]) -> None:
+        """Store servers that the user agreed to move and to start."""
+        inputs = [value for server in servers for value in _inputs(server)]
+        self._added.put({server.name: server.stored_entry for server in servers}, inputs)
+        names = {server.name for server in servers}
+        self._registry.agreements.add(
+            spec for spec in self._registry.servers(self._index)
+            if spec.name in names and spec.source == self._added.path
+        )  # fmt: skip
+
+    def drop(self, names: Collection[str]) -> None:
+        """Forget servers, with their agreements, choices and tools."""
+        for spec in self._registry.servers(self._index):
+            if spec.name in names and spec.source == self._added.path:
+                self._registry.agreements.remove(spec)
+                self._registry.choices.forget(self._index, spec.name)
+                self._indexer.remove_server(self._index, spec.name)
+        self._added.remove(names)
+
+
+def _inputs(server: MovableServer) -> list[Any]:
+    """Return the declarations of inputs in the file of a server."""
+    values = parse_config(decode(read_config(server.path) or b"").text, server.client.format)
+    declared = value_at(values, ("inputs",))
+    return declared if isinstance(declared, list) else []
