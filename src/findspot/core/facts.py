@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -209,13 +210,21 @@ class Facts:
     __hash__ = None  # type: ignore[assignment]  # compared by what it holds, and never a key
 
 
+def _shared(column: Sequence[Any]) -> tuple[Any, ...]:
+    """Return a column whose strings are those of other files, where they are equal: most names recur."""
+    try:
+        return tuple(map(sys.intern, column))
+    except TypeError:  # numbers
+        return tuple(column)
+
+
 _READERS: dict[str, tuple[int, Callable[[Any], Any]]] = {
     "package": (0, str),
-    "definitions": (1, lambda columns: tuple(map(DefinitionFact, *columns))),
-    "imports": (2, lambda columns: tuple(map(ImportFact, *columns))),
-    "bindings": (3, lambda columns: tuple(map(BindingFact, *columns))),
-    "references": (4, lambda columns: tuple(map(ReferenceFact, *columns))),
-    "columns": (4, lambda columns: tuple(map(tuple, columns))),
+    "definitions": (1, lambda columns: tuple(map(DefinitionFact, *map(_shared, columns)))),
+    "imports": (2, lambda columns: tuple(map(ImportFact, *map(_shared, columns)))),
+    "bindings": (3, lambda columns: tuple(map(BindingFact, *map(_shared, columns)))),
+    "references": (4, lambda columns: tuple(map(ReferenceFact, *map(_shared, columns)))),
+    "columns": (4, lambda columns: tuple(map(_shared, columns))),
     "bases": (5, frozenset),
 }
 """Where each part stands in the stored form, and what is made of it."""
