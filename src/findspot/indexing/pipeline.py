@@ -393,7 +393,8 @@ class _Commits:
 
     def commit(self) -> None:
         self._writer.set_meta(done=str(self.done))
-        self._writer.commit()
+        with memory_given_back():
+            self._writer.commit()
         self._at, self._chunks, self._committed = time.monotonic(), self._run.chunks, self.done
 
 

@@ -133,6 +133,7 @@ class WorkerProcess:
         self._killed = False
         self.jobs: deque[Job] = deque()
         self.ready = False
+        self._given = 0
         self.since = time.monotonic()
         """When it last gave a sign of life, or began to have something to do."""
         self._outbox: queue.SimpleQueue[object] = queue.SimpleQueue()
@@ -148,10 +149,16 @@ class WorkerProcess:
         """Use another setup for the jobs that follow."""
         self._outbox.put(setup)
 
+    @property
+    def is_spare(self) -> bool:
+        """Whether it may wait for the next run."""
+        return self.ready and not self.jobs and self._given <= KEPT_FILES
+
     def give(self, jobs: list[Job]) -> None:
         if not self.jobs:
             self.since = time.monotonic()
         self.jobs.extend(jobs)
+        self._given += len(jobs)
         self._outbox.put(jobs)
 
     def kill(self) -> None:
@@ -267,8 +274,8 @@ class WorkerPool:
                 worker.prepare(setup)
 
     def keep_one(self) -> None:
-        """End all workers but one that has nothing to do."""
-        spare = next((worker for worker in self.workers if worker.ready and not worker.jobs), None)
+        """End all workers but one that has nothing to do, and has not grown large."""
+        spare = next((worker for worker in self.workers if worker.is_spare), None)
         if spare:
             self.workers.remove(spare)
         self.close()
@@ -382,6 +389,10 @@ def _cores() -> int:
 
 
 KEEP_S = 60.0
+"""How long a worker waits for the next run."""
+
+KEPT_FILES = 500
+"""A worker that has read more files holds over 100 MB, and is not kept."""
 
 
 class SparePool:
