@@ -18,7 +18,6 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -69,7 +68,7 @@ class Crate:
         self.root, self.name, self.flags = root, name, flags
         self.places: dict[str, tuple[str, int]] = {}
         self.modules: dict[str, str] = {}
-        self.implementations: dict[tuple[str, str, str], list[str]] = defaultdict(list)
+        self.implemented: dict[str, str] = {}
 
     def tree(self, kind: str, file: str, library: Path | None) -> Iterator[str]:
         command = ["rustc", "--test", f"-Zunpretty={kind}", "--cap-lints=allow", *self.flags, file]
@@ -99,24 +98,23 @@ class Crate:
                 inner = next((line for _, line in inside if line.startswith("inner_span: ")), "")
                 found = SPAN.search(inner)
                 self.modules |= {owner: found[1]} if found else {}
+                if found and here and found[1] != here[1]:
+                    yield {"kind": "import", "path": here[1], "line": int(here[2]), "names": [owner]}
             elif kind == "kind: Use(":
                 yield from named("import", inside)
-            else:
+            elif IMPLEMENTATION.search(owner.rpartition("::")[2]):
+                own = next((at for at, (_, line) in enumerate(inside) if line.startswith("self_ty: ")), 0)
+                of_type = next((key(line) for _, line in inside[own:] if line.startswith("DefId(")), "")
+                self.implemented[owner] = of_type.rpartition("::")[2]
                 starts = [at for at, (_, line) in enumerate(inside) if line == "of_trait: Some("]
                 yield from named("inherit", inside[starts[0] :]) if starts else ()
 
     def calls(self, lines: Iterator[str]) -> Iterator[dict[str, Any]]:
         """Yield the calls that are written in the source."""
         called = None
-        body = ""
         for text in lines:
             line = text.strip()
-            if line.startswith("DefId(") and line.endswith(":"):
-                body = key(line)
-            elif line.startswith("ty: ") and body and "{impl#" in body:
-                self.own(body, line[4:])
-                body = ""
-            elif line == "Call {":
+            if line == "Call {":
                 called = ""
             elif called == "":
                 called = line if CALLED.match(line) else None
@@ -127,13 +125,6 @@ class Crate:
                 called = None
                 if found and what and found[6] == "0":
                     yield {"span": found, "to": key(what[1]), "of": what[2]}
-
-    def own(self, path: str, declared: str) -> None:
-        """Note a method of an implementation by the type of its first parameter."""
-        found = OWN.match(declared)
-        head, _, name = path.rpartition("::")
-        if found and IMPLEMENTATION.search(head):
-            self.implementations["", found[1].rpartition("::")[2], name].append(path)
 
 
 def name_at(sources: dict[str, list[str]], root: Path, span: re.Match[str]) -> tuple[str, int] | None:
@@ -165,6 +156,7 @@ def main() -> None:
         command = ["rustc", "--crate-type=lib", "--cap-lints=allow", f"--crate-name={crate.name}"]
         command += [*crate.flags, "-o", str(library), options.roots[0]]
         subprocess.run(command, cwd=folder, check=True, env=os.environ | {"RUSTC_BOOTSTRAP": "1"})
+        crate.modules[crate.name] = options.roots[0]
         for number, file in enumerate(options.roots):
             used = library if number else None
             rows += crate.items(crate.tree("hir-tree", file, used))
@@ -180,29 +172,49 @@ def write(crate: Crate, rows: list[dict[str, Any]], calls: list[dict[str, Any]])
         targets = [target for target in map(crate.target, names) if target]
         if row["kind"] == "import":
             files = {crate.modules[name] for name in names if name in crate.modules}
-            files |= {target["path"] for target in targets if target["path"].endswith(".rs")}
-            written.append(row | {"targets": [], "others": [{"path": file} for file in sorted(files)]})
+            files |= {target["path"] for target in targets}
+            first = crate.modules.get(names[0]) if names else None
+            defining = crate.target(names[0]) if names and first is None else None
+            main = first or (defining["path"] if defining else "")
+            row["targets"] = [{"path": main}] if main else []
+            written.append(row | {"others": [{"path": file} for file in sorted(files - {main})]})
         elif names:
+            target = crate.target(names[0])
             name = names[0].rpartition("::")[2]
-            written.append(row | {"name": name, "targets": targets[:1], "resolved": True})
+            written.append(row | {"name": name, "targets": [target] if target else [], "resolved": True})
     for call in calls:
         place = name_at(sources, crate.root, call["span"])
         if place:
             row = {"kind": "call", "path": call["span"][1], "line": place[1], "name": place[0]}
             written.append(row | {"targets": targets_of(crate, call), "resolved": True})
+    written += left_out(crate)
     seen = dict.fromkeys(json.dumps(row) for row in written)
     sys.stdout.write("".join(f"{line}\n" for line in seen))
+
+
+def left_out(crate: Crate) -> Iterator[dict[str, Any]]:
+    """Yield the modules that this build leaves out: they may be found."""
+    for path in sorted(set(crate.modules.values())):
+        text = (crate.root / path).read_text(encoding="utf-8")
+        for name in re.findall(r"^\s*(?:pub(?:\([^)]*\))?\s+)?mod\s+(\w+);", text, re.MULTILINE):
+            beside = Path(path).parent
+            inside = beside if Path(path).stem in ("lib", "main", "mod") else Path(path).with_suffix("")
+            for folder in (beside, inside):
+                for file in (folder / f"{name}.rs", folder / name / "mod.rs"):
+                    if (crate.root / file).exists():
+                        others = [{"path": file.as_posix()}]
+                        yield {"kind": "import", "path": path, "line": 0, "targets": [], "others": others}
 
 
 def targets_of(crate: Crate, call: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the function or method that is called, and what implements it for the type it is called on."""
     path = call["to"]
+    found, trait = OWN.match(call["of"]), path.split("::")[-2:][0]
     targets = [crate.target(path)]
-    found = OWN.match(call["of"])
-    if found and "{impl#" not in path:
-        of_type = found[1].rpartition("::")[2]
-        same = crate.implementations.get(("", of_type, path.rpartition("::")[2]), ())
-        targets += [crate.target(each) for each in same]
+    if found and trait[:1].isupper():
+        of_type, name = found[1].rpartition("::")[2], path.rpartition("::")[2]
+        impls = [impl for impl, of in crate.implemented.items() if of == of_type]
+        targets += [crate.target(f"{impl}::{name}") for impl in impls]
     return [target for target in targets if target]
 
 

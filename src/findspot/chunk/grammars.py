@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -24,6 +25,11 @@ PARSE_SECONDS_PER_MB = 3.0
 
 MATCH_LIMIT = 4_096
 """Query states kept in flight; real code stays far below, hostile nesting does not."""
+
+MACRO_DEPTH = 3
+"""Macros in the arguments of macros that are read."""
+
+_NO_NEWLINE, _NEWLINE = re.compile(rb"[^\n]"), ord("\n")
 
 _INHERITS = "; inherits: "
 """How a query file begins that goes on where others end."""
@@ -77,6 +83,31 @@ class Grammar:
         if self.references is None:
             return []
         return [match for _, match in _cursor(self.references).matches(node)]
+
+    def argument_matches(
+        self, matches: list[dict[str, list[Node]]], source: bytes
+    ) -> list[dict[str, list[Node]]]:
+        """Return the matches inside of the arguments of macros, which are read as expressions."""
+        found: list[dict[str, list[Node]]] = []
+        for _ in range(MACRO_DEPTH):
+            trees = [match["arguments"][0] for match in matches if "arguments" in match]
+            if not trees:
+                break
+            matches = self.reference_matches(self.parse(_only(trees, source)).root_node)
+            found += matches
+        return found
+
+
+def _only(trees: list[Node], source: bytes) -> bytes:
+    """Return a source of which only some bracketed parts are left, each as a statement at its place."""
+    blank = bytearray(_NO_NEWLINE.sub(b" ", source))
+    for tree in trees:
+        start, end = tree.start_byte, tree.end_byte
+        blank[start:end] = source[start:end]
+        while end < len(blank) and blank[end] == _NEWLINE:
+            end += 1
+        blank[end : end + 1] = b";"
+    return bytes(blank)
 
 
 def _cursor(query: Query) -> QueryCursor:

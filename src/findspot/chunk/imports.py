@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from findspot.chunk.expressions import loaded_name
+from findspot.chunk.rust_expressions import modules_around, seen_from_file
 from findspot.chunk.symbols import text_of
 from findspot.core.facts import DEFAULT, LOCAL, TYPING, WHOLE, ImportFact
 
@@ -304,7 +305,11 @@ def _rust(statement: Statement) -> Iterator[Imported]:
         return
     argument = node.child_by_field_name("argument")
     if argument is not None:
-        yield from _rust_tree(statement, argument, "")
+        inside = modules_around(node)
+        for local, module, name in _rust_tree(statement, argument, ""):
+            outside = seen_from_file(module, inside)
+            if outside == module or outside != "self" or local != name:  # else a name of the same file
+                yield local, outside, name
 
 
 def _rust_tree(statement: Statement, node: Node, above: str) -> Iterator[Imported]:

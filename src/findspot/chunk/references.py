@@ -11,12 +11,14 @@ A query file `queries/references/<language>.scm` speaks this vocabulary:
         @value     an expression            @declared  a type
         @each      what it is an element of @otherwise the value that a parameter has by default
         @context   what gives it for the length of a block
+    @arguments those of a macro, which are read as expressions
     @within    what a variable is confined to, where that is not what is around it
     @targets   several variables that get the @values, or the results of the only one
     @results   a function whose results are declared one by one, @generic a type parameter
     @elements  a generic supertype: what a type holds, or the arguments it gives to its supertype
     @function  a function or signature, whose parameters may have types
     @property  a property of an object, @made of one that is returned
+    @tuple     the fields of a struct that have no names
     @getter    the name of a getter         @static    the name of a static method
     @default   what a module exports as a whole
     @return    an expression returned       @returns   the declared type of what is returned
@@ -34,7 +36,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from findspot.chunk import ecmascript_expressions, go_expressions
+from findspot.chunk import ecmascript_expressions, go_expressions, rust_expressions
 from findspot.chunk.block_scopes import BlockScopes
 from findspot.chunk.call_arguments import (
     OVERLOADING,
@@ -135,6 +137,8 @@ class Reading:
         if self.language in ecmascript_expressions.LANGUAGES:
             return ecmascript_expressions.expression(node, self.source)
         text = text_of(node, self.source)
+        if self.language == "rust":
+            return rust_expressions.expression(text)
         if text.isidentifier():
             return expression(text)
         while node.type == "assignment" and (right := node.child_by_field_name("right")) is not None:
@@ -202,7 +206,8 @@ def read_references(
     """Return the facts of a file; None where its language has no query of references."""
     if grammar.references is None:
         return None
-    matches = list(grammar.reference_matches(root))
+    matches = grammar.reference_matches(root)
+    matches += grammar.argument_matches(matches, source)
     anonymous = list(_anonymous_types(matches, source))
     listed = insert_definitions(symbols.definitions, [made for made, _ in anonymous])
     places = {definition: place for place, definition in enumerate(listed)}
@@ -275,7 +280,9 @@ def _definition(reading: Reading, definition: Definition, overloading: bool) -> 
     return DefinitionFact(definition.name, definition.kind, first, last, parent, scope, *arity)
 
 
-_PARTS = frozenset({"on", "declared", "value", "otherwise", "each", "context", "values", "within", "key"})
+_PARTS = frozenset(
+    {"on", "declared", "value", "otherwise", "each", "context", "values", "within", "key", "arguments"}
+)
 """Captures that say more about another one of their match."""
 
 
@@ -293,7 +300,7 @@ def _read(reading: Reading, match: dict[str, list[Node]], language: str, path: s
             _bind_property(reading, capture, nodes[0], match.get("value", nodes)[0])
         elif capture == "targets":
             _bind_several(reading, nodes[0], match)
-        elif capture in ("results", "generic"):
+        elif capture in ("results", "generic", "tuple"):
             _declare(reading, capture, nodes[0], match)
         elif capture in _GIVEN:
             _give(reading, capture, nodes[0])
@@ -306,8 +313,12 @@ def _read(reading: Reading, match: dict[str, list[Node]], language: str, path: s
 
 
 def _declare(reading: Reading, capture: str, node: Node, match: dict[str, list[Node]]) -> None:
-    """Bind the results of a function, or the limits of a type parameter."""
+    """Bind the results of a function, the limits of a type parameter or fields without names."""
     owner = reading.owner(node.start_byte)
+    if capture == "tuple":
+        for name, field_type in rust_expressions.tuple_fields(node):
+            reading.bindings[BindingFact(owner, name, reading.declared(field_type))] = None
+        return
     if capture == "generic":
         limits = reading.declared(match["declared"][0])
         reading.bindings[BindingFact(owner, f"[{reading.text(node)}]", limits)] = None

@@ -75,6 +75,8 @@ class Evaluator:
         else:
             root = root_of(text)
             values = self.names.root(root, view, owner)
+            if values == [EXTERNAL] and view.language.parameters_are_types:
+                values = self._constraint(root, owner) or values
             if values == [EXTERNAL] and root != text and view.language.imports_packages:
                 root, values = self._in_package(text, root, view)
         for step in _STEP.findall(text[len(root) :]):
@@ -156,14 +158,26 @@ class Evaluator:
     def _constraint(self, name: str, owner: Def | None) -> Values | None:
         """Return the types that a type parameter is limited to; None for what is no type parameter."""
         for scope in (owner, *owner.around) if owner is not None else ():
-            bound = scope.bindings.get(f"[{name}]")
-            if bound is None and scope.scope and (around := self.types.around(scope)) is not None:
-                bound = around.bindings.get(f"[{name}]")
-            for place, value in bound or ():
-                if value[:1] != ":" or value[1:] == name:
-                    return [EXTERNAL]
-                return self.named_types(value[1:], scope.file, scope.file.owner(place))
+            limited = self._limiting(f"[{name}]", scope)
+            if limited is not None:
+                found = [
+                    limit
+                    for place, value in limited.bindings[f"[{name}]"]
+                    if value[:1] == ":" and value[1:] != name
+                    for limit in self.named_types(value[1:], limited.file, limited.file.owner(place))
+                ]
+                return [limit for limit in found if limit.what is not What.EXTERNAL] or [EXTERNAL]
         return None
+
+    def _limiting(self, parameter: str, scope: Def) -> Def | None:
+        """Return what says the limits of a type parameter: a scope, the type around it or an extension."""
+        if parameter in scope.bindings:
+            return scope
+        around = self.types.around(scope) if scope.scope else None
+        if around is not None and parameter in around.bindings:
+            return around
+        added = self.types.satellites(scope) if scope.is_type else ()
+        return next((each for each in added if parameter in each.bindings), None)
 
 
 Lookup = Callable[[str, SourceView, Def | None], list[Value] | None]

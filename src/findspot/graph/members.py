@@ -263,6 +263,10 @@ class Members:
             method = self._evaluator.types.member(value.of, "__getitem__")
             if method is not None:
                 return self._returned(method, value)
+            given = self._evaluator.types.member(value.of, value.of.file.language.item_type)
+            if given is not None and ALIASED in given.bindings:
+                place, alias = given.bindings[ALIASED][0]
+                return self._evaluator.value_of(alias, given.file, given.file.owner(place))
         return self._unwrapped(value, "[]")
 
     def _unwrapped(self, value: Value, step: str) -> Values:

@@ -94,6 +94,8 @@ class Language:
 
     element_methods: frozenset[str] = frozenset()
     """Methods of containers and holders that return an element."""
+    item_type = ""
+    """Member of an iterator that is the type of what it gives."""
     container_methods: frozenset[str] = frozenset()
     """Methods of containers that return another container of the same elements."""
     knows_all_members = False
@@ -112,6 +114,9 @@ class Language:
     """Whether a function can be called as a member of a type that does not define it."""
     structural_interfaces = False
     """Whether a type conforms to an interface by having its methods."""
+
+    parameters_are_types = False
+    """Whether a type parameter has the functions of what it is limited to: `T::new()`."""
 
     mixins = False
     """Whether a type may use members that only the types built on it have."""
