@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from enum import StrEnum
@@ -74,6 +74,8 @@ class PreviousRun:
     changed: Callable[[ServerSpec], bool] = lambda _spec: False
     """Whether a server gets other values than when it was last asked."""
     exclude: tuple[str, ...] = ()
+    refresh: Collection[str] = ()
+    """Servers to ask again if no file of this machine shows whether they changed."""
     unread: frozenset[str] = frozenset()
     """Servers of files that cannot be read at the moment: their tools stay."""
 
@@ -217,7 +219,7 @@ def _must_ask(
     left_out = state.tools > len(gathered.before.get(spec.name, []))
     if left_out and set(previous_run.exclude) - set(options.exclude):
         return True
-    return spec.changes_unseen and _is_outdated(state.updated_at)
+    return spec.changes_unseen and (spec.name in previous_run.refresh or _is_outdated(state.updated_at))
 
 
 def _is_outdated(moment: str) -> bool:

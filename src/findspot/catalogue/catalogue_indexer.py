@@ -75,13 +75,15 @@ class CatalogueIndexer:
         user_wide: bool = False,
         follow: bool | None = None,
         replace_sources: bool = False,
+        refresh: bool = True,
         report: Report = lambda _line: None,
     ) -> tuple[Path, Built]:
         """Add these files to the project's index, or to the user's; without a provider, without vectors.
 
         Files of earlier runs stay part of it unless `replace_sources` is set; without `sources`, they are
         read again. `agree` gets the servers that the user has not agreed to start, and returns those to
-        start. If nothing that was requested can be indexed, nothing is written.
+        start. If nothing that was requested can be indexed, nothing is written. With `refresh`, the requested
+        servers that can change without a local file changing (`npx`, an address) are asked again.
         """
         path = self._paths[-1 if user_wide else 0]
         with self._writing(path):
@@ -102,6 +104,7 @@ class CatalogueIndexer:
                 enabled=self._registry.choices.is_enabled,
                 changed=lambda spec: last.digests.get(spec.name, "") not in ("", agreements.digest(spec)),
                 exclude=last.exclude,
+                refresh=asked_for if refresh else (),
                 unread=frozenset(name for names in missing.values() for name in names),
             )
             built = build(
@@ -177,6 +180,9 @@ class CatalogueIndexer:
 
     def replace_tools(self, path: Path, server: str, tools: Sequence[ToolDefinition]) -> None:
         """Replace the tools of one server; the rest of the file does not change."""
+        spec = next((spec for spec in self._registry.servers(path) if spec.name == server), None)
+        if spec is not None:
+            tools = [tool for tool in tools if spec.offers(tool.own_name)]
         with self._writing(path):
             data = read_bytes(path)
             if data is None:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from findspot.catalogue.tool_record import CatalogueCorruptError, IndexedTool, ToolDefinition
+from findspot.catalogue.tool_record import SEPARATOR, CatalogueCorruptError, IndexedTool, ToolDefinition
 from findspot.core.files import (
     make_private_dir,
     parse_json,
@@ -205,7 +205,8 @@ def _read_tool(position: int, value: Any, dimensions: int) -> IndexedTool:
 
     if not isinstance(value, dict) or not isinstance(value.get("tool"), dict):
         raise ValueError(f"tools[{position}] is not an object with a 'tool'")
-    tool = read_definition(value["tool"], str(value.get("serverName") or ""), f"tools[{position}]")
+    tool = read_definition(value["tool"], "", f"tools[{position}]")
+    tool = replace(tool, server_name=str(value.get("serverName") or server_of(tool.name)))
     text = value.get("searchableText")
     text = text if isinstance(text, str) else searchable_text(fields(tool))
     tokens, counts = value.get("tokens"), value.get("counts")
@@ -223,6 +224,12 @@ def _read_tool(position: int, value: Any, dimensions: int) -> IndexedTool:
         fingerprint=str(value.get("fingerprint") or ""),
         embedding=None if embedding is None else tuple(embedding),
     )
+
+
+def server_of(name: str) -> str:
+    """Return the server in a tool's full name, as mcp-gateway writes it; empty for a name without one."""
+    server, separator, own = name.partition(SEPARATOR)
+    return server if separator and own else ""
 
 
 def read_definition(value: Mapping[str, Any], server_name: str, where: str) -> ToolDefinition:

@@ -21,7 +21,7 @@ from findspot.catalogue.client_configs import (
     with_braces,
 )
 from findspot.catalogue.config_variables import expand, fill_folders, read_env_file
-from findspot.catalogue.indexfile import read_definition
+from findspot.catalogue.indexfile import read_definition, server_of
 from findspot.catalogue.known_clients import CLIENT_FOLDERS, Machine, project_files, user_files, workspace_of
 from findspot.catalogue.tool_record import SEPARATOR, ToolDefinition
 from findspot.core.errors import InvalidArgumentError, PathNotFoundError
@@ -310,6 +310,8 @@ def _listed_tool(item: Any, default_server: str, where: str, path: Path) -> Tool
         tool = read_definition(inner | {"inputSchema": schema}, "", where)
     except ValueError as error:
         raise InvalidArgumentError(f"{path}: {error}.") from error
+    if server is None and isinstance(item.get("tool"), dict):
+        server = server_of(tool.name) or None
     return with_server_name(tool, default_server if server is None else server)
 
 

@@ -119,6 +119,7 @@ class TestSources:
             ({"name": "t", "serverName": "s", "server": "r"}, "s__t", "s", {}),
             ({"tool": {"name": "t", "parameters": {"a": 1}}}, "list__t", "list", {"a": 1}),
             ({"name": "t", "input_schema": {"b": 1}, "parameters": {"a": 1}}, "list__t", "list", {"b": 1}),
+            ({"tool": {"name": "s__t"}}, "s__t", "s", {}),
             ({"name": "t", "inputSchema": [], "title": "", "description": 3}, "list__t", "list", {}),
         ],
     )
@@ -228,6 +229,15 @@ class TestWhoIsAsked:
         program.write_text("no program")
         here = replace(MISSING, command=str(program))
         assert self.outcome(self.state(here.fingerprint, hours=25), here) == ("unchanged", 2)
+
+    def test_a_requested_server_that_may_change_unseen_is_asked(self, tmp_path: Path) -> None:
+        """documents-chunks-tools A7: an upgraded `npx` server was not asked."""
+        assert self.outcome(self.state(), refresh={"a"}) == ("failed", 2)
+        assert self.outcome(self.state(), refresh={"b"}) == ("unchanged", 2)
+        program = tmp_path / "program"
+        program.write_text("no program")
+        here = replace(MISSING, command=str(program))
+        assert self.outcome(self.state(here.fingerprint), here, refresh={"a"}) == ("unchanged", 2)
 
     def test_a_pattern_that_no_longer_leaves_out_tools(self) -> None:
         left_out, complete = self.state(tools=3), self.state(tools=2)

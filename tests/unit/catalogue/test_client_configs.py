@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from findspot.catalogue.catalogue import Catalogue
 from findspot.catalogue.client_configs import Input, server_table
 from findspot.catalogue.config_variables import (
     MissingVariableError,
@@ -21,7 +22,10 @@ from findspot.catalogue.config_variables import (
 )
 from findspot.catalogue.known_clients import Machine, project_files, user_files
 from findspot.catalogue.server_sources import ServerSpec, Sources, find_configurations, read_sources
+from findspot.catalogue.tool_record import ToolDefinition
 from findspot.core.errors import InvalidArgumentError
+
+from .conftest import Write, entry, index
 
 Put = Callable[[str, str], Path]
 
@@ -289,7 +293,7 @@ class TestClaudeCode:
 
 
 @pytest.mark.parametrize(
-    ("name", "entry", "is_ours"),
+    ("name", "given", "is_ours"),
     [
         ("findspot", {"url": "http://127.0.0.1:8000/mcp"}, True),
         ("search", {"command": "/home/me/.local/bin/findspot", "args": ["serve"]}, True),
@@ -300,21 +304,21 @@ class TestClaudeCode:
         ("search", {"command": "python", "args": ["-m", "other", "findspot"]}, False),
     ],
 )
-def test_findspot_never_starts_itself(put: Put, name: str, entry: Any, is_ours: bool) -> None:
-    servers = read(put("mcp.json", json.dumps({"mcpServers": {name: entry}})))
+def test_findspot_never_starts_itself(put: Put, name: str, given: Any, is_ours: bool) -> None:
+    servers = read(put("mcp.json", json.dumps({"mcpServers": {name: given}})))
     assert (servers == {}) == is_ours
 
 
 @pytest.mark.parametrize(
-    "entry",
+    "odd",
     [
         {"command": "x", "env": [], "args": "one two", "headers": 3, "cwd": {}, "tools": "x"},
         {"command": ["x", "one two"], "env": None, "args": {}},
         {"command": {"path": "x", "args": ["one two"], "env": 3}},
     ],
 )
-def test_odd_fields_give_no_traceback(put: Put, entry: Any) -> None:
-    spec = read(put("mcp.json", json.dumps({"mcpServers": {"a": entry}})))["a"]
+def test_odd_fields_give_no_traceback(put: Put, odd: Any) -> None:
+    spec = read(put("mcp.json", json.dumps({"mcpServers": {"a": odd}})))["a"]
     assert (spec.command, spec.args, spec.env, spec.headers) == ("x", ("one two",), {}, {})
 
 
@@ -366,3 +370,65 @@ def test_a_list_of_tools_is_no_configuration() -> None:
     assert server_table({"tools": [], "mcpServers": {}}, None) is None
     assert server_table([], None) is None
     assert Sources().names == set()
+
+
+def test_tools_that_a_client_leaves_out_are_not_indexed(
+    open_catalogue: Callable[[], Catalogue], write: Write
+) -> None:
+    """documents-chunks-tools B2: what a client's configuration disables stays disabled."""
+    opened = open_catalogue()
+    config = {"mcpServers": {"notes": entry("notes", disabledTools=["write_note"])}}
+    index(opened, write("mcp.json", config))
+    names = opened.tools().names
+    assert "notes__read_note" in names
+    assert "notes__write_note" not in names
+    opened.indexer.replace_tools(opened.paths[0], "notes", [ToolDefinition("notes__write_note", "notes")])
+    assert opened.tools().names == []
+
+
+def test_an_index_of_mcp_gateway_has_servers(root: Path, open_catalogue: Callable[[], Catalogue]) -> None:
+    """documents-chunks-tools B3: `serverName` stayed empty though the name is `filesystem__…`."""
+    path = root / ".please" / "mcp" / "index.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(
+        json.dumps({"tools": [{"tool": {"name": "filesystem__read"}}, {"tool": {"name": "plain"}}]})
+    )
+    assert open_catalogue().tools().servers == ["filesystem", ""]
+
+
+def test_a_server_that_its_file_disables_can_be_enabled(
+    open_catalogue: Callable[[], Catalogue], write: Write
+) -> None:
+    opened = open_catalogue()
+    config = write("mcp.json", {"mcpServers": {"notes": entry("notes", disabled=True), "b": entry("notes")}})
+    built = index(opened, config)
+    assert [server.name for server in built.servers] == ["b"]
+    assert {row.name: str(row.state) for row in opened.servers()} == {"b": "agreed", "notes": "disabled"}
+    opened.registry.choices.make(opened.paths[0], "notes", enabled=True)
+    assert {row.name: str(row.state) for row in opened.servers()} == {"b": "agreed", "notes": "new"}
+    assert {server.name for server in index(opened).servers} == {"b", "notes"}
+    assert {row.name: str(row.state) for row in opened.servers()} == {"b": "agreed", "notes": "agreed"}
+
+
+def test_inputs_are_asked_for_once_and_only_for_agreed_servers(
+    open_catalogue: Callable[[], Catalogue], write: Write
+) -> None:
+    """documents-chunks-tools B2: `${input:x}` was passed on literally."""
+    opened = open_catalogue()
+    server = entry("notes", env={"TOKEN": "${input:token}"})
+    other = entry("notes", env={"TOKEN": "${input:secret}"})
+    value = {"inputs": [{"id": "token", "password": True}], "servers": {"notes": server, "later": other}}
+    config = write("mcp.json", value)
+    asked: list[Input] = []
+
+    def ask(_source: Path, wanted: Input) -> str | None:
+        asked.append(wanted)
+        return None if len(asked) == 1 else "hunter2"
+
+    options = {"agree": lambda specs: [spec for spec in specs if spec.name == "notes"], "ask_input": ask}
+    refused = index(opened, config, **options)
+    assert "the input token has no value" in str(refused.servers[0].error)
+    built = index(opened, config, **options)
+    assert built.servers[0].error is None
+    index(opened, config, **options)
+    assert asked == [Input("token", password=True)] * 2

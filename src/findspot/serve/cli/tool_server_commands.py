@@ -172,7 +172,7 @@ def index_again(engine: Engine, catalogue: Catalogue, *, user_wide: bool) -> Bui
     provider = last.provider if last.files or last.digests else engine.settings.embed.provider
     options = BuildOptions(exclude=last.exclude, dtype=engine.settings.embed.dtype)
     _, built = catalogue.indexer.index(
-        [], options, provider=provider, ask_input=ask_input, user_wide=user_wide
+        [], options, provider=provider, ask_input=ask_input, user_wide=user_wide, refresh=False
     )
     return built
 
