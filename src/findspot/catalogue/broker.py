@@ -31,7 +31,7 @@ from findspot.catalogue.server_process import Guardian
 from findspot.catalogue.server_sources import ServerSpec
 from findspot.catalogue.tool_record import ToolDefinition
 from findspot.core.errors import FindspotError, IndexBusyError
-from findspot.core.files import read_json, write_json
+from findspot.core.files import State, read_json, state_of, write_json
 from findspot.core.locks import writer_lock
 from findspot.core.log import get_logger, keep_log
 
@@ -106,6 +106,8 @@ class Broker:
         self._pool = ServerPool(home, idle_s=idle_s, witness=self._guardian, changed=self._forget_tools)
         self._idle = idle_s
         self._token = secrets.token_hex(32)
+        self._address: dict[str, Any] = {}
+        self._published: State | None = None
         self._clients: set[_Client] = set()
         self._listed: dict[tuple[Path, str], tuple[tuple[ToolDefinition, ...], str]] = {}
         self._requests = 0
@@ -194,8 +196,16 @@ class Broker:
             server = await asyncio.start_server(self._serve, "127.0.0.1", 0, limit=CHUNK_BYTES)
             address["port"] = server.sockets[0].getsockname()[1]
             listener = server
-        write_json(self._folder / "address.json", address)
+        self._address = address
+        self._publish()
         return listener
+
+    def _publish(self) -> None:
+        """Write how this process is reached, unless the file says so already."""
+        path = self._folder / "address.json"
+        if self._published is None or state_of(path) != self._published:
+            write_json(path, self._address)
+            self._published = state_of(path)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         client = _Client(self)
@@ -214,6 +224,7 @@ class Broker:
         while not self._closing:
             await anyio.sleep(_WATCH_S)
             self._guardian.check()
+            self._publish()
             self._pool.idle_s = self._idle if self._clients else min(self._idle, ALONE_S)
             used = used or not self._pool.is_idle
             waiting = not used and anyio.current_time() - started < _FIRST_CALL_S

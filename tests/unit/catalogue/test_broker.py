@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -16,7 +17,7 @@ import mcp_types as types
 import pytest
 
 from findspot.catalogue import broker_client
-from findspot.catalogue.broker import IDLE_VARIABLE, read_address
+from findspot.catalogue.broker import IDLE_VARIABLE, REFUSED, read_address
 from findspot.catalogue.broker_client import BrokerClient, server_runs
 from findspot.catalogue.consent import Agreements
 from findspot.catalogue.live_connection import CallHandlers, ServerCallError
@@ -165,21 +166,29 @@ def test_a_long_path_and_another_version(tmp_path: Path, monkeypatch: pytest.Mon
     home = tmp_path / ("long" * 25)
     home.mkdir()
     monkeypatch.setenv("FINDSPOT_HOME", str(home))
-    monkeypatch.setenv(IDLE_VARIABLE, "0.5")
+    monkeypatch.setenv(IDLE_VARIABLE, "3")
 
     async def scenario(one: BrokerClient, other: BrokerClient) -> None:
         spec = spec_in(home, "one")
         first = text(await one.call(spec, "echo"))["pid"]
-        path = home / "broker" / "address.json"
-        address = json.loads(path.read_text())
-        assert isinstance(address["port"], int)
-        path.write_text(json.dumps({**address, "token": "wrong"}))
-        with monkeypatch.context() as patch:
-            patch.setattr(broker_client, "_START_PATIENCE_S", 0.5)
-            assert "could not be started" in (await failure(other.call(spec, "echo"))).user_message
-        path.write_text(json.dumps({**address, "version": "0.0.1"}))
+        address = read_address(home)
+        reader, writer = await asyncio.open_connection("127.0.0.1", address["port"])
+        for number, method in enumerate(("hello", "call")):
+            params = {"token": "wrong", "environ": {}}
+            request = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+            writer.write(json.dumps(request).encode() + b"\n")
+            assert json.loads(await reader.readline())["error"]["code"] == REFUSED
+        writer.close()
+
+        def as_if_old(home: Path) -> dict[str, Any]:
+            found = read_address(home)
+            return {**found, "version": "0.0.1"} if found["pid"] == address["pid"] else found
+
+        monkeypatch.setattr(broker_client, "read_address", as_if_old)
         assert text(await other.call(spec, "echo"))["pid"] != first, "the old one ends, a new one starts"
         assert text(await one.call(spec, "echo"))["pid"] != first, "a client of the old one finds the new one"
+        (home / "broker" / "address.json").unlink()
+        assert text(await BrokerClient(home).call(spec, "echo")), "the address is written again"
         await gone(first)
 
     run(home, scenario)
