@@ -80,7 +80,9 @@ def index_folder(home: Path, root: Path) -> Path:
     return legacy if legacy.is_dir() else home / "indexes" / key
 
 
-OWN_FOLDERS = frozenset({"indexes", "documents", "catalogues", "logins", "models", "setup", "logs", "spool"})
+OWN_FOLDERS = frozenset(
+    {"indexes", "documents", "catalogues", "logins", "broker", "models", "setup", "logs", "spool"}
+)
 _OWN_FILES = ("config.json", "usage.sqlite", "calls.sqlite")
 _OTHERS = 0o077
 
