@@ -211,7 +211,7 @@ class EmbeddingStrategy:
             raise NoEmbeddingsError(mode)
         model = self.model_of(tools)
         knows = model.knows if isinstance(model, Lexicon) else lambda _word: False
-        query = everyday_words().translate(query, knows)
+        query = everyday_words().translate(query, knows, tools.keywords)
         return read_request(
             correct_spelling(query, knows, tools.keywords) if isinstance(model, Lexicon) else query
         )
@@ -275,10 +275,6 @@ SURE, SURER, STEEPNESS = -1.5, 6.0, 2.0
 on the development sets: first tools with scores about 0.2, 0.5 and 0.8 were right in 12, 55 and 84 %."""
 
 
-LEAST_SCORE = 0.001
-"""Tools with a lower score are no matches, unless it is the best."""
-
-
 class HybridStrategy:
     """Keywords and meaning, each in units of its own spread over the catalogue, so that they can be added.
 
@@ -310,7 +306,7 @@ class HybridStrategy:
             cosine = float(np.clip(likeness.tools[found.rows[0]], -0.99, 0.99))
             odds, fits = math.log((1 + cosine) / (1 - cosine)), True
         scores = 1 / (1 + np.exp(STEEPNESS * (found.scores[0] - found.scores) - odds))
-        shown = scores >= min(LEAST_SCORE, scores[0])
+        shown = (found.scores > 0) | (found.scores == found.scores[0])  # above the average, or the best
         return Ranked(found.rows[shown], scores[shown].astype(np.float32), fits)
 
     def dispose(self) -> None:

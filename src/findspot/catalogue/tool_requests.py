@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from findspot.catalogue.tool_fields import query_terms
 from findspot.text.bm25 import Bm25
-from findspot.text.tokens import stem, without_accents
+from findspot.text.tokens import stem, without_accents, word_parts
 
 MAX_SENTENCES = 16
 """Of a pasted page, the first sentences say what is wanted."""
@@ -116,15 +116,20 @@ class EverydayWords(NamedTuple):
     inside: re.Pattern[str]
     """Finds the translated words of scripts without spaces."""
 
-    def translate(self, query: str, knows: Callable[[str], bool]) -> str:
-        """Replace the known words of a query in another language by English ones."""
+    def translate(self, query: str, knows: Callable[[str], bool], keywords: Bm25) -> str:
+        """Replace words of another language by English ones, unless tools have them.
+
+        Words that the model knows are only replaced where the file lists them in full.
+        """
         if _ENGLISH.intersection(query.lower().split()):
             return query
         if _UNSPACED.search(query):
-            query = self.inside.sub(lambda word: f" {self.translations[word[0]]} ", query)
-        return _LETTERS.sub(lambda word: self._translated(word[0], knows), query)
+            query = self.inside.sub(lambda word: f" {self._translated(word[0], knows, keywords)} ", query)
+        return _LETTERS.sub(lambda word: self._translated(word[0], knows, keywords), query)
 
-    def _translated(self, word: str, knows: Callable[[str], bool]) -> str:
+    def _translated(self, word: str, knows: Callable[[str], bool], keywords: Bm25) -> str:
+        if all(stem(part) in keywords for part in word_parts(word)):
+            return word
         plain = without_accents(word).lower()
         if plain in self.translations:
             return self.translations[plain]

@@ -9,7 +9,7 @@ import pytest
 from findspot.catalogue.catalogue import Catalogue
 from findspot.catalogue.orchestrator import MAX_QUERY_CHARS
 from findspot.catalogue.tool_record import SearchMode, ToolSearchOptions
-from findspot.catalogue.tool_requests import MAX_SENTENCES, correct_spelling, read_request
+from findspot.catalogue.tool_requests import MAX_SENTENCES, correct_spelling, everyday_words, read_request
 from findspot.embed.static_model import StaticEmbedder
 from findspot.text.bm25 import Bm25
 
@@ -65,6 +65,28 @@ def test_no_query_hangs(unit: str) -> None:
 def test_a_word_that_nobody_knows_is_read_as_its_neighbour_in_the_catalogue(query: str, read: str) -> None:
     keywords = Bm25.build([{"calculat": 1.0, "total": 1.0}, {"calculus": 1.0}])
     assert correct_spelling(query, StaticEmbedder.open().knows, keywords) == read
+
+
+@pytest.mark.parametrize(
+    ("query", "read"),
+    [
+        ("Datei umbenennen", "file move"),
+        ("quelle heure est-il", "quelle time est-il"),
+        ("ブラウザのタブを閉じる", "browser の tab を close"),
+        ("rename the Datei", "rename the Datei"),
+        ("打开文件 carpeta", "read 文件 directory"),
+    ],
+)
+def test_words_of_other_languages_are_translated_unless_tools_have_them(query: str, read: str) -> None:
+    """documents G: requests in other languages came back empty."""
+    keywords = Bm25.build([{"文件": 1.0, "read": 1.0}])
+    translated = everyday_words().translate(query, StaticEmbedder.open().knows, keywords)
+    assert " ".join(translated.split()) == read
+
+
+def test_a_request_is_also_read_in_the_words_of_tools() -> None:
+    assert read_request("make a folder").in_tools_words == "make a folder create directory"
+    assert read_request("zqxjk").in_tools_words == ""
 
 
 def test_hybrid_takes_another_verb_for_the_same_act(
