@@ -88,7 +88,7 @@ SERVERS = {
         "@notionhq/notion-mcp-server@2.5.2", "notion-mcp-server", "API-get-self", repeatable=False
     ),
     "playwright": RealServer(
-        "@playwright/mcp@0.0.83", "playwright-mcp", "browser_close", args=("--headless",)
+        "@playwright/mcp@0.0.83", "playwright-mcp", "browser_close", args=("--headless",), repeatable=False
     ),
     "context7": RealServer(
         "@upstash/context7-mcp@4.1.1",

@@ -10,7 +10,7 @@ import contextlib
 import json
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import astuple, dataclass, field
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Self
 
@@ -75,7 +75,9 @@ class CallRecord:
 
 def log_call(record: CallRecord) -> None:
     """Add a call to the log; this never fails."""
-    row = tuple(value[:_NAME_CHARS] if isinstance(value, str) else value for value in astuple(record))
+    names = [name[:_NAME_CHARS] for name in (record.server, record.tool, record.client)]
+    sizes = record.argument_bytes, record.answer_bytes
+    row = (*names, str(record.outcome), record.duration_ms, *sizes, record.time)
     _RECORDS.add(_ADD, row, tidy=_TRIM, every=_TRIM_EVERY)
 
 

@@ -40,10 +40,8 @@ class Agreements:
 
     def lacking(self, specs: Iterable[ServerSpec]) -> list[ServerSpec]:
         """Return the servers that the user has not agreed to start as they are now."""
-        state = state_of(self.path)
-        if state is None or state != self._state:
-            self._stored, self._state = self._read(), state
-        return [spec for spec in specs if not _is_agreed(self._stored, spec)]
+        stored = self._current()
+        return [spec for spec in specs if not _is_agreed(stored, spec)]
 
     def is_known(self, spec: ServerSpec) -> bool:
         """Return whether the user agreed to another version of this entry before."""
@@ -73,7 +71,7 @@ class Agreements:
 
     def allows_sampling(self, spec: ServerSpec) -> bool:
         """Return whether the user lets exactly this server ask the language model of whoever calls it."""
-        stored = self._read()
+        stored = self._current()
         return _is_agreed(stored, spec) and _digest(stored["key"], spec.launch) in stored["sampling"]
 
     def allow_sampling(self, spec: ServerSpec, allowed: bool) -> None:
@@ -92,6 +90,13 @@ class Agreements:
             launch = spec.launch
         key = self._read()["key"]
         return _digest(key, launch) if key else ""
+
+    def _current(self) -> dict[str, Any]:
+        """Return what is stored, to be read only; the file is read when it has changed."""
+        state = state_of(self.path)
+        if state is None or state != self._state:
+            self._stored, self._state = self._read(), state
+        return self._stored
 
     def _read(self) -> dict[str, Any]:
         """Return what is stored; no agreements if it is unusable."""

@@ -169,8 +169,9 @@ class ToolCaller:
             try:
                 spec = require_ready(tool, access)
                 check_arguments(tool, arguments)
-                tool = await self._current(tool, spec)
-                check_arguments(tool, arguments)
+                indexed, tool = tool, await self._current(tool, spec)
+                if tool.input_schema != indexed.input_schema:
+                    check_arguments(tool, arguments)
                 if (declared := is_destructive(tool)) is not False:
                     with timer.paused():
                         await confirm(Confirmation(tool, arguments, declared is True))

@@ -40,8 +40,9 @@ class SharedRecords:
     def add(self, statement: str, row: tuple[object, ...], tidy: str = "", every: int = 0) -> None:
         """Run a statement that adds a row; ignore failures. Run `tidy` after every so many new rows."""
         with contextlib.suppress(FindspotError, sqlite.Error, OSError), self._guard:
-            if self._db is None or self._identity != self._current_identity():
-                self._open()
+            path = self.path
+            if self._db is None or self._identity != _identity(path):
+                self._open(path)
             assert self._db is not None
             number = self._db.execute(statement, row).lastrowid
             if every and number is not None and number % every == 0:
@@ -60,12 +61,12 @@ class SharedRecords:
             with self._translated(), contextlib.closing(self._connected()) as db:
                 db.execute(statement)
 
-    def _open(self) -> None:
+    def _open(self, path: Path) -> None:
         """Open the file; again if it was deleted or the home folder has changed."""
         if self._db is not None:
             self._db.close()
         self._db = self._connected()
-        self._identity = self._current_identity()
+        self._identity = _identity(path)
 
     def _connected(self) -> Connection:
         make_private_dir(self.path.parent)
@@ -77,10 +78,6 @@ class SharedRecords:
             raise
         return db
 
-    def _current_identity(self) -> tuple[Path, int] | None:
-        info = stat_of(self.path)
-        return (self.path, info.st_ino) if info else None
-
     @contextlib.contextmanager
     def _translated(self) -> Iterator[None]:
         def damaged(detail: str) -> FindspotError:
@@ -90,3 +87,8 @@ class SharedRecords:
 
         with translated(self.path, damaged):
             yield
+
+
+def _identity(path: Path) -> tuple[Path, int] | None:
+    info = stat_of(path)
+    return (path, info.st_ino) if info else None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import mcp_types as types
@@ -11,7 +13,7 @@ from pydantic import BaseModel, ValidationError
 from findspot.catalogue.tool_record import SEPARATOR
 from findspot.core.config import home_folder
 from findspot.core.errors import InvalidArgumentError
-from findspot.core.files import read_json
+from findspot.core.files import State, read_json, state_of
 from findspot.core.paths import agreements_file
 from findspot.search.token_budget import CHARS_PER_TOKEN, MIN_TOKENS
 from findspot.serve.mcp.client import key_of
@@ -136,8 +138,14 @@ def _key(params: BaseModel) -> str:
 
 def _unavailable() -> str | None:
     """Return why nothing can be called: the user has not agreed to start any server."""
+    path = agreements_file(home_folder())
+    return _unavailable_by(path, state_of(path))
+
+
+@lru_cache(maxsize=1)
+def _unavailable_by(path: Path, _state: State | None) -> str | None:
     try:
-        agreed = read_json(agreements_file(home_folder()))
+        agreed = read_json(path)
         if any(agreed["servers"].values()):
             return None
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
