@@ -144,7 +144,7 @@ def test_servers_are_followed_only_when_asked_for(project: Project, serve: Serve
     followed = project.processes()
     pipe.close_input()
     pipe.ended()
-    assert not any(map(is_running, followed))
+    until(lambda: not any(map(is_running, followed)))
     assert project.started() == ["clock"]
 
 

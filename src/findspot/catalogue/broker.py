@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 _log = get_logger("catalogue")
 
-ALONE_S = 60.0
+ALONE_S = 30.0
 """A server is ended after so long without a call if no Findspot process is connected any more."""
 
 IDLE_VARIABLE = "FINDSPOT_SERVER_IDLE"
