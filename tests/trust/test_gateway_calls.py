@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from anyio.from_thread import start_blocking_portal
+from mcp.client.stdio import stdio_client
 
-from e2e.harness import Pipe, end_broker
+from e2e.harness import Person, Pipe, connected, end_broker, parameters
 from findspot.catalogue.indexfile import INDEX_PATH
 from findspot.catalogue.server_registry import Choices
 from program import Program
@@ -232,3 +234,24 @@ def test_a_server_uses_the_clients_model_only_if_allowed(gateway: Gateway, serve
     answer = {"role": "assistant", "content": {"type": "text", "text": "hm"}, "model": "m"}
     pipe.send({"jsonrpc": "2.0", "id": pipe.last_id, "result": answer})
     assert pipe.answer(number)["result"]["content"][0]["text"] == "m: hm"
+
+
+def test_a_question_of_a_server_reaches_a_client_without_sessions(gateway: Gateway, home: Path) -> None:
+    """issue 20: from 2026-07-28 on the call is answered with the question, and goes on when called again."""
+    person = Person(content={"name": "Ada"})
+    transport = stdio_client(parameters(home, gateway.root, HOME=str(gateway.user)))
+    with (
+        start_blocking_portal() as portal,
+        connected(portal, transport, "2026-07-28", elicitation_callback=person) as connection,
+    ):
+
+        def call(name: str, **arguments: Any) -> str:
+            result = portal.call(connection.client.call_tool, "call_tool", {"name": name, **arguments})
+            return str(result.content[0].text)
+
+        assert call("any__ask") == "accept Ada"
+        assert [asked.message for asked in person.asked] == ["[any] Who are you?"]
+        assert call("any__erase") == "erase {}"
+        assert "any__erase" in person.asked[1].message
+        assert call("any__add", arguments={"a": 1, "b": 1}) == "2"
+    assert gateway.calls() == ["ask done", "erase done", "add done"], "each ran once"

@@ -98,6 +98,10 @@ class Client:
         """What the request's token allows; None on a server without tokens."""
         return grant_of(self._context)
 
+    def continue_in(self, context: Context) -> None:
+        """Go on in the request with which the client called again."""
+        self._context, self._session = context, context.session
+
     @property
     def owner(self) -> str | None:
         """Whose stored results a request may read: its connection's; without one its token's, or nobody's."""
@@ -173,7 +177,7 @@ class Client:
 
     async def request(self, key: str, question: types.InputRequest, result: type[Result]) -> Result | None:
         """Return the answer to a question, in whichever way it travels; None for one of another kind."""
-        if self.task is not None and self.task.kept:
+        if self.task is not None and (self.task.kept or self.task.held):
             assert question.params is not None
             params = question.params.model_dump(by_alias=True, mode="json", exclude_none=True)
             return result.model_validate(await self.task.ask(key, question.method, params))

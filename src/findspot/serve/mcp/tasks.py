@@ -74,6 +74,8 @@ class Task:
         self.message = ""
         self.kept = False
         """Known to the client: the work has gone on after its request was answered."""
+        self.held = False
+        """Waits for its client to call again with the answer to a question."""
         self.fetched = False
         """The client has its outcome."""
         self.result: Any = None

@@ -376,6 +376,8 @@ class Tool:
     failure: Callable[[FindspotError], Answer] | None = None
     """How this tool shows errors, if its specification has a form of its own."""
     task_support: TaskSupport = TaskSupport.FORBIDDEN
+    asks_midway: bool = False
+    """Whether questions come up when the work cannot be begun again, as that of another server."""
     unavailable: Callable[[], str | None] = lambda: None
     """Returns why the tool is not offered at present."""
 

@@ -18,6 +18,7 @@ import anyio
 import mcp_types as types
 from anyio import to_thread
 from mcp.shared.exceptions import MCPError
+from pydantic import TypeAdapter
 
 from findspot.core.config import home_folder
 from findspot.core.errors import FindspotError
@@ -61,6 +62,9 @@ _FIRST_QUESTION = "where does the program begin"
 """Asked by the server itself, so that the index and the model are in memory when somebody else asks."""
 
 _REPORT_EVERY_S = 0.2
+
+_MAX_HELD = 1_000
+_QUESTION: TypeAdapter[types.InputRequest] = TypeAdapter(types.InputRequest)
 
 
 class Library:
@@ -239,6 +243,8 @@ class ToolCalls:
         self._terms = terms
         self._tasks = tasks
         self._threads = Threads()
+        self._held: dict[str, tuple[Task, Client]] = {}
+        """Calls that wait for their client to call again with an answer."""
 
     async def answer(self, context: Context, tool: Tool, params: types.CallToolRequestParams) -> Any:
         """Return the result of a call, or the task or question that it becomes."""
@@ -250,6 +256,8 @@ class ToolCalls:
             return await self._start_task(context, tool, client, given, params.task)
         if tool.task_support is not TaskSupport.FORBIDDEN and declares_extension(context):
             return await self._answer_or_task(context, tool, client, given)
+        if tool.asks_midway and client.modern:
+            return await self._answer_in_rounds(context, tool, client, params)
         try:
             return wire_result(await answer_of(tool, self.new_call(client), given), client.version)
         except InputNeededError as needed:
@@ -300,19 +308,53 @@ class ToolCalls:
 
         task = client.task = Task(owner_of(context, self._tasks), None, notify_nobody)
         self._tasks.start(task, lambda: self._run(task, tool, client, given, errors_fail=False))
-        try:
-            while not (task.kept or task.finished):
-                await task.change()
-        except anyio.get_cancelled_exc_class():
-            task.scope.cancel()
-            raise
-        if task.kept:
-            return created(task, context)
-        if isinstance(task.error, InputNeededError):
-            return task.error.result
-        if task.error is not None:
-            raise task.error
-        return task.result
+        await _until(task, lambda: task.kept or task.finished)
+        return created(task, context) if task.kept else _result(task)
+
+    async def _answer_in_rounds(
+        self, context: Context, tool: Tool, client: Client, params: types.CallToolRequestParams
+    ) -> Any:
+        """Answer, or answer with a question: the work goes on when the client calls again with the answer.
+
+        The key of a question names the call that waits for its answer, and cannot be guessed.
+        """
+        answers = params.input_responses or {}
+        held = [self._held[name] for key in answers if (name := key.partition(":")[0]) in self._held]
+        if held and held[0][0].owner == client.owner:
+            task, client = held[0]
+            client.continue_in(context)
+            for key, answer in answers.items():
+                value = answer.model_dump(by_alias=True, mode="json", exclude_none=True)
+                await task.answer(key.partition(":")[2], value)
+        else:
+            task = self._hold(client)
+            given = params.arguments or {}
+            self._tasks.start(task, lambda: self._run(task, tool, client, given, errors_fail=False))
+        await _until(task, lambda: bool(task.finished or task.questions))
+        if task.finished:
+            self._held.pop(task.id, None)
+            return _result(task)
+        asked = {
+            f"{task.id}:{key}": _QUESTION.validate_python(
+                {"method": question.method, "params": question.params}
+            )
+            for key, question in task.questions.items()
+        }
+        return types.InputRequiredResult(input_requests=asked, request_state="{}")
+
+    def _hold(self, client: Client) -> Task:
+        """Return a new task whose questions are answered by later calls; finished ones make room."""
+        self._held = {name: held for name, held in self._held.items() if not held[0].finished}
+        if len(self._held) >= _MAX_HELD:
+            raise MCPError(types.INTERNAL_ERROR, "Too many calls wait for an answer: answer or cancel them.")
+
+        async def notify_nobody(_task: Task) -> None:
+            """Return at once: the client learns of it when it calls again."""
+
+        task = client.task = Task(client.owner, None, notify_nobody)
+        task.held = True
+        self._held[task.id] = task, client
+        return task
 
     async def _run(
         self, task: Task, tool: Tool, client: Client, given: dict[str, Any], *, errors_fail: bool
@@ -329,6 +371,24 @@ class ToolCalls:
         status = Status.FAILED if answer.is_error and errors_fail else Status.COMPLETED
         message = answer.shown if answer.is_error else "Finished"
         await task.end(status, message, result=wire_result(answer, client.version))
+
+
+async def _until(task: Task, holds: Callable[[], bool]) -> None:
+    """Wait for a change of a task; it is cancelled with the request."""
+    try:
+        while not holds():
+            await task.change()
+    except anyio.get_cancelled_exc_class():
+        task.scope.cancel()
+        raise
+
+
+def _result(task: Task) -> Any:
+    if isinstance(task.error, InputNeededError):
+        return task.error.result
+    if task.error is not None:
+        raise task.error
+    return task.result
 
 
 def _check_task_support(context: Context, tool: Tool, as_task: bool) -> None:

@@ -192,4 +192,5 @@ CALL_TOOL = Tool(
     toolset="catalogue",
     failure=catalogue_failure,
     unavailable=_unavailable,
+    asks_midway=True,
 )
