@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from anyio.from_thread import start_blocking_portal
 from mcp.client.stdio import stdio_client
+from mcp.client.streamable_http import streamable_http_client
 
 from e2e.harness import Person, Pipe, connected, end_broker, parameters
 from findspot.catalogue.indexfile import INDEX_PATH
@@ -201,7 +202,7 @@ def test_only_what_was_agreed_to_is_called(gateway: Gateway, serve: Serve, home:
     assert gateway.calls() == []
 
 
-def test_the_gateway_serves_three_tools(gateway: Gateway, home: Path) -> None:
+def test_the_gateway_serves_three_tools(gateway: Gateway, findspot: Program, home: Path) -> None:
     """surface 8.5: `findspot gateway` serves `search_tools`, `get_tool` and `call_tool` alone."""
     settings = {"HOME": str(gateway.user)}
     with Pipe(home, gateway.root, command="gateway", **settings) as pipe:
@@ -217,6 +218,22 @@ def test_the_gateway_serves_three_tools(gateway: Gateway, home: Path) -> None:
         assert pipe.result("prompts/list", {})["prompts"] == []
         found = pipe.values("search_tools", query="add", mode="bm25")["tools"][0]["name"]
         assert pipe.call("call_tool", name=found, arguments={"a": 1, "b": 2})["content"][0]["text"] == "3"
+
+    options = ("gateway", "--http", "127.0.0.1:0", "--no-token")
+    with findspot.start(*options, cwd=gateway.root, env=settings) as process:
+        assert process.stderr is not None
+        address = process.stderr.readline().split()[-1]
+        with (
+            start_blocking_portal() as portal,
+            connected(portal, streamable_http_client(address)) as connection,
+        ):
+            assert list(connection.tools) == names
+            result = portal.call(connection.client.call_tool, "call_tool", {"name": "any__everything"})
+            assert [part.type for part in result.content] == [
+                part["type"] for part in tool_server.EVERYTHING["content"]
+            ]
+        process.terminate()
+        process.communicate()
 
 
 def test_a_server_uses_the_clients_model_only_if_allowed(gateway: Gateway, serve: Serve) -> None:
