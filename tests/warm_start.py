@@ -80,7 +80,19 @@ def _is_plain(given: Mapping[str, Any]) -> bool:
 
 def _loading(environment: Mapping[str, str]) -> dict[str, str]:
     """Return the variables that only a new process can heed."""
-    return {name: value for name, value in environment.items() if name.startswith(_READ_WHILE_LOADING)}
+    named = {name: value for name, value in environment.items() if name.startswith(_READ_WHILE_LOADING)}
+    folders = [folder for folder in _folders(environment) if not _is_hook(Path(folder))]
+    return named | {"PYTHONPATH": os.pathsep.join(folders)}
+
+
+def _folders(environment: Mapping[str, str]) -> list[str]:
+    return [folder for folder in environment.get("PYTHONPATH", "").split(os.pathsep) if folder]
+
+
+def _is_hook(folder: Path) -> bool:
+    """Return whether a folder holds a `sitecustomize` and no other module, which can be imported later."""
+    modules = [path.name for path in folder.glob("*") if path.is_dir() or path.suffix == ".py"]
+    return [name for name in modules if name != "__pycache__"] == ["sitecustomize.py"]
 
 
 class _Parent:
@@ -174,6 +186,10 @@ def _become(request: dict[str, Any], descriptors: list[int]) -> list[str]:
     os.chdir(request["folder"])
     os.environ.clear()
     os.environ.update(request["environment"])
+    for folder in filter(_is_hook, map(Path, _folders(os.environ))):
+        sys.path.insert(0, str(folder))
+        sys.modules.pop("sitecustomize", None)
+        import_module("sitecustomize")
     signal.signal(signal.SIGINT, signal.default_int_handler)
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         stream = _opened(number, getattr(sys, name))
