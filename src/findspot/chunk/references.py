@@ -351,9 +351,9 @@ def _refer(reading: Reading, relation: Relation, node: Node, on: list[Node] | No
         if receiver == LITERAL:
             return
     if name == "new" and language == "ruby":  # the type is what is called
-        name, receiver = receiver or "class", ""
+        receiver, _, name = (receiver or "class").rpartition(".")
     is_call = relation is _CALL
-    if not is_call or not name.isidentifier():
+    if not is_call or not (name.isidentifier() or (language == "ruby" and name[:-1].isidentifier())):
         last = reading.expression(node) if is_call else expression(name)
         chain = f"{receiver}.{last}".removeprefix(".")
         receiver, _, name = chain.rpartition(".")

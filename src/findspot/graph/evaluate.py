@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 from findspot.core.facts import FIXTURE, LITERAL, UNKNOWN, WHOLE, split_outside
 from findspot.graph.members import Members
-from findspot.graph.modules import Modules, Packages
+from findspot.graph.modules import Modules, Packages, is_top
 from findspot.graph.names import Exports, Names
 from findspot.graph.shared_tables import Memo
 from findspot.graph.sources import Def, Sources, SourceView
@@ -38,6 +38,10 @@ def root_of(chain: str) -> str:
     """Return what a chain starts with."""
     first = _STEP.search(chain)
     return chain[: first.start()] if first else chain
+
+
+MAX_PLACES = 100
+"""Places that define one type which are looked into."""
 
 
 class Evaluator:
@@ -79,11 +83,23 @@ class Evaluator:
                 values = self._constraint(root, owner) or values
             if values == [EXTERNAL] and root != text and view.language.imports_packages:
                 root, values = self._in_package(text, root, view)
+        if view.language.reopens and len(text) > len(root):
+            values = self.reopened(values)
         for step in _STEP.findall(text[len(root) :]):
             if not values:
                 return []
             values = [after for value in values for after in self._step(value, step)]
         return values
+
+    def reopened(self, values: Values) -> Values:
+        """Return types with all the other places that define them."""
+        found = dict.fromkeys(values)
+        for value in values:
+            of = value.of
+            if value.what is What.TYPE and isinstance(of, Def) and is_top(of):
+                same = self.sources.defining(of.name, of.file.language.family)
+                found |= dict.fromkeys(value._replace(of=d) for d in same if d.is_type and is_top(d))
+        return list(found)[:MAX_PLACES]
 
     def _in_package(self, text: str, root: str, view: SourceView) -> tuple[str, Values]:
         """Return the type that a chain starts with, after the name of its package."""

@@ -127,7 +127,7 @@ class Members:
             if value.what is What.INSTANCE and is_property(member):
                 return self.called(function)
             return [function]
-        fields = self._fields(value, of, name)
+        fields = self._fields(value, of, name) or _written_inside(self._evaluator, value, of, name)
         if of.kind == "record":  # a component is also a method
             fields += [v.wrapped(f"(){v.shape}") for v in fields if v.what in (What.INSTANCE, What.WRAPPED)]
         if fields or member is not None:
@@ -284,6 +284,14 @@ class Members:
                 if found:
                     return [v.through(value.trust) for v in found]
         return []
+
+
+def _written_inside(evaluator: Evaluator, value: Value, of: Def, name: str) -> Values:
+    """Return the type that is defined by its path elsewhere: `class Shop::Order`."""
+    if not of.file.language.reopens or value.what is not What.TYPE:
+        return []
+    found = evaluator.sources.defining(f"{of.name}::{name}", of.file.language.family)
+    return [Value(What.TYPE, d, value.trust) for d in found if d.is_type][:1]
 
 
 def _of_parent(evaluator: Evaluator, of: Def, name: str) -> Values:

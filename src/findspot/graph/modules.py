@@ -100,7 +100,10 @@ class Packages:
         if shares == "package":
             packages = {dotted(view.package), *_starred(view)}
             found = [d for d in found if package_of(d) in packages]
-        return _nearest(found, view)
+        nearest = _nearest(found, view)
+        if not nearest and view.language.reopens and all(d.is_type for d in found):
+            return found[:1]
+        return nearest
 
     def _seen(self, found: list[Def], view: SourceView) -> list[Def]:
         """Return the definitions in files that a file includes, or the only one that a header may declare."""

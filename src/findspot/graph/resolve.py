@@ -123,7 +123,9 @@ class Resolver:
         place = (view.id, on, owner)
         receivers = self._receivers.get(place)
         if receivers is None:
-            receivers = self._receivers[place] = tuple(self.evaluator.value_of(on, view, owner))
+            values = self.evaluator.value_of(on, view, owner)
+            values = self.evaluator.reopened(values) if view.language.reopens else values
+            receivers = self._receivers[place] = tuple(values)
         language = view.language
         if receivers == _OUTSIDE and not (language.extension_functions or language.imports_packages):
             return _EXTERNAL

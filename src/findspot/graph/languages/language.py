@@ -108,6 +108,8 @@ class Language:
     """Whether members of a type may be written outside of it."""
     defined_outside = False
     """Whether members that a type declares are mostly defined outside of it."""
+    reopens = False
+    """Whether a type may be defined in several places, all of which count."""
     companions = False
     """Whether a type has a companion object with further members."""
     extension_functions = False
