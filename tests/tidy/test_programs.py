@@ -15,6 +15,7 @@ STARTERS = {
     "catalogue/server_process.py": "resolved",
     "core/git.py": "program",  # the absolute path that find_program gave
     "embed/http_embedder.py": "resolved",
+    "graph/second_resolver.py": "python_command",
     "indexing/workers.py": "python_command",
     "research/changes.py": "python_command",  # a parser that hangs or crashes must not take the server along
     "search/regex.py": "ripgrep_binary",

@@ -54,7 +54,7 @@ def read(path: Path, project: Path | None = None) -> dict[str, ServerSpec]:
 
 CLAUDE_DESKTOP = """{
   "mcpServers": {
-    "filesystem": {"command": "npx", "args": ["-y", "@modelcontextprotocol/server-filesystem", "/Users/me"]},
+    "filesystem": {"command": "npx", "args": ["-y", "@modelcontextprotocol/server-filesystem", "/srv/files"]},
     "findspot": {"command": "/usr/local/bin/findspot", "args": ["serve"]}
   },
   "globalShortcut": ""
@@ -152,21 +152,21 @@ ZED = """{
 def test_claude_desktop(put: Put) -> None:
     servers = read(put(".config/Claude/claude_desktop_config.json", CLAUDE_DESKTOP))
     assert servers.keys() == {"filesystem"}, "Findspot's own entry is left out"
-    assert servers["filesystem"].args[1:] == ("@modelcontextprotocol/server-filesystem", "/Users/me")
+    assert servers["filesystem"].args[1:] == ("@modelcontextprotocol/server-filesystem", "/srv/files")
 
 
 def test_cursor(put: Put, home: Path) -> None:
-    path = put("work/.cursor/mcp.json", CURSOR)
+    path = put("site/.cursor/mcp.json", CURSOR)
     servers = read(path, Path("/elsewhere"))
     web = servers["web"]
-    assert web.args == (f"{home}/work/server.js",), "the workspace is the project of the file"
-    assert web.env == {"KEY": "${env:API_KEY}", "HERE": "work/x"}
-    put("work/.env", "# keys\nexport A=1\nB='two words'\nKEY=from file\nno assignment\n")
+    assert web.args == (f"{home}/site/server.js",), "the workspace is the project of the file"
+    assert web.env == {"KEY": "${env:API_KEY}", "HERE": "site/x"}
+    put("site/.env", "# keys\nexport A=1\nB='two words'\nKEY=from file\nno assignment\n")
     full = web.expanded({"API_KEY": "k"})
-    assert full.env == {"A": "1", "B": "two words", "KEY": "k", "HERE": "work/x"}
+    assert full.env == {"A": "1", "B": "two words", "KEY": "k", "HERE": "site/x"}
     assert servers["remote"].expanded({"API_KEY": "k"}).headers == {"Authorization": "Bearer k"}
-    (home / "work/.env").unlink()
-    with pytest.raises(MissingVariableError, match=r"work/\.env cannot be read"):
+    (home / "site/.env").unlink()
+    with pytest.raises(MissingVariableError, match=r"site/\.env cannot be read"):
         web.expanded({"API_KEY": "k"})
 
 
@@ -189,7 +189,7 @@ def test_windsurf(put: Put) -> None:
 
 
 def test_vscode_with_comments_and_inputs(put: Put, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = put("work/.vscode/mcp.json", VSCODE)
+    path = put("site/.vscode/mcp.json", VSCODE)
     sources = read_sources([path])
     servers = {spec.name: spec for spec in sources.servers}
     assert servers["github"].url == "https://api.githubcopilot.com/mcp/"
@@ -269,7 +269,7 @@ class TestClaudeCode:
             "numStartups": 3,
             "mcpServers": {"everywhere": {"type": "stdio", "command": "x", "args": [], "env": {}}},
             "projects": {
-                str(home / "work"): {"mcpServers": {"here": {"type": "stdio", "command": "./y"}}},
+                str(home / "site"): {"mcpServers": {"here": {"type": "stdio", "command": "./y"}}},
                 str(home / "none"): {"mcpServers": {}},
                 "odd": 3,
             },
@@ -277,9 +277,9 @@ class TestClaudeCode:
         return put(".claude.json", json.dumps(value))
 
     def test_a_project_has_its_own_servers(self, path: Path, home: Path) -> None:
-        sources = read_sources([path], project=home / "work")
+        sources = read_sources([path], project=home / "site")
         assert [spec.name for spec in sources.servers] == ["here"]
-        assert sources.servers[0].working_folder == home / "work"
+        assert sources.servers[0].working_folder == home / "site"
         assert "servers of all projects are left out here" in sources.notes[0]
 
     @pytest.mark.parametrize("project", [None, "none", "other"])
@@ -345,16 +345,16 @@ def test_where_files_are_looked_for(put: Put, home: Path) -> None:
     assert user_files(Machine("linux", home, {})) == [home / name for name in own]
     of_project = [".please/mcp.local.json", ".please/mcp.json", ".vscode/settings.json", ".codex/config.toml"]
     for name in of_project:
-        put(f"work/{name}", "")
-    assert project_files(home / "work") == [home / "work" / name for name in of_project]
+        put(f"site/{name}", "")
+    assert project_files(home / "site") == [home / "site" / name for name in of_project]
 
 
 def test_configurations_without_servers_are_passed_over(put: Put, home: Path) -> None:
-    machine, work = Machine("linux", home, {}), home / "work"
-    put("work/.vscode/settings.json", '{"editor.fontSize": 14}')
-    put("work/.mcp.json", CLAUDE_DESKTOP)
-    put("work/.cursor/mcp.json", '{"mcpServers": {"findspot": {"command": "findspot"}}}')
-    broken = put("work/.codex/config.toml", "[a\n")
+    machine, work = Machine("linux", home, {}), home / "site"
+    put("site/.vscode/settings.json", '{"editor.fontSize": 14}')
+    put("site/.mcp.json", CLAUDE_DESKTOP)
+    put("site/.cursor/mcp.json", '{"mcpServers": {"findspot": {"command": "findspot"}}}')
+    broken = put("site/.codex/config.toml", "[a\n")
     own = put(".codex/config.toml", CODEX)
     claude = put(".claude.json", json.dumps({"mcpServers": {"all": {"command": "x"}}}))
     found, notes = find_configurations(work, machine)

@@ -56,6 +56,7 @@ CASES: dict[str, tuple[Any, Any, list[Any]]] = {
     "http.concurrentRequests": NUMBER,
     "workers": TEXT,
     "maxTokens": NUMBER,
+    "maxCallTokens": NUMBER,
     "store": ("lancedb", "lancedb", ["postgres", "ftp://host", ["default"]]),
     "storeUri": TEXT,
     "integrityIntervalHours": NUMBER,
