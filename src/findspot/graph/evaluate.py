@@ -192,7 +192,8 @@ class Evaluator:
         around = self.types.around(scope) if scope.scope else None
         if around is not None and parameter in around.bindings:
             return around
-        added = self.types.satellites(scope) if scope.is_type else ()
+        is_open = scope.is_type and scope.file.language.parameters_are_types
+        added = self.types.satellites(scope) if is_open else ()
         return next((each for each in added if parameter in each.bindings), None)
 
 
