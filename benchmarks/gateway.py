@@ -73,7 +73,7 @@ class Figures:
     memory_mb: dict[str, float] = field(default_factory=dict)
     tokens: dict[str, int] = field(default_factory=dict)
     left_after_idle: int | None = None
-    left_after_end: int = 0
+    left_after_end: int | None = None
 
     @property
     def added_ms(self) -> float:
@@ -96,11 +96,13 @@ class Bench:
 
     def agree(self) -> None:
         """Index the servers' tools, which agrees to start them."""
-        configuration = self.work / ".mcp.json"
-        configuration.write_text(json.dumps({"mcpServers": self.entries}))
-        self._run("tools", "index", str(configuration), "--yes", "--timeout", "120")
+        self.index({"mcpServers": self.entries})
 
-    def _run(self, *arguments: str) -> None:
+    def index(self, source: Any) -> None:
+        """Index the tools of a file alone."""
+        path = self.work / "source.json"
+        path.write_text(json.dumps(source))
+        arguments = ("tools", "index", str(path), "--yes", "--replace", "--timeout", "120")
         command = [sys.executable, "-P", "-m", "findspot", *arguments]
         subprocess.run(
             command, cwd=self.work, env=os.environ | self.env, check=True, stdout=subprocess.DEVNULL
@@ -163,16 +165,21 @@ def measure(bench: Bench, rounds: int, *, wait_idle: bool) -> Figures:
             figures.left_after_idle = len(bench.processes() - {gateway.pid})
             figures.memory_mb["after the idle time"] = bench.memory_mb()
     figures.tokens = {"all tools listed": sum(listed.values()), "gateway": _tokens(offered)}
-    time.sleep(_AFTER_IDLE_S if wait_idle else 0)
-    figures.left_after_end = len(bench.processes())
+    if wait_idle:
+        time.sleep(_AFTER_IDLE_S)
+        figures.left_after_end = len(bench.processes())
     figures.machine["load after"] = round(os.getloadavg()[0], 1)
     return figures
 
 
 def _memory_without_servers(bench: Bench) -> dict[str, float]:
+    """Measure Findspot itself: it searches a catalogue of one tool that no server has."""
+    bench.index([{"name": "read_file", "description": "Read a file.", "serverName": "none"}])
     with bench.gateway() as gateway:
         gateway.ask("tools/list", {})
-        return {"no servers": bench.memory_mb()}
+        started = bench.memory_mb()
+        gateway.call("search_tools", query="read a file")
+        return {"no servers, started": started, "no servers, searched": bench.memory_mb()}
 
 
 def _one_server(bench: Bench, gateway: Server, name: str, rounds: int) -> tuple[Calls, int]:
@@ -230,7 +237,7 @@ def table(figures: Figures) -> str:
             f"| {calls.server}{failed} | {warm} | {calls.cold_direct:,.0f} | {calls.cold_gateway:,.0f} |"
         )
     memory, tokens = figures.memory_mb, figures.tokens
-    cost = memory["ten agreed, searched"] - memory["no servers"]
+    cost = memory["ten agreed, searched"] - memory["no servers, searched"]
     best = statistics.median(calls.added_at_best for calls in figures.calls if calls.direct)
     lines += ["", f"Added per call, median of all: {figures.added_ms:.1f} ms (goal {GOAL_ADDED_MS:g})."]
     lines.append(f"Added by the best calls of each server: {best:.1f} ms.")
@@ -238,10 +245,11 @@ def table(figures: Figures) -> str:
     lines += [
         f"Ten agreed servers, none running, cost {cost:.0f} MB (goal {GOAL_AGREED_MB:g}).",
         f"Tokens offered: {tokens['gateway']:,} instead of {tokens['all tools listed']:,}.",
-        f"Processes left after the idle time: {figures.left_after_idle}.",
-        f"Processes left after the end: {figures.left_after_end}.",
         f"Machine: {figures.machine}.",
     ]
+    if figures.left_after_idle is not None:
+        lines.append(f"Processes left after the idle time: {figures.left_after_idle}.")
+        lines.append(f"Processes left after the end: {figures.left_after_end}.")
     return "\n".join(lines)
 
 
