@@ -21,7 +21,7 @@ from e2e.door import post, request, serving
 from e2e.harness import Connection, Folders, connected
 from e2e.sample import make_sample
 from findspot.core.paths import index_key
-from findspot.serve.mcp.http_gate import TOKEN_SESSIONS
+from findspot.serve.mcp.http_server import TOKEN_SESSIONS
 
 ALL, SHOP, BOTH, NONE = "token-of-the-admin", "token-for-the-shop", "token-for-two", "token-for-nothing"
 LOOKING = ("search_code", "search_docs", "code_research", "search_by_path", "get_index_status")

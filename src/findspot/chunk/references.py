@@ -23,9 +23,8 @@ A query file `queries/references/<language>.scm` speaks this vocabulary:
     @default   what a module exports as a whole
     @return    an expression returned       @returns   the declared type of what is returned
     @yield     an expression yielded, @parameter a parameter that the caller has to give, and
-    @options   the arguments of a decorator: of tests and fixtures (`fixture_requests`)
-    @anonymous the body of a type without a name; @base what it inherits from, @constant the enum
-               constant that it is the type of
+    @options   the arguments of a decorator: of tests and fixtures (`call_arguments`)
+    @anonymous the body of a type without a name; @base its supertype, @constant its enum constant
 """
 
 from __future__ import annotations
@@ -43,7 +42,9 @@ from findspot.chunk.call_arguments import (
     PASSIVE,
     SELVES,
     UNKNOWN_ARITY,
+    Requests,
     argument_count,
+    may_test,
     parameter_range,
     refer_to_values,
     several_values,
@@ -59,7 +60,6 @@ from findspot.chunk.expressions import (
     type_arguments,
     type_names,
 )
-from findspot.chunk.fixture_requests import Requests, may_test
 from findspot.chunk.imports import read_imports
 from findspot.chunk.symbols import Definition, FileSymbols, end_row, insert_definitions, text_of
 from findspot.core.facts import (

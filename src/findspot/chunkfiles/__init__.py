@@ -1,7 +1,7 @@
 """Chunk files (`.cortex/chunks/*.json`): export, load, search, and reload when they change."""
 
 from findspot.chunkfiles.chunk_export import ExportReport, export_chunks
-from findspot.chunkfiles.context_chunk import (
+from findspot.chunkfiles.chunk_reader import (
     ChunkFilesError,
     ContextChunk,
     ContextSearcher,

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from findspot.chunkfiles.context_chunk import CONSTANT, CONSTANT_KINDS, FILE_NAMES, FILE_VERSION, ContextChunk
+from findspot.chunkfiles.chunk_reader import CONSTANT, CONSTANT_KINDS, FILE_NAMES, FILE_VERSION, ContextChunk
 from findspot.core.denied import is_secret_path
 from findspot.core.files import translated_os_errors
 from findspot.core.folder import Folder

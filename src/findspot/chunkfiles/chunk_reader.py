@@ -1,4 +1,4 @@
-"""Read a chunk file piece by piece: one chunk is in memory at a time, whatever the file's size."""
+"""The chunks of chunk files, read from disk; search options and results of `cortex_search`."""
 
 from __future__ import annotations
 
@@ -7,16 +7,110 @@ import json
 import math
 import os
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, Protocol, TextIO, runtime_checkable
 
 import numpy as np
 
-from findspot.chunkfiles.context_chunk import ContextChunk
+from findspot.core.errors import FindspotError
 from findspot.core.folder import Folder
+from findspot.core.model import ChunkType
 from findspot.embed.embedder import Vectors
+
+DEFAULT_LIMIT = 15
+MAX_LIMIT = 100
+
+FILE_NAMES = {
+    ChunkType.DOCUMENTATION: "doc-chunks.json",
+    ChunkType.SYMBOLS: "code-symbols.json",
+    ChunkType.DEFINITIONS: "code-definitions.json",
+    ChunkType.DATA: "code-data.json",
+}
+"""Chunk type → name of its file."""
+
+CONSTANT = "constant"
+"""The tag of a chunk that defines a constant or an enumeration: it is data, whatever else it defines."""
+
+CONSTANT_KINDS = ("constant", "enum")
+
+FILE_VERSION = "2.0.0"
+
+
+class ChunkFilesError(FindspotError):
+    """Chunk files that cannot be served."""
+
+    code = "INDEX_CORRUPT"
+
+
+@dataclass(frozen=True, slots=True)
+class ContextChunk:
+    """A passage of a project as an answer shows it, without its embedding."""
+
+    id: str
+    chunk_type: str
+    title: str
+    text: str
+    tags: tuple[str, ...] = ()
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    created_at: str = ""
+    updated_at: str = ""
+
+    def as_object(self) -> dict[str, Any]:
+        """Return the chunk as an answer shows it."""
+        return {
+            "id": self.id,
+            "chunk_type": self.chunk_type,
+            "title": self.title,
+            "text": self.text,
+            "tags": list(self.tags),
+            "metadata": dict(self.metadata),
+            "created_at": self.created_at,
+            "updated_at": self.updated_at,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class SearchOptions:
+    """The limits of a search; a chunk must have all the tags and one of the chunk types."""
+
+    limit: int = DEFAULT_LIMIT
+    min_score: float = 0.0
+    tags: tuple[str, ...] = ()
+    chunk_types: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """A chunk and how near it is: the cosine, from -1 to 1."""
+
+    chunk: ContextChunk
+    combined_score: float
+
+
+class FoundChunks(list[SearchResult]):
+    """Results with a warning."""
+
+    def __init__(self, results: Iterable[SearchResult] = (), warning: str | None = None) -> None:
+        super().__init__(results)
+        self.warning = warning
+
+
+class ContextSearcher(Protocol):
+    """Anything that can answer `cortex_search`; called from several threads at once."""
+
+    def query(self, query: str, options: SearchOptions) -> Sequence[SearchResult]:
+        """Return the nearest chunks, best first; raise a `FindspotError` if that fails."""
+
+
+@runtime_checkable
+class ReportsStats(Protocol):
+    """A searcher that can also describe what it searches."""
+
+    def stats(self) -> Mapping[str, Any]:
+        """Return the figures for `include_stats`."""
+
 
 _READ_CHARS = 1 << 16
 MAX_CHUNK_CHARS = 32 << 20

@@ -25,8 +25,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from findspot.chunkfiles.chunk_reader import FileHead
-from findspot.chunkfiles.context_chunk import CONSTANT, ContextChunk, SearchOptions, SearchResult
+from findspot.chunkfiles.chunk_reader import CONSTANT, ContextChunk, FileHead, SearchOptions, SearchResult
 from findspot.core.files import PRIVATE_FILE_MODE, load_arrays, make_private_dir, translated_os_errors
 from findspot.core.model import ChunkType
 from findspot.embed.chunk_vectors import quantise

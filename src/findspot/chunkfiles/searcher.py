@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 
 from findspot.chunkfiles.chunk_export import Describer, ExportReport, export_chunks
-from findspot.chunkfiles.collection import Facets, Rows, SpoolDamagedError
-from findspot.chunkfiles.context_chunk import (
+from findspot.chunkfiles.chunk_reader import (
     ChunkFilesError,
     ContextChunk,
     FoundChunks,
     SearchOptions,
     SearchResult,
 )
+from findspot.chunkfiles.collection import Facets, Rows, SpoolDamagedError
 from findspot.chunkfiles.served_files import ServedFiles, chunk_files
 from findspot.core.denied import is_secret_path
 from findspot.core.errors import IndexNotFoundError, ModelMismatchError

@@ -12,9 +12,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from findspot.chunkfiles.chunk_reader import ChunkFile, FileHead, MalformedError
+from findspot.chunkfiles.chunk_reader import ChunkFile, ChunkFilesError, FileHead, MalformedError
 from findspot.chunkfiles.collection import NEW, Collection, Facets, Spool
-from findspot.chunkfiles.context_chunk import ChunkFilesError
 from findspot.core.errors import FindspotError
 from findspot.core.file_events import but_for, reported
 from findspot.core.files import reason, remove_folder

@@ -18,7 +18,7 @@ from e2e.cortex_files import EmbeddingService, chunk, file_value, write_file, wr
 from e2e.sample import FILES
 from findspot import Engine
 from findspot.chunkfiles import ChunkFilesError, ProjectChunks, SearchOptions, chunk_reader, export_chunks
-from findspot.chunkfiles.context_chunk import FoundChunks
+from findspot.chunkfiles.chunk_reader import FoundChunks
 from findspot.core.errors import IndexNotFoundError, ModelMismatchError, ProviderError
 from findspot.embed.provider_registry import PROVIDERS
 

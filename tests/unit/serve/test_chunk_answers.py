@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from findspot.chunkfiles.context_chunk import ContextChunk, FoundChunks, SearchOptions, SearchResult
+from findspot.chunkfiles.chunk_reader import ContextChunk, FoundChunks, SearchOptions, SearchResult
 from findspot.search.token_budget import token_count
 from findspot.serve.chunk_answers import FoundContext, context_text, context_values
 from findspot.serve.mcp.tools.cortex import CORTEX_SEARCH, answer_from

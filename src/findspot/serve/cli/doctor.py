@@ -35,7 +35,7 @@ from findspot.serve import shapes
 from findspot.serve.cli import output
 from findspot.serve.cli.bug_report import write_bundle
 from findspot.serve.cli.clients import config_files
-from findspot.serve.cli.clients.launch_command import Python, installation, serve_command
+from findspot.serve.cli.clients.config_files import Python, installation, serve_command
 from findspot.serve.cli.options import Reply, common, path_or_project
 from findspot.serve.cli.project_choice import open_engine
 

@@ -14,8 +14,14 @@ from findspot.core.errors import InvalidArgumentError, ProjectNotDetectedError
 from findspot.core.setting_keys import CATALOGUE_TOOLSET, PROJECT_TOOLSET, TOOLSETS
 from findspot.serve.cli import output
 from findspot.serve.cli.clients import config_files
-from findspot.serve.cli.clients.config_files import Change, ConfigUnreadableError, Journal, Record
-from findspot.serve.cli.clients.launch_command import Python, serve_command
+from findspot.serve.cli.clients.config_files import (
+    Change,
+    ConfigUnreadableError,
+    Journal,
+    Python,
+    Record,
+    serve_command,
+)
 from findspot.serve.cli.interaction import can_ask, confirm, prompt
 from findspot.serve.cli.options import (
     ALL_TOOLSETS,

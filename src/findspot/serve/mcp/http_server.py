@@ -1,37 +1,279 @@
-"""Serving over streamable HTTP: many clients and projects in one server.
-
-Loopback by default. Requests must name a host that is ours (a page in a browser could
-otherwise reach us under a name of its own), and bring the token: a configured one, else one that is made
-at the start. Only on loopback can it be left out.
-"""
+"""MCP over HTTP: who is let in, how much each may ask, and the server behind that."""
 
 from __future__ import annotations
 
+import json
+import math
 import secrets
 import socket
 import sys
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from anyio import to_thread
-from mcp.server.transport_security import TransportSecuritySettings
-from starlette.types import ASGIApp
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp.server.auth.provider import AccessToken
+from mcp.server.streamable_http import MCP_SESSION_ID_HEADER
+from mcp.server.transport_security import TransportSecurityMiddleware, TransportSecuritySettings
+from mcp.shared.inbound import MCP_PROTOCOL_VERSION_HEADER
+from mcp_types import INVALID_REQUEST
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
+from starlette.datastructures import Headers
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from findspot import __version__
 from findspot.core.config import home_folder, is_loopback
 from findspot.core.errors import InvalidArgumentError
 from findspot.core.files import read_named
 from findspot.core.log import keep_log
 from findspot.core.settings import HttpSettings
 from findspot.serve.listening import cannot_listen, listen, serve
-from findspot.serve.mcp.access import OPEN, Grants, Terms, granted_all
-from findspot.serve.mcp.http_gate import Bodies, Gate, Limits
-from findspot.serve.mcp.metrics import Meter, index_figures
+from findspot.serve.mcp.access import IN_SCOPE, OPEN, Grant, Grants, Terms, granted_all
+from findspot.serve.mcp.framing import with_whole_characters
+from findspot.serve.mcp.metrics import CONTENT_TYPE, Meter, index_figures
 from findspot.serve.mcp.resources import Offers
 from findspot.serve.mcp.sdk import session_count, sessions_of
 from findspot.serve.mcp.server import OFFERS, make_server, settings_here
 from findspot.serve.mcp.tool import Registry
 from findspot.serve.mcp.tool_call import Library
 from findspot.serve.mcp.tools import all_tools
+
+_BURST_S = 2
+"""An assistant asks several things at once and then thinks: two seconds' worth may come in one go."""
+
+
+_SESSION = b"mcp-session-id"
+
+_LAST_EVENT = b"last-event-id"
+
+HEALTH, METRICS = "/health", "/metrics"
+
+TOKEN_SESSIONS = 100
+"""Sessions that one token may have open: a tenth of the server's, so that it cannot take them all."""
+
+_SESSION_WAIT_S = 60
+
+_BEARER = b"bearer "
+
+
+class LimitReachedError(Exception):
+    """A token has reached a limit; it may ask again after some seconds."""
+
+    def __init__(self, limit: str, wait_s: float) -> None:
+        super().__init__(limit)
+        self.limit = limit
+        self.wait_s = max(1, math.ceil(wait_s))
+
+
+@dataclass(slots=True)
+class _Account:
+    left: float
+    at: float
+    open: int = 0
+
+
+class Limits:
+    """Limits requests per second and at once, per token; for use by one event loop."""
+
+    def __init__(self, per_second: int, at_once: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._per_second = per_second
+        self._at_once = at_once
+        self._clock = clock
+        self._accounts: dict[str, _Account] = {}
+
+    @contextmanager
+    def request(self, name: str) -> Iterator[None]:
+        """Count a request of a token while it runs; raise if the token has reached a limit."""
+        now, most = self._clock(), float(self._per_second * _BURST_S)
+        account = self._accounts.setdefault(name, _Account(most, now))
+        account.left = min(most, account.left + (now - account.at) * self._per_second)
+        account.at = now
+        if account.open >= self._at_once:
+            raise LimitReachedError("concurrency", 1)
+        if account.left < 1:
+            raise LimitReachedError("rate", (1 - account.left) / self._per_second)
+        account.left -= 1
+        account.open += 1
+        try:
+            yield
+        finally:
+            account.open -= 1
+
+
+class Bodies:
+    """Makes bodies readable, and refuses a request whose id is still being answered in its session.
+
+    Halves of surrogate pairs are replaced, as on standard input. The transport finds the stream of an answer
+    by the id of its question: of two questions with the same id one would get the other's answer.
+    """
+
+    def __init__(self, app: ASGIApp, max_body_bytes: int) -> None:
+        self._app = app
+        self._max_body_bytes = max_body_bytes
+        self._busy: set[tuple[bytes, str]] = set()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["method"] != "POST":
+            await self._app(_without_resumption(scope), receive, send)
+            return
+        messages, body = await self._read_body(receive)
+        session = _session(scope)
+        identity = _identity(body) if session is not None else None
+        if session is None or identity is None:
+            await self._app(scope, _replayed(messages, receive), send)
+            return
+        key = (session, str(identity))
+        if key in self._busy:
+            await _refusal(identity)(scope, receive, send)
+        else:
+            self._busy.add(key)
+            try:
+                await self._app(scope, _replayed(messages, receive), send)
+            finally:
+                self._busy.discard(key)
+
+    async def _read_body(self, receive: Receive) -> tuple[list[Message], bytes]:
+        """Return the body, up to the largest size accepted; the transport refuses a larger one."""
+        messages: list[Message] = []
+        size = 0
+        while size <= self._max_body_bytes:
+            messages.append(await receive())
+            size += len(messages[-1].get("body", b""))
+            if not messages[-1].get("more_body", False):
+                body = b"".join(message.get("body", b"") for message in messages)
+                return _readable(messages, body)
+        return messages, b""
+
+
+def _readable(messages: list[Message], body: bytes) -> tuple[list[Message], bytes]:
+    """Return the body as one readable message; nothing changes for a client that left before its end."""
+    if any(message["type"] != "http.request" for message in messages):
+        return messages, b""
+    body = with_whole_characters(body)
+    return [{"type": "http.request", "body": body, "more_body": False}], body
+
+
+def _without_resumption(scope: Scope) -> Scope:
+    """Return a request that does not ask to resume a stream, at which the transport would fail."""
+    if scope["type"] != "http":
+        return scope
+    return {**scope, "headers": [header for header in scope["headers"] if header[0] != _LAST_EVENT]}
+
+
+def _session(scope: Scope) -> bytes | None:
+    return next((value for name, value in scope["headers"] if name == _SESSION), None)
+
+
+def _identity(body: bytes) -> Any:
+    """Return the id of a request; None for anything else."""
+    try:
+        message = json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+    return message.get("id") if isinstance(message, dict) and "method" in message else None
+
+
+def _replayed(messages: list[Message], receive: Receive) -> Receive:
+    remaining = iter(messages)
+
+    async def receive_again() -> Message:
+        return next(remaining, None) or await receive()
+
+    return receive_again
+
+
+def _refusal(identity: Any) -> JSONResponse:
+    error = {"code": INVALID_REQUEST, "message": "A request with this id is still being answered"}
+    return JSONResponse({"jsonrpc": "2.0", "id": identity, "error": error}, 400)
+
+
+class Gate:
+    """The server behind its tokens; without any, every request is let in."""
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        meter: Meter,
+        metrics: Callable[[], Awaitable[str]],
+        security: TransportSecuritySettings,
+        *,
+        grants: Grants | None = None,
+        limits: Limits | None = None,
+        sessions: Callable[[str], int] = lambda _: 0,
+    ) -> None:
+        self._app = app
+        self._meter = meter
+        self._metrics = metrics
+        self._security = TransportSecurityMiddleware(security)
+        self._grants = grants
+        self._limits = limits
+        self._sessions = sessions
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+        elif scope["path"] == HEALTH:
+            await JSONResponse({"status": "ok", "version": __version__})(scope, receive, send)
+        elif self._grants is None:
+            await self._pass(scope, receive, send, None)
+        elif (grant := self._grants.of(_token(scope))) is not None:
+            await self._pass(scope, receive, send, grant)
+        else:
+            self._meter.refused("token")
+            challenge = {"WWW-Authenticate": "Bearer"}
+            refusal = JSONResponse({"error": "a valid bearer token is required"}, 401, challenge)
+            await refusal(scope, receive, send)
+
+    async def _pass(self, scope: Scope, receive: Receive, send: Send, grant: Grant | None) -> None:
+        if grant is not None:
+            scope[IN_SCOPE] = grant
+            # By this the protocol's library ties sessions to the token that opened them.
+            scope["user"] = AuthenticatedUser(AccessToken(token="", client_id=grant.name, scopes=[]))
+        if scope["path"] == METRICS:
+            await (await self._metrics_page(scope, grant))(scope, receive, send)
+        elif grant is None or self._limits is None or scope["method"] != "POST":
+            await self._app(scope, receive, send)
+        else:
+            try:
+                with self._limits.request(grant.name):
+                    if _opens_session(scope) and self._sessions(grant.name) >= TOKEN_SESSIONS:
+                        raise LimitReachedError("sessions", _SESSION_WAIT_S)
+                    await self._app(scope, receive, send)
+            except LimitReachedError as error:
+                self._meter.refused(error.limit)
+                wait = {"Retry-After": str(error.wait_s)}
+                refusal = JSONResponse({"error": f"too many requests ({error.limit})"}, 429, wait)
+                await refusal(scope, receive, send)
+
+    async def _metrics_page(self, scope: Scope, grant: Grant | None) -> Response:
+        """Return the metrics, which name projects: only for tokens that may see all of them."""
+        if grant is not None and not grant.everything:
+            return JSONResponse({"error": "not found"}, 404)
+        refusal = await self._security.validate_request(Request(scope))
+        return refusal or Response(await self._metrics(), media_type=CONTENT_TYPE)
+
+
+def _opens_session(scope: Scope) -> bool:
+    """Return whether the protocol's library takes a request for the first of a session."""
+    headers = Headers(scope=scope)
+    version = headers.get(MCP_PROTOCOL_VERSION_HEADER)
+    of_sessions = version is None or version in HANDSHAKE_PROTOCOL_VERSIONS
+    return of_sessions and MCP_SESSION_ID_HEADER not in headers
+
+
+def _token(scope: Scope) -> bytes:
+    """Return the one bearer token of a request; nothing where there is none, or more than one."""
+    given = [value for name, value in scope["headers"] if name == b"authorization"]
+    if len(given) != 1 or not given[0].lower().startswith(_BEARER):
+        return b""
+    return bytes(given[0][len(_BEARER) :])
+
 
 DEFAULT_ADDRESS = "127.0.0.1:8765"
 PATH = "/mcp"

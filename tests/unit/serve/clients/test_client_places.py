@@ -11,12 +11,14 @@ from findspot.catalogue.known_clients import BY_NAME, CLIENTS, Machine
 from findspot.serve.cli.clients.config_files import (
     BEGIN,
     END,
+    Python,
     decode,
+    installation,
     pages,
     put_instructions,
+    serve_command,
     take_out_instructions,
 )
-from findspot.serve.cli.clients.launch_command import Python, installation, serve_command
 from findspot.text.jsonc import MalformedError
 
 PLACES = {

@@ -17,7 +17,7 @@ from findspot import Engine
 from findspot.core.errors import InvalidArgumentError, PathNotFoundError
 from findspot.core.paths import index_key
 from findspot.serve.mcp.access import AllowedEngine, Grants, granted_all, read_grants
-from findspot.serve.mcp.http_gate import LimitReachedError, Limits
+from findspot.serve.mcp.http_server import LimitReachedError, Limits
 
 LOOKING = {"stat", "lstat", "readlink", "open", "listdir", "scandir", "_path_isdir", "_path_exists"}
 """What the system is asked about a path by."""

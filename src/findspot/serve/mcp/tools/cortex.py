@@ -178,7 +178,7 @@ def answer_from(
 
 
 def _found(searcher: ContextSearcher, arguments: Arguments) -> FoundContext:
-    from findspot.chunkfiles.context_chunk import FoundChunks, ReportsStats, SearchOptions
+    from findspot.chunkfiles.chunk_reader import FoundChunks, ReportsStats, SearchOptions
 
     options = SearchOptions(
         limit=arguments["limit"],
@@ -199,7 +199,7 @@ def _found(searcher: ContextSearcher, arguments: Arguments) -> FoundContext:
 
 def _asked(searcher: ContextSearcher, query: str, options: SearchOptions) -> Sequence[SearchResult]:
     """Return a searcher's results; any failure is a failed search, with details in the log."""
-    from findspot.chunkfiles.context_chunk import ChunkFilesError
+    from findspot.chunkfiles.chunk_reader import ChunkFilesError
 
     try:
         return searcher.query(query, options)
