@@ -17,8 +17,7 @@ from findspot.catalogue.catalogue_build import (
     build,
     with_tools,
 )
-from findspot.catalogue.client_configs import Input
-from findspot.catalogue.config_variables import missing_inputs, store_inputs
+from findspot.catalogue.client_configs import Input, missing_inputs, store_inputs
 from findspot.catalogue.consent import Agreements, BuildRecord, read_build_record, write_build_record
 from findspot.catalogue.indexfile import IndexFile, parse_index, project_of, read_bytes, write_index
 from findspot.catalogue.server_registry import ServerRegistry

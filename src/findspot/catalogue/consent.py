@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from findspot.catalogue.config_variables import MissingVariableError
+from findspot.catalogue.client_configs import MissingVariableError
 from findspot.catalogue.server_sources import ServerSpec
 from findspot.core.files import State, make_private_dir, read_json, state_of, write_json
 from findspot.core.locks import writer_lock

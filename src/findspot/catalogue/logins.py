@@ -16,7 +16,7 @@ from typing import Any
 
 import anyio
 
-from findspot.catalogue.config_variables import MissingVariableError
+from findspot.catalogue.client_configs import MissingVariableError
 from findspot.catalogue.server_registry import LOGIN_COMMAND, ServerRegistry
 from findspot.catalogue.server_sources import ServerSpec, read_sources
 from findspot.core.errors import FindspotError, InvalidArgumentError

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
 
-from findspot.catalogue.config_variables import MissingVariableError
+from findspot.catalogue.client_configs import MissingVariableError
 from findspot.catalogue.indexfile import read_definition
 from findspot.catalogue.server_process import ProcessNotes, Witness, pipe_transport
 from findspot.catalogue.server_sources import (

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from findspot.catalogue.config_variables import MissingVariableError
+from findspot.catalogue.client_configs import MissingVariableError
 from findspot.catalogue.consent import Agreements
 from findspot.catalogue.live_connection import (
     DEFAULT_TIMEOUT_S,

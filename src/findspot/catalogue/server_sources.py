@@ -14,13 +14,15 @@ from findspot.catalogue.client_configs import (
     Input,
     ServerTable,
     declared_inputs,
+    expand,
+    fill_folders,
     is_findspot,
     parse_config,
     read_entry,
+    read_env_file,
     server_table,
     with_braces,
 )
-from findspot.catalogue.config_variables import expand, fill_folders, read_env_file
 from findspot.catalogue.indexfile import read_definition, server_of
 from findspot.catalogue.known_clients import CLIENT_FOLDERS, Machine, project_files, user_files, workspace_of
 from findspot.catalogue.tool_record import SEPARATOR, ToolDefinition

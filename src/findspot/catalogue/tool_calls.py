@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import anyio
 
 from findspot.catalogue.call_log import CallEnd, CallTimer
-from findspot.catalogue.config_variables import MissingVariableError
+from findspot.catalogue.client_configs import MissingVariableError
 from findspot.catalogue.live_connection import (
     DEFAULT_TIMEOUT_S,
     CallHandlers,

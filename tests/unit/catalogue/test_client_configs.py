@@ -12,12 +12,13 @@ from typing import Any
 import pytest
 
 from findspot.catalogue.catalogue import Catalogue
-from findspot.catalogue.client_configs import Input, server_table
-from findspot.catalogue.config_variables import (
+from findspot.catalogue.client_configs import (
+    Input,
     MissingVariableError,
     expand,
     input_variable,
     missing_inputs,
+    server_table,
     store_inputs,
 )
 from findspot.catalogue.known_clients import Machine, project_files, user_files

@@ -88,6 +88,8 @@ class Client:
         self._answers: dict[str, types.InputResponse] = {**earlier, **(answers or {})}
         self.memory = connection_memory(context)
         """What is remembered for as long as the client stays connected."""
+        self.version = context.protocol_version
+        """The version of the protocol that the request is made in."""
         self.roots = ClientRoots(self, context)
         self.user = User(self)
         self.task: Task | None = None
@@ -100,7 +102,7 @@ class Client:
 
     def continue_in(self, context: Context) -> None:
         """Go on in the request with which the client called again."""
-        self._context, self._session = context, context.session
+        self._context, self._session, self.version = context, context.session, context.protocol_version
 
     @property
     def owner(self) -> str | None:
@@ -120,11 +122,6 @@ class Client:
         """What the client calls itself, if it says so."""
         params = self._session.client_params
         return params.client_info.name if params else None
-
-    @property
-    def version(self) -> str:
-        """The version of the protocol that the request is made in."""
-        return self._context.protocol_version
 
     @property
     def modern(self) -> bool:
@@ -151,16 +148,12 @@ class Client:
     @property
     def wants_progress(self) -> bool:
         """Whether anybody would see how far the call is."""
-        return self._progress_token is not None or self.in_task
+        return _progress_token(self._context) is not None or self.in_task
 
     @property
     def can_be_asked(self) -> bool:
         """Whether a question can reach the client, in whichever way."""
         return self.modern or self.in_task or self._session.can_send_request
-
-    @property
-    def _progress_token(self) -> str | int | None:
-        return (self._context.meta or {}).get("progress_token")
 
     async def report(self, done: float, total: float | None, message: str | None) -> None:
         """Say how far the call is; in a task the same token is used, on the connection's own channel."""
@@ -168,8 +161,9 @@ class Client:
             await self._session.report_progress(done, total, message)
         elif not self.task.finished:
             self.task.note(message or self.task.message)
-            if self._progress_token is not None:
-                params: dict[str, Any] = {"progressToken": self._progress_token, "progress": done}
+            token = _progress_token(self._context)
+            if token is not None:
+                params: dict[str, Any] = {"progressToken": token, "progress": done}
                 params |= {"total": total, "message": message}
                 params = {name: value for name, value in params.items() if value is not None}
                 params |= {"_meta": {RELATED_TASK: {"taskId": self.task.id}}}
@@ -204,6 +198,10 @@ class Client:
         if self.capabilities.sampling is None or not self.can_be_asked:
             return None
         return lambda prompt: from_thread.run(sample, self, prompt)
+
+
+def _progress_token(context: Context) -> str | int | None:
+    return (context.meta or {}).get("progress_token")
 
 
 class User:
