@@ -14,7 +14,7 @@ from typing import Any
 
 from findspot.catalogue.known_clients import SERVER
 from findspot.core.config import home_folder
-from findspot.core.files import make_private_dir, read_json, write_json
+from findspot.core.files import make_private_dir, read_json, read_named, write_json
 from findspot.core.locks import writer_lock
 from findspot.text import jsonc
 from findspot.text.jsonc import MalformedError
@@ -24,6 +24,7 @@ _VARIABLE = re.compile(
 )
 _WORKSPACE = ("workspaceFolder", "workspaceRoot", "CLAUDE_PROJECT_DIR")
 _PATIENCE_S = 30.0
+_MAX_ENV_BYTES = 1 << 20
 
 
 class MissingVariableError(Exception):
@@ -109,11 +110,8 @@ def _stored(path: Path) -> dict[str, dict[str, str]]:
 
 
 def read_env_file(path: Path) -> dict[str, str]:
-    """Return the variables of a file of `NAME=value` lines."""
-    try:
-        lines = path.read_text("utf-8-sig").splitlines()
-    except (OSError, ValueError) as error:
-        raise MissingVariableError(f"the file of variables {path} cannot be read") from error
+    """Return the variables of a file of `NAME=value` lines; raise `OSError` or `ValueError` without one."""
+    lines = read_named(path, _MAX_ENV_BYTES).decode("utf-8-sig").splitlines()
     pairs = (line.strip().removeprefix("export ").partition("=") for line in lines)
     return {
         name.strip(): _unquoted(value.strip())

@@ -267,6 +267,9 @@ class ServerRegistry:
         self._files = [file for index, record in records.items() for file in self._files_of(index, record)]
         self._state = self._seen()
         self._sources = {index: self._read_sources(index, record) for index, record in records.items()}
+        variables = [file for read in self._sources.values() for file in read.env_files()]
+        self._files += variables
+        self._state += map(state_of, variables)
 
     def _seen(self) -> list[State | None]:
         added = [self.added(index).path for index in self.indexes]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 
 from findspot.catalogue.client_configs import (
     Input,
+    MissingVariableError,
     ServerTable,
     declared_inputs,
     expand,
@@ -57,6 +59,9 @@ class ServerSpec:
     """What a login needs beyond what the server states itself; the keys are those of `OAUTH_KEYS`."""
     env_file: str | None = None
     """A file with further variables."""
+    file_env: Mapping[str, str] | None = None
+    """The variables of that file, read with the entry, so that what is agreed to is what is started; None if
+    it cannot be read."""
     only: tuple[str, ...] = ()
     """The tools that the client offers; all if there are none."""
     left_out: tuple[str, ...] = ()
@@ -87,8 +92,9 @@ class ServerSpec:
         """Everything that decides what is started or called, with values: never stored in clear."""
         env, headers = sorted(self.env.items()), sorted(self.headers.items())
         parts = [self.command, self.args, str(self.working_folder), env, self.url, headers]
+        from_file = [] if self.file_env is None else [{"variables": sorted(self.file_env.items())}]
         oauth = [sorted(self.oauth.items())] if self.oauth else []
-        return json.dumps([*parts, *self._optional(), *oauth])
+        return json.dumps([*parts, *self._optional(), *from_file, *oauth])
 
     def _optional(self) -> list[str]:
         """Return what hashes of entries contain only where it is set, so that earlier hashes stay valid."""
@@ -118,18 +124,25 @@ class ServerSpec:
         def value(text: str) -> str:
             return expand(text, environ, self.source)
 
-        from_file = read_env_file(self.working_folder / value(self.env_file)) if self.env_file else {}
+        file = self.env_path(environ)
+        if file is not None and self.file_env is None:
+            raise MissingVariableError(f"the file of variables {file} cannot be read")
         return replace(
             self,
             command=self.command and value(self.command),
             args=tuple(map(value, self.args)),
-            env=from_file | {name: value(text) for name, text in self.env.items()},
+            env={**(self.file_env or {})} | {name: value(text) for name, text in self.env.items()},
             cwd=self.cwd and value(self.cwd),
             url=self.url and value(self.url),
             headers={name: value(text) for name, text in self.headers.items()},
             oauth={name: value(text) for name, text in self.oauth.items()},
             env_file=None,
+            file_env=None,
         )
+
+    def env_path(self, environ: Mapping[str, str] = os.environ) -> Path | None:
+        """Return the path of the file of variables; raise `MissingVariableError` if it cannot be expanded."""
+        return self.working_folder / expand(self.env_file, environ, self.source) if self.env_file else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +171,13 @@ class Sources:
     @property
     def names(self) -> set[str]:
         return {spec.name for spec in self.servers} | {listed.server_name for listed in self.lists}
+
+    def env_files(self) -> Iterator[Path]:
+        """Yield the files of variables that entries of servers name."""
+        for spec in self.servers:
+            with contextlib.suppress(MissingVariableError):
+                if (file := spec.env_path()) is not None and "\0" not in str(file):
+                    yield file
 
     def without(self, patterns: Sequence[str]) -> Sources:
         """Return the sources without the servers that match a pattern; single tools are left out later."""
@@ -282,7 +302,16 @@ def _spec(
         left_out=entry.left_out,
         source=path,
     )
-    return spec, entry.disabled
+    return replace(spec, file_env=_file_env(spec)), entry.disabled
+
+
+def _file_env(spec: ServerSpec) -> dict[str, str] | None:
+    """Return the variables of the file that an entry names; None if there is no file that can be read."""
+    try:
+        file = spec.env_path()
+        return None if file is None else read_env_file(file)
+    except (MissingVariableError, OSError, ValueError):
+        return None
 
 
 def _tool_lists(path: Path, value: Any, fingerprint: str) -> list[ToolList]:

@@ -158,17 +158,18 @@ def test_claude_desktop(put: Put) -> None:
 
 def test_cursor(put: Put, home: Path) -> None:
     path = put("site/.cursor/mcp.json", CURSOR)
+    put("site/.env", "# keys\nexport A=1\nB='two words'\nKEY=from file\nno assignment\n")
     servers = read(path, Path("/elsewhere"))
     web = servers["web"]
     assert web.args == (f"{home}/site/server.js",), "the workspace is the project of the file"
     assert web.env == {"KEY": "${env:API_KEY}", "HERE": "site/x"}
-    put("site/.env", "# keys\nexport A=1\nB='two words'\nKEY=from file\nno assignment\n")
     full = web.expanded({"API_KEY": "k"})
     assert full.env == {"A": "1", "B": "two words", "KEY": "k", "HERE": "site/x"}
     assert servers["remote"].expanded({"API_KEY": "k"}).headers == {"Authorization": "Bearer k"}
     (home / "site/.env").unlink()
+    assert web.expanded({"API_KEY": "k"}) == full, "the file is read once, with the entry"
     with pytest.raises(MissingVariableError, match=r"site/\.env cannot be read"):
-        web.expanded({"API_KEY": "k"})
+        read(path)["web"].expanded({"API_KEY": "k"})
 
 
 def test_the_users_own_cursor_file_means_the_project_at_hand(put: Put) -> None:

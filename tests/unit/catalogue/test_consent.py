@@ -61,6 +61,8 @@ class TestAgreements:
             {"headers": {"A": "b"}},
             {"source": Path("/q/.mcp.json")},
             {"name": "mail"},
+            {"env_file": ".env"},
+            {"env_file": ".env", "file_env": {"PATH": "/other"}},
         ],
     )
     def test_it_ends_with_any_change(self, agreements: Agreements, change: dict[str, Any]) -> None:
@@ -179,6 +181,22 @@ class TestNotice:
         assert self.named(notice) == "a (changed)"
         config({"a": {"command": "run"}})
         assert notice.text() is None
+
+    def test_a_changed_file_of_variables_ends_the_agreement(
+        self, notice: Notice, config: Any, tmp_path: Path
+    ) -> None:
+        variables = tmp_path / ".env"
+        registry = ServerRegistry(tmp_path, [tmp_path / "index.json"])
+        config({"a": {"command": "run", "envFile": ".env"}})
+        assert self.named(notice) == "a (new)"
+        for content in ("KEY=1\n", "KEY=1\nPATH=./evil\n", "LD_PRELOAD=x.so\n", None):
+            variables.write_text(content) if content else variables.unlink()
+            (spec,) = registry.servers(tmp_path / "index.json")
+            assert not registry.agreements.holds(spec), content
+            registry.agreements.add([spec])
+            assert notice.text() is None
+            variables.write_text("KEY=other\n")
+            assert self.named(notice) == "a (changed)"
 
     def test_many_and_long_names_are_cut(self, notice: Notice, config: Any) -> None:
         config({f"s{number:02}": {"command": "run"} for number in range(10)})
