@@ -3,7 +3,8 @@
 Tools: echo (its arguments and its pid), content (every type), structured, failing (isError), slow (progress,
 then an answer; `steps`), hang (never answers), block (no longer reads anything), ask (elicitation), sample,
 large (`bytes` in one answer), chatty (floods stdout and stderr), crash (exits with 3), grow (a new tool, and
-list_changed), child (starts a process that ignores SIGTERM; its pid), cancelled (how many calls were).
+list_changed), child (starts a process that ignores SIGTERM; its pid), cancelled (how many calls were),
+length (of `text`).
 
 Arguments: `bad-start` exits at once, `silent` reads nothing, `deaf` ignores the end of its input and SIGTERM.
 """
@@ -26,7 +27,7 @@ ADDED: list[str] = []
 CANCELLED: list[Any] = []
 NAMES = [
     "echo", "content", "structured", "failing", "slow", "hang", "block", "ask", "sample", "large", "chatty",
-    "crash", "grow", "child", "cancelled",
+    "crash", "grow", "child", "cancelled", "length",
 ]  # fmt: skip
 
 
@@ -69,6 +70,8 @@ def call(name: str, arguments: dict[str, Any], token: Any) -> dict[str, Any]:  #
         return text(str(len(CANCELLED)))
     if name == "echo":
         return text(json.dumps({"pid": os.getpid(), **arguments}))
+    if name == "length":
+        return text(str(len(arguments["text"])))
     if name == "content":
         return content()
     if name == "structured":

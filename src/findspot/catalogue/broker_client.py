@@ -32,12 +32,13 @@ from findspot.catalogue.consent import read_build_record
 from findspot.catalogue.live_connection import (
     DEFAULT_TIMEOUT_S,
     CallHandlers,
+    RunningCall,
     ServerBusyError,
     ServerCallError,
     ServerNotAgreedError,
     ServerTimeoutError,
 )
-from findspot.catalogue.message_streams import CHUNK_BYTES, socket_streams
+from findspot.catalogue.message_streams import CHUNK_BYTES, MAX_MESSAGE_BYTES, socket_streams
 from findspot.catalogue.server_connections import NESTED_VARIABLE, error_line
 from findspot.catalogue.server_pool import RunState, ServerRun
 from findspot.catalogue.server_registry import ServerRegistry
@@ -57,6 +58,9 @@ _log = get_logger("catalogue")
 
 _START_PATIENCE_S = 60.0
 _LOOK_PATIENCE_S = 2.0
+_MARGIN_S = 10.0
+"""How much longer than its time to wait for a call, since the broker ends it."""
+
 _RETRY_S = 0.02
 _ATTEMPTS = 5
 
@@ -111,8 +115,10 @@ class BrokerClient:
         """Call a tool by its own name; a cancelled call is cancelled at the server too."""
         import mcp_types as types
 
+        _check_size(arguments)
         params = {"tool": tool, "arguments": arguments, "timeout": timeout_s}
-        answer = await self._request("call", spec, params, handlers or CallHandlers())
+        call = RunningCall(handlers or CallHandlers(), timeout_s, _MARGIN_S)
+        answer = await self._in_time(call, "call", spec, params)
         listed = self._tools.get((spec.source, spec.name))
         if listed is not None and listed[0] != answer["listed"]:
             self._forget_tools(spec.name)
@@ -149,10 +155,26 @@ class BrokerClient:
         if self._link is not None:
             await self._link.aclose()
 
+    async def _in_time(
+        self, call: RunningCall, method: str, spec: ServerSpec, params: dict[str, Any]
+    ) -> dict[str, Any]:
+        """Send a request that ends in time even if the broker no longer answers."""
+        call.start()
+        try:
+            with call.scope:
+                return await self._request(method, spec, params, _timed(call))
+        finally:
+            call.finish()
+        raise ServerTimeoutError(
+            f"The process that holds the servers did not answer within {call.timeout_s:g} s.",
+            hint="It is not known whether the tool did its work.",
+        )
+
     async def _request(
         self, method: str, spec: ServerSpec, params: dict[str, Any], handlers: CallHandlers
     ) -> dict[str, Any]:
         from mcp.shared.exceptions import MCPError
+        from mcp_types import CONNECTION_CLOSED
 
         params["spec"] = spec_adapter().dump_python(spec, mode="json")
         for _ in range(_ATTEMPTS):
@@ -163,11 +185,13 @@ class BrokerClient:
                 if error.code == FAILED:
                     kind = _ERRORS.get(error.data["code"], ServerCallError)
                     raise kind(error.error.message, hint=error.data["hint"]) from None
-                if error.code != CLOSING:
+                if error.code == CONNECTION_CLOSED:
                     raise ServerCallError(
                         f"The process that holds the servers ended before {spec.name} answered.",
                         hint="It is not known whether the tool did its work. The next call starts it again.",
                     ) from error
+                if error.code != CLOSING:
+                    raise ServerCallError(f"The call of {spec.name} failed: {error.error.message}") from error
                 link.is_open = False
         raise ServerCallError("The process that holds the servers ends again and again.")
 
@@ -326,6 +350,26 @@ class _Link:
     def _leave_if_closing(self) -> None:
         if not self.is_open and not self._calls:
             self._task.cancel()
+
+
+def _check_size(arguments: dict[str, Any] | None) -> None:
+    from pydantic_core import to_json
+
+    if len(to_json(arguments)) > MAX_MESSAGE_BYTES:
+        raise ServerCallError(
+            f"The arguments are larger than {MAX_MESSAGE_BYTES >> 20} MB. The tool was not called.",
+            hint="Put large data into a file, and pass its path to a tool that reads files.",
+        )
+
+
+def _timed(call: RunningCall) -> CallHandlers:
+    """Return the handlers of a call, with progress and questions affecting its time."""
+
+    def asking(handler: Callable[[Any], Awaitable[Any]] | None) -> Callable[[Any], Awaitable[Any]] | None:
+        return handler and (lambda params: call.ask(lambda: handler(params)))
+
+    handlers = call.handlers
+    return CallHandlers(call.report, asking(handlers.on_elicit), asking(handlers.on_sample))
 
 
 @cache

@@ -26,7 +26,7 @@ _BYTES_PER_UNIT = 10_000
 """What is read of a server per second: so many lines, or so many times this many bytes."""
 
 _ENDS_BYTES = 4_000
-_HEAD_ID = re.compile(rb'^\s*\{\s*"jsonrpc"\s*:\s*"2\.0"\s*,\s*"id"\s*:\s*(\d+)')
+_HEAD_ID = re.compile(rb'^\s*\{\s*"jsonrpc"\s*:\s*"2\.0"\s*,\s*"id"\s*:\s*(\d+)\b(?!\s*,\s*"method")')
 _TAIL_ID = re.compile(rb'"id"\s*:\s*(\d+)\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$')
 
 

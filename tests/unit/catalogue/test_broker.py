@@ -194,6 +194,32 @@ def test_a_long_path_and_another_version(tmp_path: Path, monkeypatch: pytest.Mon
     run(home, scenario)
 
 
+def test_a_call_ends_whatever_its_size_and_whatever_the_broker_does(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """gateway 3: arguments over 32 MB, or a broker that hangs, made the call hang for ever."""
+    monkeypatch.setenv(IDLE_VARIABLE, "0.5")
+    monkeypatch.setattr(broker_client, "_MARGIN_S", 0.1)
+
+    async def scenario(one: BrokerClient, _other: BrokerClient) -> None:
+        spec = spec_in(home, "one")
+        refused = await failure(one.call(spec, "echo", {"text": "x" * (33 << 20)}))
+        assert refused.user_message == "The arguments are larger than 16 MB. The tool was not called."
+        assert not (home / "broker").exists(), "refused before anything is started"
+        large = await one.call(spec, "length", {"text": "x" * (15 << 20)}, timeout_s=PATIENCE_S)
+        assert text(large) == str(15 << 20)
+
+        broker = read_address(home)["pid"]
+        os.kill(broker, signal.SIGSTOP)
+        late = await failure(one.call(spec, "echo", timeout_s=0.1))
+        os.kill(broker, signal.SIGCONT)
+        assert late.code == "SERVER_TIMEOUT"
+        assert late.user_message == "The process that holds the servers did not answer within 0.1 s."
+        assert text(await one.call(spec, "echo", timeout_s=PATIENCE_S))["pid"]
+
+    run(home, scenario)
+
+
 def test_a_findspot_inside_a_server_calls_nothing(home: Path) -> None:
     async def scenario() -> None:
         nested = BrokerClient(home, {NESTED_VARIABLE: "1"})
