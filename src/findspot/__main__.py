@@ -9,6 +9,9 @@ _YOUNG_OBJECTS = 10_000
 """Made before the collector looks for cycles; with Python's 700 it takes half the time of reading a graph."""
 
 
+_STOPPED = 130
+
+
 def main() -> None:
     """Run the command line and end with its exit code."""
     if sys.argv[1:] in (["--version"], ["-V"]):  # asked by scripts, often: no need to load anything
@@ -16,8 +19,10 @@ def main() -> None:
 
         sys.stdout.write(f"findspot {__version__}\n")
         return
-    from findspot.serve.cli.app import run
-
+    try:
+        from findspot.serve.cli.app import run
+    except KeyboardInterrupt:  # before the command line can say so itself
+        sys.exit(_STOPPED)
     gc.set_threshold(_YOUNG_OBJECTS)
     sys.exit(run(sys.argv[1:]))
 

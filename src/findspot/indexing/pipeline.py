@@ -163,6 +163,8 @@ def _apply(run: Run) -> IndexReport:
         _index_changed(run, writer, delta, force)
         _finish(run, writer, found, delta, full=force or run.created)
         store_edges(run.store, writer, run.cancel)
+        if run.asked:
+            run.cancel.check()
         return _report(run, writer, found, delta)
 
 

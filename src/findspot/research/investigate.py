@@ -96,7 +96,7 @@ def investigate(
         query=query,
         depth=trail.depth,
         focus=focus,
-        summary=answer.summary,
+        summary=f"At least {MOST_NODES}: {answer.summary}" if trail.full else answer.summary,
         nodes=nodes,
         edges=edges,
         chains=tuple(answer.chains),

@@ -150,6 +150,10 @@ def _rarity(reader: KeywordReader | None, terms: dict[str, int]) -> dict[str, tu
     return found
 
 
+_NUMBERS = re.compile(r"(?:(?:0[xX][\da-fA-F]+|[\d.,:+-]*\d[\d.,:+-]*)\s*)+")
+"""Ports, codes and versions: what is looked for is the number itself."""
+
+
 def _weight(query: Query, intent: Intent) -> float:
     if query.mode in MODE_WEIGHT:
         return MODE_WEIGHT[query.mode]
@@ -157,6 +161,8 @@ def _weight(query: Query, intent: Intent) -> float:
         if not 0 <= query.semantic_weight <= 1:  # nor is "not a number" in between
             raise InvalidArgumentError("semantic_weight must be a number from 0 to 1.")
         return query.semantic_weight
+    if _NUMBERS.fullmatch(query.text.strip()):
+        return SEMANTIC_WEIGHT[Intent.SYMBOL]
     return DOCS_WEIGHT if query.corpus is Corpus.DOCS else SEMANTIC_WEIGHT[intent]
 
 

@@ -24,9 +24,10 @@ _MARKS = (
 
 _UNSPACED = (
     r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u2fdf\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff"
-    r"\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
+    r"\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff\u1100-\u11ff\uac00-\ud7a3"
 )
-"""Thai, Lao, Burmese, Khmer, Chinese and Japanese: no spaces between words."""
+"""Thai, Lao, Burmese, Khmer, Chinese and Japanese: no spaces between words. Korean has spaces, but its
+words end in particles."""
 
 _ASCII_WORD = re.compile(r"_*[a-zA-Z0-9]\w*", re.ASCII)
 _WORD = re.compile(rf"_*[^\W_][\w{_MARKS}]*")

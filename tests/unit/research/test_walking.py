@@ -62,6 +62,7 @@ def test_a_walk_stops_where_it_finds_too_much(make_project: MakeProject) -> None
     found = project.research("what calls hub()")
     assert len(found.nodes) == MOST_NODES
     assert found.unresolved == (f"Stopped at {MOST_NODES} nodes; ask about less, or with less depth.",)
+    assert found.summary.startswith(f"At least {MOST_NODES}: ")
 
 
 def test_a_cancelled_walk_stops(make_project: MakeProject) -> None:

@@ -196,3 +196,14 @@ class TestNames:
     def test_a_class_of_tests_knows_the_name_it_tests(self, crowded: Project) -> None:
         assert why(crowded, "Ledger", "roleFactor")["tests/test_till.py"] == 1.0
         assert why(crowded, "till", "roleFactor")["tests/test_till.py"] == 0.5
+
+
+@pytest.mark.parametrize("number", ["20880", "0xDEADBEEF", "2.10.3"])
+def test_a_number_is_found_where_it_stands(make_project: MakeProject, number: str) -> None:
+    files = {
+        "meaning.py": "def merge(digest):\n    return digest.total + digest.count\n",
+        "port.py": f'DEFAULT = "{number}"\n',
+    }
+    project = make_project(files)
+    project.update()
+    assert project.search(Query(number)).hits[0].path == "port.py"

@@ -216,7 +216,7 @@ def _announce(project: Project) -> None:
     ahead = foresee(project.roots, project.settings)
     if ahead.files < _MANY_FILES:
         return
-    cost = f"about {shapes.duration(ahead.seconds)} or less, about {shapes.size(ahead.disk)} of disk"
+    cost = f"about {shapes.duration(ahead.seconds)}, about {shapes.size(ahead.disk)} of disk"
     output.note(f"To index: {output.count(ahead.files, 'file')} ({shapes.size(ahead.size)}); {cost}.")
     if ahead.left_out:
         output.note(f"Left out: {output.ranking(ahead.left_out, _MOST_LANGUAGES)}.")

@@ -233,6 +233,8 @@ def _show_tree(findings: Findings) -> None:
         output.line("possibly", bold=True)
     for place in findings.possible:
         output.line(f"  {place.source}  {place.path}:{place.line}  ({place.reason})")
+    for text in findings.unresolved:
+        output.note(text)
 
 
 def _show_below(
