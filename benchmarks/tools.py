@@ -3,7 +3,7 @@
 python -m benchmarks.tools --sets FOLDER [--only SET] [--off-topic] [--mode MODE] [--final]
 
 `tools_real` asks the tools of ten real servers everyday requests; they and the catalogue are in `queries/`.
-Its final half was kept for one measurement at the end: choose nothing by it.
+Its final half is for measuring what is settled (asked twice so far): choose nothing by it.
 """
 
 from __future__ import annotations

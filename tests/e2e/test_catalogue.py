@@ -243,7 +243,7 @@ def test_a_damaged_catalogue_is_named_and_mended(connect: Connect, tmp_path: Pat
         assert text.startswith(f"The tool catalogue {root}/.please/mcp/index.json cannot be read: ")
         (root / ".please" / "mcp" / "index.json").unlink()
         make(root, tmp_path)
-        assert found(connection, "read") == ["filesystem__read_file"]
+        assert found(connection, "read")[0] == "filesystem__read_file"
 
 
 def test_a_catalogue_without_vectors_or_with_another_models(connect: Connect, tmp_path: Path) -> None:
@@ -271,8 +271,8 @@ def test_the_users_tools_are_found_beside_the_projects(connect: Connect, tmp_pat
     make(tmp_path, tmp_path, [{"name": "knit", "description": "Knit a jumper."}], "own.json")
     settings = {"FINDSPOT_TOOLSETS": "catalogue", "HOME": str(tmp_path)}
     with connect(root, home=tmp_path / "findspot", env=settings) as connection:
-        assert found(connection, "jumper") == ["own__knit"]
-        assert found(connection, "read") == ["filesystem__read_file"]
+        assert found(connection, "jumper")[0] == "own__knit"
+        assert found(connection, "read")[0] == "filesystem__read_file"
 
 
 def test_another_toolset_does_not_offer_them(connect: Connect, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 
 from findspot.catalogue.catalogue import Catalogue
 from findspot.catalogue.orchestrator import MAX_QUERY_CHARS, Ranked
+from findspot.catalogue.search_modes import other_topics
 from findspot.catalogue.tool_record import (
     DEFAULT_MODE,
     CatalogueNotFoundError,
@@ -171,6 +173,14 @@ def test_what_no_tool_fits_finds_nothing(catalogue: Catalogue, mode: SearchMode)
     assert results.message == f"Nothing fits. Nearest: {', '.join(results.nearest)}."
     assert found(catalogue, "∂ƒ ©˙∆", mode) == []
     assert catalogue.search("send an email", ToolSearchOptions(mode)).message is None
+
+
+def test_other_topics_are_phrases_not_names_of_tools() -> None:
+    """The list was once made of the names in the benchmarks' catalogues."""
+    topics = other_topics()
+    assert topics == sorted(set(topics), key=lambda topic: (topic.lower(), topic))
+    assert len(topics) > 1_500
+    assert not [topic for topic in topics if not re.fullmatch(r"[A-Za-z0-9'-]+( [A-Za-z0-9'-]+)+", topic)]
 
 
 def test_words_that_no_tool_has(catalogue: Catalogue) -> None:
