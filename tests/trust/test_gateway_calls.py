@@ -111,11 +111,11 @@ def test_progress_cancelling_and_questions(gateway: Gateway, serve: Serve) -> No
     late = pipe.call("call_tool", name="any__wait", timeout=1)
     assert late["structuredContent"]["code"] == "SERVER_TIMEOUT"
 
-    for answer, expected in (
-        ({"action": "accept", "content": {"name": "Ada"}}, "accept Ada"),
-        ({"action": "decline"}, "decline None"),
+    for name, answer, expected in (
+        ("any__ask", {"action": "accept", "content": {"name": "Ada"}}, "accept Ada"),
+        ("ask", {"action": "decline"}, "decline None"),
     ):
-        number = pipe.ask_tool("call_tool", {"name": "any__ask"})
+        number = pipe.ask_tool("call_tool", {"name": name})
         asked = pipe.until("elicitation/create")
         assert asked["message"] == "[any] Who are you?"
         assert asked["requestedSchema"]["required"] == ["name"]

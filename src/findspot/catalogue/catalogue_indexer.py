@@ -93,7 +93,7 @@ class CatalogueIndexer:
             read = self._registry.with_choices(read)
             asked_for = _of_files(read, sources).without(options.exclude).names
             if not asked_for:
-                raise _nothing_named(sources or list(last.files))
+                raise _nothing_named(sources or list(last.files), read.notes)
             wanted = read.without(options.exclude)
             agreements = self._agreed(wanted, agree)
             self._ask_inputs(wanted, ask_input)
@@ -237,9 +237,9 @@ def _of_files(read: Sources, files: Sequence[Path]) -> Sources:
     )
 
 
-def _nothing_named(files: Sequence[Path]) -> InvalidArgumentError:
+def _nothing_named(files: Sequence[Path], notes: Sequence[str]) -> InvalidArgumentError:
     named = ", ".join(map(str, files)) or "No file"
     return InvalidArgumentError(
         f"{named} names no server and no tool that is not left out. The catalogue was not changed.",
-        hint="To have no catalogue, delete its index.json.",
+        hint=" ".join([*(f"{note}." for note in notes), "To have no catalogue, delete its index.json."]),
     )

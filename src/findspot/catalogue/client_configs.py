@@ -13,6 +13,7 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from findspot.catalogue.known_clients import SERVER
+from findspot.catalogue.tool_record import SEPARATOR
 from findspot.core.config import home_folder
 from findspot.core.files import make_private_dir, read_json, read_named, write_json
 from findspot.core.locks import writer_lock
@@ -25,10 +26,31 @@ _VARIABLE = re.compile(
 _WORKSPACE = ("workspaceFolder", "workspaceRoot", "CLAUDE_PROJECT_DIR")
 _PATIENCE_S = 30.0
 _MAX_ENV_BYTES = 1 << 20
+_MAX_NAME_CHARS = 100
 
 
 class MissingVariableError(Exception):
     """A variable that a server needs has no value."""
+
+
+def name_problem(name: str) -> str | None:
+    """Return why a server cannot have this name: it is shown in questions, and begins its tools' names."""
+    if not name or name != name.strip() or not name.isprintable():
+        return "has no name, or one with characters that cannot be seen"
+    if SEPARATOR in name or name.endswith("_"):
+        return f"has a name with '{SEPARATOR}' or with '_' at its end; '{SEPARATOR}' ends a server's name"
+    return f"has a name of more than {_MAX_NAME_CHARS} characters" if len(name) > _MAX_NAME_CHARS else None
+
+
+def without_literals(text: str) -> str:
+    """Return a value with its variables as they are written, and the rest, which may be secret, as `…`."""
+    shown, last = "", 0
+    for found in _VARIABLE.finditer(text):
+        kind = f"{found['kind']}:" if found["kind"] else ""
+        default = ":-…" if found["default"] else ""
+        shown += "…" * (found.start() > last) + f"${{{kind}{found['name']}{default}}}"
+        last = found.end()
+    return shown + "…" * (len(text) > last)
 
 
 def fill_folders(text: str, workspace: Path | None) -> str:

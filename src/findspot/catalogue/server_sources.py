@@ -19,6 +19,7 @@ from findspot.catalogue.client_configs import (
     expand,
     fill_folders,
     is_findspot,
+    name_problem,
     parse_config,
     read_entry,
     read_env_file,
@@ -40,6 +41,8 @@ START_TIMEOUT_S = 30.0
 
 _MAX_COMMENTED_BYTES = 8 * 1024 * 1024
 """JSON with comments is read far more slowly, and a configuration is small."""
+
+_SHOWN_NAME_CHARS = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,9 +276,9 @@ def _spec(
     path: Path, name: str, table: ServerTable, workspace: Path | None, notes: list[str]
 ) -> tuple[ServerSpec, bool] | None:
     """Return a server, and whether its entry disables it; None for what is no server, and for Findspot."""
-    entry = read_entry(with_braces(table.entries[name], path))
+    entry = name_problem(name) or read_entry(with_braces(table.entries[name], path))
     if isinstance(entry, str):
-        notes.append(f"{path}: server '{name}' {entry}")
+        notes.append(f"{path}: server {name[:_SHOWN_NAME_CHARS]!r} {entry}")
         return None
     if is_findspot(name, entry):
         return None

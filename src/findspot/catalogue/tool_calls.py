@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -33,9 +34,12 @@ if TYPE_CHECKING:
 
     from findspot.catalogue.catalogue import Catalogue
 
+    OnElicit = Callable[[types.ElicitRequestParams], Awaitable[types.ElicitResult]]
+
 _MAX_PROBLEMS = 5
 _SHOWN_CHARS = 200
 _SHOWN_ARGUMENT_CHARS = 600
+_WEB_ADDRESS = re.compile(r"https?://", re.IGNORECASE)
 
 
 class AccessState(StrEnum):
@@ -106,6 +110,9 @@ class Confirmation:
         return _cut(json.dumps(self.arguments, ensure_ascii=False), _SHOWN_ARGUMENT_CHARS)
 
 
+HandlersOf = Callable[[str], CallHandlers]
+"""Takes the name of the server that is called, under which its questions are shown."""
+
 Confirm = Callable[[Confirmation], Awaitable[None]]
 """Returns if the user agrees; raises what ends the call otherwise."""
 
@@ -161,7 +168,7 @@ class ToolCaller:
         *,
         confirm: Confirm,
         timeout_s: float | None = None,
-        handlers: CallHandlers | None = None,
+        handlers: HandlersOf | None = None,
     ) -> CallOutcome:
         """Call a tool, and log the call."""
         tool, access = await anyio.to_thread.run_sync(self._find, name)
@@ -190,11 +197,17 @@ class ToolCaller:
             timer.answered(outcome.result, is_error=outcome.is_error)
             return outcome
 
-    def _allowed(self, handlers: CallHandlers | None, spec: ServerSpec) -> CallHandlers | None:
+    def _allowed(self, handlers: HandlersOf | None, spec: ServerSpec) -> CallHandlers | None:
         """Return the handlers without the client's language model, unless the user lets the server use it."""
-        if handlers is None or self._catalogue.registry.agreements.allows_sampling(spec):
-            return handlers
-        return replace(handlers, on_sample=None)
+        if handlers is None:
+            return None
+        made = handlers(spec.name)
+        made = replace(made, on_elicit=made.on_elicit and only_web_addresses(made.on_elicit))
+        return (
+            made
+            if self._catalogue.registry.agreements.allows_sampling(spec)
+            else replace(made, on_sample=None)
+        )
 
     def _find(self, name: str) -> tuple[ToolDefinition, ToolAccess]:
         tool = self._catalogue.get(name)
@@ -262,15 +275,29 @@ def require_ready(tool: ToolDefinition, access: ToolAccess) -> ServerSpec:
     return access.spec
 
 
+def only_web_addresses(ask: OnElicit) -> OnElicit:
+    """Return what declines a question to open an address of another kind, such as a file or a program."""
+
+    async def checked(params: types.ElicitRequestParams) -> types.ElicitResult:
+        import mcp_types as types
+
+        if isinstance(params, types.ElicitRequestURLParams) and not _WEB_ADDRESS.match(params.url):
+            return types.ElicitResult(action="decline")
+        return await ask(params)
+
+    return checked
+
+
 def is_destructive(tool: ToolDefinition) -> bool | None:
     """Return what a server says about its tool; None if it says nothing.
 
-    The protocol's default is "destructive". A tool that only adds (`destructiveHint: false`) is not.
+    The protocol's default is "destructive". A tool that only adds (`destructiveHint: false`) is not. A tool
+    that is declared both read-only and destructive is destructive.
     """
     hints = tool.annotations or {}
-    if hints.get("readOnlyHint") is True:
-        return False
     declared = hints.get("destructiveHint")
+    if hints.get("readOnlyHint") is True:
+        return declared is True
     return declared if isinstance(declared, bool) else None
 
 

@@ -16,6 +16,7 @@ from findspot.catalogue.catalogue import Catalogue
 from findspot.catalogue.catalogue_build import Built, Outcome
 from findspot.catalogue.consent import read_build_record
 from findspot.catalogue.server_connections import NESTED_VARIABLE
+from findspot.catalogue.server_process import ProcessNotes
 from findspot.catalogue.tool_record import SearchMode, ToolSearchOptions
 
 from .conftest import PATIENCE_S, TOOLS, Write, entry, index
@@ -242,3 +243,10 @@ def test_the_model_is_warmed_in_the_background(catalogue: Catalogue) -> None:
     catalogue.warm()
     assert catalogue.search("weather", ToolSearchOptions(SearchMode.EMBEDDING)).tools
     assert Outcome.INDEXED == "indexed"
+
+
+def test_the_last_words_of_a_server_hold_no_secret() -> None:
+    notes = ProcessNotes()
+    token = "ghp_" + "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7cF0xLrUoI"
+    notes.add(f"starting\nbad token {token}\n".encode())
+    assert notes.about("failed") == f"failed (it wrote: bad token {'*' * len(token)})"

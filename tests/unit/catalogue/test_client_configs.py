@@ -20,6 +20,7 @@ from findspot.catalogue.client_configs import (
     missing_inputs,
     server_table,
     store_inputs,
+    without_literals,
 )
 from findspot.catalogue.known_clients import Machine, project_files, user_files
 from findspot.catalogue.server_sources import ServerSpec, Sources, find_configurations, read_sources
@@ -434,3 +435,32 @@ def test_inputs_are_asked_for_once_and_only_for_agreed_servers(
     assert built.servers[0].error is None
     index(opened, config, **options)
     assert asked == [Input("token", password=True)] * 2
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("github__x", "ends a server's name"),
+        ("github_", "ends a server's name"),
+        ("a\nb: npx other", "cannot be seen"),
+        ("git\u200bhub", "cannot be seen"),
+        ("\u202egithub", "cannot be seen"),
+        ("github ", "cannot be seen"),
+        ("", "cannot be seen"),
+        ("x" * 101, "more than 100 characters"),
+        ("io.github.some/My server_1", None),
+    ],
+)
+def test_a_name_that_could_pass_for_another_is_refused(put: Put, name: str, problem: str | None) -> None:
+    sources = read_sources([put(".mcp.json", json.dumps({"mcpServers": {name: {"command": "run"}}}))])
+    assert [spec.name for spec in sources.servers] == ([] if problem else [name])
+    assert problem is None or problem in sources.notes[0]
+    assert "\n" not in "".join(sources.notes)
+
+
+def test_only_references_of_a_value_are_shown() -> None:
+    assert without_literals("Bearer ${env:TOKEN}") == "…${env:TOKEN}"
+    assert without_literals("${A}${B:-secret}x") == "${A}${B:-…}…"
+    assert without_literals("${A:-}") == "${A}"
+    assert without_literals("secret") == "…"
+    assert without_literals("") == ""

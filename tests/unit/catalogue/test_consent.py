@@ -203,7 +203,7 @@ class TestNotice:
         assert self.named(notice).endswith("s09 (new)")
         config({f"s{number:02}": {"command": "run"} for number in range(12)})
         assert self.named(notice).endswith("s09 (new) and 2 more")
-        config({"a\nb " + "x" * 100: {"command": "run"}})
+        config({"a b " + "x" * 90: {"command": "run"}})
         assert self.named(notice) == f"a b {'x' * 56} (new)"
 
     def test_a_missing_broken_or_large_file_starts_nothing(

@@ -4,9 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+import anyio
+import mcp_types as types
 import pytest
 
-from findspot.catalogue.tool_calls import ToolArgumentsError, check_arguments, is_destructive
+from findspot.catalogue.tool_calls import (
+    ToolArgumentsError,
+    check_arguments,
+    is_destructive,
+    only_web_addresses,
+)
 from findspot.catalogue.tool_record import ToolDefinition
 
 
@@ -76,7 +83,8 @@ def test_many_problems_are_counted() -> None:
         ({}, None),
         ({"readOnlyHint": False}, None),
         ({"readOnlyHint": True}, False),
-        ({"readOnlyHint": True, "destructiveHint": True}, False),
+        ({"readOnlyHint": True, "destructiveHint": True}, True),
+        ({"readOnlyHint": True, "destructiveHint": False}, False),
         ({"destructiveHint": False}, False),
         ({"destructiveHint": True}, True),
         ({"destructiveHint": "yes"}, None),
@@ -84,3 +92,22 @@ def test_many_problems_are_counted() -> None:
 )
 def test_what_a_server_says_about_its_tool(hints: Any, expected: bool | None) -> None:
     assert is_destructive(ToolDefinition("s__t", "s", annotations=hints)) is expected
+
+
+@pytest.mark.parametrize(
+    ("url", "action"),
+    [
+        ("https://example.com/login", "accept"),
+        ("HTTP://127.0.0.1:1/x", "accept"),
+        ("file:///etc/passwd", "decline"),
+        ("javascript:alert(1)//https://example.com", "decline"),
+        ("vscode://command", "decline"),
+        (" https://example.com", "decline"),
+    ],
+)
+def test_a_server_asks_to_open_web_addresses_only(url: str, action: str) -> None:
+    async def accept(_params: types.ElicitRequestParams) -> types.ElicitResult:
+        return types.ElicitResult(action="accept")
+
+    params = types.ElicitRequestURLParams(message="Open it", url=url, elicitation_id="1")
+    assert anyio.run(only_web_addresses(accept), params).action == action

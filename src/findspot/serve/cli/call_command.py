@@ -117,14 +117,14 @@ async def _call(
     connections = BrokerClient(home_folder())
     try:
         return await ToolCaller(catalogue, connections, CLIENT).call(
-            name, arguments, confirm=agree, timeout_s=timeout_s, handlers=_handlers(name)
+            name, arguments, confirm=agree, timeout_s=timeout_s, handlers=_handlers
         )
     finally:
         with anyio.CancelScope(shield=True):
             await connections.aclose()
 
 
-def _handlers(name: str) -> CallHandlers:
+def _handlers(server: str) -> CallHandlers:
     import anyio
 
     from findspot.catalogue.live_connection import CallHandlers
@@ -134,9 +134,7 @@ def _handlers(name: str) -> CallHandlers:
         output.note(f"{message} ({count})" if message else count, dim=True)
 
     async def ask(params: types.ElicitRequestParams) -> types.ElicitResult:
-        return await anyio.to_thread.run_sync(
-            _answer, name.partition("__")[0], params, abandon_on_cancel=True
-        )
+        return await anyio.to_thread.run_sync(_answer, server, params, abandon_on_cancel=True)
 
     return CallHandlers(show_progress if sys.stderr.isatty() else None, ask if can_ask() else None)
 

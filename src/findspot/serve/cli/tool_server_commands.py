@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from findspot.engine import Engine
 
 _COMMAND_CHARS = 400
-_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.-]|_(?!_))*")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _HEADER = re.compile(r"(?P<name>[A-Za-z0-9_-]+)\s*[:=]\s*(?P<value>.*)")
 
 _user_option = click.option("--user", is_flag=True, help="For all your projects, not only this one.")
@@ -147,9 +147,10 @@ def _pairs(given: Sequence[str], option: str) -> dict[str, str]:
 
 def _require_new(catalogue: Catalogue, name: str) -> None:
     """Raise an error for a name that cannot be used."""
+    from findspot.catalogue.client_configs import name_problem
     from findspot.catalogue.known_clients import SERVER
 
-    if not _NAME.fullmatch(name) or name == SERVER:
+    if name_problem(name) or not _NAME.fullmatch(name) or name == SERVER:
         raise InvalidArgumentError(
             f"'{name}' cannot be the name of a server.",
             hint="Use letters, digits, '-', '.' and single '_'; 'findspot' is taken.",

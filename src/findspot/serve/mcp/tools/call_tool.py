@@ -10,7 +10,6 @@ import mcp_types as types
 from mcp.shared.exceptions import MCPError
 from pydantic import BaseModel, ValidationError
 
-from findspot.catalogue.tool_record import SEPARATOR
 from findspot.core.config import home_folder
 from findspot.core.errors import InvalidArgumentError
 from findspot.core.files import State, read_json, state_of
@@ -47,7 +46,7 @@ async def _call_tool(call: Call, arguments: Arguments) -> Answer:
         arguments["arguments"] or {},
         timeout_s=arguments["timeout"],
         confirm=_confirmation(call, bool(arguments["confirm"])),
-        handlers=_handlers(call, name),
+        handlers=lambda server: _handlers(call, server),
     )
     return Answer({}, is_error=outcome.is_error, passed_on=await _fitted(call, outcome))
 
@@ -95,12 +94,11 @@ def _confirmation(call: Call, confirmed: bool) -> Confirm:
     return confirm
 
 
-def _handlers(call: Call, tool: str) -> CallHandlers:
+def _handlers(call: Call, server: str) -> CallHandlers:
     """Return what passes a server's messages on to the client, as far as the client takes them."""
     from findspot.catalogue.live_connection import CallHandlers
 
     client = call.client
-    server = tool.partition(SEPARATOR)[0]
 
     async def report(progress: float, total: float | None, message: str | None) -> None:
         await client.report(progress, total, message)
