@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -248,8 +249,12 @@ def test_adding_disabling_and_removing_a_server(run: Run, tmp_path: Path) -> Non
     server = (sys.executable, str(EXAMPLE_SERVER), "notes", "-y")
     done = run("tools", "add", "--env", "TOKEN=hunter2", "notes", *server)
     assert done.code == 0, done.err
-    assert done.out.startswith(f"Added notes: {sys.executable} ")
-    assert done.out.rstrip().endswith("-y  (in " + str(tmp_path / "project") + ")  (with TOKEN)")
+    assert done.out.splitlines() == [
+        "Added notes",
+        f"  runs: {shlex.join(server)}",
+        f"  in: {tmp_path / 'project'}",
+        "  with: TOKEN=…",
+    ]
     assert "hunter2" not in done.out + run("tools", "list", "--json").out
     listed = run("tools", "list").out.splitlines()
     assert listed[1].split() == ["notes", "agreed", "3", "this", "project", "tools", "add"]

@@ -71,6 +71,7 @@ def test_a_changed_configuration_starts_nothing(project: Project, serve: Serve, 
     assert (refused.code, refused.json["status"]) == (2, "confirmation_required")
     assert "time" in refused.json["question"]
     assert f"{SERVER} clock" in refused.err, "what would run"
+    assert {"time", "mail", "  with: KEY=…"} <= set(refused.err.splitlines()), "one server per paragraph"
     assert project.started() == [], "nobody was asked"
     assert project.index("--yes") == {"time": ("indexed", 1), "mail": ("indexed", 1)}
     assert project.started() == ["clock", "send"]

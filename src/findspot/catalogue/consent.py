@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import re
 import secrets
+import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from findspot.catalogue.client_configs import MissingVariableError
+from findspot.catalogue.client_configs import MissingVariableError, without_literals
 from findspot.catalogue.server_sources import ServerSpec
 from findspot.core.files import State, make_private_dir, read_json, state_of, write_json
 from findspot.core.locks import writer_lock
@@ -117,6 +119,62 @@ def _is_agreed(stored: dict[str, Any], spec: ServerSpec) -> bool:
 
 def _digest(key: str, text: str) -> str:
     return hmac.new(key.encode(), text.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()
+
+
+_SHOWN_CHARS, _SHOWN_TAIL_CHARS = 4_000, 1_000
+
+_TELLING = re.compile(
+    r"\w*PATH|PATHEXT|(?:LD|DYLD)_\w+|PYTHON\w+|PERL5\w+|RUBY(?:OPT|LIB)|\w*_OPTIONS|\w*_PROXY|\w*_HOME|HOME"
+    r"|(?:BASH_)?ENV|SHELL|COMSPEC|EDITOR|VISUAL|PAGER|PROMPT_COMMAND|GOFLAGS|RUSTC_WRAPPER|DOCKER_HOST"
+    r"|GIT_(?:SSH|SSH_COMMAND|ASKPASS|EDITOR|PAGER|CONFIG|CONFIG_GLOBAL|CONFIG_SYSTEM)|DOTNET_STARTUP_HOOKS"
+    r"|(?:NPM_CONFIG|PIP|UV)_\w*(?:REGISTRY|INDEX|URL)|\w*(?:CA_CERTS|CERT_FILE|CA_BUNDLE)",
+    re.IGNORECASE,
+)
+"""Variables that decide which code runs or whom it talks to: their values are shown."""
+
+
+def description(spec: ServerSpec) -> list[str]:
+    """Return what the user agrees to, in lines: the name, what is run or called, where, and with what.
+
+    Of values only the references to variables are shown, apart from variables that change what runs.
+    """
+    lines = [spec.name, f"  {'runs' if spec.url is None else 'calls'}: {_shortened(command_line(spec))}"]
+    lines += [f"  in: {_shortened(str(spec.working_folder))}"] if spec.url is None else []
+    given = spec.env if spec.url is None else spec.headers
+    lines += [f"  with: {_values(given)}"] if given else []
+    lines += [f"  login: {_values(spec.oauth, shown='authorizationServer')}"] if spec.oauth else []
+    if spec.env_file:
+        values = "cannot be read" if spec.file_env is None else _values(spec.file_env) or "none"
+        lines.append(f"  with the variables of {_shortened(spec.env_file)}: {values}")
+    return lines
+
+
+def command_line(spec: ServerSpec) -> str:
+    """Return the command or the address of a server on one line, secrets masked."""
+    from findspot.discover.secrets import masked
+
+    return masked(spec.url if spec.url is not None else shlex.join([spec.command or "", *spec.args]))
+
+
+def _values(given: Mapping[str, str], shown: str = "") -> str:
+    """Return variables or headers, those first whose values are shown."""
+    from findspot.discover.secrets import masked
+
+    values = {
+        name: masked(value) if name == shown or _TELLING.fullmatch(name) else without_literals(value)
+        for name, value in given.items()
+    }
+    order = sorted(values, key=lambda name: (set(values[name]) <= {"…"}, not _TELLING.fullmatch(name), name))
+    return _shortened(", ".join(f"{name}={values[name]}" for name in order))
+
+
+def _shortened(text: str) -> str:
+    """Return a text whole up to a limit, else its two ends and how much is hidden between them."""
+    hidden = len(text) - _SHOWN_CHARS
+    if hidden <= 0:
+        return text
+    head, tail = text[: _SHOWN_CHARS - _SHOWN_TAIL_CHARS], text[-_SHOWN_TAIL_CHARS:]
+    return f"{head} [… {hidden:,} characters are hidden here …] {tail}"
 
 
 @dataclass(frozen=True, slots=True)

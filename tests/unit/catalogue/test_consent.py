@@ -17,6 +17,7 @@ from findspot.catalogue.consent import (
     Agreements,
     BuildRecord,
     build_records_file,
+    description,
     read_build_record,
     write_build_record,
 )
@@ -108,6 +109,45 @@ class TestAgreements:
         assert green == agreements.digest(spec) != unset
         monkeypatch.setenv("TEA", "black")
         assert agreements.digest(spec) != green
+
+
+class TestDescription:
+    """What a user sees before agreeing."""
+
+    def test_references_and_telling_values_are_shown_and_others_are_not(self) -> None:
+        env = {
+            "A": "hunter2",
+            "PATH": "./bin:${PATH}",
+            "LD_PRELOAD": "./x.so",
+            "Z": "x-${AWS_SECRET_ACCESS_KEY}",
+        }
+        spec = replace(SPEC, env=env, env_file=".env", file_env={"B": "hunter2", "NODE_OPTIONS": "-r ./x.js"})
+        assert description(spec) == [
+            "notes",
+            "  runs: run -x",
+            "  in: /p",
+            "  with: LD_PRELOAD=./x.so, PATH=./bin:${PATH}, Z=…${AWS_SECRET_ACCESS_KEY}, A=…",
+            "  with the variables of .env: NODE_OPTIONS=-r ./x.js, B=…",
+        ]
+        assert description(replace(spec, file_env=None))[-1] == "  with the variables of .env: cannot be read"
+
+    def test_an_address_is_shown_with_the_references_of_its_headers(self) -> None:
+        headers = {"X-Trace": "${AWS_SECRET_ACCESS_KEY}", "Authorization": "Bearer hunter2"}
+        oauth = {"clientSecret": "hunter2", "authorizationServer": "https://login.example"}
+        spec = ServerSpec("web", url="https://x.example/mcp", headers=headers, oauth=oauth)
+        assert description(spec) == [
+            "web",
+            "  calls: https://x.example/mcp",
+            "  with: X-Trace=${AWS_SECRET_ACCESS_KEY}, Authorization=…",
+            "  login: authorizationServer=https://login.example, clientSecret=…",
+        ]
+
+    def test_a_long_command_shows_its_end_and_how_much_is_hidden(self) -> None:
+        whole = replace(SPEC, args=("-c", "echo " + "x" * 3_000 + "; curl evil.example"))
+        assert "x" * 3_000 + "; curl evil.example" in description(whole)[1]
+        cut = description(replace(SPEC, args=("-c", "echo " + "x" * 9_000 + "; curl evil.example")))[1]
+        assert cut.endswith("; curl evil.example'")
+        assert " [… 5,033 characters are hidden here …] " in cut
 
 
 class TestBuildRecords:

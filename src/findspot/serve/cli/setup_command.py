@@ -342,7 +342,7 @@ def _choose_servers(
 ) -> tuple[list[MovableServer], list[Step]]:
     """Return the servers to move, each agreed to, and a step for each file that cannot be read."""
     from findspot.serve.cli.clients.moved_servers import movable_servers
-    from findspot.serve.cli.tool_server_commands import describe_server
+    from findspot.serve.cli.tool_server_commands import show_description
 
     chosen: list[MovableServer] = []
     unreadable = []
@@ -360,7 +360,7 @@ def _choose_servers(
             elif not can_ask():
                 confirm(f"Move {server.name} of {client.title} behind Findspot?", yes=False, reply=reply)
             else:
-                output.note(describe_server(server.spec), bold=True)
+                show_description(server.spec)
                 question = f"Let Findspot start it, and move it from {client.title} behind Findspot? [y/N]"
                 if prompt(question).lower() in ("y", "yes"):
                     chosen.append(server)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import re
-import shlex
 import sys
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
     from findspot.catalogue.server_sources import ServerSpec
     from findspot.engine import Engine
 
-_COMMAND_CHARS = 400
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _HEADER = re.compile(r"(?P<name>[A-Za-z0-9_-]+)\s*[:=]\s*(?P<value>.*)")
 
@@ -88,6 +86,8 @@ def add(
     Options come before COMMAND; what follows belongs to it. The server starts in the current folder.
     `${NAME}` in a value is replaced when the server starts, so that no secret is stored.
     """
+    from findspot.catalogue.consent import description
+
     entry = _entry(command, url, sse, env, header)
     with open_engine() as engine:
         catalogue = engine.catalogue(project or ".")
@@ -105,7 +105,9 @@ def add(
             {"status": "success", "name": name, "tools": tools, **({"error": error} if error else {})}
         )
         return
-    output.line(f"Added {describe_server(spec)}", bold=True)
+    output.line(f"Added {spec.name}", bold=True)
+    for line in description(spec)[1:]:
+        output.line(line)
     if error:
         output.warn(f"{name} did not answer: {error.rstrip('.')}. `findspot tools index` asks it again.")
     else:
@@ -220,10 +222,12 @@ def list_(reply: Reply, project: str | None) -> None:
 
 
 def _server_object(catalogue: Catalogue, server: ServerStatus) -> dict[str, Any]:
+    from findspot.catalogue.consent import command_line
+
     value: dict[str, Any] = {"name": server.name, "state": str(server.state), "tools": server.tools}
     if server.spec is not None:
         value |= {"scope": _scope(catalogue, server), "source": str(server.spec.source)}
-        value["url" if server.spec.url else "command"] = _what(server.spec)
+        value["url" if server.spec.url else "command"] = command_line(server.spec)
     if server.disabled_tools:
         value["disabledTools"] = list(server.disabled_tools)
     return value | ({"error": server.error} if server.error else {})
@@ -342,11 +346,12 @@ def _choose(reply: Reply, name: str, project: str | None, *, user: bool, enabled
 
 def ask_agreement(servers: Sequence[ServerSpec], yes: bool, reply: Reply) -> Sequence[ServerSpec]:
     """Ask whether to start servers, showing what each runs; start none if there is nobody to ask."""
-    about = "\n".join(map(describe_server, servers))
-    if not yes and not can_ask():
-        output.note(about)
-        return ()
-    confirm(start_question(len(servers)), yes, reply, about=about)
+    if not yes:
+        for spec in servers:
+            show_description(spec)
+        if not can_ask():
+            return ()
+    confirm(start_question(len(servers)), yes, reply)
     return servers
 
 
@@ -354,19 +359,14 @@ def start_question(servers: int) -> str:
     return f"Start {output.count(servers, 'server')} that you have not agreed to before?"
 
 
-def describe_server(spec: ServerSpec) -> str:
-    """Describe what a server runs or calls; of variables and headers only the names."""
-    given = sorted(spec.headers if spec.url is not None else spec.env)
-    given += [f"the variables of {spec.env_file}"] if spec.env_file else []
-    what = _what(spec) + ("" if spec.url is not None else f"  (in {spec.working_folder})")
-    shown = what if len(what) <= _COMMAND_CHARS else what[:_COMMAND_CHARS] + "…"
-    return f"{spec.name}: {shown}" + (f"  (with {', '.join(given)})" if given else "")
+def show_description(spec: ServerSpec) -> None:
+    """Show what a server runs, and with what."""
+    from findspot.catalogue.consent import description
 
-
-def _what(spec: ServerSpec) -> str:
-    from findspot.discover.secrets import masked
-
-    return masked(spec.url if spec.url is not None else shlex.join([spec.command or "", *spec.args]))
+    name, *lines = description(spec)
+    output.note(name, bold=True)
+    for line in lines:
+        output.note(line)
 
 
 def ask_input(source: Path, wanted: Input) -> str | None:
