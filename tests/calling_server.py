@@ -4,7 +4,7 @@ Tools: echo (its arguments and its pid), content (every type), structured, faili
 then an answer; `steps`), hang (never answers), block (no longer reads anything), ask (elicitation), sample,
 large (`bytes` in one answer), chatty (floods stdout and stderr), crash (exits with 3), grow (a new tool, and
 list_changed), child (starts a process that ignores SIGTERM; its pid), cancelled (how many calls were),
-length (of `text`).
+length (of `text`), late (asks when `provoke` is called, cancelled or not; `provoke` returns the answer).
 
 Arguments: `bad-start` exits at once, `silent` reads nothing, `deaf` ignores the end of its input and SIGTERM.
 """
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import os
+import queue
 import signal
 import subprocess
 import sys
@@ -25,9 +26,12 @@ ANSWERS: dict[int, Any] = {}
 ANSWERED = threading.Condition()
 ADDED: list[str] = []
 CANCELLED: list[Any] = []
+PROVOKED = threading.Event()
+LATE: queue.SimpleQueue[Any] = queue.SimpleQueue()
 NAMES = [
     "echo", "content", "structured", "failing", "slow", "hang", "block", "ask", "sample", "large", "chatty",
     "crash", "grow", "child", "cancelled", "length",
+    "late", "provoke",
 ]  # fmt: skip
 
 
@@ -70,6 +74,14 @@ def call(name: str, arguments: dict[str, Any], token: Any) -> dict[str, Any]:  #
         return text(str(len(CANCELLED)))
     if name == "echo":
         return text(json.dumps({"pid": os.getpid(), **arguments}))
+    if name == "late":
+        PROVOKED.wait()
+        schema = {"type": "object", "properties": {}}
+        LATE.put(request("elicitation/create", {"message": "Late?", "requestedSchema": schema}))
+        return text("late")
+    if name == "provoke":
+        PROVOKED.set()
+        return text(json.dumps(LATE.get()))
     if name == "length":
         return text(str(len(arguments["text"])))
     if name == "content":

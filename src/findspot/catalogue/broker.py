@@ -143,7 +143,7 @@ class Broker:
                 await self._pool.hold(spec, environ=client.environ)
                 return {}
             if method == "tools":
-                tools = await self._pool.tools(spec, environ=client.environ)
+                tools = await self._pool.tools(spec, timeout_s=params["timeout"], environ=client.environ)
                 return self._listing(spec, tools)
             handlers = _handlers(context, params)
             result = await self._pool.raw_call(
@@ -153,6 +153,8 @@ class Broker:
                 timeout_s=params["timeout"],
                 handlers=handlers,
                 environ=client.environ,
+                spent_s=params["spent"],
+                client=client,
             )
             return {"result": result, "listed": self._listed.get(_key(spec), (None, None))[1]}
         except FindspotError as error:

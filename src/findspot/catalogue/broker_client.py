@@ -110,13 +110,17 @@ class BrokerClient:
         arguments: dict[str, Any] | None = None,
         *,
         timeout_s: float = DEFAULT_TIMEOUT_S,
+        spent_s: float = 0.0,
         handlers: CallHandlers | None = None,
     ) -> types.CallToolResult:
-        """Call a tool by its own name; a cancelled call is cancelled at the server too."""
+        """Call a tool by its own name; a cancelled call is cancelled at the server too.
+
+        Its time covers waiting for other calls and for the start of the server, and what was spent already.
+        """
         import mcp_types as types
 
         _check_size(arguments)
-        params = {"tool": tool, "arguments": arguments, "timeout": timeout_s}
+        params = {"tool": tool, "arguments": arguments, "timeout": timeout_s, "spent": spent_s}
         call = RunningCall(handlers or CallHandlers(), timeout_s, _MARGIN_S)
         answer = await self._in_time(call, "call", spec, params)
         listed = self._tools.get((spec.source, spec.name))
@@ -124,12 +128,15 @@ class BrokerClient:
             self._forget_tools(spec.name)
         return types.CallToolResult.model_validate(answer["result"])
 
-    async def tools(self, spec: ServerSpec) -> tuple[ToolDefinition, ...]:
+    async def tools(
+        self, spec: ServerSpec, *, timeout_s: float = DEFAULT_TIMEOUT_S
+    ) -> tuple[ToolDefinition, ...]:
         """Return the tools that a server has now."""
         await self._connected()  # whoever is connected hears of changes
         key = (spec.source, spec.name)
         if key not in self._tools:
-            answer = await self._request("tools", spec, {}, CallHandlers())
+            call = RunningCall(CallHandlers(), timeout_s, _MARGIN_S)
+            answer = await self._in_time(call, "tools", spec, {"timeout": timeout_s})
             self._tools[key] = answer["version"], tools_adapter().validate_python(answer["tools"])
         return self._tools[key][1]
 

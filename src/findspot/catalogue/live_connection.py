@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import math
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
+import anyio.lowlevel
 
 from findspot.catalogue.logins import LoginRequiredError
 from findspot.catalogue.server_connections import all_tools, error_line, open_connection
@@ -33,6 +36,10 @@ DEFAULT_TIMEOUT_S, MAX_TIMEOUT_S = 60.0, 600.0
 _PING_PATIENCE_S = 5.0
 _END_PATIENCE_S = 5.0
 _IDLE_CHECK_S = 5.0
+_FIRST_NUMBER = 1 << 20
+"""Requests of calls are numbered from here, out of the way of the SDK's own numbers."""
+_NUMBER: ContextVar[int] = ContextVar("number")
+"""The identifier of the request that a call sends."""
 _LISTINGS = 3
 """How often the tools are listed for one answer while the server goes on reporting changes."""
 
@@ -81,10 +88,16 @@ class RunningCall:
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
     questions: set[anyio.CancelScope] = field(default_factory=set)
     latest: float = math.inf
+    number: int = 0
+    """The identifier of its request."""
+    client: object = None
+    """Which client it comes from."""
 
-    def start(self) -> None:
-        self.latest = anyio.current_time() + MAX_TIMEOUT_S + self.margin_s
-        self.extend()
+    def start(self, spent_s: float = 0.0) -> None:
+        """Start the clock of a call that was prepared for so long already."""
+        now = anyio.current_time()
+        self.latest = now + MAX_TIMEOUT_S + self.margin_s
+        self.scope.deadline = now + min(MAX_TIMEOUT_S, self.timeout_s) + self.margin_s - spent_s
 
     def finish(self) -> None:
         """End the questions that are still open."""
@@ -111,6 +124,74 @@ class RunningCall:
                 self.questions.discard(scope)
                 self.extend()
         return None
+
+
+class CallsOfServer:
+    """The calls that a server works on, and who is asked what it asks."""
+
+    def __init__(self) -> None:
+        self.running: list[RunningCall] = []
+        self._unanswered: dict[int, object] = {}
+        """Requests that were sent, with their clients; also those that nobody waits for any more."""
+        self._numbers = itertools.count(_FIRST_NUMBER)
+
+    @contextlib.contextmanager
+    def including(self, call: RunningCall) -> Iterator[None]:
+        self.running.append(call)
+        try:
+            yield
+        finally:
+            self.running.remove(call)
+            call.finish()
+
+    async def send(self, session: ClientSession, call: RunningCall, request: Any) -> dict[str, Any]:
+        """Send a call; until the server answers, it may ask something about it, cancelled or not."""
+        await anyio.lowlevel.checkpoint_if_cancelled()
+        call.number = next(self._numbers)
+        _NUMBER.set(call.number)
+        self._unanswered[call.number] = call.client
+        try:
+            result: dict[str, Any] = await session.send_request(
+                request, _as_sent(), progress_callback=call.report
+            )
+        except Exception:
+            self.note_answer(call.number)
+            raise
+        self.note_answer(call.number)
+        return result
+
+    def note_answer(self, number: Any) -> None:
+        """Note that the server answered a request, whether or not anybody waits for it."""
+        with contextlib.suppress(TypeError, ValueError):
+            self._unanswered.pop(int(number), None)
+
+    async def elicit(self, context: Any, params: types.ElicitRequestParams) -> types.ElicitResult:
+        import mcp_types as types
+
+        call = self._asked()
+        handler = call and call.handlers.on_elicit
+        answer = await call.ask(lambda: handler(params)) if call and handler else None
+        return answer or types.ElicitResult(action="cancel")
+
+    async def sample(self, context: Any, params: types.CreateMessageRequestParams) -> SampleAnswer:
+        import mcp_types as types
+
+        call = self._asked()
+        handler = call and call.handlers.on_sample
+        answer = await call.ask(lambda: handler(params)) if call and handler else None
+        return answer or types.ErrorData(
+            code=types.INVALID_REQUEST, message="No language model can be asked for this call."
+        )
+
+    def _asked(self) -> RunningCall | None:
+        """Return the only call that is running; with several, nobody can say which one asks.
+
+        A server may ignore that a call was cancelled. What it asks about it must not reach another client.
+        """
+        call = self.running[0] if len(self.running) == 1 else None
+        if call is None or call.number not in self._unanswered:
+            return None
+        return call if all(client is call.client for client in self._unanswered.values()) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +228,7 @@ class LiveConnection:
         self._users = 0
         self._holds = 0
         self._last_used = 0.0
-        self._calls: list[RunningCall] = []
+        self._calls = CallsOfServer()
         self._listing = asyncio.Lock()
         self._tools: tuple[ToolDefinition, ...] | None = None
         self._is_listed = False
@@ -192,19 +273,12 @@ class LiveConnection:
         import mcp_types as types
 
         params = types.CallToolRequestParams(name=tool, arguments=arguments)
-        self._calls.append(call)
-        call.start()
-        try:
+        with self._calls.including(call):
             async with self._used() as session:
                 with call.scope:
-                    result: dict[str, Any] = await session.send_request(
-                        types.CallToolRequest(params=params), _as_sent(), progress_callback=call.report
-                    )
+                    result = await self._calls.send(session, call, types.CallToolRequest(params=params))
                     self.answered = True
                     return result
-        finally:
-            self._calls.remove(call)
-            call.finish()
         self._check_later()
         raise ServerTimeoutError(
             f"The tool {tool} of the server {self._spec.name} did not answer within {call.timeout_s:g} s "
@@ -212,24 +286,26 @@ class LiveConnection:
             hint=f"Call it with a larger timeout, up to {MAX_TIMEOUT_S:g} s.",
         )
 
-    async def tools(self) -> tuple[ToolDefinition, ...]:
+    async def tools(self, deadline: float) -> tuple[ToolDefinition, ...]:
         """Return the tools that the server has now."""
+        started = anyio.current_time()
+        deadline = min(deadline, started + START_TIMEOUT_S)
         tools: tuple[ToolDefinition, ...] = ()
-        async with self._listing, self._used() as session:
-            for _ in range(_LISTINGS):
-                if self._tools is not None:
-                    return self._tools
-                self._is_listed = True
-                with anyio.move_on_after(START_TIMEOUT_S):
+        with anyio.CancelScope(deadline=deadline):
+            async with self._listing, self._used() as session:
+                for _ in range(_LISTINGS):
+                    if self._tools is not None:
+                        break
+                    self._is_listed = True
                     tools = await all_tools(session, self._spec.name)
                     self._tools = tools if self._is_listed else None
                     self.answered = True
-                    continue
-                self._check_later()
-                raise ServerTimeoutError(
-                    f"The server {self._spec.name} did not list its tools within {START_TIMEOUT_S:g} s."
-                )
-        return tools
+                return self._tools or tools
+        self._check_later()
+        raise ServerTimeoutError(
+            f"The server {self._spec.name} did not list its tools within {round(deadline - started, 1):g} s.",
+            hint="The tool was not called. Try again, or with a larger timeout.",
+        )
 
     async def hold(self) -> None:
         """Keep the connection however long nobody calls, until it ends."""
@@ -296,17 +372,24 @@ class LiveConnection:
         from mcp.shared.exceptions import MCPError
 
         assert self._session is not None
-        with anyio.move_on_after(_PING_PATIENCE_S), contextlib.suppress(MCPError):
-            await self._session.send_request(types.PingRequest(), types.EmptyResult)
-            return
-        if not self._users and self.is_open:
+        earlier = set(self._calls.running)
+        ping = asyncio.ensure_future(self._session.send_request(types.PingRequest(), types.EmptyResult))
+        await asyncio.wait([ping], timeout=_PING_PATIENCE_S)
+        while not ping.done() and earlier & set(self._calls.running):  # it may be busy with one of them
+            await asyncio.wait([ping], timeout=_PING_PATIENCE_S)
+        if not ping.done() and self.is_open:
             self.error = "it no longer answered and was ended"
             self._closing.set()
+        ping.cancel()
+        with contextlib.suppress(MCPError, asyncio.CancelledError):
+            await ping
 
     @contextlib.asynccontextmanager
     async def _new_session(self, transport: Any) -> AsyncIterator[ClientSession]:
         from mcp import ClientSession
         from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
+
+        note_answer = self._calls.note_answer
 
         def lost() -> None:
             if self.is_open:
@@ -318,12 +401,24 @@ class LiveConnection:
                 await super().run(*handlers, **options)
                 lost()
 
+            async def send_raw_request(
+                self, method: str, params: Any, opts: Any = None, **options: Any
+            ) -> dict[str, Any]:
+                if method == "tools/call":
+                    opts = {**(opts or {}), "request_id": _NUMBER.get()}
+                return await super().send_raw_request(method, params, opts, **options)
+
+            def _resolve_pending(self, request_id: Any, outcome: Any) -> None:
+                """Notice also an answer that nobody waits for any more."""
+                note_answer(request_id)
+                super()._resolve_pending(request_id, outcome)
+
         async with (
             transport as (incoming, outgoing),
             ClientSession(
                 dispatcher=Dispatcher(incoming, outgoing),
-                elicitation_callback=self._elicit,
-                sampling_callback=self._sample,
+                elicitation_callback=self._calls.elicit,
+                sampling_callback=self._calls.sample,
                 message_handler=self._hear,
             ) as session,
         ):
@@ -334,25 +429,6 @@ class LiveConnection:
         if getattr(message, "method", None) == "notifications/tools/list_changed":
             self._tools, self._is_listed = None, False
             self._terms.changed()
-
-    async def _elicit(self, context: Any, params: types.ElicitRequestParams) -> types.ElicitResult:
-        """Ask whoever runs the only call; with none or several, nobody can say who is meant."""
-        import mcp_types as types
-
-        call = self._calls[0] if len(self._calls) == 1 else None
-        handler = call and call.handlers.on_elicit
-        answer = await call.ask(lambda: handler(params)) if call and handler else None
-        return answer or types.ElicitResult(action="cancel")
-
-    async def _sample(self, context: Any, params: types.CreateMessageRequestParams) -> SampleAnswer:
-        import mcp_types as types
-
-        call = self._calls[0] if len(self._calls) == 1 else None
-        handler = call and call.handlers.on_sample
-        answer = await call.ask(lambda: handler(params)) if call and handler else None
-        return answer or types.ErrorData(
-            code=types.INVALID_REQUEST, message="No language model can be asked for this call."
-        )
 
 
 @cache

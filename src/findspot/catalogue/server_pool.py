@@ -109,12 +109,22 @@ class ServerPool:
         timeout_s: float = DEFAULT_TIMEOUT_S,
         handlers: CallHandlers | None = None,
         environ: Mapping[str, str] = os.environ,
+        client: object = None,
     ) -> types.CallToolResult:
-        """Call a tool by its own name; a cancelled call is cancelled at the server too."""
+        """Call a tool by its own name; a cancelled call is cancelled at the server too.
+
+        Its time covers waiting for other calls and for the start of the server.
+        """
         import mcp_types as types
 
         raw = await self.raw_call(
-            spec, tool, arguments, timeout_s=timeout_s, handlers=handlers, environ=environ
+            spec,
+            tool,
+            arguments,
+            timeout_s=timeout_s,
+            handlers=handlers,
+            environ=environ,
+            client=client,
         )
         return types.CallToolResult.model_validate(raw)
 
@@ -127,21 +137,30 @@ class ServerPool:
         timeout_s: float,
         handlers: CallHandlers | None,
         environ: Mapping[str, str],
+        spent_s: float = 0.0,
+        client: object = None,
     ) -> dict[str, Any]:
         """Call a tool; return the result as the server sent it."""
         running = RunningCall(handlers or CallHandlers(), min(max(timeout_s, 0.001), MAX_TIMEOUT_S))
+        running.client = client
         server = self._server(spec, environ)
-        async with server.place(running.timeout_s):
-            connection = await server.connected()
+        running.start(spent_s)
+        async with server.place(running.scope.deadline):
+            connection = await server.connected(running.scope.deadline)
             return await connection.call(running, tool, arguments)
 
     async def tools(
-        self, spec: ServerSpec, *, environ: Mapping[str, str] = os.environ
+        self,
+        spec: ServerSpec,
+        *,
+        timeout_s: float = DEFAULT_TIMEOUT_S,
+        environ: Mapping[str, str] = os.environ,
     ) -> tuple[ToolDefinition, ...]:
         """Return the tools that a server has now; it is asked again only after it reported a change."""
         server = self._server(spec, environ)
-        async with server.place(DEFAULT_TIMEOUT_S):
-            return await (await server.connected()).tools()
+        deadline = anyio.current_time() + timeout_s
+        async with server.place(deadline):
+            return await (await server.connected(deadline)).tools(deadline)
 
     def runs(self) -> list[ServerRun]:
         """Return every server that was called, with its state."""
@@ -206,7 +225,7 @@ class _Server:
         return ServerRun(self.spec.name, str(self.spec.source), state, error)
 
     @contextlib.asynccontextmanager
-    async def place(self, timeout_s: float) -> AsyncIterator[None]:
+    async def place(self, deadline: float) -> AsyncIterator[None]:
         """Wait for one of the places of running calls."""
         if self.users >= MAX_RUNNING + MAX_WAITING:
             raise ServerBusyError(
@@ -214,13 +233,15 @@ class _Server:
                 hint="Call again when some of them have ended.",
             )
         self.users += 1
+        started = anyio.current_time()
         try:
             try:
-                async with asyncio.timeout(timeout_s):
+                async with asyncio.timeout_at(deadline):
                     await self._places.acquire()
             except TimeoutError:
+                waited_s = round(deadline - started, 1)
                 raise ServerTimeoutError(
-                    f"The server {self.spec.name} was busy with other calls for {timeout_s:g} s.",
+                    f"The server {self.spec.name} was busy with other calls for {waited_s:g} s.",
                     hint="The tool was not called. Try again, or with a larger timeout.",
                 ) from None
             try:
@@ -230,8 +251,17 @@ class _Server:
         finally:
             self.users -= 1
 
-    async def connected(self) -> LiveConnection:
+    async def connected(self, deadline: float = math.inf) -> LiveConnection:
         """Return the open connection; start the server if there is none."""
+        started = anyio.current_time()
+        with anyio.CancelScope(deadline=deadline):
+            return await self._connected()
+        raise ServerTimeoutError(
+            f"The server {self.spec.name} did not start within {round(deadline - started, 1):g} s.",
+            hint="The tool was not called. The server is still starting: try again or with a larger timeout.",
+        )
+
+    async def _connected(self) -> LiveConnection:
         while True:
             connection = self._connection
             if connection is None:

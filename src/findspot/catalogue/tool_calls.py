@@ -120,7 +120,7 @@ Confirm = Callable[[Confirmation], Awaitable[None]]
 class Connections(Protocol):
     """Open connections to servers."""
 
-    async def tools(self, spec: ServerSpec) -> tuple[ToolDefinition, ...]:
+    async def tools(self, spec: ServerSpec, *, timeout_s: float) -> tuple[ToolDefinition, ...]:
         """Return the tools that a server has now."""
 
     async def call(
@@ -130,6 +130,7 @@ class Connections(Protocol):
         arguments: dict[str, Any],
         *,
         timeout_s: float,
+        spent_s: float,
         handlers: CallHandlers | None,
     ) -> types.CallToolResult:
         """Call a tool by its own name; a cancelled call is cancelled at the server too."""
@@ -176,18 +177,20 @@ class ToolCaller:
             try:
                 spec = require_ready(tool, access)
                 check_arguments(tool, arguments)
-                indexed, tool = tool, await self._current(tool, spec)
+                limit_s, started = timeout_s or DEFAULT_TIMEOUT_S, anyio.current_time()
+                indexed, tool = tool, await self._current(tool, spec, limit_s)
+                spent_s = anyio.current_time() - started
                 if tool.input_schema != indexed.input_schema:
                     check_arguments(tool, arguments)
                 if (declared := is_destructive(tool)) is not False:
                     with timer.paused():
                         await confirm(Confirmation(tool, arguments, declared is True))
-                limit_s = timeout_s or DEFAULT_TIMEOUT_S
                 result = await self._connections.call(
                     spec,
                     tool.own_name,
                     arguments,
                     timeout_s=limit_s,
+                    spent_s=spent_s,
                     handlers=self._allowed(handlers, spec),
                 )
             except BaseException as error:
@@ -213,9 +216,9 @@ class ToolCaller:
         tool = self._catalogue.get(name)
         return tool, self._catalogue.access(tool)
 
-    async def _current(self, tool: ToolDefinition, spec: ServerSpec) -> ToolDefinition:
+    async def _current(self, tool: ToolDefinition, spec: ServerSpec, timeout_s: float) -> ToolDefinition:
         """Return the tool as its server describes it now; the catalogue learns what changed."""
-        current = await self._connections.tools(spec)
+        current = await self._connections.tools(spec, timeout_s=timeout_s)
         self._catalogue.learn(spec, current)
         found = next((known for known in current if known.name == tool.name), None)
         if found is None:

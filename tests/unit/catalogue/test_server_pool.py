@@ -184,6 +184,63 @@ def test_a_server_asks_the_caller_of_the_only_running_call(home: Home) -> None:
     home.run(scenario)
 
 
+def test_a_question_about_a_cancelled_call_reaches_nobody_else(home: Home) -> None:
+    """gateway 4: a server that ignored the cancellation asked the user of another call."""
+
+    async def elicit(_params: types.ElicitRequestParams) -> types.ElicitResult:
+        return types.ElicitResult(action="accept", content={})
+
+    async def scenario(pool: ServerPool) -> None:
+        spec = home.spec("one")
+        await pool.call(spec, "echo")
+        handlers = CallHandlers(on_elicit=elicit)
+        await failure(pool.call(spec, "late", timeout_s=0.1, handlers=handlers, client="one"))
+        own = text(await pool.call(spec, "ask", handlers=handlers, client="one"))
+        assert own["action"] == "accept", "many servers never answer a cancelled call"
+        provoked = text(await pool.call(spec, "provoke", handlers=handlers, client="other"))
+        assert provoked["action"] == "cancel"
+        while text(await pool.call(spec, "ask", handlers=handlers, client="other"))["action"] == "cancel":
+            pass  # until the server has answered the cancelled call
+
+    home.run(scenario)
+
+
+def test_the_time_of_a_call_covers_the_start_of_its_server(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """gateway 10: a call with a timeout of 3 s failed after 39 s."""
+    monkeypatch.setattr(live_connection, "START_TIMEOUT_S", 2.0)
+    monkeypatch.setattr(server_process, "_EXIT_PATIENCE_S", 0.2)
+
+    async def scenario(pool: ServerPool) -> None:
+        spec = home.spec("silent", "silent")
+        for request in (pool.call(spec, "echo", timeout_s=0.1), pool.tools(spec, timeout_s=0.1)):
+            late = await failure(request)
+            assert late.code == "SERVER_TIMEOUT"
+            assert late.user_message == "The server silent did not start within 0.1 s."
+
+    home.run(scenario)
+
+
+def test_a_stopped_server_is_ended_whoever_calls_it(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    """gateway 7: it was kept while anybody waited for it, and they waited until their time was over."""
+    monkeypatch.setattr(live_connection, "_PING_PATIENCE_S", 0.5)
+    monkeypatch.setattr(server_process, "_EXIT_PATIENCE_S", 0.2)
+
+    async def scenario(pool: ServerPool) -> None:
+        spec = home.spec("one")
+        pid = text(await pool.call(spec, "echo"))["pid"]
+        os.kill(pid, signal.SIGSTOP)
+        await failure(pool.call(spec, "echo", timeout_s=0.05))
+        ended = await failure(pool.call(spec, "echo", timeout_s=MAX_TIMEOUT_S))
+        assert ended.user_message.startswith(
+            "The server one ended before it answered: it no longer answered and was ended"
+        )
+        assert text(await pool.call(spec, "echo"))["pid"] != pid
+
+    home.run(scenario)
+
+
 def test_calls_end_in_time_and_are_cancelled_at_the_server(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -218,12 +275,13 @@ def test_progress_gives_a_call_its_time_again_up_to_a_limit() -> None:
         call = RunningCall(CallHandlers(), timeout_s=60)
         call.start()
         first = call.scope.deadline
-        assert call.latest - first == pytest.approx(MAX_TIMEOUT_S - 60, abs=1)
+        assert call.latest - first == pytest.approx(MAX_TIMEOUT_S - 60)
+        call.scope.deadline = first - 30
         await call.report(1, None, None)
-        assert first < call.scope.deadline < call.latest
-        call.latest = first
+        assert call.scope.deadline >= first
+        call.latest = first - 30
         await call.report(2, None, None)
-        assert call.scope.deadline == first
+        assert call.scope.deadline == first - 30
 
     anyio.run(scenario)
 
