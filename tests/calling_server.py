@@ -4,7 +4,8 @@ Tools: echo (its arguments and its pid), content (every type), structured, faili
 then an answer; `steps`), hang (never answers), block (no longer reads anything), ask (elicitation), sample,
 large (`bytes` in one answer), chatty (floods stdout and stderr), crash (exits with 3), grow (a new tool, and
 list_changed), child (starts a process that ignores SIGTERM; its pid), cancelled (how many calls were),
-length (of `text`), late (asks when `provoke` is called, cancelled or not; `provoke` returns the answer).
+length (of `text`), late (asks when `provoke` is called, cancelled or not; `provoke` returns the answer),
+escape (starts a process that leaves its session; its pid).
 
 Arguments: `bad-start` exits at once, `silent` reads nothing, `deaf` ignores the end of its input and SIGTERM.
 """
@@ -31,7 +32,7 @@ LATE: queue.SimpleQueue[Any] = queue.SimpleQueue()
 NAMES = [
     "echo", "content", "structured", "failing", "slow", "hang", "block", "ask", "sample", "large", "chatty",
     "crash", "grow", "child", "cancelled", "length",
-    "late", "provoke",
+    "late", "provoke", "escape",
 ]  # fmt: skip
 
 
@@ -74,6 +75,14 @@ def call(name: str, arguments: dict[str, Any], token: Any) -> dict[str, Any]:  #
         return text(str(len(CANCELLED)))
     if name == "echo":
         return text(json.dumps({"pid": os.getpid(), **arguments}))
+    if name == "escape":
+        code = "import os, signal; child = os.fork(); print(child, flush=True) if child else signal.pause()"
+        command = [sys.executable, "-c", code]
+        done = subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True)
+        assert done.stdout is not None
+        child = done.stdout.readline().decode().strip()
+        done.wait()
+        return text(child)
     if name == "late":
         PROVOKED.wait()
         schema = {"type": "object", "properties": {}}

@@ -54,7 +54,8 @@ class Project:
         return sorted(lines)
 
     def processes(self) -> list[int]:
-        return [int(line.split()[0]) for line in self._log.read_text().splitlines()]
+        lines = self._log.read_text().splitlines() if self._log.exists() else []
+        return [int(line.split()[0]) for line in lines]
 
 
 @pytest.fixture
@@ -141,7 +142,7 @@ def test_servers_are_followed_only_when_asked_for(project: Project, serve: Serve
     project.index("--follow")
     project.write(time=project.entry("clock"), other=project.entry("never"))
     pipe = serve(project.root, HOME=str(project.user))
-    until(lambda: bool(pipe.values("search_tools", query="clock")) and project._log.exists())
+    until(lambda: bool(pipe.values("search_tools", query="clock")) and bool(project.processes()))
     followed = project.processes()
     pipe.close_input()
     pipe.ended()

@@ -27,7 +27,7 @@ import anyio
 from findspot.catalogue.live_connection import CallHandlers
 from findspot.catalogue.message_streams import CHUNK_BYTES, socket_streams
 from findspot.catalogue.server_pool import IDLE_S, ServerPool
-from findspot.catalogue.server_process import Guardian
+from findspot.catalogue.server_process import Guardian, adopt_orphans
 from findspot.catalogue.server_sources import ServerSpec
 from findspot.catalogue.tool_record import ToolDefinition
 from findspot.core.errors import FindspotError, IndexBusyError
@@ -336,6 +336,7 @@ def main(home: Path) -> None:
     """Run the broker of a home folder, detached from the process that started it."""
     if hasattr(os, "fork") and os.fork():  # so that no zombie waits for the process that started it
         os._exit(0)
+    adopt_orphans()
     keep_log(home / "logs", "INFO")
     idle_s = float(os.environ.get(IDLE_VARIABLE) or IDLE_S)
     with contextlib.suppress(IndexBusyError):  # another one was faster

@@ -185,9 +185,25 @@ def _end_with_parent() -> Callable[[], None] | None:
     control, set_death_signal = ctypes.CDLL(None).prctl, 1
 
     def run() -> None:
-        control(set_death_signal, int(signal.SIGTERM))
+        control(set_death_signal, int(signal.SIGKILL))  # a server may ignore any other signal
 
     return run
+
+
+def adopt_orphans() -> None:
+    """On Linux, become the parent of what servers leave behind, so that it can be ended."""
+    if sys.platform == "linux":
+        set_child_subreaper = 36
+        ctypes.CDLL(None).prctl(set_child_subreaper, 1, 0, 0, 0)
+
+
+def _children() -> set[int]:
+    """Return the child processes; on Linux only."""
+    children: set[int] = set()
+    for path in Path("/proc/self/task").glob("*/children"):
+        with contextlib.suppress(OSError):
+            children.update(map(int, path.read_text().split()))
+    return children
 
 
 _SCRIPT = r"""
@@ -213,6 +229,8 @@ class Guardian:
     def __init__(self) -> None:
         self._shell: subprocess.Popen[bytes] | None = None
         self._groups: set[int] = set()
+        self._adopted: set[int] = set()
+        """Process groups that servers left behind."""
 
     def started(self, pid: int) -> None:
         self._groups.add(pid)
@@ -223,13 +241,29 @@ class Guardian:
         self._tell(b"- %d\n" % pid)
 
     def check(self) -> None:
-        """Replace a shell that was killed."""
+        """Replace a shell that was killed, and tell it what servers left behind."""
         if self._groups and self._shell is not None and self._shell.poll() is not None:
             self._shell = None
             self._tell(b"")
+        if self._shell is not None:
+            before, self._adopted = self._adopted, self._orphans(self._shell.pid)
+            for group in self._adopted - before:
+                self._tell(b"+ %d\n" % group)
+            for group in before - self._adopted:
+                self._tell(b"- %d\n" % group)
+
+    def _orphans(self, shell: int) -> set[int]:
+        """Return the process groups of adopted processes; those that have ended are reaped."""
+        groups = set()
+        for pid in _children() - self._groups - {shell}:
+            with contextlib.suppress(ChildProcessError, ProcessLookupError):
+                if os.waitpid(pid, os.WNOHANG)[0] == 0:
+                    groups.add(os.getpgid(pid))
+        return groups - self._groups - {os.getpgrp()}
 
     def close(self) -> None:
         """Let the shell end; it ends what is still running."""
+        self.check()
         if self._shell is not None and self._shell.stdin is not None:
             with contextlib.suppress(OSError):
                 self._shell.stdin.close()
@@ -242,7 +276,7 @@ class Guardian:
             with contextlib.suppress(OSError):  # it was killed: tell a new one
                 if self._shell is None:
                     self._shell = self._start()
-                    line = b"".join(b"+ %d\n" % pid for pid in sorted(self._groups))
+                    line = b"".join(b"+ %d\n" % pid for pid in sorted(self._groups | self._adopted))
                 assert self._shell.stdin is not None
                 self._shell.stdin.write(line)
                 return

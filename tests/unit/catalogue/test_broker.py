@@ -161,6 +161,26 @@ def test_servers_end_with_a_killed_broker_and_the_next_call_starts_another(home:
     run(home, scenario)
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="the system has no such means elsewhere")
+def test_no_server_escapes(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """gateway 8: a process in its own session stayed, and a deaf server whose guardian was killed too."""
+    monkeypatch.setenv(IDLE_VARIABLE, "1")
+
+    async def scenario(one: BrokerClient, _other: BrokerClient) -> None:
+        deaf = text(await one.call(spec_in(home, "deaf", "deaf"), "echo"))["pid"]
+        broker = read_address(home)["pid"]
+        children = set(map(int, Path(f"/proc/{broker}/task/{broker}/children").read_text().split()))
+        for pid in (*(children - {deaf}), broker):
+            os.kill(pid, signal.SIGKILL)
+        await gone(deaf)
+        await gone(broker)
+        escaped = int(text(await one.call(spec_in(home, "one"), "escape")))
+        await all_ended(home)
+        await gone(escaped)
+
+    run(home, scenario)
+
+
 def test_a_long_path_and_another_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where no Unix socket can be made, the loopback interface and the token serve; versions do not mix."""
     home = tmp_path / ("long" * 25)
