@@ -166,7 +166,7 @@ def test_no_server_escapes(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """gateway 8: a process in its own session stayed, and a deaf server whose guardian was killed too."""
     monkeypatch.setenv(IDLE_VARIABLE, "1")
 
-    async def scenario(one: BrokerClient, _other: BrokerClient) -> None:
+    async def scenario(one: BrokerClient, other: BrokerClient) -> None:
         deaf = text(await one.call(spec_in(home, "deaf", "deaf"), "echo"))["pid"]
         broker = read_address(home)["pid"]
         children = set(map(int, Path(f"/proc/{broker}/task/{broker}/children").read_text().split()))
@@ -174,7 +174,7 @@ def test_no_server_escapes(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             os.kill(pid, signal.SIGKILL)
         await gone(deaf)
         await gone(broker)
-        escaped = int(text(await one.call(spec_in(home, "one"), "escape")))
+        escaped = int(text(await other.call(spec_in(home, "one"), "escape")))
         await all_ended(home)
         await gone(escaped)
 
