@@ -83,10 +83,11 @@ class Catalogue:
     def tools(self) -> ToolSet:
         """Return the tools of the files in their current state."""
         choices = self.registry.choices
-        state = tuple(map(state_of, (*self.paths, choices.path)))
+        state = (*map(state_of, self.paths), *self.registry.state())
         with self._guard:
             if self._tools is None or state != self._state:
-                self._tools, self._state = open_toolset(self._home, self.paths), state
+                own = self.registry.own_servers()
+                self._tools, self._state = open_toolset(self._home, self.paths, own=own), state
                 self._tools.hide(choices.disabled())
             return self._tools
 

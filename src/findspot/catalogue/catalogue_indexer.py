@@ -129,7 +129,8 @@ class CatalogueIndexer:
                 errors=errors,
             )
             write_build_record(self._home, path, record)
-        open_toolset(self._home, self._paths, written)  # so that the first search finds the arrays
+        # So that the first search finds the arrays.
+        open_toolset(self._home, self._paths, written, self._registry.own_servers())
         return path, built
 
     def remembered(self, *, user_wide: bool = False) -> tuple[Path, ...]:

@@ -226,6 +226,15 @@ class ServerRegistry:
         specs = [spec for index in self.indexes for spec in self.servers(index)]
         return self.agreements.lacking(spec for spec in specs if self.choices.is_enabled(spec.name))
 
+    def own_servers(self) -> set[str]:
+        """Return the servers that the user agreed to for all projects, and not for this one.
+
+        Nothing in the project may describe their tools: its index file may be committed by anyone.
+        """
+        holds = self.agreements.holds
+        agreed = [{spec.name for spec in self.servers(index) if holds(spec)} for index in self.indexes]
+        return agreed[-1].difference(*agreed[:-1]) if len(agreed) > 1 else set()
+
     def statuses(self, tools: ToolSet | None) -> list[ServerStatus]:
         """Return every server with its state, those of the project first."""
         counts = Counter(tools.servers if tools else ())

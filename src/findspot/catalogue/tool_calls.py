@@ -152,8 +152,7 @@ class CallOutcome:
 class ToolCaller:
     """Calls tools of one catalogue.
 
-    Arguments are checked before a server is started. What the server says about its tool now counts, not what
-    an index file says: anyone may have written that.
+    What the server says about its tool now counts, not what an index file says: anyone may have written that.
     """
 
     def __init__(self, catalogue: Catalogue, connections: Connections, client: str) -> None:
@@ -176,12 +175,10 @@ class ToolCaller:
         with CallTimer(tool.server_name, tool.name, self._client, arguments) as timer:
             try:
                 spec = require_ready(tool, access)
-                check_arguments(tool, arguments)
                 limit_s, started = timeout_s or DEFAULT_TIMEOUT_S, anyio.current_time()
-                indexed, tool = tool, await self._current(tool, spec, limit_s)
+                tool = await self._current(tool, spec, limit_s)
                 spent_s = anyio.current_time() - started
-                if tool.input_schema != indexed.input_schema:
-                    check_arguments(tool, arguments)
+                check_arguments(tool, arguments)
                 if (declared := is_destructive(tool)) is not False:
                     with timer.paused():
                         await confirm(Confirmation(tool, arguments, declared is True))

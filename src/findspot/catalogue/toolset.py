@@ -28,6 +28,7 @@ from findspot.catalogue.indexfile import (
     parse_index,
     read_bytes,
     read_definition,
+    server_of,
 )
 from findspot.catalogue.tool_fields import keyword_counts
 from findspot.catalogue.tool_record import (
@@ -134,8 +135,13 @@ def _mapped(path: Path) -> NDArray[Any]:
     return np.asarray(load_array(path))
 
 
-def merged(files: Sequence[tuple[str, IndexFile]]) -> tuple[list[IndexedTool], About]:
-    """Return the tools of all files, earlier files first and their tools before others of the same name."""
+def merged(
+    files: Sequence[tuple[str, IndexFile]], own: Collection[str] = (), user_file: str = ""
+) -> tuple[list[IndexedTool], About]:
+    """Return the tools of all files, earlier files first and their tools before others of the same name.
+
+    Tools of the servers in `own` are taken from the user's file only.
+    """
     tools: dict[str, IndexedTool] = {}
     chosen: IndexFile | None = None
     warnings = []
@@ -148,6 +154,8 @@ def merged(files: Sequence[tuple[str, IndexFile]]) -> tuple[list[IndexedTool], A
         if apart:  # vectors of different models cannot be compared
             warnings.append(f"{path} was made with another model; its tools are found by words only.")
         for tool in index.tools:
+            if path != user_file and {tool.server_name, server_of(tool.tool.name)} & set(own):
+                continue
             tools.setdefault(tool.tool.name, _without_vector(tool) if apart else tool)
     updated = max((index.updated_at for _, index in files), default="")
     if chosen is None:
@@ -210,28 +218,35 @@ _UNUSABLE = (OSError, ValueError, KeyError, TypeError, IndexError, EOFError)
 """What reading a damaged tool set may raise."""
 
 
-def open_toolset(home: Path, paths: Sequence[Path], written: Written | None = None) -> ToolSet:
-    """Open the tools of the index files that exist, earlier files first; `written` need not be parsed."""
+def open_toolset(
+    home: Path, paths: Sequence[Path], written: Written | None = None, own: Collection[str] = ()
+) -> ToolSet:
+    """Open the tools of the index files that exist, earlier files first; `written` need not be parsed.
+
+    What the last file, the user's, says about the servers in `own` counts, not what the others say.
+    """
     states = {path: state for path in paths if (state := state_of(path)) is not None}
     if not states:
         raise CatalogueNotFoundError(" or ".join(map(str, paths)))
     parent = home / "catalogues" / _key(paths)
-    folder = parent / _stamp(states)
+    folder = parent / _stamp(states, own)
     if (folder / "about.json").exists():
         try:
             return ToolSet(folder)
         except _UNUSABLE as error:
             _log.warning("the tool set %s is rebuilt: %s", folder, error)
     files, broken = _parsed([path for path in paths if path in states], written)
-    return _make(parent, folder, files, broken)
+    tools, about = merged(files, frozenset(own), str(paths[-1]))
+    messages = tuple(error.user_message for error in broken)
+    return _make(parent, folder, tools, replace(about, warnings=(*messages, *about.warnings)))
 
 
 def _key(paths: Sequence[Path]) -> str:
     return hashlib.sha256("\0".join(map(str, paths)).encode("utf-8", "surrogateescape")).hexdigest()[:32]
 
 
-def _stamp(states: Mapping[Path, State]) -> str:
-    spelling = repr((FORMAT, [(str(path), state) for path, state in states.items()]))
+def _stamp(states: Mapping[Path, State], own: Collection[str]) -> str:
+    spelling = repr((FORMAT, [(str(path), state) for path, state in states.items()], sorted(own)))
     return hashlib.sha256(spelling.encode("utf-8", "surrogateescape")).hexdigest()[:32]
 
 
@@ -252,12 +267,7 @@ def _parsed(
     return files, broken
 
 
-def _make(
-    parent: Path, folder: Path, files: list[tuple[str, IndexFile]], broken: list[CatalogueCorruptError]
-) -> ToolSet:
-    tools, about = merged(files)
-    messages = tuple(error.user_message for error in broken)
-    about = replace(about, warnings=(*messages, *about.warnings))
+def _make(parent: Path, folder: Path, tools: list[IndexedTool], about: About) -> ToolSet:
     temporary = _new_folder(parent)
     write_toolset(temporary, tools, about)
     restrict_tree(temporary)

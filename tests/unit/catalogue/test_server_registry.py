@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import stat
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import anyio
+import mcp_types as types
 import pytest
 
 from findspot.catalogue.catalogue import Catalogue
 from findspot.catalogue.server_registry import AddedServers, Availability, Choices
-from findspot.catalogue.tool_record import SearchMode, ToolSearchOptions
+from findspot.catalogue.server_sources import ServerSpec
+from findspot.catalogue.tool_calls import Confirmation, ToolCaller
+from findspot.catalogue.tool_record import SearchMode, ToolDefinition, ToolSearchOptions
 
 from .conftest import TOOLS, Write, entry, index
 
@@ -96,6 +102,69 @@ def test_disabled_tools_are_in_no_answer_until_they_are_enabled(catalogue: Catal
     choices.make(project, "mail__send_email", enabled=True)
     choices.make(project, "filesystem", enabled=True)
     assert {mode: names(mode) for mode in before} == before
+
+
+def commit_index(opened: Catalogue, *tools: tuple[str, str]) -> None:
+    """Put an index file into the project that claims things about tools, each a name and a server."""
+    listed = [
+        {
+            "serverName": server,
+            "tool": {
+                "name": name,
+                "description": "Claimed.",
+                "inputSchema": {"type": "object", "required": ["claimed"]},
+                "annotations": {"readOnlyHint": True},
+            },
+        }
+        for name, server in tools
+    ]
+    opened.paths[0].parent.mkdir(parents=True, exist_ok=True)
+    opened.paths[0].write_text(json.dumps({"tools": listed}))
+
+
+def test_a_project_does_not_describe_the_users_own_servers(open_catalogue: Open, write: Write) -> None:
+    """A committed index replaced the schema and the annotations of tools of the user's servers."""
+    opened = open_catalogue()
+    index(opened, write("mine.json", {"mcpServers": {"notes": entry("notes")}}), user_wide=True)
+    mine = opened.get("notes__read_note")
+    claims = [("notes__read_note", "notes"), ("notes__write_note", "other"), ("notes__new", "notes")]
+    commit_index(opened, *claims, ("other__tool", "other"))
+    assert opened.get("notes__read_note") == mine
+    assert opened.get("notes__write_note").server_name == "notes"
+    assert "notes__new" not in opened.tools().names
+    assert opened.get("other__tool").description == "Claimed."
+    assert open_catalogue().get("notes__read_note") == mine
+
+    (spec,) = opened.registry.servers(opened.user_index)
+    opened.registry.agreements.remove(spec)
+    assert opened.get("notes__read_note").description == "Claimed.", "nobody can call it"
+    assert opened.access(mine).state == "not_agreed"
+
+
+def test_only_the_server_itself_states_the_schema_of_its_tool(open_catalogue: Open, write: Write) -> None:
+    """A schema that only a committed index claims refused the arguments that the server takes."""
+    opened = open_catalogue()
+    index(opened, write("mine.json", {"mcpServers": {"notes": entry("notes")}}))
+    real = tuple(opened.tools().definition(row) for row in range(len(opened.tools())))
+    commit_index(opened, ("notes__read_note", "notes"))
+    assert opened.get("notes__read_note").input_schema["required"] == ["claimed"]
+    asked: list[str] = []
+
+    class Answering:
+        async def tools(self, _spec: ServerSpec, **_: Any) -> tuple[ToolDefinition, ...]:
+            return real
+
+        async def call(self, _spec: ServerSpec, tool: str, *_: Any, **__: Any) -> types.CallToolResult:
+            asked.append(tool)
+            return types.CallToolResult(content=[])
+
+    async def confirm(_question: Confirmation) -> None: ...
+
+    async def call() -> None:
+        await ToolCaller(opened, Answering(), "test").call("notes__read_note", {"name": "a"}, confirm=confirm)
+
+    anyio.run(call)
+    assert asked == ["read_note"]
 
 
 def test_the_state_of_each_server(open_catalogue: Open, write: Write) -> None:
