@@ -15,8 +15,9 @@ import click
 
 from findspot.core.config import home_folder
 from findspot.core.errors import InvalidArgumentError
+from findspot.core.progress import CancelToken
 from findspot.serve.cli import output
-from findspot.serve.cli.interaction import can_ask, confirm
+from findspot.serve.cli.interaction import can_ask, confirm, stoppable
 from findspot.serve.cli.options import Reply, common, project_option
 from findspot.serve.cli.project_choice import open_engine
 from findspot.serve.cli.terminal import open_in_browser
@@ -444,6 +445,10 @@ def logout(reply: Reply, server: str, *, project: str | None) -> None:
         output.note("The tokens were deleted here. The server did not revoke them; they stay valid there.")
 
 
+_LOOK_S = 0.1
+"""How often a login looks whether Ctrl-C was pressed."""
+
+
 def _wait_for_login(spec: ServerSpec, timeout_s: float, open_address: Callable[[str], None] | None) -> None:
     """Run the login, which ends by an answer of the browser, by Ctrl-C or when the time is over."""
     import anyio
@@ -463,12 +468,22 @@ def _wait_for_login(spec: ServerSpec, timeout_s: float, open_address: Callable[[
             else:
                 output.note("Waiting for the browser.")
 
-        async def run() -> None:
+        async def run(cancel: CancelToken) -> None:
+            async def cancel_with(scope: anyio.CancelScope) -> None:
+                while not cancel.cancelled:
+                    await anyio.sleep(_LOOK_S)
+                scope.cancel()
+
             with anyio.fail_after(timeout_s):
-                await log_in(spec, Logins(home_folder()), show)
+                async with anyio.create_task_group() as group:
+                    group.start_soon(cancel_with, group.cancel_scope)
+                    await log_in(spec, Logins(home_folder()), show)
+                    group.cancel_scope.cancel()
 
         try:
-            anyio.run(run)
+            with stoppable() as cancel:  # an interrupted task may swallow the interrupt; a scope repeats it
+                anyio.run(run, cancel)
+                cancel.check()
         except TimeoutError:
             raise LoginError(f"There was no login within {timeout_s:g} s.") from None
 
