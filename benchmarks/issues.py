@@ -3,11 +3,13 @@
 python -m benchmarks.issues index --sets FOLDER --mirrors FOLDER --cache FOLDER [--repo OWNER/NAME]
 python -m benchmarks.issues ask --sets FOLDER --cache FOLDER [--repo OWNER/NAME] [--detail]
                                 [--save NAME] [--against NAME]
+python -m benchmarks.issues time --sets FOLDER --project FOLDER
 
 `index` writes one index per commit of `issues_dev`, of the whole repository with the shipped defaults.
 `ask` asks each issue's text at the commit before its fix. Accuracy is strict, as published: at k, every
 changed file (function) is among the first k distinct files (functions). BM25 over whole files runs beside
-it. It does not see tests, which are never wanted: that favours it.
+it. It does not see tests, which are never wanted: that favours it. `time` asks a project about the
+shortest issues of 450 to 600 words, and prints how long each takes.
 """
 
 from __future__ import annotations
@@ -57,6 +59,8 @@ HITS = 50
 FILES_AT = (1, 3, 5, 10)
 FUNCTIONS_AT = (5, 10)
 TOKENS = 4_000
+LONG_WORDS = range(450, 601)
+LONG_ISSUES = 12
 K1, B = 1.2, 0.75
 
 Row = dict[str, Any]
@@ -335,20 +339,49 @@ def ask_and_report(options: argparse.Namespace) -> None:
         save(rows, RESULTS / f"{options.save}.json")
 
 
+def time_long_issues(options: argparse.Namespace) -> None:
+    """Index a project in a home of its own, and time long issues, each asked for the second time."""
+    issues = [issue for each in read_issues(options.sets, None).values() for issue in each]
+    texts = sorted((i.text for i in issues if len(i.text.split()) in LONG_WORDS), key=len)[:LONG_ISSUES]
+    with tempfile.TemporaryDirectory() as home:
+        os.environ["FINDSPOT_HOME"] = home
+        engine = Engine()
+        project = engine.project(options.project)
+        files = project.update(allow_large=True).total_files
+        taken = []
+        for text in (*texts, *texts):
+            started = time.perf_counter()
+            project.search(Query(text))
+            taken.append((time.perf_counter() - started) * 1000)
+        engine.close()
+    warm = sorted(taken[len(texts) :])
+    load = " ".join(f"{each:.1f}" for each in os.getloadavg())
+    sys.stdout.write(f"{files} files, load {load}; ms: {' '.join(f'{each:.0f}' for each in warm)}; ")
+    sys.stdout.write(f"median {statistics.median(warm):.0f}\n")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("step", choices=("index", "ask"))
+    parser.add_argument("step", choices=("index", "ask", "time"))
     parser.add_argument("--sets", type=Path, required=True, help="folder with queries/issues_dev.jsonl")
     parser.add_argument("--mirrors", type=Path, help="folder of git mirrors (index)")
-    parser.add_argument("--cache", type=Path, required=True, help="folder of the indexes")
+    parser.add_argument("--cache", type=Path, help="folder of the indexes (index, ask)")
+    parser.add_argument("--project", type=Path, help="folder of the project to ask (time)")
     parser.add_argument("--repo", action="append", help="a repository (repeatable); default: all")
     parser.add_argument("--detail", action="store_true", help="also by repository (ask)")
     parser.add_argument("--save", metavar="NAME", help="keep the ranks as results/NAME.json (ask)")
     parser.add_argument("--against", metavar="NAME", help="compare with results/NAME.json (ask)")
     options = parser.parse_args()
-    if options.step == "index" and not options.mirrors:
-        parser.error("index needs --mirrors")
-    (index if options.step == "index" else ask_and_report)(options)
+    steps = {
+        "index": (index, ("cache", "mirrors")),
+        "ask": (ask_and_report, ("cache",)),
+        "time": (time_long_issues, ("project",)),
+    }
+    step, needed = steps[options.step]
+    for name in needed:
+        if getattr(options, name) is None:
+            parser.error(f"{options.step} needs --{name}")
+    step(options)
 
 
 if __name__ == "__main__":

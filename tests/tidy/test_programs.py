@@ -13,10 +13,9 @@ STARTERS = {
     "catalogue/search_modes.py": "ripgrep_binary",
     "catalogue/broker_client.py": "python_command",
     "catalogue/server_process.py": "resolved",
+    "core/platforms.py": "python_command",
     "core/git.py": "program",  # the absolute path that find_program gave
     "embed/http_embedder.py": "resolved",
-    "graph/second_resolver.py": "python_command",
-    "indexing/workers.py": "python_command",
     "research/changes.py": "python_command",  # a parser that hangs or crashes must not take the server along
     "search/regex.py": "ripgrep_binary",
     "serve/cli/doctor.py": "python_command",

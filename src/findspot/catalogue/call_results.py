@@ -220,7 +220,7 @@ def _without_blob(
 
 
 def decoded_bytes(data: str) -> int:
-    """Return how many bytes a text in base64 stands for."""
+    """Return the size of base64 data once it is decoded."""
     return len(data) * 3 // 4 - data[-2:].count("=")
 
 

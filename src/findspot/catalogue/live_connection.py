@@ -196,7 +196,7 @@ class CallsOfServer:
 
 @dataclass(frozen=True, slots=True)
 class ServerTerms:
-    """What a server is started with, and who is told about it."""
+    """The environment of a server, its idle time, and what is called when it changes, starts or ends."""
 
     environ: Mapping[str, str]
     """The environment of the process that called it first."""

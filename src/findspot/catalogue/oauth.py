@@ -273,7 +273,7 @@ class _LoginFlow(OAuthClientProvider):
             return request
         if metadata.registration_endpoint is None:
             raise self._no_client()
-        # We can keep no secret. A server that is not told so may issue one and not say how to send it.
+        # A program on a user's machine cannot keep a secret. Ask for none, or the server may issue one.
         if "none" in (metadata.token_endpoint_auth_methods_supported or ()):
             self.context.client_metadata.token_endpoint_auth_method = "none"
         return create_client_registration_request(metadata, self.context.client_metadata, "")

@@ -224,7 +224,7 @@ done
 
 
 class Guardian:
-    """Is told which servers run; outlives this process only to end them."""
+    """A small shell that knows which servers run, and ends them if this process is killed."""
 
     def __init__(self) -> None:
         self._shell: subprocess.Popen[bytes] | None = None

@@ -15,6 +15,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import BinaryIO
 
 NO_WINDOW: int = getattr(subprocess, "CREATE_NO_WINDOW", 0)
 """For `creationflags`: on Windows a program started by one without a console would open a window."""
@@ -126,6 +127,25 @@ def python_environment(environ: Mapping[str, str] | None = None) -> dict[str, st
     """
     paths = [path for path in sys.path if Path(path).is_absolute() and Path(path) != _working_folder()]
     return {**(os.environ if environ is None else environ), "PYTHONPATH": os.pathsep.join(paths)}
+
+
+def start_python(code: str) -> subprocess.Popen[bytes]:
+    """Start a Python with code of ours, which reads its standard input and answers on its output."""
+    return subprocess.Popen(
+        python_command("-c", code),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        creationflags=NO_WINDOW,
+        env=python_environment(),
+    )
+
+
+def answers_on_stdout() -> BinaryIO:
+    """Return the standard output for answers alone: a stray `print` goes to standard error from now on."""
+    answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    return answers
 
 
 def _working_folder() -> Path | None:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import pickle
 import queue
-import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from findspot.core.platforms import NO_WINDOW, python_command, python_environment
+from findspot.core.platforms import answers_on_stdout, start_python
 
 _CODE = "from findspot.graph.second_resolver import main; main()"
 
@@ -33,14 +31,7 @@ class SecondResolver:
     """
 
     def __init__(self, folder: Path, file_ids: Sequence[int]) -> None:
-        self._process = subprocess.Popen(
-            python_command("-c", _CODE),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            creationflags=NO_WINDOW,
-            env=python_environment(),
-        )
+        self._process = start_python(_CODE)
         self._answers: queue.SimpleQueue[ResolvedFile] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._talk, args=((folder, list(file_ids)),))
         self._thread.start()
@@ -73,8 +64,7 @@ def main() -> None:
     from findspot.graph.stored_edges import FileResolver
     from findspot.store.sqlite_store import SqliteStore
 
-    sink = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # a stray print must not end up in the answers
+    sink = answers_on_stdout()
     folder, file_ids = pickle.load(sys.stdin.buffer)
     with SqliteStore(folder, "").snapshot() as snapshot:
         resolver = FileResolver(snapshot)

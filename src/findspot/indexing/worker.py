@@ -17,7 +17,7 @@ from findspot.chunk.dispatch import UNPARSED, chunk_file
 from findspot.core.facts import Facts, names_of, pack
 from findspot.core.files import content_hash
 from findspot.core.model import Chunk, ChunkType, Skip, SkipReason, SourceFile
-from findspot.core.platforms import memory_given_back
+from findspot.core.platforms import answers_on_stdout, memory_given_back
 from findspot.discover.file_content import readable_text
 from findspot.discover.root_folder import read_file
 from findspot.embed.chunk_vectors import QuantisedVectors, chunk_key, embed_chunks, joined
@@ -162,9 +162,7 @@ def main() -> None:
         os.nice(_NICE)
     # Ctrl-C reaches every process of the terminal; the indexing process decides what it means.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    sink = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # a stray print must not end up in the answers
-    serve(sys.stdin.buffer, sink)
+    serve(sys.stdin.buffer, answers_on_stdout())
 
 
 if __name__ == "__main__":

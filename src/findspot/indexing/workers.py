@@ -18,7 +18,7 @@ from typing import IO, Protocol
 from findspot.core.errors import FindspotError
 from findspot.core.log import get_logger
 from findspot.core.model import Skip, SkipReason, SourceFile
-from findspot.core.platforms import NO_WINDOW, python_command, python_environment
+from findspot.core.platforms import start_python
 from findspot.core.progress import CancelToken
 from findspot.core.roots import Roots
 from findspot.store.records import FileRecord
@@ -120,14 +120,7 @@ class WorkerProcess:
     """
 
     def __init__(self, setup: Setup, answers: Answers) -> None:
-        self._process = subprocess.Popen(
-            python_command("-c", _CODE),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            creationflags=NO_WINDOW,
-            env=python_environment(),
-        )
+        self._process = start_python(_CODE)
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._killed = False

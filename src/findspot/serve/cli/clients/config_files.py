@@ -389,6 +389,15 @@ _UV_CACHE = {"archive-v0", "environments-v2", "builds-v0"}
 """Folders of uv's cache in which `uvx` makes an environment for one run."""
 
 
+def _origin() -> str:
+    """Return the URL that an installer recorded for the package, or an empty string."""
+    try:
+        noted = metadata.distribution("findspot").read_text("direct_url.json")
+        return str(json.loads(noted)["url"]) if noted else ""
+    except (metadata.PackageNotFoundError, ValueError, KeyError):
+        return ""
+
+
 @dataclass(frozen=True, slots=True)
 class Python:
     """The interpreter that runs Findspot, and how Findspot was installed."""
@@ -398,20 +407,11 @@ class Python:
     executable: str = sys.executable
     scripts: Path = field(default_factory=lambda: Path(sysconfig.get_path("scripts")))
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
-    origin: str = field(default_factory=lambda: _origin())  # noqa: PLW0108
+    origin: str = field(default_factory=_origin)
     """The URL that the package was installed from; empty if it came from an index."""
 
     def find(self, program: str) -> str | None:
         return find_program(program, self.environ.get("PATH", ""))
-
-
-def _origin() -> str:
-    """Return the URL that an installer recorded for the package, or an empty string."""
-    try:
-        noted = metadata.distribution("findspot").read_text("direct_url.json")
-        return str(json.loads(noted)["url"]) if noted else ""
-    except (metadata.PackageNotFoundError, ValueError, KeyError):
-        return ""
 
 
 def installation(python: Python) -> str:
