@@ -12,8 +12,15 @@ from pathlib import Path
 
 import pytest
 
+from findspot.catalogue.client_configs import named, parse_config, value_at
 from findspot.catalogue.known_clients import BY_NAME
-from findspot.serve.cli.clients.config_files import BEGIN, ConfigChangedError, Journal, with_server
+from findspot.serve.cli.clients.config_files import (
+    BEGIN,
+    ConfigChangedError,
+    Journal,
+    command_in,
+    with_server,
+)
 from findspot.text.jsonc import parse
 from program import TIMEOUT_S, Outcome, Program
 
@@ -75,6 +82,11 @@ ZED = b"""// Zed settings
 }
 """
 
+
+def _of(name: str) -> bytes:
+    return (Path(__file__).parents[1] / "fixtures" / "clients" / name).read_bytes()
+
+
 FILES = {
     "claude-code": (".claude.json", CLAUDE_CODE),
     "claude-desktop": (".config/Claude/claude_desktop_config.json", CLAUDE_DESKTOP),
@@ -85,13 +97,38 @@ FILES = {
     "codex": (".codex/config.toml", CODEX),
     "gemini": (".gemini/settings.json", GEMINI),
     "zed": (".config/zed/settings.json", ZED),
+    "opencode": (".config/opencode/opencode.jsonc", _of("opencode.jsonc")),
+    "cline": (".cline/data/settings/cline_mcp_settings.json", _of("cline.json")),
+    "roo": (
+        ".config/Code/User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json",
+        _of("roo.json"),
+    ),
+    "continue": (".continue/config.yaml", _of("continue.yaml")),
+    "jetbrains": (".junie/mcp/mcp.json", _of("jetbrains.json")),
+    "amp": (".config/amp/settings.json", _of("amp.json")),
+    "goose": (".config/goose/config.yaml", _of("goose.yaml")),
+    "qwen": (".qwen/settings.json", _of("qwen.json")),
+    "kilo": (".config/kilo/kilo.jsonc", _of("kilo.jsonc")),
 }
 
 
-LOADED_AT_START = {
-    "claude-code": {"alwaysLoad": True},
-    "copilot": {"tools": ["*"], "deferTools": "never"},
+EXTRAS = {
+    "claude-code": {"type": "stdio", "alwaysLoad": True},
+    "vscode": {"type": "stdio"},
+    "copilot": {"type": "stdio", "tools": ["*"], "deferTools": "never"},
+    "opencode": {"type": "local", "enabled": True},
+    "kilo": {"type": "local", "enabled": True},
+    "continue": {"name": "findspot"},
+    "goose": {
+        "type": "stdio",
+        "name": "Findspot",
+        "description": "Find code and documentation by meaning",
+        "enabled": True,
+        "envs": {},
+        "timeout": 300,
+    },
 }
+"""What an entry says beside its command."""
 OTHER_TOOLSETS = "tokens per conversation? [y/N]"
 
 
@@ -127,15 +164,12 @@ def desk(findspot: Program, tmp_path: Path) -> Desk:
 
 def servers(name: str, data: bytes) -> dict[str, object]:
     text = data.decode("utf-8-sig")
-    node = None if name == "codex" else parse(text)
-    value = tomllib.loads(text) if name == "codex" else node.value if node else {}
-    found = value[BY_NAME[name].keys[0]]
-    assert isinstance(found, dict)
-    return found
+    client = BY_NAME[name]
+    return named(value_at(parse_config(text, client.format), client.keys))
 
 
 def toolsets_in(desk: Desk, name: str) -> str:
-    arguments = servers(name, desk.path(name).read_bytes())["findspot"]["args"]
+    arguments = command_in(servers(name, desk.path(name).read_bytes())["findspot"])
     return str(arguments[arguments.index("--toolsets") + 1])
 
 
@@ -147,12 +181,12 @@ def test_every_client_is_set_up_and_restored_byte_for_byte(desk: Desk) -> None:
     assert {step["client"]: step["action"] for step in done.json["steps"]} == dict.fromkeys(FILES, "change")
     for name in FILES:
         entry = servers(name, desk.path(name).read_bytes())["findspot"]
-        assert entry["args"][-3:] == ["serve", "--toolsets", "project"]
-        assert Path(entry["command"]).is_absolute()
-        assert os.access(entry["command"], os.X_OK)
-        assert (entry.get("type") == "stdio") == (name in ("claude-code", "vscode", "copilot"))
-        own = {key: value for key, value in entry.items() if key not in ("type", "command", "args")}
-        assert own == LOADED_AT_START.get(name, {})
+        program, *arguments = command_in(entry)
+        assert arguments[-3:] == ["serve", "--toolsets", "project"]
+        assert Path(program).is_absolute()
+        assert os.access(program, os.X_OK)
+        extras = {key: value for key, value in entry.items() if key not in ("command", "cmd", "args")}
+        assert extras == EXTRAS.get(name, {})
     after = desk.contents()
     again = desk("--yes", "--json")
     assert {step["action"] for step in again.json["steps"]} == {"unchanged"}

@@ -154,8 +154,15 @@ TABLES: tuple[tuple[str, ...], ...] = (
     ("mcp.servers",),
     ("context_servers",),
     ("mcp_servers",),
+    ("amp.mcpServers",),
+    ("extensions",),
+    ("mcp",),
 )
-"""The keys that lead to the servers: most clients, VS Code, its settings in two spellings, Zed, Codex."""
+"""The keys that lead to the servers: most clients, VS Code, its settings in two spellings, Zed, Codex, Amp,
+Goose, opencode and Kilo Code."""
+
+_AMBIGUOUS = (("extensions",), ("mcp",))
+_STARTERS = frozenset(("command", "cmd", "url", "uri"))
 
 _PROJECTS = "projects"
 """The table of Claude Code's file that has one entry per project, each with its own servers."""
@@ -164,14 +171,20 @@ OAUTH_KEYS = ("clientId", "clientSecret", "scopes", "authorizationServer", "call
 """What an entry can say about logins."""
 
 _ERROR_LINE = re.compile(r"\(at line (\d+)")
-_GEMINI_FOLDER = ".gemini"
 _SHELL_VARIABLE = re.compile(r"\$([A-Za-z_][A-Za-z0-9_]*)")
+_ENV_VARIABLE = re.compile(r"(?<!\$)\{env:([A-Za-z_][A-Za-z0-9_]*)\}")
+_VARIABLES = dict.fromkeys((".gemini", ".qwen"), _SHELL_VARIABLE) | dict.fromkeys(
+    ("opencode", "kilo"), _ENV_VARIABLE
+)
+"""The folder of a client's configuration → how variables are written in it."""
 
 
 def parse_config(text: str, kind: str = "json") -> Any:
     """Return the values of a configuration; None if there is nothing in it."""
     if kind == "toml":
         return parse_toml(text)
+    if kind.startswith("yaml"):
+        return parse_yaml(text)
     try:
         return json.loads(text)  # far faster than the reader that knows comments
     except (ValueError, RecursionError):
@@ -188,11 +201,31 @@ def parse_toml(text: str) -> dict[str, Any]:
         raise MalformedError(reason, int(line[1]) if line else 0) from None
 
 
+def parse_yaml(text: str) -> Any:
+    """Return the values of a client's YAML; its own aliases are followed."""
+    import yaml  # type: ignore[import-untyped]
+
+    try:
+        return yaml.safe_load(text)
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 0
+        raise MalformedError(str(error.problem or "this is not YAML"), line) from None
+    except (yaml.YAMLError, RecursionError, ValueError):
+        raise MalformedError("this is not YAML") from None
+
+
 def value_at(values: Any, keys: tuple[str, ...]) -> Any:
-    """Return the value at the end of `keys`, or None."""
+    """Return the value at the end of `keys`, or None; an item of a list is found by its name."""
     for key in keys:
-        values = values.get(key) if isinstance(values, dict) else None
+        values = named(values).get(key)
     return values
+
+
+def named(values: Any) -> dict[str, Any]:
+    """Return the values of a mapping, or the items of a list by their names."""
+    if isinstance(values, list):
+        return {str(item["name"]): item for item in values if isinstance(item, dict) and item.get("name")}
+    return values if isinstance(values, dict) else {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +248,9 @@ def server_table(values: Any, project: Path | None) -> ServerTable | None:
     if not isinstance(values, dict) or isinstance(values.get("tools"), list):
         return None
     tables = ((keys, value_at(values, keys)) for keys in TABLES)
-    keys, entries = next(((keys, table) for keys, table in tables if isinstance(table, dict)), ((), None))
+    keys, entries = next(
+        ((keys, named(table)) for keys, table in tables if _is_table(keys, table)), ((), None)
+    )
     own = _of_project(values, project)
     if own is not None:
         return ServerTable(own[0], own[1], project, tuple(entries or ()))
@@ -223,6 +258,14 @@ def server_table(values: Any, project: Path | None) -> ServerTable | None:
         return ServerTable(keys, entries)
     is_config = "mcpServers" in values or isinstance(values.get(_PROJECTS), dict)
     return ServerTable(TABLES[0], {}) if is_config else None
+
+
+def _is_table(keys: tuple[str, ...], table: Any) -> bool:
+    """Return whether a value names servers; under a key that other programs use too, one must be evident."""
+    if not isinstance(table, dict):
+        return isinstance(table, list) and bool(named(table))
+    evident = any(isinstance(entry, dict) and _STARTERS & entry.keys() for entry in table.values())
+    return keys not in _AMBIGUOUS or evident
 
 
 def _of_project(values: Mapping[str, Any], project: Path | None) -> tuple[tuple[str, ...], Any] | None:
@@ -299,9 +342,9 @@ def read_entry(value: Any) -> Entry | str:
     """Return what an entry says, or why it names no server."""
     if not isinstance(value, dict):
         return "has neither a command nor a url"
-    url = next((value[key] for key in ("url", "httpUrl", "serverUrl") if value.get(key)), None)
+    url = next((value[key] for key in ("url", "httpUrl", "serverUrl", "uri") if value.get(key)), None)
     # In Zed's older format the command is an object; as a list it holds the arguments, too.
-    command: Any = value.get("command")
+    command: Any = value.get("command") or value.get("cmd")
     inner = command if isinstance(command, dict) else value
     command = command.get("path") if isinstance(command, dict) else command
     first, *rest = command if isinstance(command, list) and command else [command]
@@ -310,7 +353,7 @@ def read_entry(value: Any) -> Entry | str:
     return Entry(
         command=None if url else str(first),
         args=(*map(str, rest), *_texts(inner.get("args"))),
-        env=_pairs(inner.get("env")) | {name: f"${{{name}:-}}" for name in _texts(value.get("env_vars"))},
+        env=_env(inner) | {name: f"${{{name}:-}}" for name in _texts(value.get("env_vars"))},
         env_file=str(value["envFile"]) if value.get("envFile") else None,
         cwd=str(value["cwd"]) if value.get("cwd") else None,
         url=str(url) if url else None,
@@ -324,7 +367,14 @@ def read_entry(value: Any) -> Entry | str:
     )
 
 
+def _env(value: Mapping[str, Any]) -> dict[str, str]:
+    """Return the variables of an entry; opencode and Goose have keys of their own."""
+    return next((_pairs(value[key]) for key in ("env", "environment", "envs") if value.get(key)), {})
+
+
 def _reason(value: Mapping[str, Any]) -> str:
+    if value.get("type") in ("builtin", "platform", "frontend"):
+        return "is built into its client"
     if value.get("source") == "extension" or "settings" in value:
         return "is provided by an extension of its client"
     return "has neither a command nor a url"
@@ -407,11 +457,12 @@ def _words(entry: Entry) -> Iterator[str]:
 
 
 def with_braces(value: Any, path: Path) -> Any:
-    """Return an entry of Gemini CLI's file with `$NAME` written as `${NAME}`; any other as it is."""
-    if path.parent.name != _GEMINI_FOLDER:
+    """Return an entry with `$NAME` of Gemini CLI or `{env:NAME}` of opencode written as `${NAME}`."""
+    variable = _VARIABLES.get(path.parent.name)
+    if variable is None:
         return value
     if isinstance(value, dict):
         return {key: with_braces(item, path) for key, item in value.items()}
     if isinstance(value, list):
         return [with_braces(item, path) for item in value]
-    return _SHELL_VARIABLE.sub(r"${\1}", value) if isinstance(value, str) else value
+    return variable.sub(r"${\1}", value) if isinstance(value, str) else value

@@ -59,6 +59,22 @@ class Machine:
         return find_program(name, self.environ.get("PATH", "")) is not None
 
 
+def _plain(command: list[str]) -> dict[str, Any]:
+    return {"command": command[0], "args": command[1:]}
+
+
+def _typed(command: list[str]) -> dict[str, Any]:
+    return {"type": "stdio", **_plain(command)}
+
+
+def _local(command: list[str]) -> dict[str, Any]:
+    return {"type": "local", "command": command}
+
+
+def _extension(command: list[str]) -> dict[str, Any]:
+    return {"type": "stdio", "cmd": command[0], "args": command[1:]}
+
+
 @dataclass(frozen=True, slots=True)
 class Client:
     """One assistant."""
@@ -72,30 +88,30 @@ class Client:
     keys: tuple[str, ...] = ("mcpServers",)
     """The keys that lead to the table of servers in its configuration."""
     format: str = "json"
-    typed: bool = False
-    """Whether an entry names its transport, standard input and output."""
+    """`json`, `toml`, `yaml`, or `yaml list` if the servers are a list of mappings with a name."""
+    entry: Callable[[list[str]], dict[str, Any]] = _plain
+    """The entry that runs a command with its arguments."""
     defaults: Mapping[str, Any] = field(default_factory=dict)
     """Further values of a new entry, such as when tools are loaded; what a user has changed stays."""
+    template: str = ""
+    """What a new configuration starts with, where the client requires more than servers."""
+    levels: int = 1
+    """How many folders above the file are the client's own: the outermost shows that it is installed."""
     program: str = ""
     """Its command, which shows that it is installed before it has run."""
     then: str = "Restart it."
 
-    def entry(self, command: list[str]) -> dict[str, Any]:
-        """Return the entry that starts Findspot."""
-        kind = {"type": "stdio"} if self.typed else {}
-        return {**kind, "command": command[0], "args": command[1:]}
-
     def configs(self, machine: Machine) -> list[Path]:
         """Return the configuration files to write, existing or not; none if the client is not installed."""
-        here = [path for path in self.locations(machine) if path.is_file() or _is_own(path.parent, machine)]
+        here = [path for path in self.locations(machine) if path.is_file() or self._has_folder(path, machine)]
         if not here and self.program and machine.has_program(self.program):
             return self.locations(machine)[:1]
         return here
 
-
-def _is_own(folder: Path, machine: Machine) -> bool:
-    """Return whether a folder exists and is not the home folder itself."""
-    return folder != machine.home and folder.is_dir()
+    def _has_folder(self, path: Path, machine: Machine) -> bool:
+        """Return whether the client's own folder exists, and is not the home folder itself."""
+        folder = path.parents[self.levels - 1]
+        return folder != machine.home and folder.is_dir()
 
 
 def _claude_code(machine: Machine) -> list[Path]:
@@ -112,9 +128,43 @@ def _claude_desktop(machine: Machine) -> list[Path]:
     return [folder / name for folder in packaged or [machine.applications / "Claude"]]
 
 
+_EDITIONS = ("Code", "Code - Insiders", "VSCodium")
+"""VS Code and what is built from it."""
+_FORKS = ("Cursor", "Windsurf")
+"""Other editors that run its extensions."""
+
+
 def _vscode(machine: Machine, name: str = "mcp.json") -> list[Path]:
-    editions = ("Code", "Code - Insiders", "VSCodium")
-    return [machine.applications / edition / "User" / name for edition in editions]
+    return [machine.applications / edition / "User" / name for edition in _EDITIONS]
+
+
+def _of_extension(machine: Machine, *names: str) -> list[Path]:
+    """Return the file of an extension of VS Code, in each edition and in other editors that run it."""
+    users = [machine.applications / editor / "User" for editor in (*_EDITIONS, *_FORKS)]
+    return [user.joinpath("globalStorage", *names) for user in users]
+
+
+def _cline(machine: Machine) -> list[Path]:
+    name = "cline_mcp_settings.json"
+    shared = machine.folder("CLINE_DIR", ".cline") / "data" / "settings" / name
+    older = _of_extension(machine, "saoudrizwan.claude-dev", "settings", name)
+    return [shared, *(path for path in older if path.is_file())]
+
+
+def _first(folder: Path, *names: str) -> list[Path]:
+    """Return the first of these files that exists, else the last."""
+    return [next((folder / name for name in names if (folder / name).is_file()), folder / names[-1])]
+
+
+def _dotted_config(machine: Machine) -> Path:
+    """Return the folder for configurations of programs that use `~/.config` on every system."""
+    return machine.folder("XDG_CONFIG_HOME", ".config")
+
+
+def _goose(machine: Machine) -> list[Path]:
+    if machine.platform == "win32":
+        return [machine.applications / "Block" / "goose" / "config" / "config.yaml"]
+    return [_dotted_config(machine) / "goose" / "config.yaml"]
 
 
 def _zed(machine: Machine) -> list[Path]:
@@ -125,23 +175,47 @@ def _zed(machine: Machine) -> list[Path]:
 
 
 CLIENTS = (
-    Client("claude-code", "Claude Code", _claude_code, typed=True, defaults={"alwaysLoad": True},
+    Client("claude-code", "Claude Code", _claude_code, entry=_typed, defaults={"alwaysLoad": True},
            program="claude", then="Start a new session; /mcp lists it."),
     Client("claude-desktop", "Claude Desktop", _claude_desktop),
     Client("cursor", "Cursor", lambda m: [m.home / ".cursor" / "mcp.json"],
            then="Turn it on under Settings > MCP."),
     Client("windsurf", "Windsurf", lambda m: [m.home / ".codeium" / "windsurf" / "mcp_config.json"],
            then="Press the refresh button of its MCP servers."),
-    Client("vscode", "VS Code", _vscode, lambda m: _vscode(m, "settings.json"), keys=("servers",), typed=True,
-           then="Run `MCP: List Servers` and start it."),
+    Client("vscode", "VS Code", _vscode, lambda m: _vscode(m, "settings.json"), keys=("servers",),
+           entry=_typed, then="Run `MCP: List Servers` and start it."),
     Client("copilot", "Copilot CLI", lambda m: [m.folder("COPILOT_HOME", ".copilot") / "mcp-config.json"],
-           typed=True, defaults={"tools": ["*"], "deferTools": "never"}, program="copilot",
+           entry=_typed, defaults={"tools": ["*"], "deferTools": "never"}, program="copilot",
            then="Start a new session; /mcp lists it."),
     Client("codex", "Codex", lambda m: [m.folder("CODEX_HOME", ".codex") / "config.toml"],
            keys=("mcp_servers",), format="toml", program="codex", then="Start a new session; /mcp lists it."),
     Client("gemini", "Gemini CLI", lambda m: [m.home / ".gemini" / "settings.json"], program="gemini",
            then="Start a new session; /mcp lists it."),
     Client("zed", "Zed", _zed, keys=("context_servers",), then="It starts immediately."),
+    Client("opencode", "opencode",
+           lambda m: _first(_dotted_config(m) / "opencode", "opencode.jsonc", "opencode.json"),
+           keys=("mcp",), entry=_local, defaults={"enabled": True}, program="opencode",
+           then="Start a new session."),
+    Client("cline", "Cline", _cline, levels=3, program="cline"),
+    Client("roo", "Roo Code",
+           lambda m: _of_extension(m, "rooveterinaryinc.roo-cline", "settings", "mcp_settings.json"),
+           levels=2, then="It starts immediately."),
+    Client("continue", "Continue", lambda m: [m.folder("CONTINUE_GLOBAL_DIR", ".continue") / "config.yaml"],
+           format="yaml list", template="name: Local Config\nversion: 1.0.0\nschema: v1\n",
+           then="It starts immediately; use the agent mode."),
+    Client("jetbrains", "JetBrains Junie", lambda m: [m.home / ".junie" / "mcp" / "mcp.json"], levels=2,
+           program="junie", then="Turn it on under Settings > Tools > Junie > MCP Settings."),
+    Client("amp", "Amp", lambda m: _first(m.home / ".config" / "amp", "settings.jsonc", "settings.json"),
+           keys=("amp.mcpServers",), program="amp", then="Start a new session."),
+    Client("goose", "Goose", _goose, keys=("extensions",), format="yaml", entry=_extension,
+           defaults={"name": "Findspot", "description": "Find code and documentation by meaning",
+                     "enabled": True, "envs": {}, "timeout": 300},
+           program="goose", then="Start a new session."),
+    Client("qwen", "Qwen Code", lambda m: [m.home / ".qwen" / "settings.json"], program="qwen",
+           then="Start a new session; /mcp lists it."),
+    Client("kilo", "Kilo Code", lambda m: _first(_dotted_config(m) / "kilo", "kilo.jsonc", "kilo.json"),
+           keys=("mcp",), entry=_local, defaults={"enabled": True}, program="kilo",
+           then="Start a new session."),
 )  # fmt: skip
 
 BY_NAME = {client.name: client for client in CLIENTS}

@@ -43,6 +43,7 @@ _MAX_COMMENTED_BYTES = 8 * 1024 * 1024
 """JSON with comments is read far more slowly, and a configuration is small."""
 
 _SHOWN_NAME_CHARS = 60
+_KINDS = {".toml": "toml", ".yaml": "yaml", ".yml": "yaml"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,19 +256,19 @@ def _read(path: Path, max_bytes: int) -> tuple[Any, str]:
 
 
 def _parsed(path: Path, data: bytes) -> Any:
-    """Return the values of a file: TOML by its ending, else JSON, with comments if need be."""
-    is_toml = path.suffix == ".toml"
+    """Return the values of a file: TOML or YAML by its ending, else JSON, with comments if need be."""
+    kind = _KINDS.get(path.suffix, "json")
     try:
-        if not is_toml:
+        if kind == "json":
             return parse_json(data)
     except ContentError as error:
         if len(data) > _MAX_COMMENTED_BYTES or not str(error).startswith("not valid JSON"):
             raise
     try:
-        return parse_config(data.decode("utf-8-sig"), "toml" if is_toml else "json")
+        return parse_config(data.decode("utf-8-sig"), kind)
     except MalformedError as error:
         where = f" at line {error.line}" if error.line else ""
-        raise ContentError(f"not valid {'TOML' if is_toml else 'JSON'}{where}") from None
+        raise ContentError(f"not valid {kind.upper()}{where}") from None
     except UnicodeDecodeError:
         raise ContentError("not UTF-8 text") from None
 

@@ -265,6 +265,38 @@ def test_zed(put: Put) -> None:
     assert "'extension' is provided by an extension of its client" in notes
 
 
+def test_clients_with_keys_of_their_own(put: Put, monkeypatch: pytest.MonkeyPatch) -> None:
+    """first-impression M4: opencode, Kilo Code, Amp, Goose, Continue, Cline and Qwen Code."""
+    monkeypatch.setenv("NOTES_TOKEN", "secret")
+    opencode = read(put(".config/opencode/opencode.jsonc", fixture("opencode.jsonc")))
+    assert opencode["context7"].url == "https://mcp.context7.com/mcp"
+    assert opencode["context7"].headers == {"CONTEXT7_API_KEY": "${CONTEXT7_API_KEY}"}
+    (notes,) = read_sources([put(".config/opencode/opencode.jsonc", fixture("opencode.jsonc"))]).disabled
+    assert (notes.command, notes.args) == ("npx", ("-y", "notes-mcp"))
+    assert notes.expanded().env == {"NOTES_TOKEN": "secret"}
+    kilo = read(put(".config/kilo/kilo.jsonc", fixture("kilo.jsonc")))
+    assert kilo["my-local-server"].args == ("/path/to/server.js",)
+    amp = read(put(".config/amp/settings.json", fixture("amp.json")))
+    assert amp["playwright"].args[-1] == "--headless"
+    goose = read_sources([put(".config/goose/config.yaml", fixture("goose.yaml"))])
+    assert [(spec.name, spec.command) for spec in goose.servers] == [("github", "npx")]
+    assert goose.servers[0].env == {"GITHUB_PERSONAL_ACCESS_TOKEN": "not-a-real-token"}
+    assert goose.notes[0].endswith("server 'developer' is built into its client")
+    assert read(put(".continue/config.yaml", fixture("continue.yaml")))["Browser search"].command == "npx"
+    assert read(put(".cline/data/settings/c.json", fixture("cline.json")))["local-server"].command == "node"
+    qwen = read(put(".qwen/settings.json", fixture("qwen.json")))
+    assert qwen["httpServer"].headers == {"Authorization": "Bearer ${QWEN_TOKEN}"}
+
+
+@pytest.mark.parametrize("values", [{"mcp": {"allowed": ["a"]}}, {"extensions": {"a": {"enabled": True}}}])
+def test_keys_that_others_use_too_name_no_servers(values: dict[str, Any]) -> None:
+    assert server_table(values, None) is None
+
+
+def fixture(name: str) -> str:
+    return (Path(__file__).parents[2] / "fixtures" / "clients" / name).read_text("utf-8")
+
+
 class TestClaudeCode:
     @pytest.fixture
     def path(self, put: Put, home: Path) -> Path:

@@ -280,7 +280,7 @@ def _client(client: Client, path: Path, wanted: list[str]) -> Check:
         return error("assistants", f"{title}: {problem.user_message}", problem.hint)
     if entry is None:
         return warning("assistants", f"{title}: Findspot is not configured ({path})", remedy)
-    command = [str(entry.get("command", "")), *map(str, entry.get("args") or [])]
+    command = config_files.command_in(entry) or [""]
     if Path(command[0]).is_absolute() and not Path(command[0]).exists():
         return error("assistants", f"{title}: {command[0]} does not exist", remedy)
     if command[: len(wanted)] != wanted:  # options such as --toolsets follow

@@ -104,9 +104,10 @@ def setup(
 ) -> None:
     """Connect the assistants on this machine to Findspot.
 
-    Finds Claude Code, Claude Desktop, Cursor, Windsurf, VS Code, Copilot CLI, Codex, Gemini CLI and
-    Zed, shows what it would write into the configuration of each, asks, and writes it. Nothing else
-    in those files is touched, and each is kept as it was for --undo.
+    Finds Claude Code, Claude Desktop, Cursor, Windsurf, VS Code, Copilot CLI, Codex, Gemini CLI, Zed,
+    opencode, Cline, Roo Code, Continue, JetBrains Junie, Amp, Goose, Qwen Code and Kilo Code, shows what
+    it would write into the configuration of each, asks, and writes it. Nothing else in those files is
+    touched, and each is kept as it was for --undo.
 
     With --gateway, the other MCP servers of those clients move behind Findspot, which then finds and
     calls their tools: the assistant reads three tools instead of all of theirs.
@@ -173,7 +174,7 @@ def _toolsets_in(client: Client, path: Path) -> str:
         entry = config_files.server_in(client, path) or {}
     except ConfigUnreadableError:
         return ""
-    arguments = [str(argument) for argument in entry.get("args") or ()]
+    arguments = config_files.command_in(entry)
     named = arguments[arguments.index(_TOOLSETS_OPTION) + 1 :] if _TOOLSETS_OPTION in arguments else []
     is_known = bool(named) and set(named[0].split(",")) <= {*TOOLSETS, ALL_TOOLSETS}
     return named[0] if is_known else ""

@@ -21,6 +21,7 @@ from findspot.serve.cli.clients.config_files import (
 )
 from findspot.text.jsonc import MalformedError
 
+ROO = "User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json"
 PLACES = {
     "linux": {
         "claude-code": ".claude.json",
@@ -32,12 +33,25 @@ PLACES = {
         "codex": ".codex/config.toml",
         "gemini": ".gemini/settings.json",
         "zed": ".config/zed/settings.json",
+        "opencode": ".config/opencode/opencode.json",
+        "cline": ".cline/data/settings/cline_mcp_settings.json",
+        "roo": f".config/Code/{ROO}",
+        "continue": ".continue/config.yaml",
+        "jetbrains": ".junie/mcp/mcp.json",
+        "amp": ".config/amp/settings.json",
+        "goose": ".config/goose/config.yaml",
+        "qwen": ".qwen/settings.json",
+        "kilo": ".config/kilo/kilo.json",
     },
     "darwin": {
         "claude-desktop": "Library/Application Support/Claude/claude_desktop_config.json",
         "vscode": "Library/Application Support/Code/User/mcp.json",
         "zed": ".config/zed/settings.json",
         "codex": ".codex/config.toml",
+        "roo": f"Library/Application Support/Code/{ROO}",
+        "opencode": ".config/opencode/opencode.json",
+        "goose": ".config/goose/config.yaml",
+        "kilo": ".config/kilo/kilo.json",
     },
     "win32": {
         "claude-code": ".claude.json",
@@ -45,6 +59,10 @@ PLACES = {
         "vscode": "AppData/Roaming/Code/User/mcp.json",
         "zed": "AppData/Roaming/Zed/settings.json",
         "windsurf": ".codeium/windsurf/mcp_config.json",
+        "roo": f"AppData/Roaming/Code/{ROO}",
+        "opencode": ".config/opencode/opencode.json",
+        "amp": ".config/amp/settings.json",
+        "goose": "AppData/Roaming/Block/goose/config/config.yaml",
     },
 }
 
@@ -66,6 +84,32 @@ def test_a_folder_is_enough_but_not_the_home_folder(tmp_path: Path) -> None:
     (tmp_path / ".cursor").mkdir()
     machine = Machine("linux", tmp_path, {})
     assert [client.name for client in CLIENTS if client.configs(machine)] == ["cursor"]
+
+
+def test_the_outermost_folder_of_a_client_is_enough(tmp_path: Path) -> None:
+    for folder in (".junie", ".cline", f".config/Cursor/{ROO}"):
+        (tmp_path / folder).mkdir(parents=True)
+    machine = Machine("linux", tmp_path, {})
+    assert [client.name for client in CLIENTS if client.configs(machine)] == ["cline", "roo", "jetbrains"]
+
+
+def test_the_spelling_of_a_file_that_exists_is_taken(tmp_path: Path) -> None:
+    machine = Machine("linux", tmp_path, {})
+    for client, name in (("opencode", "opencode"), ("kilo", "kilo"), ("amp", "settings")):
+        folder = tmp_path / ".config" / client
+        folder.mkdir(parents=True)
+        assert BY_NAME[client].configs(machine) == [folder / f"{name}.json"]
+        (folder / f"{name}.jsonc").touch()
+        assert BY_NAME[client].configs(machine) == [folder / f"{name}.jsonc"]
+
+
+def test_cline_in_an_editor_keeps_its_older_file(tmp_path: Path) -> None:
+    older = (
+        tmp_path / ".config/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json"
+    )
+    older.parent.mkdir(parents=True)
+    older.write_text("{}")
+    assert BY_NAME["cline"].configs(Machine("linux", tmp_path, {})) == [older]
 
 
 def test_a_program_on_the_path_is_enough(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from findspot.catalogue.client_configs import parse_config, value_at
+from findspot.catalogue.client_configs import named, parse_config, read_entry, value_at
 from findspot.catalogue.known_clients import BY_NAME, SERVER, Client
 from findspot.core.errors import InvalidArgumentError
 from findspot.core.files import (
@@ -30,7 +30,7 @@ from findspot.core.files import (
 from findspot.core.locks import writer_lock
 from findspot.core.platforms import find_program
 from findspot.discover.secrets import redacted
-from findspot.serve.cli.clients import json_edit, toml_edit
+from findspot.serve.cli.clients import json_edit, toml_edit, yaml_edit
 from findspot.text.jsonc import MalformedError, line_of
 
 _CONTEXT_LINES = 2
@@ -56,10 +56,14 @@ INSTRUCTIONS = "instructions"
 _PUT: dict[str, Callable[[str, tuple[str, ...], dict[str, Any], str], str]] = {
     "json": json_edit.put,
     "toml": toml_edit.put,
+    "yaml": yaml_edit.put,
+    "yaml list": yaml_edit.put_listed,
 }
 _TAKE_OUT: dict[str, Callable[[str, tuple[str, ...]], str]] = {
     "json": json_edit.take_out,
     "toml": toml_edit.take_out,
+    "yaml": yaml_edit.take_out,
+    "yaml list": yaml_edit.take_out,
 }
 
 
@@ -289,7 +293,7 @@ def with_server(client: Client, path: Path, command: list[str], without: Iterabl
     """Return the client's configuration with Findspot in it, and without some other servers."""
     before = read_config(path)
     try:
-        written = decode(before or b"")
+        written = decode(before or client.template.encode())
         keys = (*client.keys, SERVER)
         current = value_at(parse_config(written.text, client.format), keys)
         entry = new_entry(client, command, current if isinstance(current, dict) else {})
@@ -349,7 +353,7 @@ def servers_in(client: Client, path: Path) -> dict[str, Any]:
         entries = value_at(parse_config(decode(data or b"").text, client.format), client.keys)
     except MalformedError as error:
         raise ConfigUnreadableError(path, error) from None
-    return entries if isinstance(entries, dict) else {}
+    return named(entries)
 
 
 def _taken_out(owner: str, text: str, original: bytes | None) -> str:
@@ -364,7 +368,7 @@ def _taken_out(owner: str, text: str, original: bytes | None) -> str:
         now = parse_config(text, client.format)
     except MalformedError:
         return text
-    ours = value_at(before, client.keys) is None and value_at(now, client.keys) == {}
+    ours = value_at(before, client.keys) is None and value_at(now, client.keys) in ({}, [])
     return take_out(text, client.keys) if ours else text
 
 
@@ -372,6 +376,12 @@ def server_in(client: Client, path: Path) -> dict[str, Any] | None:
     """Return the entry of Findspot in a client's configuration, or None."""
     entry = servers_in(client, path).get(SERVER)
     return entry if isinstance(entry, dict) else None
+
+
+def command_in(entry: Mapping[str, Any]) -> list[str]:
+    """Return the command of an entry with its arguments; nothing for what is no command."""
+    read = read_entry(dict(entry))
+    return [] if isinstance(read, str) or not read.command else [read.command, *read.args]
 
 
 def new_entry(client: Client, command: list[str], current: Mapping[str, Any]) -> dict[str, Any]:
@@ -382,7 +392,7 @@ def new_entry(client: Client, command: list[str], current: Mapping[str, Any]) ->
 
 def snippet(client: Client, command: list[str]) -> str:
     """Return what to copy into an empty configuration."""
-    return _PUT[client.format]("", (*client.keys, SERVER), new_entry(client, command, {}), "\n")
+    return _PUT[client.format](client.template, (*client.keys, SERVER), new_entry(client, command, {}), "\n")
 
 
 _UV_CACHE = {"archive-v0", "environments-v2", "builds-v0"}

@@ -48,7 +48,15 @@ def movable_servers(client: Client, path: Path) -> list[MovableServer]:
         specs = read_sources([path]).servers if entries else ()
     except FindspotError:  # the file names no servers that can be read
         return []
-    return [MovableServer(client, path, entries[spec.name], spec) for spec in specs if spec.name in entries]
+    known = [
+        spec for spec in specs if spec.name in entries and not any(map(_is_secret_of_client, spec.texts))
+    ]
+    return [MovableServer(client, path, entries[spec.name], spec) for spec in known]
+
+
+def _is_secret_of_client(text: str) -> bool:
+    """Return whether a text refers to a secret that only its client, Continue, can look up."""
+    return "${{" in text
 
 
 class Gateway:

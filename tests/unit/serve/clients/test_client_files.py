@@ -1,0 +1,60 @@
+"""What setup writes to each client's file, in the client's real format, and takes back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from findspot.catalogue.known_clients import BY_NAME
+from findspot.serve.cli.clients.config_files import (
+    Journal,
+    command_in,
+    server_in,
+    servers_in,
+    snippet,
+    undone,
+    with_server,
+)
+
+FIXTURES = Path(__file__).parents[3] / "fixtures" / "clients"
+COMMAND = ["/opt/bin/findspot", "serve", "--toolsets", "project"]
+
+
+@pytest.mark.parametrize("fixture", sorted(FIXTURES.iterdir()), ids=lambda path: path.stem)
+def test_what_a_user_changes_later_survives_undo(fixture: Path, tmp_path: Path) -> None:
+    """first-impression M4: the diff is small, a second run is a no-op, and undo leaves later edits."""
+    client, original = BY_NAME[fixture.stem], fixture.read_text("utf-8")
+    path, journal = tmp_path / fixture.name, Journal(tmp_path / "home")
+    path.write_text(original, "utf-8")
+    change = with_server(client, path, COMMAND)
+    assert [line for line in change.diff()[2:] if line[0] == "-" and "}" not in line] == []
+    journal.apply(change, client.name)
+    assert command_in(server_in(client, path) or {}) == COMMAND
+    assert len(servers_in(client, path)) > 1
+    assert not with_server(client, path, COMMAND).needed
+    comment = "# mine\n" if client.format != "json" else "// mine\n"
+    path.write_text(comment + path.read_text("utf-8"), "utf-8")
+    undone(journal.records()[path], journal).write()
+    assert path.read_text("utf-8") == comment + original
+
+
+@pytest.mark.parametrize("client", BY_NAME.values(), ids=lambda client: client.name)
+def test_a_new_file_holds_what_the_client_requires(client: object, tmp_path: Path) -> None:
+    known = BY_NAME[client.name]  # type: ignore[attr-defined]
+    path = tmp_path / "new"
+    path.write_text(snippet(known, COMMAND), "utf-8")
+    assert command_in(server_in(known, path) or {}) == COMMAND
+    assert path.read_text("utf-8").startswith(known.template)
+
+
+def test_secrets_in_yaml_are_masked(tmp_path: Path) -> None:
+    """first-impression A9: the diff shows neighbouring lines, and so their tokens."""
+    path = tmp_path / "config.yaml"
+    secret = "open-sesame-4711"
+    path.write_text(
+        f"extensions:\n  a:\n    cmd: x\n    envs:\n      MY_TOKEN: {secret}\n      api_key: '{secret}'\n"
+    )
+    shown = "\n".join(with_server(BY_NAME["goose"], path, COMMAND).diff())
+    assert "MY_TOKEN" in shown
+    assert secret not in shown

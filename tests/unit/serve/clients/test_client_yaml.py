@@ -1,0 +1,144 @@
+"""YAML as Goose and Continue keep it: lines more, or a line changed, and nothing else."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from findspot.serve.cli.clients import yaml_edit
+from findspot.text.jsonc import MalformedError
+
+KEYS = ("extensions", "findspot")
+ENTRY = {"type": "stdio", "cmd": "/opt/bin/findspot", "args": ["serve"]}
+BLOCK = "findspot:\n    type: stdio\n    cmd: /opt/bin/findspot\n    args:\n    - serve\n"
+LISTED = ("mcpServers", "findspot")
+ITEM = {"command": "/opt/bin/findspot", "args": ["serve"]}
+
+MAPPINGS = {
+    "empty": "",
+    "a comment": "# mine\n",
+    "settings": "# mine\nGOOSE_MODEL: a # b\n",
+    "a document": "---\na: 1\n",
+    "another server": "extensions:\n  git:\n    cmd: uvx # fast\n",
+    "no newline at the end": "a: 1\nextensions:\n  git:\n    cmd: uvx",
+    "more below": "extensions:\n  git:\n    cmd: uvx\n\n# after\nb: 2\n",
+    "deep indentation": "extensions:\n      git:\n          cmd: uvx\nb: 2\n",
+    "text on many lines": "extensions:\n  git:\n    note: |\n      # no comment\n      findspot:\n\nb: 2\n",
+    "an alias": "x: &x {cmd: uvx}\nextensions:\n  git: *x\n# after\n",
+    "braces": "extensions: {git: {cmd: uvx}} # one line\n",
+    "empty braces": "extensions: {}\n",
+    "no value": "extensions:\nb: 2\n",
+}
+LISTS = {
+    "no list": "name: a\nversion: 1\n",
+    "a list": "mcpServers:\n  - name: git # g\n    command: uvx\n# after\nb: 2\n",
+    "a list without indentation": "mcpServers:\n- name: git\n  command: uvx\nb: 2\n",
+    "a reference": "mcpServers:\n  - uses: a/b\n",
+    "brackets": "mcpServers: [{name: git, command: uvx}]\n",
+    "empty brackets": "mcpServers: []\n",
+    "no value": "mcpServers:\nb: 2\n",
+}
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+@pytest.mark.parametrize("name", MAPPINGS)
+def test_a_mapping_gets_a_member(name: str, newline: str) -> None:
+    before = MAPPINGS[name].replace("\n", newline)
+    after = yaml_edit.put(before, KEYS, ENTRY, newline)
+    values = yaml.safe_load(after)
+    assert values["extensions"].pop("findspot") == ENTRY
+    wanted = yaml.safe_load(before) or {}
+    assert values == wanted | {"extensions": wanted.get("extensions") or {}}
+    assert yaml_edit.put(after, KEYS, ENTRY, newline) == after
+    assert after.count("\n") == after.count(newline)
+    kept = before.replace("{}", "").replace("}}", "}").split(newline)
+    assert [line for line in kept if line.strip() and line.split("{")[0] not in after] == []
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_a_list_gets_an_item(name: str) -> None:
+    before = LISTS[name]
+    after = yaml_edit.put_listed(before, LISTED, ITEM, "\n")
+    assert yaml.safe_load(after)["mcpServers"][-1] == {"name": "findspot", **ITEM}
+    assert yaml_edit.put_listed(after, LISTED, ITEM, "\n") == after
+    assert yaml.safe_load(yaml_edit.take_out(after, LISTED)) == {"mcpServers": []} | {
+        key: value or [] for key, value in yaml.safe_load(before).items()
+    }
+
+
+def test_it_is_written_like_the_others() -> None:
+    assert yaml_edit.put(MAPPINGS["more below"], KEYS, ENTRY, "\n") == (
+        f"extensions:\n  git:\n    cmd: uvx\n  {BLOCK}\n# after\nb: 2\n"
+    )
+
+
+@pytest.mark.parametrize("name", sorted(set(MAPPINGS) - {"empty", "a comment", "settings", "a document"}))
+def test_taking_it_out_leaves_the_rest(name: str) -> None:
+    before = MAPPINGS[name]
+    out = yaml_edit.take_out(yaml_edit.put(before, KEYS, ENTRY, "\n"), KEYS)
+    assert out.rstrip() == before.replace("extensions:\nb", "extensions: {}\nb").rstrip()
+    assert yaml_edit.take_out("other: 1\n", KEYS) == "other: 1\n"
+
+
+def test_comments_inside_the_entry_stay() -> None:
+    text = (
+        'extensions:\n  a: 1\n  # above\n  findspot: # x\n    cmd: "#no" # y\n    # z\n    args: []\n  b: 2\n'
+    )
+    out = yaml_edit.take_out(text, KEYS)
+    assert out == "extensions:\n  a: 1\n  # above\n  # x\n  # y\n  # z\n  b: 2\n"
+    changed = yaml_edit.put(text, KEYS, ENTRY, "\n")
+    assert [line.strip() for line in re.findall(r"# .*", changed)] == ["# above", "# x", "# y", "# z"]
+
+
+notes = st.lists(st.tuples(st.integers(0, 30), st.booleans()), max_size=6)
+
+
+@given(st.sampled_from(["another server", "more below", "deep indentation", "an alias"]), notes)
+def test_every_comment_of_the_user_stays(name: str, noted: list[tuple[int, bool]]) -> None:
+    lines = yaml_edit.put(MAPPINGS[name], KEYS, ENTRY, "\n").splitlines()
+    for number, (place, own_line) in enumerate(noted):
+        at = place % len(lines)
+        if own_line:
+            lines.insert(at, f"# note {number}")
+        else:
+            lines[at] += f" # note {number}"
+    out = yaml_edit.take_out("\n".join(lines) + "\n", KEYS)
+    assert comments(out) == comments("\n".join(lines))
+    assert yaml.safe_load(out) == yaml.safe_load(MAPPINGS[name])
+
+
+def comments(text: str) -> list[str]:
+    return sorted(part.strip() for line in text.splitlines() for part in line.split("#")[1:])
+
+
+def test_an_old_entry_is_brought_up_to_date() -> None:
+    before = "extensions:\n  findspot:\n    cmd: /old # mine\n    timeout: 5\n    args:\n      - x\n"
+    after = yaml_edit.put(before, KEYS, ENTRY, "\n")
+    assert after == (
+        'extensions:\n  findspot:\n    cmd: "/opt/bin/findspot" # mine\n    timeout: 5\n    args: ["serve"]\n'
+        "    type: stdio\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("a: b: c\n", "line 1: mapping values are not allowed here"),
+        ("a: 1\nb: [\n", "line 3"),
+        ("a: \x01\n", "this is not YAML"),
+        ("extensions: 3\n", "cannot be changed safely"),
+        ("extensions: [a]\n", "cannot be changed safely"),
+        ("- a\n", "cannot be changed safely"),
+        ("x: &x {a: 1}\nextensions: *x\n", "cannot be changed safely"),
+        ("extensions:\n  findspot: text\n", "cannot be changed safely"),
+        ("a: 1\n---\nb: 2\n", "line 2"),
+    ],
+)
+def test_what_cannot_be_changed_is_refused(text: str, reason: str) -> None:
+    with pytest.raises(MalformedError) as refused:
+        yaml_edit.put(text, KEYS, ENTRY, "\n")
+    assert reason in str(refused.value)
