@@ -65,7 +65,8 @@ def documented(path: str, text: str) -> Iterator[Documented]:
     source, lines = text.encode("utf-8", "surrogatepass"), SourceLines(text)
     try:
         root = grammar.parse(source).root_node
-        symbols = read_symbols(grammar, root, source, lines)
+        definitions, _ = grammar.matches(root)
+        symbols = read_symbols(grammar, definitions, source, lines)
     except (ParseTimeoutError, TreeTooCostlyError):
         return
     for definition in symbols.definitions:

@@ -212,7 +212,8 @@ def chunk_code(lines: SourceLines, grammar: Grammar, path: str) -> Split:
     """Return the drafts of a source file, the last its outline, where it defines something; and its facts."""
     source = lines.text.encode("utf-8", "surrogatepass")
     root = grammar.parse(source).root_node
-    symbols = read_symbols(grammar, root, source, lines)
+    definitions, references = grammar.matches(root)
+    symbols = read_symbols(grammar, definitions, source, lines)
     imports = [read_import(grammar.language, node, source, path) for node in symbols.imports]
     names = [(name, statement) for statement in imports for name in statement.names]
     import_rows = {row for node in symbols.imports for row in range(node.start_point[0], end_row(node) + 1)}
@@ -221,7 +222,7 @@ def chunk_code(lines: SourceLines, grammar: Grammar, path: str) -> Split:
     overview = outline(symbols)
     if overview:
         drafts.append(_outline_draft(overview, lines))
-    facts = read_references(grammar, root, source, symbols, path)
+    facts = read_references(grammar, references, source, symbols, path)
     symbols.release()
     return Split(drafts, facts)
 

@@ -42,6 +42,11 @@ MAX_QUERY_STEPS = 100_000_000
 """Later siblings that a query may look at: a fifth of a second. Ordinary files take a thousandth of that."""
 
 
+Captures = dict[str, list["Node"]]
+PatternMatch = tuple[int, Captures]
+"""The index of a pattern, and what it captured."""
+
+
 class ParseTimeoutError(Exception):
     """The parser took longer than any ordinary file does."""
 
@@ -52,12 +57,13 @@ class TreeTooCostlyError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Grammar:
-    """A parser with the queries that find definitions and references; None where there is none."""
+    """A parser with the query that finds definitions and references; None where there is none."""
 
     language: str
     parser: Parser
     query: Query | None
-    references: Query | None
+    definition_patterns: int
+    """How many patterns of the query find definitions; those after them find references."""
     clauses: frozenset[int]
     """Patterns whose neighbours of the same name are one definition (`#set! clauses`)."""
     named: dict[int, str]
@@ -72,28 +78,32 @@ class Grammar:
             raise TreeTooCostlyError
         return tree
 
-    def matches(self, node: Node) -> list[tuple[int, dict[str, list[Node]]]]:
-        """Return every match of the query below `node`, as pattern index and captures."""
+    @property
+    def finds_references(self) -> bool:
+        return self.query is not None and self.query.pattern_count > self.definition_patterns
+
+    def matches(self, node: Node) -> tuple[list[PatternMatch], list[Captures]]:
+        """Return the matches of definitions and of references below `node`, found in one walk."""
+        definitions: list[PatternMatch] = []
+        references: list[Captures] = []
         if self.query is None:
-            return []
-        return _cursor(self.query).matches(node)
+            return definitions, references
+        most = self.definition_patterns
+        for found in _cursor(self.query).matches(node):
+            if found[0] < most:
+                definitions.append(found)
+            else:
+                references.append(found[1])
+        return definitions, references
 
-    def reference_matches(self, node: Node) -> list[dict[str, list[Node]]]:
-        """Return the captures of every match of the query of references."""
-        if self.references is None:
-            return []
-        return [match for _, match in _cursor(self.references).matches(node)]
-
-    def argument_matches(
-        self, matches: list[dict[str, list[Node]]], source: bytes
-    ) -> list[dict[str, list[Node]]]:
+    def argument_matches(self, matches: list[Captures], source: bytes) -> list[Captures]:
         """Return the matches inside of the arguments of macros, which are read as expressions."""
-        found: list[dict[str, list[Node]]] = []
+        found: list[Captures] = []
         for _ in range(MACRO_DEPTH):
             trees = [match["arguments"][0] for match in matches if "arguments" in match]
             if not trees:
                 break
-            matches = self.reference_matches(self.parse(_only(trees, source)).root_node)
+            _, matches = self.matches(self.parse(_only(trees, source)).root_node)
             found += matches
         return found
 
@@ -167,12 +177,14 @@ def grammar_for(language: str) -> Grammar | None:
         return None
     from tree_sitter import Parser
 
-    query = _query(language, loaded, _query_source(language))
-    references = _query(language, loaded, _query_source(f"references/{language}"))
+    definitions, references = _query_source(language), _query_source(f"references/{language}")
+    query = _query(language, loaded, f"{definitions}\n{references}".strip())
     settings = [query.pattern_settings(i) for i in range(query.pattern_count)] if query else []
+    starts = [query.start_byte_for_pattern(i) for i in range(len(settings))] if query else []
+    patterns = sum(start < len(definitions.encode()) for start in starts)
     clauses = frozenset(i for i, each in enumerate(settings) if "clauses" in each)
     named = {i: str(each["named"]) for i, each in enumerate(settings) if "named" in each}
-    return Grammar(language, Parser(loaded), query, references, clauses, named)
+    return Grammar(language, Parser(loaded), query, patterns, clauses, named)
 
 
 def _query(language: str, loaded: Language, source: str) -> Query | None:

@@ -83,7 +83,7 @@ from findspot.core.facts import (
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-    from findspot.chunk.grammars import Grammar
+    from findspot.chunk.grammars import Captures, Grammar
 
 _OWN_TYPES = frozenset({"Self", "self", "static"})
 
@@ -201,19 +201,24 @@ class Reading:
 
 
 def read_references(
-    grammar: Grammar, root: Node, source: bytes, symbols: FileSymbols, path: str
+    grammar: Grammar, matches: list[Captures], source: bytes, symbols: FileSymbols, path: str
 ) -> Facts | None:
     """Return the facts of a file; None where its language has no query of references."""
-    if grammar.references is None:
+    if not grammar.finds_references:
         return None
-    matches = grammar.reference_matches(root)
     matches += grammar.argument_matches(matches, source)
     anonymous = list(_anonymous_types(matches, source))
     listed = insert_definitions(symbols.definitions, [made for made, _ in anonymous])
     places = {definition: place for place, definition in enumerate(listed)}
     starts = [definition.start_byte for definition in listed]
     reading = Reading(
-        source, listed, starts, places, grammar.language, BlockScopes(grammar.language), symbols.package or ""
+        source,
+        listed,
+        starts,
+        places,
+        grammar.language,
+        BlockScopes(grammar.language),
+        symbols.package or "",
     )
     if grammar.language == "python" and may_test(path, source):
         reading.requests = Requests()
@@ -247,9 +252,7 @@ def read_references(
     )
 
 
-def _anonymous_types(
-    matches: list[dict[str, list[Node]]], source: bytes
-) -> Iterator[tuple[Definition, Node | None]]:
+def _anonymous_types(matches: list[Captures], source: bytes) -> Iterator[tuple[Definition, Node | None]]:
     """Yield the types without a name, and what each is based on; None for that of an enum constant."""
     for match in matches:
         if "anonymous" in match:
@@ -286,7 +289,7 @@ _PARTS = frozenset(
 """Captures that say more about another one of their match."""
 
 
-def _read(reading: Reading, match: dict[str, list[Node]], language: str, path: str) -> None:
+def _read(reading: Reading, match: Captures, language: str, path: str) -> None:
     for capture, nodes in match.items():
         if capture in _NAMED:
             _refer(reading, _NAMED[capture], nodes[0], match.get("on"), language)
@@ -312,7 +315,7 @@ def _read(reading: Reading, match: dict[str, list[Node]], language: str, path: s
             _request(reading, reading.requests, capture, nodes[0], match)
 
 
-def _declare(reading: Reading, capture: str, node: Node, match: dict[str, list[Node]]) -> None:
+def _declare(reading: Reading, capture: str, node: Node, match: Captures) -> None:
     """Bind the results of a function, the limits of a type parameter or fields without names."""
     owner = reading.owner(node.start_byte)
     if capture == "tuple":
@@ -329,9 +332,7 @@ def _declare(reading: Reading, capture: str, node: Node, match: dict[str, list[N
         reading.bindings[BindingFact(owner, name, value)] = None
 
 
-def _request(
-    reading: Reading, requests: Requests, capture: str, node: Node, match: dict[str, list[Node]]
-) -> None:
+def _request(reading: Reading, requests: Requests, capture: str, node: Node, match: Captures) -> None:
     text = reading.text(node)
     if capture == "parameter" and text not in SELVES:
         place = node.start_byte, node.start_point[0] + 1
@@ -428,7 +429,7 @@ _SOURCES = ("declared", "value", "otherwise", "each", "context")
 """What a variable may be made from, the first that is there."""
 
 
-def _bind(reading: Reading, capture: str, nodes: list[Node], match: dict[str, list[Node]]) -> None:
+def _bind(reading: Reading, capture: str, nodes: list[Node], match: Captures) -> None:
     value = UNKNOWN
     for source in _SOURCES if len(match) > 1 else ():
         if source in match:
@@ -487,7 +488,7 @@ def _bind_parameters(reading: Reading, function: Node) -> None:
             reading.bind(binding, node)
 
 
-def _bind_several(reading: Reading, group: Node, match: dict[str, list[Node]]) -> None:
+def _bind_several(reading: Reading, group: Node, match: Captures) -> None:
     """Bind variables to as many values, to the results of the only one, or to what is iterated over."""
     targets = group.children_by_field_name("name") or group.named_children
     if "each" in match:

@@ -29,7 +29,7 @@ from findspot.core.model import Symbol
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-    from findspot.chunk.grammars import Grammar
+    from findspot.chunk.grammars import Grammar, PatternMatch
 
 TYPE_KINDS = frozenset(
     {"class", "struct", "enum", "interface", "trait", "impl", "protocol", "object", "record", "union"}
@@ -113,9 +113,11 @@ class _Captures:
     package: str | None = None
 
 
-def read_symbols(grammar: Grammar, root: Node, source: bytes, lines: SourceLines) -> FileSymbols:
-    """Run the grammar's query over a tree and nest what it finds."""
-    captures = _collect(grammar, root, source, lines)
+def read_symbols(
+    grammar: Grammar, matches: list[PatternMatch], source: bytes, lines: SourceLines
+) -> FileSymbols:
+    """Return the definitions that a grammar's query found, nested."""
+    captures = _collect(grammar, matches, source, lines)
     definitions = _nest(captures)
     _attach_docs(definitions, captures.docs)
     for definition in definitions:
@@ -152,9 +154,9 @@ def end_row(node: Node) -> int:
     return row - 1 if column == 0 and row > node.start_point[0] else row
 
 
-def _collect(grammar: Grammar, root: Node, source: bytes, lines: SourceLines) -> _Captures:
+def _collect(grammar: Grammar, matches: list[PatternMatch], source: bytes, lines: SourceLines) -> _Captures:
     found = _Captures()
-    for pattern, match in grammar.matches(root):
+    for pattern, match in matches:
         name = match.get("name")
         for capture, nodes in match.items():
             if capture.startswith("definition."):

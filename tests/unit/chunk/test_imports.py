@@ -68,9 +68,8 @@ def test_imports(language: str, text: str, facts: list[tuple[str, str, str]]) ->
     grammar = grammar_for(language)
     assert grammar is not None
     source = text.encode()
-    statements = [
-        m["import"][0] for m in grammar.reference_matches(grammar.parse(source).root_node) if "import" in m
-    ]
+    _, references = grammar.matches(grammar.parse(source).root_node)
+    statements = [match["import"][0] for match in references if "import" in match]
     read = [fact for statement in statements for fact in read_imports(language, statement, source, path)]
     assert [tuple(fact)[:3] for fact in read] == facts
 
@@ -97,8 +96,8 @@ def test_a_use_of_an_import_is_recognised_by_its_names(
     grammar = grammar_for(language)
     assert grammar is not None
     source = text.encode()
-    matches = [match for _, match in grammar.matches(grammar.parse(source).root_node)]
-    (statement,) = [match["import"][0] for match in matches if "import" in match]
+    definitions, _ = grammar.matches(grammar.parse(source).root_node)
+    (statement,) = [match["import"][0] for _, match in definitions if "import" in match]
     assert read_import(language, statement, source, "pkg/sub/file").names == names
 
 
