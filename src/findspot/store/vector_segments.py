@@ -18,7 +18,7 @@ import uuid
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from itertools import chain
 from math import isqrt
 from pathlib import Path
@@ -123,7 +123,7 @@ Numbers = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Segment:
     """The vectors of some chunks: int8 rows, each with the scale that makes it a unit vector."""
 
@@ -131,6 +131,11 @@ class Segment:
     scales: NDArray[np.float32]
     rows: NDArray[np.int8]
     lists: Lists | None = None
+
+    @cached_property
+    def squares(self) -> NDArray[np.int32]:
+        """The square of each row's length."""
+        return _distances(self.rows, np.zeros(self.rows.shape[1], np.int8)).astype(np.int32)
 
     def places(self, wanted: Numbers) -> tuple[NDArray[np.intp], Mask]:
         """Return the row of each chunk, and whether it is here at all."""
@@ -314,6 +319,9 @@ lie in lists further away."""
 _FEW = 0.125
 """Share of a segment's rows up to which they are picked out for the comparison: beyond it, all are read."""
 
+_MOST_MASKS = 8
+_BLOCK_SCORES = 64
+
 Scores = NDArray[np.float32]
 
 
@@ -326,6 +334,8 @@ class VectorReader:
 
     def __init__(self, segments: Sequence[Segment]) -> None:
         self.segments = segments
+        self._rows: dict[int, tuple[Mask, Sequence[Callable[[], NDArray[np.intp]]]]] = {}
+        """By mask, which stays referenced, so that its identity is not given to another."""
 
     def nearest(
         self, query: NDArray[np.int8], allowed: Mask, top: int, *, exact: bool = False
@@ -335,13 +345,23 @@ class VectorReader:
         `allowed` is indexed by file number. Of a segment with lists nearly all are found, unless `exact`.
         """
         found: list[tuple[Numbers, Scores]] = []
-        for segment in self.segments:
+        for segment, keep in zip(self.segments, self._rows_of_lines(allowed), strict=True):
             near = None if exact else _scan_lists(segment, query, allowed, top)
-            if near is None:
-                keep = live_rows(segment, allowed, only_lines=True)
-                near = _best(segment.numbers[keep], _scores(segment, query, keep), top)
-            found.append(near)
+            found.append(near or _best(segment.numbers, keep(), _scores(segment, query, keep()), top))
         return _merged(found, top)
+
+    def _rows_of_lines(self, allowed: Mask) -> Sequence[Callable[[], NDArray[np.intp]]]:
+        """Return, per segment, how to get the rows that a search among these files reads.
+
+        The masks of whole corpora live as long as this reader: their rows are looked up once.
+        """
+        known = self._rows.get(id(allowed))
+        if known is None:
+            if len(self._rows) >= _MOST_MASKS:
+                self._rows.clear()
+            known = allowed, tuple(_once(segment, allowed) for segment in self.segments)
+            self._rows[id(allowed)] = known
+        return known[1]
 
     def nearest_among(self, query: NDArray[np.int8], wanted: Numbers, top: int) -> tuple[Numbers, Scores]:
         """Return the `top` nearest of these chunks, outlines included; `wanted` is sorted."""
@@ -351,7 +371,7 @@ class VectorReader:
             here = places < wanted.size
             here[here] = wanted[places[here]] == segment.numbers[here]
             keep = np.flatnonzero(here)
-            found.append(_best(segment.numbers[keep], _scores(segment, query, keep), top))
+            found.append(_best(segment.numbers, keep, _scores(segment, query, keep), top))
         return _merged(found, top)
 
     def scores(self, query: NDArray[np.int8], numbers: Sequence[int]) -> dict[int, float]:
@@ -380,22 +400,40 @@ def _scan_lists(
         return None
     scales = np.concatenate([segment.scales[span] for span in spans])
     dots = np.concatenate([_dots(segment.rows[span], query) for span in spans])
-    return _best(numbers[keep], dots[keep] * scales[keep], top)
+    return _best(numbers, keep, dots[keep] * scales[keep], top)
+
+
+def _once(segment: Segment, allowed: Mask) -> Callable[[], NDArray[np.intp]]:
+    return cache(lambda: live_rows(segment, allowed, only_lines=True))
 
 
 def _scores(segment: Segment, query: NDArray[np.int8], keep: NDArray[np.intp]) -> Scores:
     if keep.size <= _FEW * segment.numbers.size:
         dots = _dots(segment.rows[keep], query) if keep.size else np.empty(0, np.float32)
-    else:
-        dots = _dots(segment.rows, query)[keep]
-    return dots * segment.scales[keep]
+        return dots * segment.scales[keep]
+    scores: Scores = _all_dots(segment, query) * segment.scales
+    return scores[keep]
 
 
-def _best(numbers: Numbers, scores: Scores, top: int) -> tuple[Numbers, Scores]:
-    if scores.size > top:  # with all that tie for the last place: it is settled by number later
-        best = np.flatnonzero(scores >= np.partition(scores, -top)[-top])
-        numbers, scores = numbers[best], scores[best]
-    return numbers, scores
+def _best(numbers: Numbers, keep: NDArray[np.intp], scores: Scores, top: int) -> tuple[Numbers, Scores]:
+    """Return the best of the rows `keep`, with all that tie for the last place: it is settled by number
+    later.
+    """
+    if scores.size > top:
+        near = np.flatnonzero(scores >= _floor(scores, top))
+        best = near[scores[near] >= np.partition(scores[near], -top)[-top]]
+        keep, scores = keep[best], scores[best]
+    return numbers[keep], scores
+
+
+def _floor(scores: Scores, top: int) -> np.float32:
+    """Return a value that at least `top` scores reach, and few more: the best of blocks are looked at."""
+    blocks = scores.size // _BLOCK_SCORES
+    if blocks < top:
+        return np.float32(scores.min())
+    peaks = scores[: blocks * _BLOCK_SCORES].reshape(blocks, _BLOCK_SCORES).max(axis=1)
+    floor: np.float32 = np.partition(peaks, -top)[-top]
+    return floor
 
 
 def _merged(found: Sequence[tuple[Numbers, Scores]], top: int) -> tuple[Numbers, Scores]:
@@ -407,14 +445,40 @@ def _merged(found: Sequence[tuple[Numbers, Scores]], top: int) -> tuple[Numbers,
     return numbers[order], scores[order]
 
 
-def _dots(rows: NDArray[np.int8], query: NDArray[np.int8]) -> NDArray[np.float32]:
+def _all_dots(segment: Segment, query: NDArray[np.int8]) -> NDArray[np.float32]:
     """Return the dot product of each row with the query, exact before it is rounded to float32."""
+    simsimd = _simsimd()
+    if simsimd is None or not _measures_distances(simsimd):
+        return _dots(segment.rows, query)
+    dots = _distances(segment.rows, query)
+    dots -= segment.squares
+    dots -= np.square(query, dtype=np.int64).sum()
+    dots *= -0.5
+    return dots.astype(np.float32)
+
+
+def _dots(rows: NDArray[np.int8], query: NDArray[np.int8]) -> NDArray[np.float32]:
     simsimd = _simsimd()
     if simsimd is None:  # the same numbers, in about twice the time
         dots: NDArray[np.int32] = np.einsum("ij,j->i", rows, query, dtype=np.int32)
         return dots.astype(np.float32)
     product: NDArray[np.float64] = np.asarray(simsimd.cdist(query.reshape(1, -1), rows, metric="dot"))
     return product.reshape(-1).astype(np.float32)
+
+
+def _distances(rows: NDArray[np.int8], query: NDArray[np.int8]) -> NDArray[np.float64]:
+    """Return the square of each row's distance from the query, a whole number."""
+    found = _simsimd().cdist(query.reshape(1, -1), rows, metric="sqeuclidean")
+    return np.asarray(found, np.float64).reshape(-1)
+
+
+@cache
+def _measures_distances(simsimd: Any) -> bool:
+    """Return whether distances are computed faster than products: for older ARM processors, simsimd has only
+    the first.
+    """
+    abilities = simsimd.get_capabilities()
+    return bool(abilities.get("neon") and not abilities.get("neon_i8"))
 
 
 @cache

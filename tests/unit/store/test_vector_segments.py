@@ -119,3 +119,22 @@ def test_without_simsimd_a_scan_finds_the_same(plain: Segment, monkeypatch: pyte
                 assert np.array_equal(values, wanted)
     finally:
         vector_segments._simsimd.cache_clear()
+
+
+@pytest.mark.parametrize("by_distance", [True, False])
+@pytest.mark.parametrize("top", [1, TOP, 60, 61, ROWS])
+def test_the_nearest_are_those_of_the_plain_products(
+    plain: Segment, monkeypatch: pytest.MonkeyPatch, top: int, by_distance: bool
+) -> None:
+    """Products computed from distances are the same numbers, and no row is lost to the blocks of a scan."""
+    monkeypatch.setattr(vector_segments, "_measures_distances", lambda _: by_distance)
+    allowed = np.arange(FILES) % 7 > 0
+    keep = np.flatnonzero(allowed[plain.numbers >> ORDINAL_BITS])
+    reader = VectorReader([plain])
+    for query in plain.rows[::400]:
+        dots = plain.rows[keep].astype(np.int64) @ query.astype(np.int64)
+        scores = dots.astype(np.float32) * plain.scales[keep]
+        order = np.lexsort((plain.numbers[keep], -scores))[:top]
+        numbers, found = reader.nearest(query, allowed, top)
+        assert numbers.tolist() == plain.numbers[keep][order].tolist()
+        assert found.tolist() == scores[order].tolist()
