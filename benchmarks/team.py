@@ -1,27 +1,29 @@
-"""A team's server under load: many clients, each with a token of its own, one query a second each.
+"""A team's server under load: many clients, each with a token and a session of its own.
 
-    python -m benchmarks.team --project FOLDER            # 50 clients for two minutes
-    python -m benchmarks.team --clients 10 --seconds 10
+    python -m benchmarks.team --project FOLDER       # 50 clients, 2 queries per second each, 2 minutes
+    python -m benchmarks.team --project FOLDER --home HOME     # keep the index for the next run
+    python -m benchmarks.team --clients 10 --seconds 10 --flood    # one client that floods beside polite ones
 
 Prints the figures as JSON. Clients ask at fixed times, whether or not their last answer has come, and an
-answer's time counts from when it was due: a server that falls behind cannot hide it.
+answer's time counts from when it was due: a server that falls behind cannot hide it. Each query is new: a
+number at its end differs. All clients run in one process that does no more per answer than check it, because
+they share the machine with the server.
 """
 
 from __future__ import annotations
 
 import argparse
+import asyncio
 import hashlib
-import http.client
 import json
 import os
-import resource
 import signal
 import statistics
 import subprocess
 import sys
 import tempfile
-import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -29,32 +31,33 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from benchmarks.call import QUERIES
-from benchmarks.memory import pss_mb
+from benchmarks.memory import pss_mb, tree
+from benchmarks.peers import QUESTIONS
+from benchmarks.speed import machine
 
 CLIENTS = 50
 SECONDS = 120
-EVERY_S = 1.0
+PER_SECOND = 2.0
+GOAL_P95_MS = 300
+PATIENCE_S = 60
 IDLE_S = 2.0
 """The server closes connections on which nothing came for five seconds; a busy machine may be that slow."""
-GOAL_P95_MS = 500
-PATIENCE_S = 60
+FLOOD_CONNECTIONS = 40
+"""Connections of the client that floods: it asks again on each as soon as it has an answer."""
 _VERSION = "2025-11-25"
 
 
 @dataclass
 class Tally:
-    """What all clients have seen together."""
+    """What all polite clients have seen together."""
 
     times_ms: list[float] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
-    _guard: threading.Lock = field(default_factory=threading.Lock)
 
     def note(self, taken_s: float, error: str | None) -> None:
-        with self._guard:
-            self.times_ms.append(taken_s * 1000)
-            if error:
-                self.errors.append(error)
+        self.times_ms.append(taken_s * 1000)
+        if error:
+            self.errors.append(error)
 
 
 class TeamClient:
@@ -62,103 +65,170 @@ class TeamClient:
 
     def __init__(self, address: str, token: str, project: Path) -> None:
         parts = urlsplit(address)
-        self._path, self._project = parts.path, str(project)
-        self._connection = http.client.HTTPConnection(parts.netloc, timeout=PATIENCE_S)
-        self._answered = time.monotonic()
-        self._headers = {
-            "Authorization": f"Bearer {token}",
-            "Content-Type": "application/json",
-            "Accept": "application/json, text/event-stream",
-        }
+        self._host, self._port = parts.hostname, parts.port
+        self._project = str(project)
+        self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
+        self._answered = 0.0
+        self._head = (
+            f"POST {parts.path} HTTP/1.1\r\nHost: {parts.netloc}\r\nAuthorization: Bearer {token}\r\n"
+            "Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\n"
+        )
+
+    async def connect(self) -> None:
+        """Open the session."""
         hello = {
             "protocolVersion": _VERSION,
             "capabilities": {},
             "clientInfo": {"name": "team", "version": "1"},
         }
-        _, session = self._post({"id": 0, "method": "initialize", "params": hello})
-        self._headers |= {"Mcp-Session-Id": session or "", "MCP-Protocol-Version": _VERSION}
-        self._post({"method": "notifications/initialized"})
+        status, headers, _ = await self._post({"id": 0, "method": "initialize", "params": hello})
+        assert status == 200, status
+        session = headers["mcp-session-id"]
+        self._head += f"Mcp-Session-Id: {session}\r\nMCP-Protocol-Version: {_VERSION}\r\n"
+        assert (await self._post({"method": "notifications/initialized"}))[0] == 202
 
-    def ask(self, number: int, query: str) -> str | None:
-        """What went wrong with a search, if anything."""
+    async def ask(self, number: int, query: str) -> str | None:
+        """Return what went wrong with a search, if anything."""
         call = {"name": "search_code", "arguments": {"query": query, "path": self._project}}
         try:
-            said, _ = self._post({"id": number, "method": "tools/call", "params": call})
-        except (OSError, http.client.HTTPException, ValueError) as error:
-            self._connection.close()  # it is opened again by the next request
+            status, _, body = await self._post({"id": number, "method": "tools/call", "params": call})
+        except (OSError, EOFError, ValueError) as error:
+            self.close()  # it is opened again by the next request
             return f"{type(error).__name__}: {error}"
-        if "error" in said or said["result"].get("isError"):
-            return json.dumps(said)[:200]
-        return None if "results" in said["result"]["structuredContent"] else "no results"
+        if status != 200:
+            return f"status {status}: {body[:100]!r}"
+        found = b'"structuredContent"' in body and b'"isError":true' not in body
+        return None if found else f"no results: {body[:200]!r}"
 
-    def _post(self, message: dict[str, Any]) -> tuple[dict[str, Any], str | None]:
+    async def _post(self, message: dict[str, Any]) -> tuple[int, dict[str, str], bytes]:
         if time.monotonic() - self._answered > IDLE_S:
-            self._connection.close()  # and opened again
-        self._connection.request("POST", self._path, json.dumps({"jsonrpc": "2.0", **message}), self._headers)
-        answer = self._connection.getresponse()
-        body = answer.read().decode()
+            self.close()
+        if self._streams is None:
+            self._streams = await asyncio.open_connection(self._host, self._port, limit=1 << 20)
+        reader, writer = self._streams
+        body = json.dumps({"jsonrpc": "2.0", **message})
+        writer.write(f"{self._head}Content-Length: {len(body)}\r\n\r\n{body}".encode())
+        async with asyncio.timeout(PATIENCE_S):
+            head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
+            headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in head[1:])}
+            answer = await self._body(reader, headers)
         self._answered = time.monotonic()
-        if answer.status not in (200, 202):
-            raise ValueError(f"status {answer.status}: {body[:100]}")
-        data = [line.removeprefix("data:") for line in body.splitlines() if line.startswith("data:")]
-        told = [json.loads(line) for line in data or [body] if line.strip()]
-        return (told[-1] if told else {}), answer.headers.get("Mcp-Session-Id")
+        if headers.get("connection") == "close":
+            self.close()
+        return int(head[0].split()[1]), headers, answer
+
+    async def _body(self, reader: asyncio.StreamReader, headers: dict[str, str]) -> bytes:
+        if "transfer-encoding" not in headers:
+            return await reader.readexactly(int(headers.get("content-length", "0")))
+        parts = []
+        while size := int(await reader.readline(), 16):
+            parts.append((await reader.readexactly(size + 2))[:-2])
+        await reader.readline()
+        return b"".join(parts)
 
     def close(self) -> None:
-        self._connection.close()
+        if self._streams is not None:
+            self._streams[1].close()
+            self._streams = None
 
 
-def measure(project: Path, home: Path, clients: int, seconds: float) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Load:
+    """How the server is asked."""
+
+    clients: int = CLIENTS
+    seconds: float = SECONDS
+    per_second: float = PER_SECOND
+    processes: int = 1
+    flood: bool = False
+
+
+def measure(project: Path, home: Path, load: Load) -> dict[str, Any]:
     """Index the project, serve it, and let everybody ask."""
     environment = os.environ | {"FINDSPOT_HOME": str(home)}
     command = (sys.executable, "-m", "findspot", "index", str(project), "--yes", "--json")
     indexed = subprocess.run(command, env=environment, capture_output=True, check=True)
     chunks = json.loads(indexed.stdout)["totalChunks"]
-    tokens = [f"token-{number}" for number in range(clients)]
+    tokens = [f"token-{number}" for number in range(load.clients + load.flood)]
     file = home / "tokens.json"
     file.write_text(json.dumps({"tokens": [_entry(token, project) for token in tokens]}))
-    tally, before = Tally(), _ended_cpu_s()
-    with _serving(file, environment) as (address, pid):
-        asking = [TeamClient(address, token, project) for token in tokens]
-        for query in QUERIES:  # models are loaded and caches filled before it counts
-            asking[0].ask(1, query)
-        begin = time.monotonic() + 0.2
-        threads = [
-            threading.Thread(target=_ask, args=(client, begin + EVERY_S * n / clients, seconds, tally))
+    with _serving(file, environment, load.processes) as (address, pid):
+        figures = asyncio.run(_ask_all(address, pid, tokens, project, load))
+    return {"chunks": chunks, "load": " ".join(f"{one:.1f}" for one in os.getloadavg()), **figures}
+
+
+async def _ask_all(address: str, pid: int, tokens: list[str], project: Path, load: Load) -> dict[str, Any]:
+    asking = [TeamClient(address, token, project) for token in tokens[: load.clients]]
+    for client in asking:
+        await client.connect()
+    for number, query in enumerate(QUESTIONS):  # models are loaded and caches filled before it counts
+        await asyncio.gather(*(client.ask(number + 1, query) for client in asking[:8]))
+    tally, refused = Tally(), Counter[str]()
+    server_s, clients_s = _cpu_s(pid), time.process_time()
+    flooding = [
+        asyncio.create_task(_flood(TeamClient(address, tokens[-1], project), n, refused))
+        for n in range(FLOOD_CONNECTIONS if load.flood else 0)
+    ]
+    begin = asyncio.get_running_loop().time() + 0.2
+    await asyncio.gather(
+        *(
+            _ask(client, begin + n / load.clients / load.per_second, n, load, tally)
             for n, client in enumerate(asking)
-        ]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        memory_mb = pss_mb(pid)
-        for client in asking:
+        )
+    )
+    used = {"server_cpu_ms": _cpu_s(pid) - server_s, "client_cpu_ms": time.process_time() - clients_s}
+    per_request = {name: round(1000 * value / len(tally.times_ms), 2) for name, value in used.items()}
+    memory_mb = pss_mb(pid)
+    for task in flooding:
+        task.cancel()
+    await asyncio.gather(*flooding, return_exceptions=True)
+    for client in asking:
+        client.close()
+    flood = {"flood_answers": dict(refused)} if load.flood else {}
+    return _figures(tally) | per_request | {"server_mb": round(memory_mb)} | flood
+
+
+async def _ask(client: TeamClient, begin: float, number: int, load: Load, tally: Tally) -> None:
+    """Ask at a steady pace; a query that is due while the last is unanswered follows at once."""
+    loop = asyncio.get_running_loop()
+    for turn in range(max(1, int(load.seconds * load.per_second))):
+        due = begin + turn / load.per_second
+        await asyncio.sleep(max(0.0, due - loop.time()))
+        query = f"{QUESTIONS[(number + turn) % len(QUESTIONS)]} {number}{turn:03}"
+        error = await client.ask(turn + 100, query)
+        tally.note(loop.time() - due, error)
+
+
+async def _flood(client: TeamClient, number: int, answers: Counter[str]) -> None:
+    while True:
+        try:
+            await client.connect()
+            break
+        except (AssertionError, OSError, KeyError):
             client.close()
-    used_s = _ended_cpu_s() - before
-    figures = _figures(tally, chunks, memory_mb)
-    return figures | {"clients": clients, "seconds": seconds, "server_cpu_s": round(used_s, 1)}
+            await asyncio.sleep(1)
+    turn = 0
+    while True:
+        turn += 1
+        error = await client.ask(turn, f"{QUESTIONS[turn % len(QUESTIONS)]} {number}{turn:05}")
+        answers[error.split(":")[0] if error else "answered"] += 1
+        if error:
+            await asyncio.sleep(0.01)
 
 
-def _ended_cpu_s() -> float:
-    """Processor time of the processes that this one started and saw end."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
+def _cpu_s(pid: int) -> float:
+    """Processor time of a process and everything it started."""
+    ticks = 0
+    for member in tree(pid):
+        fields = Path(f"/proc/{member}/stat").read_text().rpartition(")")[2].split()
+        ticks += int(fields[11]) + int(fields[12])
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
-def _ask(client: TeamClient, begin: float, seconds: float, tally: Tally) -> None:
-    """One query each second; one that is due while the last is unanswered follows at once."""
-    for number in range(max(1, int(seconds / EVERY_S))):
-        due = begin + number * EVERY_S
-        time.sleep(max(0.0, due - time.monotonic()))
-        error = client.ask(number + 2, QUERIES[number % len(QUERIES)])
-        tally.note(time.monotonic() - due, error)
-
-
-def _figures(tally: Tally, chunks: int, memory_mb: float) -> dict[str, Any]:
+def _figures(tally: Tally) -> dict[str, Any]:
     times = sorted(tally.times_ms)
     cuts = statistics.quantiles(times, n=100, method="inclusive")
     return {
-        "chunks": chunks,
         "requests": len(times),
         "errors": len(tally.errors),
         "first_errors": tally.errors[:3],
@@ -166,7 +236,6 @@ def _figures(tally: Tally, chunks: int, memory_mb: float) -> dict[str, Any]:
         "p95_ms": round(cuts[94], 1),
         "p99_ms": round(cuts[98], 1),
         "most_ms": round(times[-1], 1),
-        "server_mb": round(memory_mb),
         "held": not tally.errors and cuts[94] < GOAL_P95_MS,
     }
 
@@ -177,10 +246,11 @@ def _entry(token: str, project: Path) -> dict[str, Any]:
 
 
 @contextmanager
-def _serving(tokens: Path, environment: dict[str, str]) -> Iterator[tuple[str, int]]:
+def _serving(tokens: Path, environment: dict[str, str], processes: int) -> Iterator[tuple[str, int]]:
     command = [sys.executable, "-m", "findspot", "serve", "--http", "127.0.0.1:0", "--read-only"]
+    several = ["--processes", str(processes)] if processes > 1 else []
     with subprocess.Popen(
-        [*command, "--tokens", str(tokens)],
+        [*command, "--tokens", str(tokens), *several],
         cwd=tokens.parent,
         env=environment,
         stderr=subprocess.PIPE,
@@ -197,12 +267,18 @@ def _serving(tokens: Path, environment: dict[str, str]) -> Iterator[tuple[str, i
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--project", type=Path, default=Path(__file__).parents[1])
+    parser.add_argument("--home", type=Path, help="keep the index here; default: a temporary folder")
     parser.add_argument("--clients", type=int, default=CLIENTS)
     parser.add_argument("--seconds", type=float, default=SECONDS)
+    parser.add_argument("--per-second", type=float, default=PER_SECOND, help="queries of each client")
+    parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--flood", action="store_true", help="add a client that asks without a pause")
     args = parser.parse_args()
+    load = Load(args.clients, args.seconds, args.per_second, args.processes, args.flood)
     with tempfile.TemporaryDirectory() as home:
-        figures = measure(args.project.resolve(), Path(home), args.clients, args.seconds)
-    print(json.dumps(figures, indent=2))  # noqa: T201
+        figures = measure(args.project.resolve(), (args.home or Path(home)).resolve(), load)
+    asked = {name: getattr(load, name) for name in ("clients", "per_second", "seconds", "processes")}
+    print(json.dumps({**machine(), **asked, **figures}, indent=2))  # noqa: T201
 
 
 if __name__ == "__main__":

@@ -36,6 +36,7 @@ from findspot.core.settings import HttpSettings
 from findspot.serve.listening import cannot_listen, listen, serve
 from findspot.serve.mcp.access import IN_SCOPE, OPEN, Grant, Grants, Terms, granted_all
 from findspot.serve.mcp.framing import with_whole_characters
+from findspot.serve.mcp.http_sessions import Sessions, at_path
 from findspot.serve.mcp.metrics import CONTENT_TYPE, Meter, index_figures
 from findspot.serve.mcp.resources import Offers
 from findspot.serve.mcp.sdk import session_count, sessions_of
@@ -351,19 +352,13 @@ def make_app(
     )
     meter, terms = Meter(), replace(terms, guarded=grants is not None)
     server = make_server(registry, library, offers, meter, terms)
-    served = server.streamable_http_app(
-        streamable_http_path=PATH,
-        max_request_body_size=MAX_BODY_BYTES,
-        max_sessions=MAX_SESSIONS,
-        transport_security=security,
-    )
-    manager = server.session_manager
+    manager = Sessions(server, security, max_sessions=MAX_SESSIONS, max_body_bytes=MAX_BODY_BYTES)
     meter.sessions = lambda: session_count(manager)
 
     async def metrics() -> str:
         return meter.page(await to_thread.run_sync(lambda: index_figures(library.open())))
 
-    app = Bodies(served, MAX_BODY_BYTES)
+    app = Bodies(at_path(manager, PATH), MAX_BODY_BYTES)
     return Gate(
         app,
         meter,
