@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 STAMP := $(VENV)/.installed
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable
 
-.PHONY: help try test test-all check house mutants format profile bench-speed bench-peers bench-quality soak clean
+.PHONY: help try docs test test-all check house mutants format profile bench-speed bench-peers bench-quality soak clean
 
 help:  ## Show the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -24,6 +24,10 @@ $(STAMP): $(READY)
 try: $(READY)  ## Install, index this repository, and ask it a question
 	$(BIN)/findspot index .
 	$(BIN)/findspot search "where are secrets detected" --limit 1
+
+docs: $(STAMP)  ## Build the documentation site into build/docs
+	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going -c docs -d build/doctrees . build/docs
+	@echo "open build/docs/index.html"
 
 # An installed package has its bytecode; without it, every process that a test starts compiles the source again.
 # Three processes keep two cores busy, because tests also wait for servers and pipes.
@@ -72,4 +76,4 @@ soak: $(STAMP)  ## Measure reliability (REPOSITORY=a git repository with a histo
 	$(BIN)/python -m benchmarks.soak $(if $(REPOSITORY),--repository $(REPOSITORY))
 
 clean:  ## Remove what was built
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache dist
+	rm -rf build $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache dist

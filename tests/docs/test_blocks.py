@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 import pytest
+from clients_page import clients_page
 from commands_page import commands_page
 from configuration_page import configuration_page
 from pages import PAGES, ROOT, anchors, blocks, links_to_headings, name_of, run
@@ -128,6 +129,7 @@ def test_links_lead_to_headings(page: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "written"),
     [
+        ("clients", clients_page()),
         ("commands", commands_page()),
         ("configuration", configuration_page()),
         ("tools", tools_page(all_tools())),

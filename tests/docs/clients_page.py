@@ -1,0 +1,99 @@
+"""Generate the quick start of each client: `python tests/docs/clients_page.py > docs/clients.md`."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from findspot.catalogue.known_clients import CLIENTS, Client, Machine
+
+_HEAD = """\
+# Quick start per assistant
+
+[Install Findspot](installing.md) first. Then, in your project:
+
+```bash
+findspot index
+findspot setup
+```
+
+Setup finds the assistants on your machine, shows a diff of each configuration file and asks before it
+writes. `--client` chooses one of them. Then ask the assistant about your code, for example "where are
+passwords checked?". It calls `search_code`; if it does not, see
+[troubleshooting](troubleshooting.md#the-assistant-does-not-see-findspot).
+
+Each section below names the configuration file and the entry that setup adds. Setup writes the full path of
+the command `findspot`, and leaves everything else in the file as it is ([details](setup.md)). For a client
+that is not listed, the command is `findspot serve --toolsets project`, over standard input and output.
+`tests/docs/clients_page.py` generates this page.
+"""
+_SYSTEMS = {"linux": "Linux", "darwin": "macOS", "win32": "Windows"}
+_WINDOWS_FOLDERS = {"APPDATA": "%APPDATA%", "LOCALAPPDATA": "%LOCALAPPDATA%"}
+_LANGUAGES = {"json": "json", "toml": "toml"}
+
+
+def clients_page() -> str:
+    """Return a section for each client as Markdown."""
+    entries = _printed_entries()
+    return "\n".join([_HEAD, *(_section(client, entries[client.title]) for client in CLIENTS)])
+
+
+def _section(client: Client, entry: str) -> str:
+    return "\n".join(
+        [
+            f"## {client.title}",
+            "",
+            "```bash",
+            f"findspot setup --client {client.name}",
+            "```",
+            "",
+            f"{client.then} Findspot's entry is in {_files(client)}:",
+            "",
+            f"```{_LANGUAGES.get(client.format, 'yaml')}",
+            entry,
+            "```",
+            "",
+        ]
+    )
+
+
+def _files(client: Client) -> str:
+    """Return the usual file on each system, once if it is the same on all."""
+    named: dict[str, list[str]] = {}
+    for platform, system in _SYSTEMS.items():
+        environment = _WINDOWS_FOLDERS if platform == "win32" else {}
+        path = client.locations(Machine(platform, Path("~"), environment))[0].as_posix()
+        shown = path.replace("/", "\\") if path.startswith("%") else path
+        named.setdefault(shown, []).append(system)
+    if len(named) == 1:
+        return f"`{next(iter(named))}`"
+    return ", ".join(f"`{path}` ({' and '.join(systems)})" for path, systems in named.items())
+
+
+def _printed_entries() -> dict[str, str]:
+    """Return what `findspot setup --print` prints for each client, by its title."""
+    chosen = [word for client in CLIENTS for word in ("--client", client.name)]
+    with tempfile.TemporaryDirectory() as home:
+        kept = {name: os.environ[name] for name in ("PATH", "SYSTEMROOT") if name in os.environ}
+        done = subprocess.run(
+            [sys.executable, "-m", "findspot", "setup", "--print", *chosen],
+            env=kept | {"HOME": home, "USERPROFILE": home, "FINDSPOT_HOME": home, "PYTHONUTF8": "1"},
+            capture_output=True,
+            check=True,
+            encoding="utf-8",
+        )
+    command = re.compile(r'"[^"\n]*findspot(?:\.exe)?"(?=,?$)|(?<=: )\S*/findspot$', re.MULTILINE)
+    titles = "|".join(re.escape(client.title) for client in CLIENTS)
+    parts = re.split(rf"^({titles}): .*\n", done.stdout, flags=re.MULTILINE)[1:]
+    return {
+        title: command.sub(lambda match: '"findspot"' if match[0][0] == '"' else "findspot", text.strip())
+        for title, text in zip(parts[::2], parts[1::2], strict=True)
+    }
+
+
+if __name__ == "__main__":
+    sys.stdout.write(clients_page())

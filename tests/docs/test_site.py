@@ -1,0 +1,19 @@
+"""The documentation site builds without a warning: links lead somewhere, and every page is listed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pages import ROOT, run
+
+
+def test_the_site_builds(tmp_path: Path) -> None:
+    """first-impression M6: the pages are a site with a search."""
+    options = ["-q", "-W", "--keep-going", "-c", str(ROOT / "docs"), "-d", str(tmp_path / "trees")]
+    done = run(tmp_path, "-m", "sphinx", *options, str(ROOT), str(tmp_path / "site"))
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "site" / "searchindex.js").is_file()
+    front = (tmp_path / "site" / "docs" / "README.html").read_text("utf-8")
+    for section in ("Tutorials", "How-to guides", "Reference", "Explanation"):
+        assert f'<span class="caption-text">{section}</span>' in front
+    assert "docs/README.html" in (tmp_path / "site" / "index.html").read_text("utf-8")
