@@ -70,6 +70,6 @@ def main() -> None:
         resolver = FileResolver(snapshot)
         for file_id in file_ids:
             if resolver.tables.crowded:
-                resolver = FileResolver(snapshot)
+                resolver = FileResolver(snapshot, resolver)
             pickle.dump((file_id, *resolver.edges_of(file_id)), sink, pickle.HIGHEST_PROTOCOL)
             sink.flush()

@@ -20,6 +20,9 @@ MOST_REFERENCES = 300_000
 RESOLVED, RECEIVERS, MEMBERS = "resolved references", "values of receivers", "members of receivers"
 """Tables by file, of which only the first counts: the others are smaller."""
 
+OF_PROJECT = "facts of the project"
+"""The table of what follows from the paths of files and from settings: no file's facts are in it."""
+
 
 class Tables:
     """Finished answers of one generation, by kind.

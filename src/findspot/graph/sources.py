@@ -23,7 +23,7 @@ from findspot.core.model import SkipReason
 from findspot.graph.edges import FILE_KIND, Node
 from findspot.graph.languages import language_of
 from findspot.graph.languages.language import Language
-from findspot.graph.shared_tables import Tables, tables_of
+from findspot.graph.shared_tables import OF_PROJECT, Tables, tables_of
 from findspot.store.records import StoredFile
 from findspot.store.snapshot import Snapshot
 
@@ -434,7 +434,7 @@ class Sources:
 
     def once(self, name: str, work: Callable[[], T]) -> T:
         """Return what `work` gave when it was first asked for under this name in this generation."""
-        table = self.tables.table("facts of the project")
+        table = self.tables.table(OF_PROJECT)
         if name not in table:
             table[name] = work()
         return cast(T, table[name])
@@ -476,6 +476,10 @@ class Sources:
     def spellings(self, name: str) -> list[str]:
         """Return the defined names that differ from this one by case only."""
         return self._snapshot.facts.spellings(name)
+
+    def is_defined(self, name: str) -> bool:
+        """Return whether something in the project has a name that code could write."""
+        return self._snapshot.facts.is_defined(name)
 
     def defined_names(self) -> list[str]:
         """Return every name that something in the project has."""

@@ -20,7 +20,7 @@ from findspot.core.progress import CancelToken
 from findspot.graph.edges import FAR, PACKAGE, Edge, Node
 from findspot.graph.outgoing import Doubt, Doubtful, Outgoing, doubt_about
 from findspot.graph.second_resolver import SecondResolver
-from findspot.graph.shared_tables import MEMBERS, RECEIVERS, RESOLVED, Tables
+from findspot.graph.shared_tables import MEMBERS, OF_PROJECT, RECEIVERS, RESOLVED, Tables
 from findspot.graph.sources import Sources, SourceView
 from findspot.store.edge_rows import EdgeRows
 from findspot.store.snapshot import Snapshot
@@ -132,7 +132,7 @@ def resolve_pending(
             if file_id in done:  # those after it are done, too
                 break
             if resolver is None or resolver.tables.crowded:
-                resolver = FileResolver(snapshot)
+                resolver = FileResolver(snapshot, resolver)
             rows.put(file_id, *resolver.edges_of(file_id))
     return len(waiting)
 
@@ -156,13 +156,18 @@ def _second(store: Store | None, waiting: Sequence[int]) -> Iterator[SecondResol
 
 
 class FileResolver:
-    """Resolves whole files, with tables of its own that go when it is done."""
+    """Resolves whole files, with tables of its own that go when it is done.
 
-    def __init__(self, snapshot: Snapshot) -> None:
+    One whose tables are crowded hands on to the next what it knows of the project as a whole.
+    """
+
+    def __init__(self, snapshot: Snapshot, before: FileResolver | None = None) -> None:
         self.tables = Tables({})
+        if before is not None:
+            self.tables.table(OF_PROJECT).update(before.tables.table(OF_PROJECT))
         self._sources = Sources(snapshot, self.tables)
         self._outgoing = Outgoing(self._sources)
-        self._defined = set(snapshot.facts.defined_names())
+        self._defined: dict[str, bool] = before._defined if before is not None else {}
 
     def edges_of(self, file_id: int) -> tuple[bytes, dict[int, bytes]]:
         """Return the definitions that the edges of a file start at, and the edges by target, encoded."""
@@ -189,11 +194,17 @@ class FileResolver:
             relation, name, _, line, place, _ = reference
             for target, confidence in resolution.targets:
                 encoder.add(target.id_of_node, _CODES[relation, ""], line, round(confidence * 1000), place)
-            if not resolution.targets and name in self._defined:
+            if not resolution.targets and self._is_defined(name):
                 doubt = doubt_about(self._outgoing, view, reference, resolution)
                 if doubt is not None:
                     doubtful.append((reference, doubt))
         return doubtful
+
+    def _is_defined(self, name: str) -> bool:
+        known = self._defined.get(name)
+        if known is None:
+            known = self._defined[name] = self._sources.is_defined(name)
+        return known
 
     def _others(self, view: SourceView) -> Iterator[tuple[int, Edge]]:
         """Yield the edges that no reference makes, and the places of the definitions that they start at."""

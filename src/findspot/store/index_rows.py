@@ -347,13 +347,15 @@ class FactRows:
         found = self._db.execute("SELECT DISTINCT name FROM names WHERE defined > 0 AND name NOT LIKE '% %'")
         return [row[0] for row in found]
 
+    def is_defined(self, name: str) -> bool:
+        """Return whether a name is one of the `defined_names`."""
+        select = "SELECT 1 FROM names WHERE name = ? AND defined > 0 AND name NOT LIKE '% %' LIMIT 1"
+        return self._db.execute(select, (name,)).fetchone() is not None
+
     def spellings(self, name: str) -> list[str]:
         """Return the defined names that differ from this one only by case."""
-        found = self._db.execute(
-            "SELECT DISTINCT name FROM names WHERE name = ? COLLATE NOCASE AND defined > 0 ORDER BY name",
-            (name,),
-        )
-        return [row[0] for row in found]
+        select = "SELECT DISTINCT name FROM names WHERE name = ? COLLATE NOCASE AND defined > 0 ORDER BY name"
+        return [row[0] for row in self._db.execute(select, (name,))]
 
 
 def insert_file(db: Connection, record: FileRecord, number: int | None = None) -> int:
