@@ -260,8 +260,7 @@ def _anonymous_types(matches: list[Captures], source: bytes) -> Iterator[tuple[D
             base, constant = match.get("base"), match.get("constant")
             node = (base or constant or [body])[0]
             name = expression(text_of(node, source)).rpartition(".")[2]
-            lead = "object" if body.type == "object_literal" else "new"
-            name = name if constant else f"{lead} {name}"
+            name = name if constant else f"{'object' if body.type == 'object_literal' else 'new'} {name}"
             rows = node.start_point[0], end_row(body)
             made = Definition(name, "class", body, body.start_byte, body.end_byte, *rows, node.start_point[0])
             yield made, base[0] if base else None

@@ -40,6 +40,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "ui": ("server_commands", "Open a page in the browser: search, projects, tools."),
     "status": ("project_commands", "Show what the index holds and whether it is current."),
     "files": ("project_commands", "List indexed files that match a glob."),
+    "deps": ("dependency_commands", "List what a project depends on, and where it lies."),
     "watch": ("index_commands", "Keep a project's index up to date until stopped."),
     "projects": ("project_commands", "List every indexed project."),
     "reindex": ("index_commands", "Rebuild the index from scratch."),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from findspot.dependencies.project_dependencies import list_dependencies, summary
 from findspot.serve.mcp.target import (
     Target,
     agree,
@@ -232,7 +233,9 @@ DELETE_INDEX = Tool(
 async def _get_index_status(call: Call, arguments: Arguments) -> Answer:
     project = (await find_project(call, arguments["project"])).project
     status = await call.quick(lambda _: project.status())
-    return Answer(warned(status_object(status), *project.settings.warnings))
+    dependencies = await call.quick(lambda _: summary(list_dependencies(project.root)))
+    answer = status_object(status) | ({"dependencies": dependencies} if dependencies else {})
+    return Answer(warned(answer, *project.settings.warnings))
 
 
 async def _list_projects(call: Call, _arguments: Arguments) -> Answer:
@@ -270,6 +273,10 @@ GET_INDEX_STATUS = Tool(
             "languages": COUNTS,
             "skipped": COUNTS,
             "notes": TEXTS,
+            "dependencies": {
+                "type": "object",
+                "properties": {"direct": TEXTS, "indirect": COUNT, "missing": TEXTS},
+            },
         }
     ),
     annotations=READ_ONLY,

@@ -1,0 +1,138 @@
+"""JavaScript: `package.json`, the lock files of npm, pnpm and Yarn, and `node_modules`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from findspot.dependencies.package import (
+    NOT_INSTALLED,
+    Dependency,
+    Manifests,
+    real_folders,
+    stored,
+    strings,
+    table,
+)
+
+NPM = "npm"
+
+_SECTIONS = ("dependencies", "devDependencies", "optionalDependencies", "peerDependencies")
+_MOST_FOLDERS = 50_000
+_PNPM_PACKAGE = re.compile(r"^  ['\"]?/?((?:@[^/@'\"]+/)?[^/@'\"]+)[@/]([^('\":_]+)", re.MULTILINE)
+_YARN_PACKAGE = re.compile(
+    r"^\"?((?:@[^/@\"]+/)?[^@\"\s]+)@[^\n]*:\n(?:[ ]{2}[^\n]*\n)*?[ ]{2}version:? \"?([^\"\n]+)", re.MULTILINE
+)
+
+
+def npm_packages(manifests: Manifests) -> list[Dependency]:
+    """Return the packages of a JavaScript project and of its workspaces."""
+    members = [".", *_workspaces(manifests)]
+    wanted: dict[str, None] = {}
+    own: set[str] = set()
+    for member in members:
+        manifest = manifests.json(f"{member}/package.json".removeprefix("./"))
+        own.add(str(manifest.get("name", "")))
+        for section in _SECTIONS:
+            wanted.update(dict.fromkeys(table(manifest.get(section))))
+    if not wanted:
+        return []
+    installed = _installed(manifests.root, members)
+    locked = _locked(manifests)
+    found: dict[tuple[str, str], Dependency] = {}
+    for name, version, folder in installed:
+        if name not in own:
+            found.setdefault((name, version), Dependency(NPM, name, version, name in wanted, folder))
+    present = {name for name, _ in found}
+    for name in {**wanted, **locked}:
+        if name not in present and name not in own:
+            reason = _reason(manifests.root)
+            version = locked.get(name, "")
+            found[name, version] = Dependency(NPM, name, version, name in wanted, missing=reason)
+    return list(found.values())
+
+
+def _reason(root: Path) -> str:
+    if (root / ".pnp.cjs").is_file():
+        return "Yarn keeps it in an archive"
+    return NOT_INSTALLED
+
+
+def _workspaces(manifests: Manifests) -> Iterator[str]:
+    """Yield the folders of the workspaces, relative to the project."""
+    given: Any = manifests.json("package.json").get("workspaces")
+    patterns = strings(table(given).get("packages")) if isinstance(given, dict) else strings(given)
+    pnpm = manifests.text("pnpm-workspace.yaml")
+    patterns += re.findall(r"^\s*-\s*['\"]?([^'\"#\n]+?)['\"]?\s*$", pnpm, re.MULTILINE)
+    for pattern in patterns:
+        parts = pattern.strip("/").split("/")
+        if pattern.startswith(("!", "/")) or ".." in parts or "**" in parts:
+            continue
+        for folder in sorted(manifests.root.glob("/".join(parts))):
+            if (folder / "package.json").is_file() and not folder.is_symlink():
+                yield folder.relative_to(manifests.root).as_posix()
+
+
+def _installed(root: Path, members: list[str]) -> Iterator[tuple[str, str, Path]]:
+    """Yield name, version and real folder of what lies in `node_modules`, the outermost first."""
+    base = root.resolve()
+    stores = [
+        folder
+        for member in members
+        for folder in real_folders(root / member / "node_modules")
+        if folder.is_relative_to(base)
+    ]
+    pending = [*stores]
+    seen: set[Path] = set()
+    while pending and len(seen) < _MOST_FOLDERS:
+        modules = pending.pop(0)
+        for entry in _packages_in(modules):
+            real = stored(entry, stores)
+            if real is None or real in seen:
+                continue
+            seen.add(real)
+            manifest = Manifests(real).json("package.json")
+            name, version = manifest.get("name"), manifest.get("version")
+            if isinstance(name, str) and isinstance(version, str):
+                yield name, version, real
+            if (real / "node_modules").is_dir():
+                pending.append(real / "node_modules")
+        for inner in _names(modules / ".pnpm"):
+            if (modules / ".pnpm" / inner / "node_modules").is_dir():
+                pending.append(modules / ".pnpm" / inner / "node_modules")
+
+
+def _packages_in(modules: Path) -> Iterator[Path]:
+    for name in _names(modules):
+        if name.startswith("@"):
+            yield from (modules / name / inner for inner in _names(modules / name))
+        elif not name.startswith("."):
+            yield modules / name
+
+
+def _names(folder: Path) -> list[str]:
+    try:
+        return sorted(entry.name for entry in folder.iterdir())
+    except OSError:
+        return []
+
+
+def _locked(manifests: Manifests) -> dict[str, str]:
+    """Return names and versions of the lock file; of several versions the outermost."""
+    found: dict[str, str] = {}
+    document = manifests.json("package-lock.json")
+    for place, entry in table(document.get("packages")).items():
+        name = place.rpartition("node_modules/")[2]
+        if "node_modules/" in place and not table(entry).get("link"):
+            found.setdefault(name, str(table(entry).get("version", "")))
+    for name, entry in table(document.get("dependencies")).items():
+        found.setdefault(name, str(table(entry).get("version", "")))
+    _, _, packages = manifests.text("pnpm-lock.yaml").partition("\npackages:\n")
+    for name, version in _PNPM_PACKAGE.findall(packages.partition("\nsnapshots:\n")[0]):
+        found.setdefault(name, version)
+    for name, version in _YARN_PACKAGE.findall(manifests.text("yarn.lock")):
+        if version != "0.0.0-use.local":
+            found.setdefault(name, version)
+    return found

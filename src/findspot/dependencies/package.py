@@ -1,0 +1,136 @@
+"""A package that a project depends on, and safe reading of the files that say so."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from findspot.core.files import ContentError, parse_json, read_below
+
+MAX_MANIFEST_BYTES = 32_000_000
+"""Lock files of large projects reach ten megabytes."""
+
+NOT_INSTALLED = "not installed"
+OUTSIDE = "its folder leads out of the package store"
+
+
+@dataclass(frozen=True, slots=True)
+class Dependency:
+    """One package in one version."""
+
+    ecosystem: str
+    name: str
+    version: str
+    """Empty where nothing says which one."""
+    direct: bool
+    """Whether the project names it itself."""
+    folder: Path | None = None
+    """Where it lies; a file, where packages are archives."""
+    missing: str = ""
+    """Why there is no folder."""
+
+    @property
+    def label(self) -> str:
+        """The name by which it is asked for: `pypi/requests@2.32.3`."""
+        name = f"{self.ecosystem}/{self.name}"
+        return f"{name}@{self.version}" if self.version else name
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as `findspot deps --json` prints it."""
+        return {
+            "ecosystem": self.ecosystem,
+            "name": self.name,
+            "version": self.version,
+            "direct": self.direct,
+            "folder": str(self.folder) if self.folder is not None else None,
+            "missing": self.missing or None,
+        }
+
+
+class Manifests:
+    """The manifests and lock files below a folder; what cannot be read counts as not there."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def text(self, path: str) -> str:
+        """Return the text of a file; nothing where it is missing, too large, or reached by a link."""
+        try:
+            return read_below(self.root, path, MAX_MANIFEST_BYTES).decode("utf-8", "replace")
+        except (OSError, ValueError):
+            return ""
+
+    def json(self, path: str) -> dict[str, Any]:
+        """Return a JSON object; an empty one where there is none."""
+        try:
+            value = parse_json(self.text(path).encode())
+        except ContentError:
+            return {}
+        return value if isinstance(value, dict) else {}
+
+    def toml(self, path: str) -> dict[str, Any]:
+        """Return a TOML document; an empty one where there is none."""
+        try:
+            return tomllib.loads(self.text(path))
+        except (tomllib.TOMLDecodeError, RecursionError):
+            return {}
+
+
+def table(value: Any) -> dict[str, Any]:
+    """Return a value that should be a table of a manifest; an empty one where it is not."""
+    return value if isinstance(value, dict) else {}
+
+
+def tables(value: Any) -> Iterator[dict[str, Any]]:
+    """Yield the tables of a list in a manifest."""
+    yield from (each for each in value if isinstance(each, dict)) if isinstance(value, list) else ()
+
+
+def strings(value: Any) -> list[str]:
+    """Return the strings of a list in a manifest."""
+    return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
+
+
+def stored(folder: Path, stores: Iterable[Path]) -> Path | None:
+    """Return the real place of a package; None where it does not lie in one of the package stores.
+
+    Stores are real paths. A repository may contain links, and a link must not lead a reader anywhere else.
+    """
+    try:
+        real = folder.resolve(strict=True)
+    except (OSError, RuntimeError):
+        return None
+    return real if any(real != store and real.is_relative_to(store) for store in stores) else None
+
+
+def located(dependency: Dependency, candidates: Iterable[Path], stores: Iterable[Path]) -> Dependency:
+    """Return a dependency with the first folder that exists and lies in a store, or why there is none."""
+    stores = list(stores)
+    reason = NOT_INSTALLED
+    for candidate in candidates:
+        real = stored(candidate, stores)
+        if real is not None:
+            return Dependency(
+                dependency.ecosystem, dependency.name, dependency.version, dependency.direct, real
+            )
+        if candidate.exists():
+            reason = OUTSIDE
+    return Dependency(
+        dependency.ecosystem, dependency.name, dependency.version, dependency.direct, missing=reason
+    )
+
+
+def real_folders(*folders: Path) -> list[Path]:
+    """Return those of the folders that exist, links resolved, each once."""
+    found: dict[Path, None] = {}
+    for folder in folders:
+        try:
+            real = folder.resolve(strict=True)
+        except (OSError, RuntimeError):
+            continue
+        if real.is_dir():
+            found[real] = None
+    return list(found)

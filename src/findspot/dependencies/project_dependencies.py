@@ -1,0 +1,49 @@
+"""All dependencies of a project, whatever it is written in."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from findspot.dependencies.java_packages import java_packages
+from findspot.dependencies.npm_packages import npm_packages
+from findspot.dependencies.other_packages import cargo_crates, composer_packages, go_modules, ruby_gems
+from findspot.dependencies.package import Dependency, Manifests
+from findspot.dependencies.python_packages import python_packages
+
+
+def list_dependencies(
+    root: Path, environ: dict[str, str] | None = None, home: Path | None = None
+) -> list[Dependency]:
+    """Return what a project depends on: direct ones first, then by ecosystem and name."""
+    environ = dict(os.environ) if environ is None else environ
+    home = Path.home() if home is None else home
+    manifests = Manifests(root)
+    found = [
+        *python_packages(manifests, environ, home),
+        *npm_packages(manifests),
+        *go_modules(manifests, environ, home),
+        *cargo_crates(manifests, environ, home),
+        *java_packages(manifests, environ, home),
+        *composer_packages(manifests),
+        *ruby_gems(manifests, environ, home),
+    ]
+    return sorted(found, key=lambda each: (not each.direct, each.ecosystem, each.name.lower(), each.version))
+
+
+_MOST_NAMED = 200
+"""Direct dependencies that a summary names."""
+
+
+def summary(dependencies: list[Dependency]) -> dict[str, Any] | None:
+    """Return the direct dependencies by name and version, how many others there are, and what is missing."""
+    if not dependencies:
+        return None
+    direct = [each for each in dependencies if each.direct]
+    missing = [f"{each.ecosystem}/{each.name}" for each in direct if each.missing]
+    return {
+        "direct": [each.label for each in direct if not each.missing][:_MOST_NAMED],
+        "indirect": len(dependencies) - len(direct),
+        "missing": missing[:_MOST_NAMED],
+    }

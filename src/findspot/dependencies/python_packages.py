@@ -1,0 +1,324 @@
+"""Python: requirements, lock files, and the environments that hold the packages."""
+
+from __future__ import annotations
+
+import ast
+import base64
+import contextlib
+import hashlib
+import os
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from findspot.core.files import ContentError, read_json
+from findspot.dependencies.package import (
+    NOT_INSTALLED,
+    OUTSIDE,
+    Dependency,
+    Manifests,
+    real_folders,
+    stored,
+    strings,
+    table,
+    tables,
+)
+
+PYPI = "pypi"
+
+_REQUIREMENT = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)\s*(?:\[[^\]]*\])?\s*([^;#]*)(?:;\s*([^#]*))?")
+_SEPARATORS = re.compile(r"[-_.]+")
+_MARKER_OF_EXTRA = re.compile(r"\bextra\b")
+_POETRY_UNSAFE = re.compile(r'[ $`!*@"\\\r\n\t]')
+_LOCK_FILES = ("uv.lock", "poetry.lock", "pdm.lock", "pylock.toml")
+_OWN_ENVIRONMENTS = (".venv", "venv", "env", ".conda", ".pixi/envs/default")
+_CONDA_FOLDERS = ("miniconda3", "anaconda3", "miniforge3", "mambaforge", ".conda", "micromamba")
+_MOST_INCLUDED = 20
+
+
+def normalised(name: str) -> str:
+    """Return a name as package indexes compare it."""
+    return _SEPARATORS.sub("-", name).lower()
+
+
+@dataclass(frozen=True, slots=True)
+class _Installed:
+    """A distribution in an environment."""
+
+    name: str
+    version: str
+    folder: Path | None
+    missing: str
+    requires: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class _Wanted:
+    """What the project's own files ask for: by normalised name, as written, with a condition."""
+
+    direct: dict[str, tuple[str, str]] = field(default_factory=dict)
+    locked: dict[str, tuple[str, str]] = field(default_factory=dict)
+    """As written, and the version."""
+
+    def add(self, requirement: str) -> None:
+        """Add a requirement line; options, addresses and paths are none."""
+        found = _REQUIREMENT.match(requirement)
+        if found is None or requirement.lstrip().startswith("-"):
+            return
+        name, _, marker = found.groups()
+        self.direct.setdefault(normalised(name), (name, (marker or "").strip()))
+
+
+def python_packages(manifests: Manifests, environ: dict[str, str], home: Path) -> list[Dependency]:
+    """Return the Python packages of a project: those it names, those it locks, and what they bring along."""
+    wanted = _wanted(manifests)
+    if not wanted.direct and not wanted.locked:
+        return []
+    installed: dict[str, _Installed] = {}
+    for site in _site_packages(manifests.root, _project_name(manifests), environ, home):
+        for distribution in _distributions(site):
+            installed.setdefault(normalised(distribution.name), distribution)
+    own = normalised(_project_name(manifests))
+    reached = _reached(wanted.direct, installed)
+    names = {**wanted.direct, **wanted.locked, **reached}
+    return [_dependency(name, wanted, installed) for name in names if name != own]
+
+
+def _dependency(name: str, wanted: _Wanted, installed: dict[str, _Installed]) -> Dependency:
+    direct = name in wanted.direct
+    found = installed.get(name)
+    if found is not None:
+        return Dependency(PYPI, found.name, found.version, direct, found.folder, found.missing)
+    written, version = wanted.locked.get(name, ("", ""))
+    written_direct, marker = wanted.direct.get(name, ("", ""))
+    reason = f"{NOT_INSTALLED}; wanted only if {marker}" if marker else NOT_INSTALLED
+    return Dependency(PYPI, written_direct or written, version, direct, missing=reason)
+
+
+def _reached(
+    direct: dict[str, tuple[str, str]], installed: dict[str, _Installed]
+) -> dict[str, tuple[str, str]]:
+    """Return the installed packages that the direct ones need, themselves or through others."""
+    reached: dict[str, tuple[str, str]] = {}
+    pending = [name for name in direct if name in installed]
+    while pending:
+        for needed in installed[pending.pop()].requires:
+            if needed in installed and needed not in reached and needed not in direct:
+                reached[needed] = (installed[needed].name, "")
+                pending.append(needed)
+    return reached
+
+
+def _wanted(manifests: Manifests) -> _Wanted:
+    wanted = _Wanted()
+    project = manifests.toml("pyproject.toml")
+    for requirement in _declared(project):
+        wanted.add(requirement)
+    for name in sorted(_requirements_files(manifests.root)):
+        for requirement in _lines(manifests, name):
+            wanted.add(requirement)
+    for requirement in (*_setup_cfg(manifests.text("setup.cfg")), *_setup_py(manifests.text("setup.py"))):
+        wanted.add(requirement)
+    pipfile = manifests.toml("Pipfile")
+    for section in ("packages", "dev-packages"):
+        for name in table(pipfile.get(section)):
+            wanted.add(name)
+    for name, version in _locked(manifests):
+        wanted.locked.setdefault(normalised(name), (name, version))
+    return wanted
+
+
+def _declared(document: dict[str, Any]) -> Iterator[str]:
+    """Yield the requirements of a `pyproject.toml`."""
+    project = table(document.get("project"))
+    yield from strings(project.get("dependencies"))
+    for extra in table(project.get("optional-dependencies")).values():
+        yield from strings(extra)
+    for group in table(document.get("dependency-groups")).values():
+        yield from strings(group)
+    poetry = table(table(document.get("tool")).get("poetry"))
+    groups = [table(group) for group in table(poetry.get("group")).values()]
+    sections = [poetry.get("dependencies"), poetry.get("dev-dependencies")]
+    for section in (*sections, *(group.get("dependencies") for group in groups)):
+        yield from (name for name in table(section) if name != "python")
+    pixi = table(table(document.get("tool")).get("pixi"))
+    yield from table(pixi.get("pypi-dependencies"))
+    uv = table(table(document.get("tool")).get("uv"))
+    yield from strings(uv.get("dev-dependencies"))
+
+
+def _project_name(manifests: Manifests) -> str:
+    document = manifests.toml("pyproject.toml")
+    poetry = table(table(document.get("tool")).get("poetry"))
+    name = table(document.get("project")).get("name") or poetry.get("name") or ""
+    return name if isinstance(name, str) else ""
+
+
+def _requirements_files(root: Path) -> Iterator[str]:
+    for folder in (root, root / "requirements"):
+        names = [entry.name for entry in folder.iterdir()] if folder.is_dir() else []
+        for name in names:
+            if name.endswith((".txt", ".in")) and (folder != root or "requirements" in name):
+                yield (folder / name).relative_to(root).as_posix()
+
+
+def _lines(manifests: Manifests, name: str) -> Iterator[str]:
+    """Yield the requirements of a file, and of those it includes, as long as they lie in the project."""
+    pending, seen = [name], {name}
+    while pending and len(seen) <= _MOST_INCLUDED:
+        path = pending.pop()
+        for line in manifests.text(path).replace("\\\n", " ").splitlines():
+            option, _, value = line.strip().partition(" ")
+            if option in ("-r", "--requirement"):
+                included = os.path.normpath(Path(path).parent / value.strip()).replace(os.sep, "/")
+                if not included.startswith("..") and included not in seen:
+                    seen.add(included)
+                    pending.append(included)
+            elif "://" not in line.partition("#")[0] and line.strip()[:1].isalnum():
+                yield line
+
+
+def _setup_cfg(text: str) -> Iterator[str]:
+    inside = False
+    for line in text.splitlines():
+        begins = re.match(r"install_requires\s*=", line) is not None
+        inside = begins or (inside and not line[:1].strip())
+        requirement = (line.partition("=")[2] if begins else line).strip()
+        if inside and requirement:
+            yield requirement
+
+
+def _setup_py(text: str) -> Iterator[str]:
+    """Yield the requirements that a `setup.py` lists as constants; it is read, never run."""
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, ast.keyword) and node.arg == "install_requires":
+            listed = node.value.elts if isinstance(node.value, ast.List | ast.Tuple) else ()
+            for each in listed:
+                if isinstance(each, ast.Constant) and isinstance(each.value, str):
+                    yield each.value
+
+
+def _locked(manifests: Manifests) -> Iterator[tuple[str, str]]:
+    """Yield names and versions of the lock file."""
+    for name in _LOCK_FILES:
+        document = manifests.toml(name)
+        for package in (*tables(document.get("package")), *tables(document.get("packages"))):
+            source = table(package.get("source"))
+            if "virtual" in source or "editable" in source:  # the project itself
+                continue
+            if isinstance(package.get("name"), str):
+                yield package["name"], str(package.get("version", ""))
+    pipfile = manifests.json("Pipfile.lock")
+    for section in ("default", "develop"):
+        for name, entry in table(pipfile.get(section)).items():
+            yield name, str(table(entry).get("version", "")).removeprefix("==")
+
+
+def _site_packages(root: Path, name: str, environ: dict[str, str], home: Path) -> Iterator[Path]:
+    """Yield the package folders of the project's environments, the nearest first."""
+    own = [root / place for place in _OWN_ENVIRONMENTS]
+    active = [Path(environ[key]) for key in ("VIRTUAL_ENV", "CONDA_PREFIX") if environ.get(key)]
+    active = [folder for folder in active if folder.resolve() != Path(sys.prefix).resolve()]
+    for folder in (*own, *active, *_managed(root, name, environ, home)):
+        is_own = folder in own
+        if not (folder / "pyvenv.cfg").is_file() and not (folder / "conda-meta").is_dir():
+            continue
+        real = real_folders(folder)
+        if not real or (is_own and not real[0].is_relative_to(root.resolve())):
+            continue  # a link of the repository leads elsewhere
+        yield from real_folders(
+            *sorted(real[0].glob("lib/python3*/site-packages")), real[0] / "Lib" / "site-packages"
+        )
+
+
+def _managed(root: Path, name: str, environ: dict[str, str], home: Path) -> Iterator[Path]:
+    """Yield the environments that Poetry, Pipenv and conda keep elsewhere for a project."""
+    cache = Path(environ.get("XDG_CACHE_HOME") or home / ".cache")
+    place = os.path.normcase(os.path.realpath(root)).encode()
+    digest = base64.urlsafe_b64encode(hashlib.sha256(place).digest()).decode()[:8]
+    safe = _POETRY_UNSAFE.sub("_", name or root.name)[:42]
+    for folder in (
+        cache / "pypoetry" / "virtualenvs",
+        home / "Library" / "Caches" / "pypoetry" / "virtualenvs",
+        home / "AppData" / "Local" / "pypoetry" / "Cache" / "virtualenvs",
+    ):
+        yield from sorted(folder.glob(f"{_escaped(safe)}-{_escaped(digest)}-py*"))
+    data = Path(environ.get("XDG_DATA_HOME") or home / ".local" / "share")
+    yield from sorted((data / "virtualenvs").glob(f"{_escaped(root.name)}-*"))
+    match = re.search(r"^name:\s*([\w.-]+)", Manifests(root).text("environment.yml"), re.MULTILINE)
+    if match:
+        yield from (home / folder / "envs" / match[1] for folder in _CONDA_FOLDERS)
+
+
+def _escaped(name: str) -> str:
+    return re.sub(r"([\[\]*?])", r"[\1]", name)
+
+
+def _distributions(site: Path) -> Iterator[_Installed]:
+    for entry in sorted(os.scandir(site), key=lambda each: each.name):
+        if entry.name.endswith(".dist-info"):
+            yield from _distribution(site, Path(entry.path), "METADATA")
+        elif entry.name.endswith(".egg-info"):
+            yield from _distribution(site, Path(entry.path), "PKG-INFO")
+
+
+def _distribution(site: Path, info: Path, metadata: str) -> Iterator[_Installed]:
+    try:
+        head = (info / metadata).read_text("utf-8", "replace").partition("\n\n")[0]
+    except OSError:
+        return
+    fields: dict[str, list[str]] = {}
+    for line in head.splitlines():
+        key, colon, value = line.partition(":")
+        if colon and key[:1].strip():
+            fields.setdefault(key.lower(), []).append(value.strip())
+    if "name" not in fields or "version" not in fields:
+        return
+    requires = [
+        normalised(found[1])
+        for line in fields.get("requires-dist", ())
+        if (found := _REQUIREMENT.match(line)) and not _MARKER_OF_EXTRA.search(found[3] or "")
+    ]
+    folder, missing = _place(site, info, fields["name"][0])
+    yield _Installed(fields["name"][0], fields["version"][0], folder, missing, tuple(requires))
+
+
+def _place(site: Path, info: Path, name: str) -> tuple[Path | None, str]:
+    """Return where the code of a distribution lies: its package folder or module."""
+    try:
+        direct_url = read_json(info / "direct_url.json")
+    except (OSError, ContentError):
+        direct_url = {}
+    if table(table(direct_url).get("dir_info")).get("editable"):
+        return None, "installed in editable form from a folder"
+    for top in _tops(info, name):
+        for candidate in (site / top, site / f"{top}.py"):
+            if candidate.exists():
+                real = stored(candidate, [site])
+                return (real, "") if real is not None else (None, OUTSIDE)
+    return None, "it has no Python files"
+
+
+def _tops(info: Path, name: str) -> Iterator[str]:
+    """Yield the names of what a distribution puts into the package folder, the likeliest first."""
+    yield normalised(name).replace("-", "_")
+    with contextlib.suppress(OSError):
+        yield from (info / "top_level.txt").read_text("utf-8", "replace").split()
+    try:
+        record = (info / "RECORD").read_text("utf-8", "replace")
+    except OSError:
+        return
+    counted: dict[str, int] = {}
+    for line in record.splitlines():
+        path = line.partition(",")[0]
+        top = path.partition("/")[0]
+        if path.endswith((".py", ".pyi")) and not top.endswith((".dist-info", ".data")) and top != "..":
+            counted[top.removesuffix(".py")] = counted.get(top.removesuffix(".py"), 0) + 1
+    yield from sorted(counted, key=lambda top: (-counted[top], top))

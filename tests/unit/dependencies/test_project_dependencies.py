@@ -1,0 +1,301 @@
+"""Dependencies read from real layouts of manifests, lock files and package stores."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from findspot.dependencies.package import Dependency
+from findspot.dependencies.project_dependencies import list_dependencies, summary
+
+
+def write(base: Path, files: dict[str, str]) -> Path:
+    for name, text in files.items():
+        path = base / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
+    return base
+
+
+def install(site: Path, name: str, version: str, *requires: str, tops: tuple[str, ...] = ()) -> None:
+    info = f"{name.replace('-', '_')}-{version}.dist-info"
+    lines = "".join(f"Requires-Dist: {each}\n" for each in requires)
+    files = {f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n{lines}\nText"}
+    packages = tops or (f"{name.replace('-', '_')}/__init__.py",)
+    files |= dict.fromkeys(packages, "")
+    files[f"{info}/RECORD"] = "".join(f"{each},,\n" for each in packages)
+    write(site, files)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    (tmp_path / "project").mkdir()
+    return tmp_path / "project"
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    (tmp_path / "home").mkdir()
+    return tmp_path / "home"
+
+
+def listed(project: Path, home: Path, **environ: str) -> dict[str, Dependency]:
+    return {each.label: each for each in list_dependencies(project, environ, home)}
+
+
+def site_of(environment: Path) -> Path:
+    write(environment, {"pyvenv.cfg": "home = /usr/bin\n"})
+    site = environment / "lib" / "python3.12" / "site-packages"
+    site.mkdir(parents=True)
+    return site
+
+
+def test_python_packages_come_from_manifests_and_the_environment(project: Path, home: Path) -> None:
+    write(
+        project,
+        {
+            "pyproject.toml": '[project]\nname = "own"\n'
+            "dependencies = [\"Requests[socks]>=2; python_version>'3'\", "
+            '"gone", "winonly; sys_platform == \'win32\'"]\n'
+            '[project.optional-dependencies]\nx = ["PyYAML"]\n[dependency-groups]\ndev = ["pytest>=8"]\n',
+            "requirements.txt": "-r requirements/more.txt\n# six2\nsix==1.17 --hash=sha256:00\n-e .\n"
+            "https://x/y.whl\n",
+            "requirements/more.txt": "-r ../../outside.txt\nattrs\n",
+            "setup.cfg": "[options]\ninstall_requires =\n  click>=8\n  rich\n[other]\nx = 1\n",
+            "setup.py": "from setuptools import setup\nsetup(install_requires=['tomli'])\nexit(1)\n",
+            "uv.lock": '[[package]]\nname = "gone"\nversion = "3.1"\n'
+            '[[package]]\nname = "own"\nversion = "0"\n'
+            'source = { editable = "." }\n',
+        },
+    )
+    write(project.parent, {"outside.txt": "secret-package\n"})
+    site = site_of(project / ".venv")
+    install(site, "requests", "2.32.3", "urllib3 (<3,>=1.21)", 'PySocks; extra == "socks"')
+    install(site, "urllib3", "2.2.0")
+    install(site, "PySocks", "1.7", tops=("socks.py",))
+    install(site, "PyYAML", "6.0.2", tops=("yaml/__init__.py", "_yaml/__init__.py", "yaml/nodes.py"))
+    install(site, "six", "1.17.0", tops=("six.py",))
+    install(site, "unrelated", "1.0")
+    found = listed(project, home)
+    assert found["pypi/requests@2.32.3"].folder == site / "requests"
+    assert found["pypi/requests@2.32.3"].direct
+    assert not found["pypi/urllib3@2.2.0"].direct
+    assert found["pypi/PyYAML@6.0.2"].folder == site / "yaml"
+    assert found["pypi/six@1.17.0"].folder == site / "six.py"
+    assert found["pypi/gone@3.1"].missing == "not installed"
+    assert "sys_platform" in found["pypi/winonly"].missing
+    assert {"pypi/pytest", "pypi/attrs", "pypi/click", "pypi/rich", "pypi/tomli"} <= set(found)
+    names = {each.name for each in found.values()}
+    assert not names & {"own", "unrelated", "secret-package", "PySocks", "six2"}
+    counted = summary(list(found.values()))
+    assert counted is not None
+    assert counted["indirect"] == 1
+    assert "pypi/gone" in counted["missing"]
+
+
+def test_environments_elsewhere_are_found(project: Path, home: Path) -> None:
+    write(
+        project,
+        {"pyproject.toml": '[tool.poetry]\nname = "my app"\n[tool.poetry.dependencies]\na = "1"\nb = "1"\n'},
+    )
+    place = os.path.normcase(os.path.realpath(project)).encode()
+    digest = base64.urlsafe_b64encode(hashlib.sha256(place).digest()).decode()[:8]
+    install(site_of(home / ".cache" / "pypoetry" / "virtualenvs" / f"my_app-{digest}-py3.12"), "a", "1.0")
+    install(site_of(home / "active"), "b", "1.1")
+    found = listed(project, home, VIRTUAL_ENV=str(home / "active"))
+    assert found["pypi/a@1.0"].folder
+    assert found["pypi/b@1.1"].folder
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links need a privilege on Windows")
+def test_links_of_a_repository_lead_nowhere(project: Path, home: Path) -> None:
+    write(project, {"requirements.txt": "a\nb\n", "package.json": '{"dependencies": {"c": "1"}}'})
+    install(site_of(home / "other"), "a", "1.0")
+    (project / ".venv").symlink_to(home / "other")
+    site = site_of(project / "venv")
+    install(site, "b", "1.0")
+    write(home, {"private/secret.py": "", "private/package.json": '{"name": "c", "version": "1.0.0"}'})
+    (site / "b" / "__init__.py").unlink()
+    (site / "b").rmdir()
+    (site / "b").symlink_to(home / "private")
+    (project / "node_modules").mkdir()
+    (project / "node_modules" / "c").symlink_to(home / "private")
+    found = listed(project, home)
+    assert found["pypi/a"].missing == "not installed"
+    assert "leads out" in found["pypi/b@1.0"].missing
+    assert found["npm/c"].missing == "not installed"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links need a privilege on Windows")
+def test_npm_and_pnpm_layouts(project: Path, home: Path) -> None:
+    def package(name: str, version: str) -> str:
+        return json.dumps({"name": name, "version": version})
+
+    write(
+        project,
+        {
+            "package.json": json.dumps(
+                {
+                    "name": "root",
+                    "workspaces": ["packages/*"],
+                    "devDependencies": {"typescript": "^5", "lost": "1"},
+                }
+            ),
+            "packages/app/package.json": json.dumps(
+                {"name": "app", "dependencies": {"@scope/lib": "1", "root": "*"}}
+            ),
+            "package-lock.json": json.dumps(
+                {"packages": {"": {}, "node_modules/lost": {"version": "1.2.3"}}}
+            ),
+            "node_modules/typescript/package.json": package("typescript", "5.9.0"),
+            "node_modules/typescript/node_modules/inner/package.json": package("inner", "0.1.0"),
+            "node_modules/.bin/tsc": "",
+            "node_modules/.pnpm/@scope+lib@1.0.0/node_modules/@scope/lib/package.json": package(
+                "@scope/lib", "1.0.0"
+            ),
+            "node_modules/.pnpm/deep@2.0.0/node_modules/deep/package.json": package("deep", "2.0.0"),
+        },
+    )
+    (project / "packages/app/node_modules/@scope").mkdir(parents=True)
+    real = project / "node_modules/.pnpm/@scope+lib@1.0.0/node_modules/@scope/lib"
+    (project / "packages/app/node_modules/@scope/lib").symlink_to(real)
+    (project / "node_modules/app").symlink_to(project / "packages/app")
+    found = listed(project, home)
+    assert found["npm/@scope/lib@1.0.0"].folder == real
+    assert found["npm/@scope/lib@1.0.0"].direct
+    assert not found["npm/inner@0.1.0"].direct
+    assert found["npm/deep@2.0.0"].folder
+    assert found["npm/lost@1.2.3"].missing == "not installed"
+    assert not {each.name for each in found.values()} & {"app", "root"}
+
+
+def test_lock_files_of_pnpm_and_yarn(project: Path, home: Path) -> None:
+    write(
+        project,
+        {
+            "package.json": '{"dependencies": {"a": "1", "@s/b": "1"}}',
+            "pnpm-lock.yaml": "lockfileVersion: '9.0'\n\npackages:\n\n  a@1.4.0:\n    resolution: {}\n\n"
+            "  '@s/b@2.0.0(peer@1.0.0)':\n    resolution: {}\n\nsnapshots:\n\n  x@9.9.9:\n",
+        },
+    )
+    assert {"npm/a@1.4.0", "npm/@s/b@2.0.0"} == set(listed(project, home))
+    (project / "pnpm-lock.yaml").unlink()
+    write(
+        project,
+        {
+            "yarn.lock": '# yarn lockfile v1\n\n"@s/b@^1":\n  version "1.9.0"\n  resolved "x"\n\n'
+            'a@1, a@^1.0.0:\n  version "1.5.0"\n'
+        },
+    )
+    assert {"npm/a@1.5.0", "npm/@s/b@1.9.0"} == set(listed(project, home))
+
+
+def test_go_modules(project: Path, home: Path) -> None:
+    write(
+        project,
+        {
+            "go.mod": "module example.com/own\n\ngo 1.23\n\nrequire github.com/Masterminds/semver/v3 v3.3.0\n"
+            "require (\n\tgolang.org/x/text v0.20.0 // indirect\n"
+            "\texample.com/gone v1.0.0\n\texample.com/here v1.0.0\n)\n"
+            "replace example.com/here => ./here\n"
+        },
+    )
+    write(
+        home,
+        {
+            "go/pkg/mod/github.com/!masterminds/semver/v3@v3.3.0/version.go": "",
+            "go/pkg/mod/golang.org/x/text@v0.20.0/doc.go": "",
+        },
+    )
+    found = listed(project, home)
+    assert found["go/github.com/Masterminds/semver/v3@v3.3.0"].folder
+    assert not found["go/golang.org/x/text@v0.20.0"].direct
+    assert found["go/golang.org/x/text@v0.20.0"].folder
+    assert found["go/example.com/gone@v1.0.0"].missing == "not installed"
+    assert found["go/example.com/here@v1.0.0"].missing == "replaced by ./here"
+
+
+def test_cargo_crates(project: Path, home: Path) -> None:
+    write(
+        project,
+        {
+            "Cargo.toml": '[workspace]\nmembers = ["app"]\n[workspace.dependencies]\nserde = "1"\n',
+            "app/Cargo.toml": '[package]\nname = "app"\n[dependencies]\nserde = { workspace = true }\n'
+            'local = { path = "../local" }\nnew = "1"\n',
+            "Cargo.lock": '[[package]]\nname = "serde"\nversion = "1.0.219"\nsource = "registry+x"\n'
+            '[[package]]\nname = "itoa"\nversion = "1.0.1"\nsource = "registry+x"\n'
+            '[[package]]\nname = "app"\nversion = "0.1.0"\n',
+        },
+    )
+    write(home, {".cargo/registry/src/index-1/serde-1.0.219/src/lib.rs": ""})
+    found = listed(project, home)
+    assert found["cargo/serde@1.0.219"].folder
+    assert found["cargo/serde@1.0.219"].direct
+    assert found["cargo/itoa@1.0.1"].missing == "not installed"
+    assert "Cargo.lock" in found["cargo/new"].missing
+    assert len(found) == 3
+
+
+def test_maven_and_gradle_archives(project: Path, home: Path) -> None:
+    write(
+        project,
+        {
+            "pom.xml": '<project xmlns="http://maven.apache.org/POM/4.0.0">'
+            "<properties><g.v>33.0</g.v></properties>"
+            "<dependencies><dependency><groupId>com.google.guava</groupId><artifactId>guava</artifactId>"
+            "<version>${g.v}</version></dependency></dependencies></project>",
+            "build.gradle": "dependencies { implementation 'org.slf4j:slf4j-api:2.0.9' }\n",
+            "gradle/libs.versions.toml": '[versions]\njunit = "5.11"\n[libraries]\n'
+            'j = { module = "org.junit:junit", version.ref = "junit" }\n',
+            "gradle.lockfile": "org.slf4j:slf4j-api:2.0.16=compileClasspath\n"
+            "io.x:deep:1.0=runtimeClasspath\n",
+        },
+    )
+    cache = ".gradle/caches/modules-2/files-2.1/org.slf4j/slf4j-api/2.0.16/0a1b"
+    write(
+        home,
+        {
+            ".m2/repository/com/google/guava/guava/33.0/guava-33.0.jar": "",
+            f"{cache}/slf4j-api-2.0.16-sources.jar": "",
+        },
+    )
+    found = listed(project, home)
+    assert "sources" in found["maven/com.google.guava:guava@33.0"].missing
+    assert found["maven/org.slf4j:slf4j-api@2.0.16"].folder
+    assert found["maven/org.slf4j:slf4j-api@2.0.16"].direct
+    assert not found["maven/io.x:deep@1.0"].direct
+    assert "maven/org.junit:junit@5.11" in found
+
+
+def test_a_manifest_with_entities_is_not_read(project: Path, home: Path) -> None:
+    bomb = '<!DOCTYPE x [<!ENTITY a "aaaa">]><project><dependencies/></project>'
+    write(project, {"pom.xml": bomb, "package.json": "[1]", "pyproject.toml": "x = [", "Cargo.toml": "="})
+    assert listed(project, home) == {}
+
+
+def test_composer_and_bundler(project: Path, home: Path) -> None:
+    write(
+        project,
+        {
+            "composer.json": '{"require": {"php": "^8", "ext-json": "*", "twig/twig": "^3"}}',
+            "composer.lock": '{"packages": [{"name": "twig/twig", "version": "v3.14.0"}, '
+            '{"name": "a/b", "version": "1"}]}',
+            "vendor/twig/twig/src/Environment.php": "",
+            "Gemfile.lock": "GEM\n  remote: x\n  specs:\n    rack (3.1.0)\n      webrick\n"
+            "    webrick (1.8.1)\n\n"
+            "PLATFORMS\n  ruby\n\nDEPENDENCIES\n  rack (~> 3)\n\nBUNDLED WITH\n   2.5\n",
+            "vendor/bundle/ruby/3.3.0/gems/rack-3.1.0/lib/rack.rb": "",
+        },
+    )
+    found = listed(project, home)
+    assert found["composer/twig/twig@v3.14.0"].folder == project / "vendor/twig/twig"
+    assert not found["composer/a/b@1"].direct
+    assert found["gem/rack@3.1.0"].folder
+    assert found["gem/rack@3.1.0"].direct
+    assert not found["gem/webrick@1.8.1"].direct
+    assert len(found) == 4
