@@ -76,7 +76,8 @@ _SECTIONS = {
     "llm": "Language models",
     "documents": "Named full-text indexes",
     "cortex": "Chunk files",
-    "log": "The server log",
+    "page": "The page in the browser",
+    "log": "Logs and activity",
 }
 """Headings, in the order of the page; a section without one is an error here."""
 

@@ -1,4 +1,4 @@
-"""Every page, in every state, light and dark, passes axe's checks for accessibility."""
+"""Every view, in every state, at three widths, light and dark, passes axe's checks for accessibility."""
 
 from __future__ import annotations
 
@@ -22,6 +22,13 @@ RULES = {
 }
 """In the dark only what depends on colours: the rest is the same page."""
 
+Looks = dict[tuple[int, int], tuple[str, ...]]
+
+EVERY_LOOK: Looks = dict.fromkeys(((390, 844), (1280, 800), (1920, 1080)), ("light", "dark"))
+"""A phone, a laptop and a large screen."""
+SOME_LOOKS: Looks = {(390, 844): ("light",), (1280, 800): ("dark",)}
+"""For states, which differ from the views by a few words and colours."""
+
 
 def violations(window: Page, axe: str, scheme: str) -> list[str]:
     """What axe finds wrong, each with the elements it means."""
@@ -37,6 +44,23 @@ def violations(window: Page, axe: str, scheme: str) -> list[str]:
         for one in found["violations"]
         for node in one["nodes"]
     ]
+
+
+def hidden_controls(window: Page) -> list[str]:
+    """Controls of the page's head that something else covers."""
+    if window.locator("dialog[open]").count():
+        return []
+    covered = window.evaluate(
+        """() => [...document.querySelectorAll('.top a, .top button, .top select')]
+          .filter(one => one.getClientRects().length)
+          .filter(one => {
+            const box = one.getBoundingClientRect();
+            const top = document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2);
+            return !one.contains(top);
+          }).map(one => one.outerHTML.slice(0, 80))"""
+    )
+    assert isinstance(covered, list)
+    return covered
 
 
 def search(window: Page, query: str) -> None:
@@ -117,14 +141,19 @@ LOOKS: dict[str, tuple[str, Callable[[Page], None]]] = {
 
 @pytest.fixture
 def states(visit: Visit, axe: str) -> Callable[..., Page]:
-    """Opens an address, waits for what tells its state, and checks it in light and in dark."""
+    """Opens an address, waits for what tells its state, and checks it at these sizes and in these colours."""
 
-    def check(at: str | Page, *selectors: str) -> Page:
+    def check(at: str | Page, *selectors: str, looks: Looks = SOME_LOOKS) -> Page:
         window = visit(at, expect_errors=True, bypass_csp=True) if isinstance(at, str) else at
         for selector in selectors:
             expect(window.locator(selector).first).to_be_visible()
-        for scheme in RULES:
-            assert violations(window, axe, scheme) == [], (selectors, scheme)
+        for (width, height), schemes in looks.items():
+            window.set_viewport_size({"width": width, "height": height})
+            assert window.evaluate("document.documentElement.scrollWidth") <= width, (selectors, width)
+            assert hidden_controls(window) == [], (selectors, width)
+            for scheme in schemes:
+                assert violations(window, axe, scheme) == [], (selectors, width, scheme)
+        window.set_viewport_size({"width": 1280, "height": 800})
         return window
 
     return check
@@ -135,7 +164,7 @@ def test_pages(visit: Visit, page: Served, states: Callable[..., Page], look: st
     section, prepare = LOOKS[look]
     window = visit(f"{page.address}#/{section}", bypass_csp=True)
     prepare(window)
-    states(window, "h1")
+    states(window, "h1", looks=EVERY_LOOK)
 
 
 def test_nothing_indexed(states: Callable[..., Page], tmp_path: Path) -> None:

@@ -55,7 +55,7 @@ class TestSearch:
         search(window, "total")
         window.get_by_label("Language", exact=True).select_option("javascript")
         expect(window.locator(".hit")).to_have_count(1)
-        expect(window.locator(".hit .path")).to_have_text("web/basket.js:1")
+        expect(window.locator(".hit .path")).to_have_text("web/basket.js:2")
         expect(window).to_have_url(re.compile("q=total.*languages=javascript"))
         window.reload()
         answered(window, "total")
@@ -94,6 +94,72 @@ class TestSearch:
         window.get_by_label("Match by").select_option("regex")
         window.get_by_role("combobox", name="Search").fill("tot(al")
         expect(window.locator(".state")).to_contain_text("The search pattern 'tot(al' is invalid")
+
+
+class TestHistory:
+    """first-impression B8: the address names what is shown, and Back goes to what was shown before."""
+
+    def test_back_and_forward_through_questions_and_files(self, visit: Visit, page: Served) -> None:
+        window = visit()
+        field, viewer = window.locator("[data-search]"), window.get_by_role("dialog")
+        search(window, "price")
+        window.keyboard.press("ArrowDown")
+        expect(window).to_have_url(re.compile(r"project=[0-9a-f]{32}.*q=price.*result=\w"))
+        second = chosen(window)
+        field.fill("total of a cart")
+        answered(window, "total of a cart")
+        expect(window).to_have_url(re.compile("q=total"))
+        window.keyboard.press("Enter")
+        expect(viewer).to_be_visible()
+        expect(window).to_have_url(re.compile(r"open=src%2Fshop%2F\w+\.py%3A\d+"))
+        window.go_back()
+        expect(viewer).to_be_hidden()
+        expect(field).to_have_value("total of a cart")
+        window.go_back()
+        answered(window, "price")
+        assert chosen(window) == second
+        window.go_forward()
+        answered(window, "total of a cart")
+        window.go_forward()
+        expect(viewer).to_be_visible()
+
+    def test_a_file_has_an_address_with_its_line(self, visit: Visit, page: Served) -> None:
+        window = visit()
+        search(window, "price after a discount")
+        window.keyboard.press("Enter")
+        viewer = window.get_by_role("dialog")
+        line = viewer.locator(".row[data-line='3']")
+        line.click(position={"x": 8, "y": 8})
+        expect(viewer.locator(".within")).to_have_count(1)
+        expect(window).to_have_url(re.compile("open=src%2Fshop%2Fprices.py%3A3"))
+        again = visit(page.address)
+        expect(again.locator(".example").first).to_be_visible()
+        again.goto(window.url)
+        expect(again.get_by_role("dialog").locator(".within")).to_have_attribute("data-line", "3")
+        again.keyboard.press("Escape")
+        expect(again).to_have_url(re.compile("q=price\\+after\\+a\\+discount$"))
+        answered(again, "price after a discount")
+
+    def test_the_editor_opens_the_file_at_the_line(self, visit: Visit, indexed: tuple[Home, Path]) -> None:
+        window = visit()
+        search(window, "price after a discount")
+        link = window.locator(".pane").get_by_role("link", name="Open in VS Code")
+        expect(link).to_have_attribute(
+            "href", re.compile(rf"^vscode://file{indexed[1]}/src/shop/prices\.py:\d+$")
+        )
+
+    def test_on_a_phone_a_tap_opens_the_file(self, visit: Visit) -> None:
+        """first-impression B7."""
+        window = visit()
+        window.set_viewport_size({"width": 390, "height": 844})
+        search(window, "price after a discount")
+        expect(window.locator(".pane")).to_be_hidden()
+        window.locator(".hit .path").first.click()
+        expect(window.get_by_role("dialog")).to_contain_text("def discounted")
+        window.go_back()
+        expect(window.locator(".hit").first).to_be_visible()
+        window.get_by_role("button", name="Filters").click()
+        expect(window.get_by_label("Path glob")).to_be_visible()
 
 
 class TestKeyboard:

@@ -28,6 +28,7 @@ from findspot.core.settings import (
     HttpSettings,
     LlmSettings,
     LogSettings,
+    PageSettings,
     ServeSettings,
     StoreSettings,
     SyncSettings,
@@ -180,11 +181,39 @@ DTYPES = ("q8", "fp32")
 PROVIDERS_WITH_DTYPE = ("local:minilm", "local:mdbr-leaf")
 LOG_LEVELS = ("debug", "info", "warning", "error")
 
+EDITORS = {
+    "vscode": ("VS Code", "vscode://file{path}:{line}"),
+    "vscode-insiders": ("VS Code Insiders", "vscode-insiders://file{path}:{line}"),
+    "vscodium": ("VSCodium", "vscodium://file{path}:{line}"),
+    "cursor": ("Cursor", "cursor://file{path}:{line}"),
+    "windsurf": ("Windsurf", "windsurf://file{path}:{line}"),
+    "zed": ("Zed", "zed://file{path}:{line}"),
+    "idea": ("IntelliJ IDEA", "idea://open?file={path}&line={line}"),
+    "pycharm": ("PyCharm", "pycharm://open?file={path}&line={line}"),
+    "webstorm": ("WebStorm", "webstorm://open?file={path}&line={line}"),
+}
+"""Editors that open a file by an address: what they are called, and the address."""
+
 CHUNK_SERVICE = "http://localhost:8121"
 """The address that programs which write chunk files agree on for their embedding service."""
 
 
 _OBJECT_STORES = ("s3://", "s3+ddb://", "gs://", "az://", "abfs://", "abfss://", "file://")
+
+
+_EDITOR_ADDRESS = re.compile(
+    r"(?!(?:https?|file|ftp|wss?):)[a-z][a-z0-9+.-]*://[^\s{}]*(?:\{(?:path|line)\}[^\s{}]*)+"
+)
+
+
+def _editor(value: Any) -> str:
+    """Parse the name of an editor, or an address of its own scheme with `{path}` and `{line}`."""
+    if isinstance(value, str) and (value in EDITORS or value == "none"):
+        return value
+    if isinstance(value, str) and "{path}" in value and _EDITOR_ADDRESS.fullmatch(value):
+        return value
+    named = ", ".join(f"'{name}'" for name in EDITORS)
+    raise InvalidValueError(f"one of {named}, 'none', or an address such as 'myeditor://{{path}}:{{line}}'")
 
 
 def _store(value: Any) -> str:
@@ -378,6 +407,12 @@ KEYS: tuple[Key, ...] = (
         "Memory that all named indexes in memory may use together."),
     Key("logLevel", "log", "level", "info", one_of(*LOG_LEVELS),
         "What servers log: 'debug', 'info', 'warning' or 'error'. See `findspot logs`."),
+    Key("activity", "log", "activity", True, boolean,
+        "If false, nothing about what you and your assistants ask is recorded: no questions, no calls, no "
+        "counts. See `findspot activity`."),
+    Key("editor", "page", "editor", "vscode", _editor,
+        "The editor that the page of `findspot ui` opens files in: 'vscode', 'cursor', 'idea' or another "
+        "[one](ui.md#open-in-your-editor), an address with {path} and {line}, or 'none'."),
     Key("cortex.chunksDir", "cortex", "chunks_dir", ".cortex/chunks", text,
         "The folder of chunk files, relative to the project.",
         named_variable="CORTEX_CHUNKS_DIR"),
@@ -401,5 +436,6 @@ SECTIONS = {
     "llm": LlmSettings,
     "documents": DocumentsSettings,
     "log": LogSettings,
+    "page": PageSettings,
     "cortex": CortexSettings,
 }

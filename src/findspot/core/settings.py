@@ -132,6 +132,15 @@ class LogSettings:
     """What servers write down about themselves."""
 
     level: str
+    activity: bool
+    """Whether questions, calls and counts of use are recorded on this machine."""
+
+
+@dataclass(frozen=True, slots=True)
+class PageSettings:
+    """How the page in the browser behaves."""
+
+    editor: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +167,7 @@ class Settings:
     llm: LlmSettings
     documents: DocumentsSettings
     log: LogSettings
+    page: PageSettings
     cortex: CortexSettings
     warnings: tuple[str, ...] = ()
     values: Mapping[str, Any] = field(default_factory=dict)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from findspot.core.model import Corpus
 from findspot.graph import Graph
-from findspot.rank.roles import Role, role_of
+from findspot.rank.roles import Role, is_data, role_of
 from findspot.store.records import StoredFile
 from findspot.store.snapshot import Snapshot
 
@@ -21,6 +21,10 @@ _FACES = frozenset({"__init__.py", "mod.rs", "lib.rs", "index.js", "index.ts", "
 
 _DOCS = re.compile(r"(?:^|/)docs?/")
 """Folders whose code builds documentation, and is no part of the program."""
+
+_FIXTURES = re.compile(r"(?:^|/)(?:fixtures?|testdata|test_data|snapshots|__snapshots__)/")
+_COPIES = frozenset({Role.GENERATED, Role.VENDORED, Role.TRANSLATION, Role.DATA})
+"""What takes space in a project and is no code of it."""
 
 ENOUGH_MODULES = 12
 """A map of fewer shows the parts of a folder that holds most of the files: a flat package has no folders."""
@@ -59,10 +63,12 @@ class Part:
     is_folder: bool
     files: int = 0
     chunks: int = 0
+    code: int = 0
+    """Chunks of code: neither data nor prose, fixtures or copies of other projects."""
     languages: Counter[str] = field(default_factory=Counter)
     """Language → its chunks."""
     inside: Counter[str] = field(default_factory=Counter)
-    """What is directly below → its chunks."""
+    """What is directly below → its chunks of code; all of its chunks where there is no code at all."""
 
 
 Imports = Mapping[tuple[str, str], int]
@@ -89,7 +95,7 @@ def map_folder(snapshot: Snapshot, under: str) -> tuple[str, list[Part]]:
     at, parts = under.strip("/"), _parts(files, under.strip("/"))
     while len(parts) == 1 and (only := next(iter(parts.values()))).is_folder:
         at, parts = only.path, _parts(files, only.path)
-    return at, sorted(parts.values(), key=lambda part: (-part.chunks, part.path))
+    return at, sorted(parts.values(), key=lambda part: (-part.code, -part.chunks, part.path))
 
 
 def folder_imports(snapshot: Snapshot, at: str) -> Counter[tuple[str, str]]:
@@ -102,17 +108,28 @@ def folder_imports(snapshot: Snapshot, at: str) -> Counter[tuple[str, str]]:
 
 def _parts(files: Iterable[StoredFile], at: str) -> dict[str, Part]:
     parts: dict[str, Part] = {}
-    for file in files:
+    below = [file for file in files if _part_of(file.path, at) is not None]
+    has_code = any(map(_code_chunks, below))
+    for file in below:
         path = _part_of(file.path, at)
         if path is None:
             continue
         part = parts.setdefault(path, Part(path, is_folder=path != file.path))
         part.files += 1
         part.chunks += file.chunks
+        code = _code_chunks(file)
+        part.code += code
         part.languages[file.language] += file.chunks
         if part.is_folder:
-            part.inside[file.path[len(path) + 1 :].partition("/")[0]] += file.chunks
+            part.inside[file.path[len(path) + 1 :].partition("/")[0]] += code if has_code else file.chunks
     return parts
+
+
+def _code_chunks(file: StoredFile) -> int:
+    """Return how many chunks of a file are code that somebody wrote for this project."""
+    if file.corpus != Corpus.CODE or is_data(file.language) or _FIXTURES.search(file.path):
+        return 0
+    return 0 if role_of(file.path) in _COPIES else file.chunks
 
 
 def _part_of(path: str, at: str) -> str | None:

@@ -75,21 +75,29 @@ class _Central:
 
 def suggest_search(reader: IndexReader) -> str | None:
     """Return words to search for, whose best hit is the definition that they describe."""
+    return next(iter(suggest_searches(reader, 1)), None)
+
+
+def suggest_searches(reader: IndexReader, count: int) -> list[str]:
+    """Return up to so many searches, the best first; questions from doc comments go before bare names."""
     names = list(_central_names(reader.snapshot))
     described = ((question_about(each.name, each.doc_comment), each.chunk) for each in names)
     by_comment = ((question, chunk) for question, chunk in described if question)
     by_name = ((f"how does {each.name} work", each.chunk) for each in names)
-    return _best(reader, by_comment) or _best(reader, by_name)
+    best = _best(reader, by_comment, count)
+    return best + _best(reader, by_name, count - len(best))
 
 
-def _best(reader: IndexReader, questions: Iterable[tuple[str, StoredChunk]]) -> str | None:
-    """Return the first very good question, else the best; each comes with the chunk that answers it."""
-    best = (LIKELY_FROM, "")
-    for question, chunk in islice(questions, _QUESTIONS_TRIED):
-        best = max(best, (_score(reader, question, chunk), question))
-        if best[0] >= _VERY_GOOD:
+def _best(reader: IndexReader, questions: Iterable[tuple[str, StoredChunk]], count: int) -> list[str]:
+    """Return the first very good questions, else the best; each comes with the chunk that answers it."""
+    good: list[tuple[float, str]] = []
+    for question, chunk in islice(questions, _QUESTIONS_TRIED if count else 0):
+        score = _score(reader, question, chunk)
+        if score > LIKELY_FROM:
+            good.append((score, question))
+        if sum(score >= _VERY_GOOD for score, _ in good) == count:
             break
-    return best[1] or None
+    return [question for _, question in sorted(good, reverse=True)[:count]]
 
 
 def suggest_callers(reader: IndexReader) -> str | None:

@@ -112,7 +112,13 @@ def source_object(project: Project, given: str) -> dict[str, Any]:
     """Return a file for the page: its lines, up to a bound."""
     path = project.roots.relative(given)
     language, lines = source_lines(project, path)
-    return {"path": path, "language": language, "totalLines": len(lines), "lines": lines[:MAX_LINES]}
+    return {
+        "path": path,
+        "location": str(project.roots / path),
+        "language": language,
+        "totalLines": len(lines),
+        "lines": lines[:MAX_LINES],
+    }
 
 
 def source_lines(project: Project, path: str) -> tuple[str | None, list[str]]:

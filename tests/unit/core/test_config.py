@@ -66,6 +66,12 @@ CASES: dict[str, tuple[Any, Any, list[Any]]] = {
     "structuredResults": ("slim", "slim", ["none"]),
     "documents.maxMemory": ("2MB", 2 << 20, ["2GB", 5]),
     "logLevel": ("debug", "debug", ["loud", 5]),
+    "activity": SWITCH,
+    "editor": (
+        "idea",
+        "idea",
+        ["emacs", "javascript://{path}\n", "https://example.com/{path}", "x://{line}"],
+    ),
     "cortex.chunksDir": ("something", "something", ["", 5, None]),
     "cortex.endpoint": TEXT,
     "cortex.dimensions": NUMBER,
@@ -175,8 +181,19 @@ def test_a_repository_cannot_decide_where_text_goes(places: Places, name: str) -
 
 def test_what_starts_contacts_or_moves_is_the_users_own() -> None:
     assert set(COMMITTED) < set(BY_NAME)
-    own = ("embedding.", "llm.", "http.", "store", "workers", "documents.", "watch", "logLevel")
-    assert not [name for name in COMMITTED if name.startswith(own)]
+    own = (
+        "embedding.",
+        "llm.",
+        "http.",
+        "store",
+        "workers",
+        "documents.",
+        "watch",
+        "logLevel",
+        "activity",
+        "editor",
+    )
+    assert not [name for name in COMMITTED if name.startswith((*own, "activity", "editor"))]
 
 
 @pytest.mark.parametrize(

@@ -17,10 +17,21 @@ from findspot.catalogue.call_log import recent_calls
 from findspot.catalogue.tool_record import MAX_TOP_K, CatalogueNotFoundError, SearchMode, ToolSearchOptions
 from findspot.core.errors import FindspotError, InvalidArgumentError
 from findspot.core.log import get_logger
-from findspot.core.model import NOTHING_FITS, Corpus, GroupBy, IncludeTests, IndexStatus, Mode, Query
+from findspot.core.model import (
+    NOTHING_FITS,
+    Corpus,
+    GroupBy,
+    IncludeTests,
+    IndexStatus,
+    Mode,
+    Query,
+    Results,
+)
+from findspot.core.setting_keys import EDITORS
 from findspot.graph import Edge, Graph, Node
 from findspot.project import Project
 from findspot.research.module_map import Part, folder_imports, map_folder
+from findspot.research.suggested_questions import suggest_searches
 from findspot.serve.project_files import source_object
 from findspot.serve.search_answers import full_values
 from findspot.serve.shapes import (
@@ -46,6 +57,8 @@ MAX_EDGES = 300
 """Callers or callees that a page lists; what has more is used everywhere."""
 
 MAX_DEFINITIONS = 50
+
+MAX_EXAMPLES = 4
 
 MAX_INSIDE = 24
 """What is hinted at inside a folder of the map before one goes there."""
@@ -78,8 +91,10 @@ def routes(workspace: Workspace) -> list[Route]:
     """Return every route under `/api`; what changes something is a POST."""
     gets: dict[str, Answer] = {
         "/api/projects": _projects,
+        "/api/search": _search_everywhere,
         "/api/projects/{id}": _project,
         "/api/projects/{id}/search": _search,
+        "/api/projects/{id}/examples": _examples,
         "/api/projects/{id}/file": _file,
         "/api/projects/{id}/skipped": _skipped,
         "/api/projects/{id}/map": _map,
@@ -131,11 +146,20 @@ def _projects(workspace: Workspace, _request: Request) -> dict[str, Any]:
         "start": str(workspace.start),
         "home": str(Path.home()),
         "here": here.store.folder.name if here else None,
+        "editor": _editor_object(workspace.engine.settings.page.editor),
         "projects": [
             project_object(identity, status) | _standing(workspace, status)
             for identity, status in workspace.projects()
         ],
     }
+
+
+def _editor_object(editor: str) -> dict[str, str] | None:
+    """Return how files are opened in the user's editor; None if there is no editor."""
+    if editor == "none":
+        return None
+    name, address = EDITORS.get(editor, ("your editor", editor))
+    return {"name": name, "address": address}
 
 
 def _standing(workspace: Workspace, status: IndexStatus) -> dict[str, Any]:
@@ -177,12 +201,33 @@ def _run_object(workspace: Workspace, root: Path) -> dict[str, Any] | None:
 
 def _search(workspace: Workspace, request: Request) -> dict[str, Any]:
     query = query_of(request.query_params)
-    results = _asked(workspace, request).search(query)
+    return _results_object(query, _asked(workspace, request).search(query))
+
+
+def _search_everywhere(workspace: Workspace, request: Request) -> dict[str, Any]:
+    """Return what all projects answer, the best first; each result names its project."""
+    query = query_of(request.query_params)
+    results, owners, note = workspace.search_everywhere(query)
+    values = _results_object(query, results)
+    for item, (identity, root) in zip(values["results"], owners, strict=True):
+        item["project"] = {"id": identity, "name": root.name}
+    return values | {"warning": " ".join(filter(None, (values.get("warning"), note))) or None}
+
+
+def _results_object(query: Query, results: Results) -> dict[str, Any]:
     values = full_values(results, results.hits, query.corpus)
     for item, hit in zip(values["results"], results.hits, strict=True):
         line = hit.focus or hit.span.start
         item |= {"focusLine": line, "language": hit.language, "strength": hit.strength}
     return values | {"offset": query.offset, "nothingFits": NOTHING_FITS if results.nothing_fits else None}
+
+
+def _examples(workspace: Workspace, request: Request) -> dict[str, Any]:
+    """Return searches worth trying, made from the names and comments of the project."""
+    if choice(Corpus, request.query_params, "corpus", Corpus.CODE) is Corpus.DOCS:
+        return {"examples": []}
+    with _asked(workspace, request).reader() as reader:
+        return {"examples": suggest_searches(reader, MAX_EXAMPLES)}
 
 
 def _file(workspace: Workspace, request: Request) -> dict[str, Any]:
@@ -210,8 +255,9 @@ def _part_object(part: Part) -> dict[str, Any]:
         "folder": part.is_folder,
         "files": part.files,
         "chunks": part.chunks,
+        "code": part.code,
         "language": part.languages.most_common(1)[0][0],
-        "inside": part.inside.most_common(MAX_INSIDE),
+        "inside": [each for each in part.inside.most_common(MAX_INSIDE) if each[1]],
     }
 
 

@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from findspot.core.errors import CancelledError, FindspotError, InvalidArgumentError, ProjectNotDetectedError
+from findspot.core.errors import (
+    CancelledError,
+    FindspotError,
+    IndexNotFoundError,
+    InvalidArgumentError,
+    ProjectNotDetectedError,
+)
 from findspot.core.log import get_logger
-from findspot.core.model import IndexStatus, Progress
+from findspot.core.model import IndexStatus, Progress, Query, Results
 from findspot.core.progress import CancelToken
 from findspot.engine import Engine
 from findspot.project import Project
 from findspot.serve.shapes import counts
 
 _log = get_logger("web")
+
+MAX_SEARCHED = 20
+"""Projects that one question is put to."""
 
 
 @dataclass(slots=True)
@@ -96,6 +106,7 @@ class Workspace:
         self.start = start
         self.runs = Runs()
         self._roots: dict[str, Path] = {}
+        self._searchable: list[tuple[str, Path]] = []
         self._guard = threading.Lock()
 
     @cached_property
@@ -128,6 +139,7 @@ class Workspace:
         not.
         """
         listed = dict(self.engine.projects())
+        self._note_searchable(listed.items())
         here = self.here
         if here is None:
             return list(listed.items())
@@ -135,6 +147,53 @@ class Workspace:
         status = listed.pop(own, None) or here.status(check_disk=False)
         return [(own, status), *listed.items()]
 
+    def search_everywhere(self, query: Query) -> tuple[Results, list[tuple[str, Path]], str | None]:
+        """Return the merged answer of all projects, the project of each hit, and a note if some were left
+        out.
+
+        Scores are probabilities, so that those of several projects can be compared.
+        """
+        roots = self._searchable or self._note_searchable(self.engine.projects())
+        asked = replace(query, limit=query.offset + query.limit, offset=0)
+        answers: list[tuple[tuple[str, Path], Results]] = []
+        failure: FindspotError = IndexNotFoundError(str(self.start), "no project is indexed")
+        for identity, root in roots[:MAX_SEARCHED]:
+            try:
+                answers.append(((identity, root), self.engine.project(root).search(asked)))
+            except InvalidArgumentError:
+                raise
+            except FindspotError as error:  # one project without an answer must not hide the others
+                failure = error
+        if not answers:
+            raise failure
+        hits = [(hit, owner) for owner, results in answers for hit in results.hits]
+        hits.sort(key=lambda item: (-item[0].score, item[1][1].name, item[0].path, item[0].span.start))
+        shown = hits[query.offset : asked.limit]
+        merged = replace(
+            answers[0][1],
+            hits=tuple(hit for hit, _ in shown),
+            total=sum(results.total for _, results in answers),
+            elapsed_ms=sum(results.elapsed_ms for _, results in answers),
+            offset=query.offset,
+            warning=None,
+            nothing_fits=all(results.nothing_fits for _, results in answers),
+            suggestions=(),
+        )
+        return merged, [owner for _, owner in shown], _left_out(len(roots))
+
+    def _note_searchable(self, projects: Iterable[tuple[str, IndexStatus]]) -> list[tuple[str, Path]]:
+        """Note which projects can be searched, the ones updated last first."""
+        ready = [(identity, status) for identity, status in projects if status.query_ready]
+        ready.sort(key=lambda item: item[1].last_updated or "", reverse=True)
+        self._searchable = [(identity, Path(status.project_path)) for identity, status in ready]
+        return self._searchable
+
     def close(self) -> None:
         self.runs.close()
         self.engine.close()
+
+
+def _left_out(projects: int) -> str | None:
+    if projects <= MAX_SEARCHED:
+        return None
+    return f"Only the {MAX_SEARCHED} projects that were updated last were searched, of {projects}."

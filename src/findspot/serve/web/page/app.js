@@ -1,7 +1,7 @@
 // The shell: which page is shown, which project is meant, the theme, the keys that work everywhere.
 
 import { get, onConnection } from "./api.js";
-import { desk, go, nameOf, route } from "./desk.js";
+import { ALL, addressOf, desk, go, isDrawn, nameOf, noteDrawn, readdress, route } from "./desk.js";
 import { fill, h } from "./dom.js";
 import { projectPage } from "./project.js";
 import { projectsPage } from "./projects.js";
@@ -9,6 +9,7 @@ import { searchPage } from "./search.js";
 import { serversPage } from "./servers.js";
 import { errorState, ticked } from "./states.js";
 import { toolsPage } from "./tools.js";
+import { followAddress, forgetFiles } from "./viewer.js";
 
 const PAGES = {
   search: searchPage,
@@ -44,6 +45,7 @@ let pending = "";
 async function show() {
   leave();
   leave = () => {};
+  forgetFiles();
   const { page } = route();
   document.body.dataset.page = page;
   document.title = `${TITLES[page]} – Findspot`;
@@ -55,28 +57,49 @@ async function show() {
   }
   try {
     await desk.refresh();
-    if (route().page === page) leave = PAGES[page](main) || leave;
+    if (route().page !== page) return;
+    nameProject(page);
+    noteDrawn();
+    leave = PAGES[page](main) || leave;
+    followAddress();
   } catch (problem) {
     fill(main, errorState(problem, show));
   }
 }
 
+/** An address means the same tomorrow only if it says which project it is about. */
+function nameProject(page) {
+  const chosen = desk.chosen;
+  if (!chosen) return;
+  if (page === "search") readdress({ project: chosen.id });
+  else if (page === "project" && !route().rest[0])
+    history.replaceState(null, "", addressOf(`project/${chosen.id}`, Object.fromEntries(route().parameters)));
+}
+
+/** Draw the view that the address names; where it is drawn already, only its open file changes. */
+function follow() {
+  if (isDrawn()) followAddress();
+  else show();
+}
+
 function showChooser() {
   const chosen = desk.chosen;
+  const ready = desk.projects.filter((project) => project.queryReady);
   fill(
     chooser,
     desk.projects.length
       ? desk.projects.map((project) => h("option", { value: project.id }, nameOf(project.path)))
       : h("option", { value: "" }, "None yet"),
+    ready.length > 1 ? h("option", { value: ALL }, "All projects") : null,
   );
   chooser.value = chosen ? chosen.id : "";
   chooser.disabled = !desk.projects.length;
 }
 
 function choose() {
-  localStorage.setItem("findspot-project", chooser.value);
   const { page, parameters } = route();
-  if (page === "project") go(`project/${encodeURIComponent(chooser.value)}`);
+  if (chooser.value !== ALL) localStorage.setItem("findspot-project", chooser.value);
+  if (page === "project" && chooser.value !== ALL) go(`project/${encodeURIComponent(chooser.value)}`);
   else go("search", { q: parameters.get("q"), corpus: parameters.get("corpus"), project: chooser.value });
 }
 
@@ -177,5 +200,5 @@ document.querySelector(".skip-link").addEventListener("click", (event) => {
 chooser.addEventListener("change", choose);
 desk.watchers.push(showChooser);
 document.addEventListener("keydown", onKey);
-addEventListener("hashchange", show);
+addEventListener("hashchange", follow);
 show();

@@ -1,7 +1,7 @@
 // Who calls a name, and what it calls.
 
 import { get } from "./api.js";
-import { route } from "./desk.js";
+import { readdress, route } from "./desk.js";
 import { count, fill, h, pathParts, visible } from "./dom.js";
 import { emptyState, errorState } from "./states.js";
 import { openFile } from "./viewer.js";
@@ -31,7 +31,7 @@ export function callsView(panel, project) {
         "aria-label": "Name",
         onsubmit: (event) => {
           event.preventDefault();
-          show({ name: field.value.trim() });
+          ask({ name: field.value.trim() });
         },
       },
       field,
@@ -40,6 +40,12 @@ export function callsView(panel, project) {
     choices,
     body,
   );
+
+  /** Show a name, and put it into the address. */
+  function ask(asked) {
+    if (asked.name) readdress({ symbol: asked.name }, { push: true });
+    return show(asked);
+  }
 
   async function show(asked) {
     if (!asked.name && !asked.id) return;
@@ -109,7 +115,7 @@ export function callsView(panel, project) {
                 title: node.confidence < SURE ? "Likely, not certain" : "",
                 onclick: () => {
                   field.value = node.name;
-                  show({ name: node.name, id: node.id });
+                  ask({ name: node.name, id: node.id });
                 },
               },
               visible(node.name),
@@ -129,10 +135,7 @@ export function callsView(panel, project) {
       {
         type: "button",
         class: "bare place",
-        onclick: () =>
-          openFile(project, { path, startLine, endLine }, (wanted) =>
-            get(`projects/${project.id}/file`, { path: wanted }),
-          ),
+        onclick: () => openFile(project.id, { path, startLine, endLine }),
       },
       pathParts(path, `:${startLine}`),
     );

@@ -1,24 +1,31 @@
-// What every page shares: the projects, the one that is meant, and the address that says so.
+// What every view shares: the projects, the one that is chosen, and the address that says so.
 
 import { get } from "./api.js";
 
-const SECTIONS = new Set(["search", "projects", "project", "tools", "servers"]);
+const SECTIONS = new Set(["search", "projects", "project", "activity", "tools", "servers"]);
 
-/** What every page may ask for: the projects, the one that is meant, and how to go elsewhere. */
+/** The id that stands for every indexed project together. */
+export const ALL = "all";
+
 export const desk = {
   projects: [],
   here: null,
   start: "",
   home: "",
   version: "",
+  editor: null,
   watchers: [],
   async refresh() {
     Object.assign(this, await get("projects"));
     for (const watcher of this.watchers) watcher();
     return this.projects;
   },
+  /** The project that the address names, or the usual one. */
   get chosen() {
-    return this.projects.find((project) => project.id === route().parameters.get("project")) || this.usual;
+    const { page, rest, parameters } = route();
+    const id = (page === "project" && rest[0]) || parameters.get("project");
+    if (id === ALL && page !== "project") return together(this.projects);
+    return this.projects.find((project) => project.id === id) || this.usual;
   },
   get usual() {
     const last = localStorage.getItem("findspot-project");
@@ -33,6 +40,26 @@ export const desk = {
   },
 };
 
+/** All projects as one, for searching. */
+function together(projects) {
+  const ready = projects.filter((project) => project.queryReady);
+  const languages = {};
+  for (const project of ready)
+    for (const [name, files] of Object.entries(project.languages || {}))
+      languages[name] = (languages[name] || 0) + files;
+  const sum = (name) => ready.reduce((total, project) => total + project[name], 0);
+  return {
+    id: ALL,
+    path: count(ready.length),
+    queryReady: ready.length > 0,
+    totalFiles: sum("totalFiles"),
+    totalChunks: sum("totalChunks"),
+    languages,
+  };
+}
+
+const count = (projects) => (projects === 1 ? "your one project" : `all ${projects} projects`);
+
 export const nameOf = (path) => path.split(/[\\/]/).filter(Boolean).pop() || path;
 
 /** A path as people write it: what is in the user's home begins with a tilde. */
@@ -41,9 +68,9 @@ export const homely = (path) =>
     ? `~${path.slice(desk.home.length)}`
     : path;
 
-/** The page and its parameters, as the address has them. */
-export function route() {
-  const [path, query] = location.hash.replace(/^#\/?/, "").split("?");
+/** The view and its parameters, as the address has them. */
+export function route(hash = location.hash) {
+  const [path, query] = hash.replace(/^#\/?/, "").split("?");
   const [page, ...rest] = (path || "search").split("/");
   return {
     page: SECTIONS.has(page) ? page : "search",
@@ -52,8 +79,41 @@ export function route() {
   };
 }
 
-export function go(page, parameters = {}) {
+export function addressOf(page, parameters = {}) {
   const given = Object.entries(parameters).filter(([, value]) => value);
   const query = new URLSearchParams(given).toString();
-  location.hash = `#/${page}${query ? `?${query}` : ""}`;
+  return `#/${page}${query ? `?${query}` : ""}`;
+}
+
+export function go(page, parameters = {}) {
+  location.hash = addressOf(page, parameters);
+}
+
+let drawn = "";
+
+/** The address without what lies over the view, or is chosen in it. */
+function viewAddress() {
+  const { page, rest, parameters } = route();
+  for (const name of ["open", "line", "of", "result"]) parameters.delete(name);
+  return JSON.stringify([page, rest, [...parameters]]);
+}
+
+/** Note that what is drawn now is what the address names. */
+export function noteDrawn() {
+  drawn = viewAddress();
+}
+
+/** Whether the view that the address names is the one that is drawn. */
+export const isDrawn = () => viewAddress() === drawn;
+
+/** Change parameters of the address without drawing the view again; true if that changed the address. */
+export function readdress(changes, { push = false, state = null } = {}) {
+  const { page, rest, parameters } = route();
+  const path = [page, ...rest.map(encodeURIComponent)].join("/");
+  const address = addressOf(path, { ...Object.fromEntries(parameters), ...changes });
+  if (address === location.hash) return false;
+  if (push) history.pushState(state, "", address);
+  else history.replaceState(state ?? history.state, "", address);
+  noteDrawn();
+  return true;
 }

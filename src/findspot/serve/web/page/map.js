@@ -8,11 +8,11 @@ import { openFile } from "./viewer.js";
 
 const MOST = 48;
 const SMALLEST = 0.004;
+const GROWTH = 1.12; // of the smallest part with each attempt to make all of them large enough
+const ATTEMPTS = 40;
+const TARGET_PX = 25; // what is smaller cannot be hit with a finger
 const MOST_LINKS = 12;
 const MANY_FILES = 2000;
-const WIDE = 760;
-const HIGH = 400;
-
 const HEAD = 24;
 
 const boxed = ({ x, y, width, height }) => ({
@@ -31,13 +31,14 @@ export function moduleMap(panel, project) {
   let shown = { at: "", parts: [] };
   let imports = null;
   let counted = false;
+  let first = 0; // the first part that is drawn; those before it were left for a look at the small ones
   fill(
     panel,
     h(
       "h2",
       {},
       "Module map",
-      h("small", {}, "by chunks; point at a part to see its imports, click to go inside"),
+      h("small", {}, "sized by code, without data and fixtures; point at a part to see its imports, click to go inside"),
     ),
     trail,
     h("div", { class: "map" }, field, links),
@@ -48,6 +49,7 @@ export function moduleMap(panel, project) {
     try {
       shown = await get(`projects/${project.id}/map`, { under });
       imports = null;
+      first = 0;
       draw();
       if (byKey) field.querySelector("button")?.focus();
       if (counted || shown.parts.reduce((sum, part) => sum + part.files, 0) <= MANY_FILES)
@@ -83,22 +85,31 @@ export function moduleMap(panel, project) {
     if (problem.code !== "OFFLINE") fill(links, errorState(problem));
   }
 
+  /** As many parts as can be hit, the largest first; one cell stands for the others and leads to them. */
   function draw() {
-    const kept = shown.parts.slice(0, MOST);
-    const rest = shown.parts.slice(MOST);
-    const total = shown.parts.reduce((sum, part) => sum + part.chunks, 0);
-    const values = kept.map((part) => Math.max(part.chunks, SMALLEST * total));
-    if (rest.length)
-      values.push(
-        Math.max(
-          SMALLEST * total,
-          rest.reduce((sum, part) => sum + part.chunks, 0),
-        ),
-      );
-    const places = treemap(values, WIDE, HIGH);
+    const wide = field.clientWidth || 760;
+    const high = field.clientHeight || 400;
+    const parts = shown.parts.slice(first);
+    const byCode = shown.parts.some((part) => part.code);
+    const sizes = parts.map((part) => (byCode ? part.code : part.chunks));
+    const total = sizes.reduce((sum, value) => sum + value, 0) || parts.length;
+    const fits = (spots) => spots.every((spot) => Math.min(spot.width * wide, spot.height * high) >= TARGET_PX);
+    let number = 0;
+    let places = [];
+    for (let attempt = 0; attempt < ATTEMPTS && !(places.length && fits(places)); attempt += 1) {
+      number = Math.max(1, Math.min(parts.length, MOST) - Math.floor(attempt / 2));
+      const smallest = SMALLEST * total * GROWTH ** attempt;
+      const values = sizes.slice(0, number).map((value) => Math.max(value, smallest));
+      if (number < parts.length) values.push(smallest);
+      places = treemap(values, wide, high);
+    }
     fill(
       field,
-      places.map((place, index) => cell(kept[index], place, rest.length)),
+      places.map((spot, index) =>
+        index < number
+          ? cell(parts[index], spot, sizes[index], [wide, high])
+          : others(parts.length - number, spot, first + number),
+      ),
     );
     const names = shown.at ? shown.at.split("/") : [];
     fill(
@@ -120,16 +131,23 @@ export function moduleMap(panel, project) {
     );
   }
 
-  function cell(part, place, rest) {
-    const style = boxed(place);
-    if (!part)
-      return h(
-        "div",
-        { class: "cell others", style, title: `${rest} more` },
-        h("span", { class: "cell-name" }, `${rest} more`),
-      );
+  function others(number, spot, next) {
+    const show = () => {
+      first = next;
+      draw();
+    };
+    const label = `${number} more`;
+    return h(
+      "button",
+      { type: "button", class: "cell others", style: boxed(spot), title: `Show ${label}`, onclick: show },
+      h("span", { class: "cell-name" }, label),
+    );
+  }
+
+  function cell(part, spot, size, box) {
+    const style = boxed(spot);
     const name = last(part.path) + (part.folder ? "/" : "");
-    const about = ` ${part.chunks === 1 ? "chunk" : "chunks"} in ${count(part.files, "file")}, mostly ${part.language}`;
+    const about = ` ${size === 1 ? "chunk" : "chunks"} of code in ${count(part.files, "file")}, mostly ${part.language}`;
     const point = () => choose(part.path);
     return h(
       "button",
@@ -138,7 +156,7 @@ export function moduleMap(panel, project) {
         class: `cell ${part.folder ? "folder" : "single"}`,
         "data-path": part.path,
         style,
-        title: `${name} ${part.chunks.toLocaleString("en")}${about}`,
+        title: `${name} ${size.toLocaleString("en")}${about}`,
         onpointerenter: point,
         onfocus: point,
         onclick: (event) => enter(part, event.detail === 0),
@@ -151,21 +169,21 @@ export function moduleMap(panel, project) {
         h(
           "span",
           { class: "cell-figure" },
-          part.chunks.toLocaleString("en"),
+          size.toLocaleString("en"),
           h("span", { class: "unseen" }, about),
         ),
       ),
-      inner(part, place),
+      inner(part, spot, size, box),
     );
   }
 
   /** What is inside a folder, hinted at where there is room. */
-  function inner(part, place) {
-    const wide = WIDE * place.width;
-    const high = HIGH * place.height - HEAD;
+  function inner(part, place, size, box) {
+    const wide = box[0] * place.width;
+    const high = box[1] * place.height - HEAD;
     if (part.inside.length < 2 || wide < 70 || high < 40) return null;
-    const rest = part.chunks - part.inside.reduce((sum, [, chunks]) => sum + chunks, 0);
-    const values = [...part.inside.map(([, chunks]) => chunks), ...(rest > 0 ? [rest] : [])];
+    const rest = size - part.inside.reduce((sum, [, inside]) => sum + inside, 0);
+    const values = [...part.inside.map(([, inside]) => inside), ...(rest > 0 ? [rest] : [])];
     return h(
       "span",
       { class: "inner", "aria-hidden": "true" },
@@ -183,10 +201,7 @@ export function moduleMap(panel, project) {
 
   function enter(part, byKey) {
     if (part.folder) open(part.path, byKey);
-    else
-      openFile(project, { path: part.path, startLine: 1, endLine: 0 }, (path) =>
-        get(`projects/${project.id}/file`, { path }),
-      );
+    else openFile(project.id, { path: part.path, startLine: 1, endLine: 1 });
   }
 
   function choose(path) {
@@ -264,5 +279,7 @@ export function moduleMap(panel, project) {
     );
   }
 
+  const redraw = new ResizeObserver(() => shown.parts.length && draw());
+  redraw.observe(field);
   open("");
 }

@@ -5,26 +5,19 @@ import { codeRegion, scrollToLine } from "./code.js";
 import { fill, h, pathParts, say, visible } from "./dom.js";
 import { matcher } from "./highlight.js";
 import { toolDetails } from "./tools.js";
-import { openFile } from "./viewer.js";
+import { editorLink } from "./editor.js";
+import { fileOf, openFile } from "./viewer.js";
 import { whyBars } from "./why.js";
 
 const AROUND = 12;
 const REST_MS = 90;
 const SETTLE_MS = 60;
-const KEPT_FILES = 30;
 
-export function preview(pane, { project, onLike, onLeave }) {
-  const files = new Map();
+/** The pane of the chosen result; a result of several projects says which one it is of. */
+export function preview(pane, { project, onLike }) {
   let shown = null;
   let timer = 0;
-
-  async function lines(path) {
-    if (!files.has(path)) {
-      if (files.size >= KEPT_FILES) files.delete(files.keys().next().value);
-      files.set(path, get(`projects/${project.id}/file`, { path }));
-    }
-    return files.get(path);
-  }
+  const projectOf = (hit) => hit.project?.id || project.id;
 
   /** At once where the reader moved through the list; while someone types, not before the typing rests. */
   function show(hit, about) {
@@ -57,11 +50,9 @@ export function preview(pane, { project, onLike, onLeave }) {
   }
 
   async function withContext(hit, match, region) {
-    const file = await lines(hit.path).catch(() => null);
-    if (!file || shown !== hit) {
-      files.delete(hit.path);
-      return;
-    }
+    const file = await fileOf(projectOf(hit), hit.path).catch(() => null);
+    if (!file || shown !== hit) return;
+    pane.querySelector(".actions")?.append(editorLink(file.location, hit.focusLine) || "");
     const wider = codeRegion(file.lines.join("\n"), {
       language: file.language,
       first: Math.max(0, hit.startLine - 1 - AROUND),
@@ -74,11 +65,10 @@ export function preview(pane, { project, onLike, onLeave }) {
     const focused = document.activeElement === region;
     region.replaceWith(wider);
     if (focused) wider.focus();
-    scrollToLine(wider, hit.startLine);
+    scrollToLine(wider, hit.focusLine);
   }
 
   function head(hit, query) {
-    const named = hit.symbols?.find((name) => query.includes(name)) || hit.symbols?.[0];
     return h(
       "header",
       { class: "pane-head" },
@@ -91,21 +81,21 @@ export function preview(pane, { project, onLike, onLeave }) {
       h(
         "div",
         { class: "actions" },
-        action("Open file", "Enter", () => open(hit)),
+        action("Open file", "Enter", () => open(hit, query)),
         action("Copy place", "c", copy),
-        action("More like this", "m", () => onLike(hit)),
-        named
-          ? h(
-              "a",
-              {
-                class: "button small",
-                href: `#/project/${encodeURIComponent(project.id)}?symbol=${encodeURIComponent(named)}`,
-              },
-              "Callers",
-            )
-          : null,
+        followUps(hit, query),
       ),
     );
+  }
+
+  /** Where to go from a result. */
+  function followUps(hit, query) {
+    const named = hit.symbols?.find((name) => query.includes(name)) || hit.symbols?.[0];
+    const address = `#/project/${encodeURIComponent(projectOf(hit))}?symbol=${encodeURIComponent(named)}`;
+    return [
+      onLike && action("More like this", "m", () => onLike(hit)),
+      named ? h("a", { class: "button small", href: address }, "Callers") : null,
+    ];
   }
 
   function action(label, key, onclick) {
@@ -122,17 +112,14 @@ export function preview(pane, { project, onLike, onLeave }) {
     if (shown === tool && details) fill(pane, toolDetails(details));
   }
 
-  async function open(hit) {
-    if (!hit.path) {
-      pane.querySelector("[tabindex]")?.focus();
-      return;
-    }
-    await openFile(project, hit, lines, onLeave);
+  function open(hit, query = "") {
+    if (hit.path) openFile(projectOf(hit), hit, () => followUps(hit, query));
+    else pane.querySelector("[tabindex]")?.focus();
   }
 
   async function copy() {
     if (!shown) return;
-    const place = shown.path ? `${shown.path}:${shown.startLine}` : shown.name;
+    const place = shown.path ? `${shown.path}:${shown.focusLine}` : shown.name;
     const done = await navigator.clipboard.writeText(place).then(
       () => true,
       () => false,

@@ -5,6 +5,7 @@ import { lineElements, marked, matcher } from "./highlight.js";
 
 const BEFORE = 1;
 const SNIPPET = 5;
+const narrow = matchMedia("(max-width: 720px)"); // no room for the chosen result beside the list
 const HIT_PX = 100; // few results are lower, so that as many as fill the window are drawn at first
 
 /** A list that knows which result is chosen; `aside` is where to say something instead. */
@@ -20,8 +21,9 @@ export function resultList({ onChoose, onOpen, onMore }) {
   items.addEventListener("click", (event) => {
     const chosen = [...items.children].indexOf(event.target.closest(".hit"));
     if (chosen < 0) return;
-    if (chosen === at) onOpen(hits[chosen]);
-    else choose(chosen, false);
+    const known = chosen === at;
+    if (!known) choose(chosen, false);
+    if (known || narrow.matches) onOpen(hits[chosen]);
   });
 
   function choose(next, scroll = true, typing = false) {
@@ -46,7 +48,7 @@ export function resultList({ onChoose, onOpen, onMore }) {
     get chosen() {
       return hits[at] || null;
     },
-    show(found, { query, mode, offset, total, tools }) {
+    show(found, { query, mode, offset, total, tools, wanted }) {
       if (offset) finish();
       const match = matcher(query, mode);
       const kept = offset ? hits : [];
@@ -73,7 +75,9 @@ export function resultList({ onChoose, onOpen, onMore }) {
       requestAnimationFrame(() => setTimeout(() => finish === mine && finish()));
       if (!offset) {
         at = -1;
-        choose(hits.length ? 0 : -1, false, true);
+        const named = wanted ? hits.findIndex((hit) => `${hit.path}:${hit.startLine}` === wanted) : -1;
+        if (named >= atOnce) finish();
+        choose(hits.length ? Math.max(0, named) : -1, named > 0, true);
       }
     },
     move(step) {
@@ -94,7 +98,8 @@ function hitItem(hit, index, match) {
     h(
       "div",
       { class: "hit-head" },
-      pathParts(hit.path, `:${hit.startLine}`),
+      hit.project && h("span", { class: "pill none" }, visible(hit.project.name)),
+      pathParts(hit.path, `:${hit.focusLine}`),
       h("span", { class: "kind" }, hit.kind || "section"),
       score(hit),
     ),

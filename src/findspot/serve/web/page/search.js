@@ -1,7 +1,7 @@
 // The search page: a field, what to search, filters, the results and the one that is chosen.
 
 import { follow, get } from "./api.js";
-import { desk, nameOf, route } from "./desk.js";
+import { ALL, desk, nameOf, readdress, route } from "./desk.js";
 import { count, fill, h, say } from "./dom.js";
 import { notIndexed } from "./indexing.js";
 import { preview } from "./preview.js";
@@ -9,23 +9,20 @@ import { resultList } from "./results.js";
 import { CORPORA, searchForm } from "./searchform.js";
 import { emptyState, errorState, progressBar, ticked } from "./states.js";
 
-const EXAMPLES = [
-  "where is the cache invalidated",
-  "retry with backoff",
-  "parse command line options",
-  "error when a file is missing",
-];
+const TOOL_EXAMPLES = ["read a file", "open an issue", "query a database"];
 const PAGE = 20;
 const BUSY_MS = 500;
 const CALM_MS = 2000;
 const REST_MS = 250;
+const SETTLE_MS = 1000; // a question that stays as long as this gets its own entry in the history
 const FOLLOW_MS = 200; // how often the list follows while keys come faster than answers
 
 export function searchPage(main) {
   const { parameters } = route();
   const project = desk.chosen;
   const corpus = parameters.get("corpus") || "code";
-  const state = { corpus, busy: false, again: false, wasBusy: false, drawn: 0 };
+  const everywhere = project?.id === ALL;
+  const state = { corpus, busy: false, again: false, wasBusy: false, drawn: 0, settled: true };
   const { form, field, corpora, filters, summary } = searchForm(project, parameters, (key) => setCorpus(key));
   const notice = h("div", { class: "notice-area" });
   const pane = h("section", { class: "pane", "aria-label": "Chosen result" });
@@ -35,12 +32,14 @@ export function searchPage(main) {
     onMore: () => ask(list.length),
   });
   const columns = h("div", { class: "columns" }, h("div", { class: "found" }, list.element), pane);
-  const panel = preview(pane, { project, onLike: (hit) => like(hit), onLeave: () => field.focus() });
+  const panel = preview(pane, { project, onLike: everywhere ? null : (hit) => like(hit) });
   fill(main, h("h1", { class: "unseen" }, "Search"), form, notice, columns);
 
   let resting = 0;
+  let settling = 0;
   let speaking = 0;
   let similar = parameters.get("similar") || "";
+  let wanted = parameters.get("result") || "";
 
   function asked(offset = 0) {
     const values = { q: field.value.trim(), offset: offset || "", limit: PAGE, similar };
@@ -73,7 +72,8 @@ export function searchPage(main) {
     }
     state.busy = true;
     const tools = state.corpus === "tools";
-    const [answer, problem] = await get(tools ? "tools" : `projects/${project.id}/search`, values).then(
+    const path = tools ? "tools" : everywhere ? "search" : `projects/${project.id}/search`;
+    const [answer, problem] = await get(path, values).then(
       (said) => [said, null],
       (failed) => [null, failed],
     );
@@ -105,7 +105,8 @@ export function searchPage(main) {
         : "No results",
       h("span", { class: "took" }, ` · ${answer.searchTimeMs} ms`),
     );
-    list.show(hits, { query: values.q, mode: values.mode || "hybrid", offset, total, tools });
+    list.show(hits, { query: values.q, mode: values.mode || "hybrid", offset, total, tools, wanted });
+    if (!offset) wanted = "";
     field.setAttribute("aria-expanded", String(hits.length > 0));
     if (!hits.length && !offset) showNoResults(values);
     clearTimeout(speaking);
@@ -114,6 +115,10 @@ export function searchPage(main) {
   }
 
   function chosenNow(hit, at, typing) {
+    if (hit?.path && !typing) {
+      state.settled = true;
+      readdress({ result: `${hit.path}:${hit.startLine}` });
+    }
     if (at === null) field.removeAttribute("aria-activedescendant");
     else field.setAttribute("aria-activedescendant", `hit-${at}`);
     if (hit)
@@ -131,33 +136,36 @@ export function searchPage(main) {
     fill(notice);
     const ready = state.corpus === "tools" || project?.queryReady;
     if (!ready) return showUnready();
-    const words = state.corpus === "tools" ? ["read a file", "open an issue", "query a database"] : EXAMPLES;
+    const tools = state.corpus === "tools";
     fill(pane);
-    fill(
-      list.aside,
-      emptyState(
-        state.corpus === "tools" ? "Find a tool by what it does" : `Search ${nameOf(project.path)}`,
-        state.corpus === "tools"
-          ? "Tools of the MCP servers in the catalogue."
-          : `${count(project.totalFiles, "file")}, ${count(project.totalChunks, "chunk")}, all on this machine.`,
-        words.map((text) =>
-          h(
-            "button",
-            {
-              type: "button",
-              class: "example",
-              onclick: () => {
-                field.value = text;
-                field.focus();
-                ask();
-              },
-            },
-            text,
-          ),
-        ),
-      ),
+    const invitation = emptyState(
+      tools ? "Find a tool by what it does" : `Search ${nameOf(project.path)}`,
+      tools
+        ? "Tools of the MCP servers in the catalogue."
+        : `${count(project.totalFiles, "file")}, ${count(project.totalChunks, "chunk")}, all on this machine.`,
     );
+    fill(list.aside, invitation);
+    if (tools) showExamples(invitation, TOOL_EXAMPLES);
+    else if (!everywhere)
+      get(`projects/${project.id}/examples`, { corpus: state.corpus }).then(
+        ({ examples }) => showExamples(invitation, examples),
+        () => {},
+      );
     return undefined;
+  }
+
+  /** Questions that the project itself suggests. */
+  function showExamples(invitation, examples) {
+    if (!examples.length) return;
+    const example = (text) => {
+      const use = () => {
+        field.value = text;
+        field.focus();
+        ask();
+      };
+      return h("button", { type: "button", class: "example", onclick: use }, text);
+    };
+    invitation.append(h("p", { class: "try" }, "Try"), h("div", { class: "actions" }, examples.map(example)));
   }
 
   function showUnready() {
@@ -236,16 +244,19 @@ export function searchPage(main) {
     resting = setTimeout(() => writeAddress(values), REST_MS);
   }
 
+  /** A question that somebody rested on stays in the history; what was typed in between does not. */
   function writeAddress(values) {
-    const kept = {
-      project: route().parameters.get("project"),
-      ...values,
-      limit: "",
-      offset: "",
-      corpus: state.corpus === "code" ? "" : state.corpus,
-    };
-    const query = new URLSearchParams(Object.entries(kept).filter(([, value]) => value)).toString();
-    history.replaceState(null, "", `#/search${query ? `?${query}` : ""}`);
+    const { limit, offset, ...asked } = values;
+    const named = ["languages", "tests", "path", "mode", "similar", "q"].map((name) => [name, asked[name] || ""]);
+    const changes = { ...Object.fromEntries(named), corpus: state.corpus === "code" ? "" : state.corpus };
+    const { parameters: now } = route();
+    if (Object.entries(changes).every(([name, value]) => (now.get(name) || "") === value)) return;
+    readdress({ ...changes, result: "", open: "", line: "", of: "" }, { push: state.settled });
+    state.settled = false;
+    clearTimeout(settling);
+    settling = setTimeout(() => {
+      state.settled = true;
+    }, SETTLE_MS);
   }
 
   function onKey(event) {
@@ -276,7 +287,7 @@ export function searchPage(main) {
       similar = "";
       ask();
     } else if (!inField && event.key === "c") panel.copy();
-    else if (!inField && event.key === "m" && list.chosen && state.corpus !== "tools") like(list.chosen);
+    else if (!inField && event.key === "m" && list.chosen?.path && !everywhere) like(list.chosen);
   }
 
   field.addEventListener("input", () => {
@@ -287,9 +298,9 @@ export function searchPage(main) {
   filters.addEventListener("input", () => ask());
   document.addEventListener("keydown", onKey);
   setCorpus(state.corpus);
-  field.focus();
+  if (!matchMedia("(pointer: coarse)").matches) field.focus();
 
-  const stop = !project
+  const stop = !project || everywhere
     ? () => {}
     : follow(
         async () => {
@@ -316,8 +327,7 @@ export function searchPage(main) {
 
   return () => {
     stop();
-    clearTimeout(resting);
-    clearTimeout(speaking);
+    for (const timer of [resting, settling, speaking]) clearTimeout(timer);
     document.removeEventListener("keydown", onKey);
   };
 }

@@ -70,7 +70,7 @@ export function searchForm(project, parameters, onCorpus) {
   ]);
   const filters = h(
     "div",
-    { class: "filters", role: "group", "aria-label": "Filters" },
+    { class: "filters", id: "filters", role: "group", "aria-label": "Filters" },
     select("Language", "languages", [["", "Any language"], ...languages], parameters.get("languages")),
     h(
       "label",
@@ -90,6 +90,19 @@ export function searchForm(project, parameters, onCorpus) {
     select("Tests", "tests", TESTS, parameters.get("tests") || "auto"),
   );
   const summary = h("p", { class: "summary" });
+  const narrowed = ["languages", "path", "mode", "tests"].some((name) => parameters.get(name));
+  filters.classList.toggle("shown", narrowed);
+  const toggle = h(
+    "button",
+    {
+      type: "button",
+      class: "filter-toggle",
+      "aria-expanded": String(narrowed),
+      "aria-controls": "filters",
+      onclick: () => toggle.setAttribute("aria-expanded", String(filters.classList.toggle("shown"))),
+    },
+    "Filters",
+  );
   const form = h(
     "form",
     { class: "ask", role: "search", onsubmit: (event) => event.preventDefault() },
@@ -100,7 +113,7 @@ export function searchForm(project, parameters, onCorpus) {
       field,
       h("kbd", { class: "hint", "aria-hidden": "true" }, "/"),
     ),
-    h("div", { class: "ask-options" }, corpora, filters, summary),
+    h("div", { class: "ask-options" }, corpora, toggle, filters, summary),
   );
   return { form, field, corpora, filters, summary };
 }

@@ -1,53 +1,125 @@
-// A whole file over the page, at the line that was asked for.
+// A whole file over the page, at the lines that were asked for. The address names both, so that they can be
+// kept as a bookmark, and the browser's Back closes the file.
 
+import { get } from "./api.js";
 import { codeRegion, scrollToLine } from "./code.js";
+import { desk, readdress, route } from "./desk.js";
 import { fill, h, pathParts } from "./dom.js";
+import { editorLink } from "./editor.js";
 import { errorState } from "./states.js";
 
-const dialog = document.getElementById("viewer");
+const KEPT_FILES = 30;
+const PLACE = /^(.+?):(\d+)(?:-(\d+))?$/;
 
-/** Show a file; `lines` fetches it, `onClosed` is told when the reader is done. */
-export async function openFile(project, place, lines, onClosed = () => {}) {
-  const close = h(
-    "button",
-    { type: "button", class: "small", onclick: () => dialog.close() },
-    "Close",
-    h("kbd", { "aria-hidden": "true" }, "Esc"),
+const dialog = document.getElementById("viewer");
+const files = new Map();
+let shown = "";
+let actionsOf = () => null;
+
+/** The lines of a file of a project; the latest files are kept. */
+export function fileOf(project, path) {
+  const key = `${project} ${path}`;
+  if (!files.has(key)) {
+    if (files.size >= KEPT_FILES) files.delete(files.keys().next().value);
+    const answer = get(`projects/${project}/file`, { path });
+    files.set(key, answer);
+    answer.catch(() => files.delete(key));
+  }
+  return files.get(key);
+}
+
+/** Forget the files that were read: they may have changed. */
+export const forgetFiles = () => files.clear();
+
+/** Open a file at its `path`, `startLine` and `endLine`, and at the `focusLine` between them if there is one;
+ * `actions` makes further buttons for its head. */
+export function openFile(project, place, actions = () => null) {
+  actionsOf = actions;
+  const lines = place.endLine > place.startLine ? `${place.startLine}-${place.endLine}` : place.startLine;
+  const line = place.focusLine > place.startLine ? String(place.focusLine) : "";
+  const changed = readdress(
+    { open: `${place.path}:${lines}`, line, of: project === desk.chosen?.id ? "" : project },
+    { push: true, state: { viewer: true } },
   );
+  if (changed || !dialog.open) followAddress();
+}
+
+/** Show the file that the address names, or close the one that is open. */
+export async function followAddress() {
+  const { parameters } = route();
+  const wanted = parameters.get("open") || "";
+  const [, path, start, end] = PLACE.exec(wanted) || [];
+  if (!path) {
+    shown = "";
+    if (dialog.open) dialog.close();
+    return;
+  }
+  const project = parameters.get("of") || desk.chosen?.id;
+  const key = `${project} ${wanted}`;
+  if (key === shown && dialog.open) return;
+  shown = key;
+  const line = Number(parameters.get("line") || start);
+  const place = { path, line, startLine: Number(start), endLine: Number(end || start) };
+  const file = await fileOf(project, path).catch((problem) => problem);
+  if (key === shown) draw(place, file);
+}
+
+function draw(place, file) {
+  const failed = file instanceof Error;
+  const title = h("h2", { id: "viewer-title" }, pathParts(place.path, `:${place.line}`));
   const head = h(
     "header",
     { class: "pane-head" },
+    h("div", { class: "heading" }, title),
     h(
       "div",
-      { class: "heading" },
-      h("h2", { id: "viewer-title" }, pathParts(place.path, `:${place.startLine}`)),
+      { class: "actions" },
+      failed ? null : editorLink(file.location, place.line),
+      actionsOf(place),
+      h(
+        "button",
+        { type: "button", class: "small", onclick: () => dialog.close() },
+        "Close",
+        h("kbd", { "aria-hidden": "true" }, "Esc"),
+      ),
     ),
-    h("div", { class: "actions" }, close),
   );
-  const file = await lines(place.path).catch((problem) => problem);
-  if (file instanceof Error) fill(dialog, head, errorState(file));
-  else {
-    const region = codeRegion(file.lines.join("\n"), {
-      language: file.language,
-      from: place.startLine,
-      to: place.endLine ?? place.startLine,
-      label: `All of ${place.path}`,
-    });
-    const cut =
-      file.totalLines > file.lines.length
-        ? h(
-            "p",
-            { class: "notice" },
-            `The first ${file.lines.length.toLocaleString("en")} of ${file.totalLines.toLocaleString("en")} lines.`,
-          )
-        : null;
-    fill(dialog, head, cut, region);
-  }
-  dialog.addEventListener("close", onClosed, { once: true });
-  dialog.showModal();
-  const region = dialog.querySelector(".code");
-  if (region) {
-    scrollToLine(region, place.startLine);
-    region.focus();
-  }
+  if (failed) fill(dialog, head, errorState(file));
+  else fill(dialog, head, cutNotice(file), region(file, place));
+  if (!dialog.open) dialog.showModal();
+  const code = dialog.querySelector(".code");
+  if (!code) return;
+  scrollToLine(code, place.line);
+  code.focus();
 }
+
+function cutNotice(file) {
+  if (file.totalLines <= file.lines.length) return null;
+  const [shownLines, total] = [file.lines.length, file.totalLines].map((n) => n.toLocaleString("en"));
+  return h("p", { class: "notice" }, `The first ${shownLines} of ${total} lines.`);
+}
+
+/** The code; a click on a line number puts that line into the address. */
+function region(file, place) {
+  const code = codeRegion(file.lines.join("\n"), {
+    language: file.language,
+    from: place.startLine,
+    to: place.endLine,
+    label: `All of ${place.path}`,
+  });
+  code.addEventListener("click", (event) => {
+    const row = event.target.closest(".row");
+    if (!row || event.target !== row) return;
+    readdress({ open: `${place.path}:${row.dataset.line}`, line: "" });
+    followAddress();
+  });
+  return code;
+}
+
+dialog.addEventListener("close", () => {
+  shown = "";
+  actionsOf = () => null;
+  if (!route().parameters.get("open")) return;
+  if (history.state?.viewer) history.back();
+  else readdress({ open: "", line: "", of: "" });
+});
