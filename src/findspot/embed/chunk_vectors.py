@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from findspot.core.model import Chunk
-from findspot.embed.embedder import Embedder, EmbedMode, Vectors
+from findspot.embed.embedder import Embedder, EmbedMode, Vectors, WordEmbedder
+from findspot.text.tokens import runs
 
 PATH_WEIGHT = 0.8
 """A path names a chunk's topic in a few words; the body would drown them. Pooling the three
@@ -44,15 +45,45 @@ def embed_chunks(
     embedder: Embedder, chunks: Sequence[Chunk], names_weight: float = NAMES_WEIGHT
 ) -> QuantisedVectors:
     """Return the pooled vector of each chunk, in order; each path is embedded once."""
-    paths = {path: row for row, path in enumerate(dict.fromkeys(chunk.path for chunk in chunks))}
-    rows = np.fromiter((paths[chunk.path] for chunk in chunks), dtype=np.intp, count=len(chunks))
-    pooled = embedder.embed([_body(chunk) for chunk in chunks], EmbedMode.PASSAGE)
-    pooled = pooled + PATH_WEIGHT * embedder.embed(list(map(_path, paths)), EmbedMode.PASSAGE)[rows]
-    named = [position for position, chunk in enumerate(chunks) if chunk.symbols and names_weight]
-    if named:  # a slow model would make something of no words at all
-        names = [_names(chunks[position]) for position in named]
-        pooled[named] += names_weight * embedder.embed(names, EmbedMode.PASSAGE)
-    return quantise(unit(pooled))
+    if isinstance(embedder, WordEmbedder):
+        return embed_chunk_words(embedder, chunks, [runs(_body(chunk)) for chunk in chunks], names_weight)
+    fields = _Fields(chunks, names_weight)
+    bodies = embedder.embed([_body(chunk) for chunk in chunks], EmbedMode.PASSAGE)
+    paths = embedder.embed(fields.paths, EmbedMode.PASSAGE)
+    # A slow model would make something of no words at all.
+    names = embedder.embed(fields.names, EmbedMode.PASSAGE) if fields.names else bodies[:0]
+    return fields.pooled(bodies, paths, names)
+
+
+def embed_chunk_words(
+    embedder: WordEmbedder,
+    chunks: Sequence[Chunk],
+    words: Sequence[Iterable[str]],
+    names_weight: float = NAMES_WEIGHT,
+) -> QuantisedVectors:
+    """Return the same for a model of words, given the words of each chunk's text and capsule."""
+    fields = _Fields(chunks, names_weight)
+    rows = embedder.embed_words([*words, *map(runs, fields.paths), *map(runs, fields.names)])
+    bodies, paths, names = np.split(rows, [len(chunks), len(chunks) + len(fields.paths)])
+    return fields.pooled(bodies, paths, names)
+
+
+class _Fields:
+    """The paths and names of chunks: each path once, and names only where there are some."""
+
+    def __init__(self, chunks: Sequence[Chunk], names_weight: float) -> None:
+        rows = {path: row for row, path in enumerate(dict.fromkeys(chunk.path for chunk in chunks))}
+        self.paths = list(map(_path, rows))
+        self._path_rows = [rows[chunk.path] for chunk in chunks]
+        self._named = [position for position, chunk in enumerate(chunks) if chunk.symbols and names_weight]
+        self.names = [_names(chunks[position]) for position in self._named]
+        self._names_weight = names_weight
+
+    def pooled(self, bodies: Vectors, paths: Vectors, names: Vectors) -> QuantisedVectors:
+        pooled = bodies + PATH_WEIGHT * paths[self._path_rows]
+        if self._named:
+            pooled[self._named] += self._names_weight * names
+        return quantise(unit(pooled))
 
 
 def joined(first: QuantisedVectors, second: QuantisedVectors) -> QuantisedVectors:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
 from typing import Any, Protocol, runtime_checkable
 
@@ -42,6 +42,14 @@ class Embedder(Protocol):
 
     def close(self) -> None:
         """Release what the model holds; calling it twice is harmless."""
+
+
+@runtime_checkable
+class WordEmbedder(Protocol):
+    """A model that needs no more of a text than its words, which others have split already."""
+
+    def embed_words(self, texts: Sequence[Iterable[str]]) -> Vectors:
+        """Return one unit row per text, as `embed` does for the text that the words are of."""
 
 
 @runtime_checkable

@@ -18,14 +18,11 @@ from numpy.typing import NDArray
 from findspot.core.errors import ModelUnavailableError
 from findspot.core.files import TOO_MANY_OPEN, load_array, out_of_resources
 from findspot.embed.embedder import EmbedMode, Vectors
-from findspot.text.tokens import word_parts, words
+from findspot.text.tokens import REMEMBERED_WORDS, runs, word_parts
 
 MODEL_FOLDER = Path(__file__).parent / "models" / "static-v0"
 
 _REINSTALL = "The model is part of the package: reinstall findspot."
-
-BLOCK_TEXTS = 256
-"""Texts converted to float32 at a time: about 25 MB at 100 tokens of 256 dimensions each."""
 
 
 class StaticEmbedder:
@@ -36,8 +33,7 @@ class StaticEmbedder:
     def __init__(self, table: NDArray[Any], pieces: WordPieces, revision: str) -> None:
         self.revision = revision
         self.dimensions = int(table.dtype["vector"].shape[0])
-        self._values: NDArray[np.int8] = table["vector"]
-        self._scales: NDArray[np.float32] = np.array(table["scale"])
+        self._table = table.view(np.ndarray)  # each slice of a memory map costs as much as a sum
         self._pieces = pieces
         self._lock = Lock()
 
@@ -61,10 +57,14 @@ class StaticEmbedder:
     def embed(self, texts: Sequence[str], mode: EmbedMode) -> Vectors:
         """Return one unit row per text, in the same way for questions and passages."""
         del mode
+        return self.embed_words(list(map(runs, texts)))
+
+    def embed_words(self, texts: Sequence[Iterable[str]]) -> Vectors:
+        """Return one unit row per text, which is given by its words."""
         rows = np.zeros((len(texts), self.dimensions), dtype=np.float32)
         for start in range(0, len(texts), BLOCK_TEXTS):
-            block = rows[start : start + BLOCK_TEXTS]
-            self._sum_tokens(self._token_ids(texts[start : start + BLOCK_TEXTS]), block)
+            block = slice(start, start + BLOCK_TEXTS)
+            self._sum_tokens(self._token_ids(texts[block]), rows[block])
         lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))[:, None]
         np.divide(rows, lengths, out=rows, where=lengths > 0)
         return rows
@@ -76,31 +76,77 @@ class StaticEmbedder:
     def close(self) -> None:
         """Do nothing: the memory map is released with the object."""
 
-    def _token_ids(self, texts: Sequence[str]) -> list[list[int]]:
+    def _token_ids(self, texts: Iterable[Iterable[str]]) -> list[list[int]]:
         """Return each text's distinct tokens, sorted, so that sums do not depend on the order of words."""
         with self._lock:
             lookup = self._pieces.__getitem__
-            ids = [sorted(set(chain.from_iterable(map(lookup, set(words(text)))))) for text in texts]
+            ids = [sorted(set(chain.from_iterable(map(lookup, set(words))))) for words in texts]
             self._pieces.forget_if_large()
         return ids
 
     def _sum_tokens(self, ids: list[list[int]], rows: Vectors) -> None:
-        counts = np.fromiter(map(len, ids), dtype=np.intp, count=len(ids))
-        flat = np.fromiter(chain.from_iterable(ids), dtype=np.intp, count=int(counts.sum()))
-        if not len(flat):
-            return
-        widened = self._values[flat].astype(np.float32)
-        widened *= self._scales[flat, None]
-        starts = np.cumsum(counts) - counts
-        known = counts > 0
-        rows[known] = np.add.reduceat(widened, starts[known], axis=0)
+        """Write the sum of the vectors of each text's tokens to its row."""
+        few = [at for at, its_ids in enumerate(ids) if 0 < len(its_ids) <= _FEW_TOKENS]
+        if few:
+            counts = np.array([len(ids[at]) for at in few])
+            weighted = np.empty((int(counts.sum()), self.dimensions), np.float32)
+            self._weigh(list(chain.from_iterable(ids[at] for at in few)), weighted)
+            rows[few] = np.add.reduceat(weighted, np.cumsum(counts) - counts, axis=0)
+        room = np.empty((max(map(len, ids), default=0), self.dimensions), np.float32)
+        for row, its_ids in zip(rows, ids, strict=True):
+            if len(its_ids) > _FEW_TOKENS:
+                weighted = room[: len(its_ids)]
+                self._weigh(its_ids, weighted)
+                sum_rows(weighted, row)
 
+    def _weigh(self, ids: list[int], weighted: Vectors) -> None:
+        tokens = self._table.take(ids)
+        np.multiply(tokens["vector"], tokens["scale"][:, None], out=weighted)
+
+
+BLOCK_TEXTS = 256
+"""Texts embedded at a time, so that room for their tokens stays bounded."""
+
+_FEW_TOKENS = 16
+"""Texts with so few tokens, such as names, are summed together: one by one, the calls would cost most."""
+
+
+def sum_rows(rows: Vectors, total: Vectors) -> None:
+    """Write the sum of rows to `total`, exactly as `np.add.reduceat` adds them; `rows` are overwritten.
+
+    That is the first row plus the pairwise sum of the others. `reduceat` adds column by column, which takes
+    three times as long. Stored vectors depend on the order of additions, so it must not change.
+    """
+    _sum_pairwise(rows[1:], total)
+    np.add(rows[0], total, out=total)
+
+
+def _sum_pairwise(rows: Vectors, total: Vectors) -> None:
+    count, width = rows.shape
+    if count < _LANES:
+        np.add.reduce(rows, axis=0, out=total)
+    elif count > _BLOCK_ROWS:
+        middle = count // 2
+        middle -= middle % _LANES
+        second = np.empty_like(total)
+        _sum_pairwise(rows[:middle], total)
+        _sum_pairwise(rows[middle:], second)
+        np.add(total, second, out=total)
+    else:
+        whole = count - count % _LANES
+        lanes = np.add.reduce(rows[:whole].reshape(-1, _LANES * width), axis=0)
+        lanes = np.add.reduce(lanes.reshape(4, 2, width), axis=1)
+        lanes = np.add.reduce(lanes.reshape(2, 2, width), axis=1)
+        np.add(lanes[0], lanes[1], out=rows[whole - 1])
+        np.add.reduce(rows[whole - 1 :], axis=0, out=total)
+
+
+_LANES = 8
+_BLOCK_ROWS = 128
+"""How NumPy adds many numbers: eight sums side by side, in blocks of this size."""
 
 CONTINUATION = "##"
 """Marks an entry that continues a word, as in BERT's vocabularies."""
-
-REMEMBERED_WORDS = 200_000
-"""Distinct words cached with their ids: most words of a project, at about 200 bytes each."""
 
 
 class WordPieces(dict[str, tuple[int, ...]]):

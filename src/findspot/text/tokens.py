@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import chain
 from pathlib import PurePosixPath
@@ -32,6 +32,11 @@ words end in particles."""
 _ASCII_WORD = re.compile(r"_*[a-zA-Z0-9]\w*", re.ASCII)
 _WORD = re.compile(rf"_*[^\W_][\w{_MARKS}]*")
 """A run of letters, digits and underscores that holds at least one letter or digit."""
+
+_OTHERS_TO_SPACES = bytes(
+    code if code >= 128 or chr(code).isalnum() or chr(code) == "_" else ord(" ") for code in range(256)
+)
+"""Turns each ASCII character that is not part of a word into a space; splitting takes a third of a regex."""
 
 _PART = re.compile(
     r"[A-Z]{2,}s(?![a-z])"  # URLs
@@ -58,6 +63,9 @@ def _letters_without_accents() -> dict[int, str | None]:
 
 _WITHOUT_ACCENTS = _letters_without_accents()
 
+REMEMBERED_WORDS = 200_000
+"""Distinct words whose tokens are cached: most words of a project, at about 200 bytes each."""
+
 MAX_TOKEN_CHARS = 64
 """Longer runs are hashes, base64 and the like: noise to a reader and to an index."""
 
@@ -80,7 +88,7 @@ _LISTED = (
 STOP_WORDS = frozenset(_LISTED.split())
 
 
-@lru_cache(maxsize=200_000)
+@lru_cache(maxsize=REMEMBERED_WORDS)
 def stem(word: str) -> str:
     """Return a lower-cased word without its grammatical ending, at least three letters long."""
     for ending, instead in _ENDINGS:
@@ -99,14 +107,18 @@ def without_accents(word: str) -> str:
     return word if word.isascii() else unicodedata.normalize("NFKC", word).translate(_WITHOUT_ACCENTS)
 
 
-@lru_cache(maxsize=200_000)
-def word_tokens(word: str) -> tuple[str, ...]:
-    """Return the tokens of one identifier: itself lower-cased, then the stems of its parts."""
+def _word_tokens(word: str) -> tuple[str, ...]:
     stems = tuple(map(stem, word_parts(word)))
     whole = without_accents(word).strip("_").lower()
     if not stems or stems == (whole,) or len(whole) > MAX_TOKEN_CHARS or _UNSPACED_RUN.search(word):
         return stems
     return (whole, *stems)
+
+
+@lru_cache(maxsize=REMEMBERED_WORDS)
+def word_tokens(word: str) -> tuple[str, ...]:
+    """Return the tokens of one identifier: itself lower-cased, then the stems of its parts."""
+    return _word_tokens(word)
 
 
 def placed_tokens(text: str) -> Iterator[tuple[int, tuple[str, ...]]]:
@@ -117,10 +129,28 @@ def placed_tokens(text: str) -> Iterator[tuple[int, tuple[str, ...]]]:
 
 def tokens(text: str) -> list[str]:
     """Return all tokens of a text, in order, identifiers followed by the stems of their parts."""
-    return list(chain.from_iterable(map(word_tokens, words(text))))
+    return list(chain.from_iterable(map(word_tokens, runs(text))))
 
 
-@lru_cache(maxsize=200_000)
+class _TokenTexts(dict[str, str]):
+    """Word → its tokens, joined by spaces; computed once per word."""
+
+    def __missing__(self, word: str) -> str:
+        if len(self) >= REMEMBERED_WORDS:
+            self.clear()
+        joined = self[word] = " ".join(_word_tokens(word))
+        return joined
+
+
+_TOKEN_TEXTS = _TokenTexts()
+
+
+def token_text(found: Iterable[str]) -> str:
+    """Return the tokens of words, joined by spaces."""
+    return " ".join(filter(None, map(_TOKEN_TEXTS.__getitem__, found)))
+
+
+@lru_cache(maxsize=REMEMBERED_WORDS)
 def word_parts(word: str) -> tuple[str, ...]:
     """Return the lower-cased parts of one identifier, which a model of natural words understands."""
     if word.isascii():
@@ -143,12 +173,21 @@ def _pairs(run: str) -> Sequence[str]:
 
 def parts(text: str) -> list[str]:
     """Return the lower-cased parts of all words of a text, in order, compounds left out."""
-    return list(chain.from_iterable(map(word_parts, words(text))))
+    return list(chain.from_iterable(map(word_parts, runs(text))))
 
 
 def words(text: str) -> list[str]:
     """Return the words of a text as they are written."""
-    return _words_of(text).findall(text)
+    return [run for run in runs(text) if run.strip("_")]
+
+
+def runs(text: str) -> list[str]:
+    """Return the words of a text, and runs of underscores among them, which have no tokens and no parts."""
+    spaced = text.encode("utf-8", "surrogatepass").translate(_OTHERS_TO_SPACES)
+    found = spaced.decode("utf-8", "surrogatepass").split()
+    if text.isascii():
+        return found
+    return [word for run in found for word in ((run,) if run.isascii() else _WORD.findall(run))]
 
 
 def _words_of(text: str) -> re.Pattern[str]:
@@ -175,7 +214,7 @@ def path_text(path: str) -> str:
 
 def keyword_text(path: str, breadcrumb: str | None, context: str, text: str) -> str:
     """Return the tokens that are indexed for a chunk, joined by spaces."""
-    return " ".join(tokens(f"{path_text(path)} {breadcrumb or ''} {context}\n{text}"))
+    return token_text(runs(f"{path_text(path)} {breadcrumb or ''} {context}\n{text}"))
 
 
 def holds(lines: Sequence[str], span: Span, text: str) -> bool:

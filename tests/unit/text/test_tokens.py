@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
 import pytest
@@ -68,6 +69,21 @@ def test_a_word_is_found_with_and_without_accents(word: str, plain: str) -> None
 def test_parts_leave_compounds_out() -> None:
     assert parts("HTTPServer snake_case") == ["http", "server", "snake", "case"]
     assert words("HTTPServer, snake_case!") == ["HTTPServer", "snake_case"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def __init__(self, _): return _x__ + __ # 1.5e3",
+        "tab\tnull\x00unit\x1fdel\x7fend",
+        "naïve — “quoted” café_au_lait\n_private = été2",
+        "日本語 mixed日本_x\u3000wide\u2028line\u0301mark",
+        "lone\ud800surrogate",
+    ],
+)
+def test_words_are_runs_of_letters_digits_and_underscores(text: str) -> None:
+    marks_apart = re.compile(r"_*[^\W_][\w\u0300-\u036f]*")
+    assert words(text) == marks_apart.findall(text)
 
 
 def test_a_path_counts_its_name_twice_and_its_last_folders() -> None:

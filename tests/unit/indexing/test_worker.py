@@ -1,0 +1,42 @@
+"""What a worker makes of a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from findspot.core.model import ChunkType, Corpus, SourceFile
+from findspot.core.roots import Roots
+from findspot.embed.chunk_vectors import embed_chunks
+from findspot.embed.provider_registry import open_embedder
+from findspot.indexing.worker import process
+from findspot.indexing.workers import Indexed, Job, Setup
+from findspot.text.tokens import keyword_text
+
+SOURCE = '''"""Money — “exact”, naïve rounding never."""
+import decimal
+
+
+class Cart:
+    def total(self, rows):
+        """Return the sum."""
+        return sum(decimal.Decimal(row.price) for row in rows)
+''' + "\n\n".join(f"def helper_{n}(value):\n    return value * {n}\n" for n in range(90))
+
+
+@pytest.mark.parametrize("sparing", [False, True])
+def test_words_that_are_split_once_give_the_same_keywords_and_vectors(tmp_path: Path, sparing: bool) -> None:
+    file = SourceFile("shop/cart.py", Corpus.CODE, "python", len(SOURCE), 0, 0, 0)
+    setup = Setup(Roots(tmp_path), "local:static", "auto", 1_000_000)
+    embedder = open_embedder("local:static")
+    found = process(Job(file, sparing=sparing), setup, embedder, SOURCE.encode())
+    assert isinstance(found, Indexed)
+    chunks = [record.chunk for record in found.record.chunks]
+    vectors = embed_chunks(embedder, chunks)
+    assert len(chunks) > 4
+    for position, (record, chunk) in enumerate(zip(found.record.chunks, chunks, strict=True)):
+        text = keyword_text(chunk.path, chunk.breadcrumb, chunk.context, chunk.text)
+        assert record.keywords == ("" if chunk.chunk_type is ChunkType.SYMBOLS else text)
+        assert record.vector == vectors.values[position].tobytes()
+        assert record.scale == vectors.scales[position]
