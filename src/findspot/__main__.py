@@ -18,7 +18,11 @@ def main() -> None:
         from findspot import __version__
 
         sys.stdout.write(f"findspot {__version__}\n")
-        return
+        return None
+    if sys.argv[1:] == ["remind"]:  # run after every command of an assistant
+        from findspot.serve.cli.reminder import remind
+
+        return remind()
     try:
         from findspot.serve.cli.app import run
     except KeyboardInterrupt:  # before the command line can say so itself

@@ -55,6 +55,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "models": ("config_commands", "List the embedding providers and how they stand on this machine."),
     "stats": ("server_commands", "Show how much was searched here, and the tokens that it saved."),
     "doctor": ("doctor", "Check everything Findspot needs, and say what to do."),
+    "remind": ("setup_command", "Remind an assistant of Findspot; the plugins run it as a hook."),
     "logs": ("server_commands", "Show the log that servers keep."),
     "config": ("config_commands", "Show or change the configuration."),
 }

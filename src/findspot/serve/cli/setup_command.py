@@ -469,3 +469,15 @@ def _offer_index(root: Path | None, wanted: bool | None) -> None:
         index.main([str(root)], prog_name="findspot index", standalone_mode=False, obj=Reply())
     elif wanted is None:
         output.line(f"Next: `findspot index {root}`, or ask your assistant to.")
+
+
+@click.command()
+def remind() -> None:
+    """Remind an assistant of Findspot after a grep for a concept.
+
+    The plugins for assistants run it as a hook after each command of an assistant. It reads the hook's JSON
+    from standard input and prints a note at most once per conversation.
+    """
+    from findspot.serve.cli import reminder
+
+    reminder.remind()

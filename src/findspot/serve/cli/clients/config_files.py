@@ -41,7 +41,7 @@ END = "<!-- findspot:end -->"
 PARAGRAPH = """\
 ## Finding code and documentation
 
-This project is indexed by Findspot. Before you read files or run grep to find something, ask its tools:
+If you have the tools of Findspot, ask them before you read files or run grep to find something:
 
 - `search_code` with a question or a name finds code by meaning and by word;
 - `code_research` finds who calls a function, all implementations, what imports a module;

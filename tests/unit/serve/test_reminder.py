@@ -1,0 +1,129 @@
+"""Which searches of an assistant get the note about Findspot, and how often."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from findspot.serve.cli.reminder import NOTE, is_concept_search, remind
+
+CONCEPTS = [
+    'grep -rn "authentication" src/',
+    "grep -rniE 'retry|backoff' --include='*.py' .",
+    "rg 'rate limit'",
+    "rg -n retry src tests",
+    "cd app && rg -t py 'login|session' | head -20",
+    "git grep -n 'connection pool'",
+    "find . -name '*.py' | xargs grep -l cache",
+    "grep -n 'def .*redirect' src/*.py",
+    "grep -rn -e timeout -e deadline lib 2>/dev/null",
+    "LC_ALL=C grep -R secret .",
+]
+OTHERS = [
+    "ls -la",
+    "ps aux | grep python",
+    "git log --oneline | grep fix",
+    "grep -n timeout src/client.py",
+    "rg TooManyRedirects",
+    "rg 'def parse_config'",
+    "grep -rn 'os.environ' src",
+    "grep -rn 'TODO' .",
+    "rg -n 'foo\\(' src",
+    "rg timeout src/client.py",
+    "echo grep -r things",
+    "pytest -k retry",
+    "rg --files",
+    "grep",
+    "rg 'unclosed",
+    "",
+]
+
+
+def call(command: str, **others: Any) -> dict[str, Any]:
+    return {
+        "session_id": "s1",
+        "hook_event_name": "PostToolUse",
+        "tool_name": "Bash",
+        "tool_input": {"command": command},
+    } | others
+
+
+@pytest.mark.parametrize("command", CONCEPTS)
+def test_a_search_for_a_concept(command: str) -> None:
+    """first-impression M3: agents drift to grep."""
+    assert is_concept_search(call(command))
+
+
+@pytest.mark.parametrize("command", OTHERS)
+def test_other_commands(
+    command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(call(command), monkeypatch, capsys) == ""
+
+
+def test_the_search_tool_of_an_assistant() -> None:
+    assert is_concept_search(
+        call("", tool_name="Grep", tool_input={"pattern": "retry|backoff", "path": "src"})
+    )
+    assert not is_concept_search(call("", tool_input={"pattern": "retry", "path": "src/a.py"}))
+    assert not is_concept_search(call("", tool_input={"pattern": "Retry_Policy"}))
+    assert is_concept_search({"toolName": "bash", "toolArgs": json.dumps({"command": "rg retry"})})
+
+
+def run(payload: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> str:
+    data = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data)))
+    remind()
+    return capsys.readouterr().out
+
+
+def test_once_per_conversation_in_the_words_of_each_assistant(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setenv("FINDSPOT_HOME", str(tmp_path))
+    first = json.loads(run(call("rg retry"), monkeypatch, capsys))
+    assert first == {"hookSpecificOutput": {"hookEventName": "PostToolUse", "additionalContext": NOTE}}
+    assert run(call("rg backoff"), monkeypatch, capsys) == ""
+    assert run(call("rg backoff", agent_id="a1"), monkeypatch, capsys) != "", (
+        "a sub-agent has its own context"
+    )
+    gemini = call("rg retry", session_id="s2", hook_event_name="AfterTool", tool_name="run_shell_command")
+    assert json.loads(run(gemini, monkeypatch, capsys))["hookSpecificOutput"]["hookEventName"] == "AfterTool"
+    cursor = {"conversation_id": "c1", "tool_name": "Shell", "tool_input": {"command": "rg retry"}}
+    assert json.loads(run(cursor, monkeypatch, capsys)) == {"additional_context": NOTE}
+    copilot = {"sessionId": "x1", "toolName": "bash", "toolArgs": {"command": "rg retry"}}
+    assert json.loads(run(copilot, monkeypatch, capsys)) == {"additionalContext": NOTE}
+    assert run(copilot, monkeypatch, capsys) == ""
+    assert run({"tool_input": {"command": "rg retry"}}, monkeypatch, capsys) == "", "which conversation?"
+
+
+def test_old_conversations_are_forgotten(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setenv("FINDSPOT_HOME", str(tmp_path))
+    (tmp_path / "reminded").mkdir()
+    for number in range(501):
+        (tmp_path / "reminded" / str(number)).touch()
+    assert run(call("rg retry"), monkeypatch, capsys) != ""
+    assert len(list((tmp_path / "reminded").iterdir())) == 252
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"{", b"[]", b"null", b'"x"', b"\xff\xfe", b'{"tool_input": 3}', b"{}"]
+)
+def test_nothing_makes_it_fail(
+    data: bytes, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(data, monkeypatch, capsys) == ""
+
+
+def test_a_home_that_cannot_be_written_makes_no_noise(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("FINDSPOT_HOME", str(tmp_path / "file"))
+    assert run(call("rg retry"), monkeypatch, capsys) == ""
