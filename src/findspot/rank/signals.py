@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import takewhile
+from itertools import pairwise, takewhile
 from types import MappingProxyType
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from findspot.rank.roles import Role
 
@@ -78,9 +82,13 @@ as little as data. Manuals describe options in the words of questions. Generated
 but nobody changes it there: as tests."""
 
 
-@dataclass(slots=True)
+Column = NDArray[np.float64]
+"""One value per candidate; not a number where there is none."""
+
+
+@dataclass(frozen=True, slots=True)
 class Candidate:
-    """A chunk on its way to becoming an answer."""
+    """A chunk that may become an answer, with all that speaks for it."""
 
     number: int
     file_id: int
@@ -95,6 +103,9 @@ class Candidate:
     coherence: float = 0.0
     role: float = 1.0
     repeat: float = 1.0
+    words: float = float("nan")
+    """The score of keyword search."""
+    cosine: float = float("nan")
     chance: float | None = None
     """How likely it is right, where a fitted model ranks."""
     learned: dict[str, float] = field(default_factory=dict)
@@ -124,52 +135,143 @@ class Candidate:
         return {name: round(value, 4) for name, value in signals.items() if value}
 
 
-@dataclass(slots=True)
+_SIGNALS = (
+    "keyword", "semantic", "fused", "defines", "stem", "path_match", "mention", "coherence", "role", "repeat",
+    "words", "cosine",
+)  # fmt: skip
+"""The columns of a pool, in the order of a candidate's fields."""
+
+
+class PoolFile(NamedTuple):
+    """A file with candidates, and the rows of a pool that they take."""
+
+    id: int
+    path: str
+    start: int
+    stop: int
+
+
 class Pool:
-    """All candidates of a query by chunk number."""
+    """All candidates of a query: one row per chunk, those of a file together, and one column per signal."""
 
-    by_number: dict[int, Candidate] = field(default_factory=dict)
+    def __init__(
+        self, numbers: NDArray[np.int64], file_ids: NDArray[np.int64], paths: Mapping[int, str]
+    ) -> None:
+        """Take the chunks in the order of their numbers, with their files."""
+        size = numbers.size
+        self.numbers = numbers
+        edges = [0, *(np.flatnonzero(np.diff(file_ids)) + 1).tolist(), size] if size else []
+        ids = file_ids[edges[:-1]].tolist()
+        self.files = [
+            PoolFile(number, paths[number], start, stop)
+            for number, (start, stop) in zip(ids, pairwise(edges), strict=True)
+        ]
+        """Each file once."""
+        self.keyword, self.semantic, self.fused = np.zeros((3, size))
+        self.defines, self.stem, self.path_match, self.mention, self.coherence = np.zeros((5, size))
+        self.role, self.repeat = np.ones((2, size))
+        self.words, self.cosine = np.full((2, size), np.nan)
+        self.chances: Sequence[float] = ()
+        self.learned: Mapping[int, dict[str, float]] = {}
+        """By number."""
 
-    def by_file(self) -> Collection[list[Candidate]]:
-        """Return the candidates of each file."""
-        files: dict[int, list[Candidate]] = {}
-        for candidate in self.by_number.values():
-            files.setdefault(candidate.file_id, []).append(candidate)
-        return files.values()
+    @classmethod
+    def of(cls, candidates: Iterable[Candidate]) -> Pool:
+        """Return a pool of candidates whose signals are known."""
+        rows = sorted(candidates, key=lambda candidate: (candidate.file_id, candidate.number))
+        pool = cls(
+            np.array([each.number for each in rows], np.int64),
+            np.array([each.file_id for each in rows], np.int64),
+            {each.file_id: each.path for each in rows},
+        )
+        for name in _SIGNALS:
+            getattr(pool, name)[:] = [getattr(each, name) for each in rows]
+        if any(each.chance is not None for each in rows):
+            pool.chances = [each.chance or 0.0 for each in rows]
+        pool.learned = {each.number: each.learned for each in rows}
+        return pool
 
-    def ranked(self) -> list[Candidate]:
+    @property
+    def score(self) -> Column:
+        gathered = self.fused + self.defines + self.stem + self.path_match + self.mention + self.coherence
+        score: Column = gathered * self.role * self.repeat
+        return score
+
+    def row(self, number: int) -> int:
+        """Return the row of a chunk that is in the pool."""
+        return int(np.searchsorted(self.numbers, number))
+
+    def by_file(self, values: Sequence[float]) -> Column:
+        """Return a column with one value per file."""
+        column: Column = np.repeat(
+            np.array(values, np.float64), [file.stop - file.start for file in self.files]
+        )
+        return column
+
+    def crowded(self) -> Iterator[PoolFile]:
+        """Yield the files with several candidates."""
+        return (file for file in self.files if file.stop - file.start > 1)
+
+    def ranked(self) -> Ranking:
         """Best first; ties by path, then by place in the file."""
-        return sorted(self.by_number.values(), key=lambda c: (-c.score, c.path, c.number))
+        score = self.score
+        order = np.lexsort((self.numbers, -score))
+        if bool((np.diff(score[order]) == 0).any()):
+            places = {path: place for place, path in enumerate(sorted(file.path for file in self.files))}
+            by_path = self.by_file([places[file.path] for file in self.files])
+            order = np.lexsort((self.numbers, by_path, -score))
+        return Ranking(self, order, self.numbers[order].tolist(), score[order].tolist())
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """The candidates of a pool, best first."""
+
+    pool: Pool
+    order: NDArray[np.intp]
+    numbers: list[int]
+    scores: list[float]
+
+    def candidate(self, rank: int) -> Candidate:
+        """Return the candidate of a rank with its signals."""
+        pool, row = self.pool, int(self.order[rank])
+        file = next(file for file in pool.files if file.start <= row < file.stop)
+        number = self.numbers[rank]
+        return Candidate(
+            number,
+            file.id,
+            file.path,
+            **{name: float(getattr(pool, name)[row]) for name in _SIGNALS},
+            chance=pool.chances[row] if pool.chances else None,
+            learned=pool.learned.get(number, {}),
+        )
 
 
 def fuse(
-    pool: Pool,
-    keyword: Mapping[int, float],
-    semantic: Mapping[int, float],
-    weight: float,
-    second: Mapping[int, float] = MappingProxyType({}),
-    *,
-    share: float = 0.5,
+    pool: Pool, weight: float, second: Mapping[int, float] = MappingProxyType({}), *, share: float = 0.5
 ) -> None:
     """Scale all kinds of score to 0..1 over the pool, and mix them.
 
     `second` is what a slower model says, and `share` its part of the meaning; of what it has not read,
     the first is believed.
     """
-    words, meaning, again = _scaled(keyword, floor=0.0), _scaled(semantic), _scaled(second)
-    for number, candidate in pool.by_number.items():
-        candidate.keyword = words.get(number, 0.0)
-        first = meaning.get(number, 0.0)
-        candidate.semantic = (1 - share) * first + share * again.get(number, first)
-        candidate.fused = (1 - weight) * candidate.keyword + weight * candidate.semantic
+    pool.keyword, first = _scaled(pool.words, floor=0.0), _scaled(pool.cosine)
+    pool.semantic = first
+    if second:
+        read = np.array([second.get(number, np.nan) for number in pool.numbers.tolist()])
+        again = np.where(np.isnan(read), first, _scaled(read))
+        pool.semantic = (1 - share) * first + share * again
+    pool.fused = (1 - weight) * pool.keyword + weight * pool.semantic
 
 
-def _scaled(scores: Mapping[int, float], floor: float | None = None) -> dict[int, float]:
-    if not scores:
-        return {}
-    low = min(scores.values()) if floor is None else floor
-    spread = max(scores.values()) - low
-    return {number: (score - low) / spread if spread > 0 else 1.0 for number, score in scores.items()}
+def _scaled(scores: Column, floor: float | None = None) -> Column:
+    """Return scores from 0 to 1; what has none gets 0."""
+    here = ~np.isnan(scores)
+    if not here.any():
+        return np.zeros(scores.size)
+    low = float(np.nanmin(scores)) if floor is None else floor
+    spread = float(np.nanmax(scores)) - low
+    return np.where(here, (scores - low) / spread if spread > 0 else 1.0, 0.0)
 
 
 def definition_worth(kind: str, display: str, names: Sequence[str]) -> float:
@@ -186,21 +288,21 @@ def same_name(stem: str, name: str) -> bool:
 
 def add_coherence(pool: Pool) -> None:
     """Lift the best chunk of each file by what the file's other chunks found."""
-    for members in pool.by_file():
-        if len(members) == 1:
-            continue
-        best = max(members, key=lambda c: (c.fused, -c.number))
-        others = sum(sorted((c.fused for c in members if c is not best), reverse=True)[:3])
-        best.coherence = COHERENCE * min(1.0, others / 1.5)
+    fused = pool.fused.tolist()
+    for _, _, start, stop in pool.crowded():
+        values = fused[start:stop]
+        best = max(values)
+        pool.coherence[start + values.index(best)] = COHERENCE * min(
+            1.0, sum(sorted(values, reverse=True)[1:4]) / 1.5
+        )
 
 
 def spread_files(pool: Pool, decay: float = SAME_FILE_DECAY) -> None:
     """Let each further chunk of a file count less than the one before."""
-    for members in pool.by_file():
-        if len(members) == 1:
-            continue
-        for place, candidate in enumerate(sorted(members, key=lambda c: (-c.score, c.number))):
-            candidate.repeat = decay**place
+    score = pool.score.tolist()
+    for _, _, start, stop in pool.crowded():
+        for place, row in enumerate(sorted(range(start, stop), key=lambda row: -score[row])):
+            pool.repeat[row] = decay**place
 
 
 def beginnings(words: Iterable[str]) -> frozenset[str]:
@@ -210,11 +312,11 @@ def beginnings(words: Iterable[str]) -> frozenset[str]:
 
 def path_share(query: Sequence[str], name: Sequence[str], folder: Sequence[str]) -> float:
     """Return how well the words of a query and of a path fit each other, 0 to 1."""
-    places = (*name, *folder)
-    if not name or beginnings(query).isdisjoint(beginnings(places)):
+    if not query or not name:
         return 0.0
-    repeated = sum(max(_likeness(word, part) for part in places) for word in query) / len(query)
-    explained = sum(max(_likeness(part, word) for word in query) for part in name) / len(name)
+    places = (*name, *folder)
+    repeated = sum(_best_likeness(word, places) for word in query) / len(query)
+    explained = sum(_best_likeness(part, query) for part in name) / len(name)
     return (1 - NAME_SHARE) * repeated + NAME_SHARE * explained
 
 
@@ -222,7 +324,12 @@ def heading_share(query: Sequence[str], heading: Sequence[str]) -> float:
     """Return how much of a query its heading, or one above, repeats."""
     if not query or not heading:
         return 0.0
-    return sum(max(_likeness(word, part) for part in heading) for word in query) / len(query)
+    return sum(_best_likeness(word, heading) for word in query) / len(query)
+
+
+def _best_likeness(word: str, others: Iterable[str]) -> float:
+    start = word[:_ALIKE_FROM]
+    return max((_likeness(word, other) for other in others if other.startswith(start)), default=0.0)
 
 
 _ALIKE_FROM = 3

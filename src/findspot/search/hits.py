@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate, islice
+from itertools import accumulate
+from math import isnan
 
 from findspot.core.model import LIKELY_FROM, GroupBy, Hit, Span, Symbol
 from findspot.rank.calibration import FITS_FROM, Evidence, Recipe, calibrated, nothing_fits
-from findspot.rank.signals import Candidate, coverage
+from findspot.rank.signals import Candidate, Ranking, coverage
 from findspot.search.definitions import Described, QueryWords, definitions_wanted, describe, header_overview
 from findspot.search.questions import Question
-from findspot.search.retrieve import Candidates
-from findspot.store.records import OUTLINE_ORDINAL, StoredChunk, StoredFile, chunk_number, last_name
+from findspot.store.records import (
+    ORDINAL_BITS,
+    OUTLINE_ORDINAL,
+    StoredChunk,
+    chunk_number,
+    last_name,
+)
 from findspot.store.snapshot import Snapshot
 from findspot.text.snippet import PASSAGE_CHARS, best_column
 from findspot.text.tokens import tokens
@@ -44,9 +50,8 @@ _PIECE = "block"
 
 @dataclass(slots=True)
 class Passage:
-    """Neighbouring chunks of one file, by their numbers; the leader is the one that ranked best."""
+    """Neighbouring chunks of one file, by their numbers; the leader, whose rank it has, ranked best."""
 
-    leader: Candidate
     rank: int
     first: int
     last: int
@@ -64,13 +69,17 @@ class Passage:
     def numbers(self) -> range:
         return range(self.first, self.last + 1)
 
+    @property
+    def file_id(self) -> int:
+        return self.first >> ORDINAL_BITS
 
-def grouped(snapshot: Snapshot, ranked: Sequence[Candidate], question: Question) -> list[Passage]:
+
+def grouped(snapshot: Snapshot, ranking: Ranking, question: Question) -> list[Passage]:
     """Return a ranking as the results that a query wants: passages, files or definitions."""
-    files, group_by = snapshot.files.by_id, question.query.group_by
+    group_by = question.query.group_by
     if group_by == GroupBy.SYMBOL:
-        return _by_definition(snapshot, ranked, question)
-    shown = passages(ranked, files, question.except_chunks)
+        return _by_definition(snapshot, ranking.numbers, question)
+    shown = passages(ranking.numbers, snapshot.files.copies, question.except_chunks)
     return _by_file(shown) if group_by == GroupBy.FILE else shown
 
 
@@ -78,34 +87,33 @@ def _by_file(ranked: Sequence[Passage]) -> list[Passage]:
     """Return the best passage of each file, with those after it."""
     files: dict[int, list[Passage]] = {}
     for passage in ranked:
-        files.setdefault(passage.leader.file_id, []).append(passage)
+        files.setdefault(passage.file_id, []).append(passage)
     return [replace(first, more=tuple(rest[:MOST_MORE])) for first, *rest in files.values()]
 
 
-def _by_definition(snapshot: Snapshot, ranked: Sequence[Candidate], question: Question) -> list[Passage]:
+def _by_definition(snapshot: Snapshot, ranked: Sequence[int], question: Question) -> list[Passage]:
     """Return one passage per definition; those that define nothing stay, a little further down.
 
     A long definition is several chunks: the pieces after the first have its breadcrumb and no symbol.
     """
-    files = snapshot.files.by_id
-    numbers = sorted(candidate.number for candidate in ranked)
+    numbers = sorted(ranked)
     stored, symbols = snapshot.chunks.by_number(numbers), snapshot.symbols.of_chunks(numbers)
     names = (question.text, *question.reading.names)
     seen: set[tuple[int, str]] = set()
     continued: set[tuple[int, str]] = set()
     shown: list[tuple[int, Passage]] = []
-    for rank, candidate in _without_copies(ranked, files):
-        chunk, number = stored[candidate.number], candidate.number
+    for rank, number in _without_copies(ranked, snapshot.files.copies):
+        chunk, file_id = stored[number], number >> ORDINAL_BITS
         wanted = definitions_wanted(chunk, symbols.get(number, ()), names, question.term_weights)
         for place, (symbol, breadcrumb) in enumerate(wanted):
-            if (candidate.file_id, breadcrumb) not in continued:
-                seen.add((candidate.file_id, breadcrumb))
-                passage = Passage(candidate, rank, number, number, symbol=symbol, breadcrumb=breadcrumb)
+            if (file_id, breadcrumb) not in continued:
+                seen.add((file_id, breadcrumb))
+                passage = Passage(rank, number, number, symbol=symbol, breadcrumb=breadcrumb)
                 shown.append((rank + LATER * place, passage))
         if not wanted:
-            passage, later = Passage(candidate, rank, number, number), LATER
+            passage, later = Passage(rank, number, number), LATER
             if chunk.kind == _PIECE and chunk.breadcrumb:
-                definition = candidate.file_id, chunk.breadcrumb
+                definition = file_id, chunk.breadcrumb
                 if definition in seen:
                     continue
                 seen.add(definition)
@@ -119,7 +127,8 @@ def _with_pieces(snapshot: Snapshot, passage: Passage) -> Passage:
     """Return a passage with all chunks of its definition."""
     if passage.breadcrumb is None:
         return passage
-    chunks = {chunk.number: chunk for chunk in snapshot.chunks.of_file(passage.leader.path)}
+    path = snapshot.files.by_id[passage.file_id].path
+    chunks = {chunk.number: chunk for chunk in snapshot.chunks.of_file(path)}
     first = last = passage.first
 
     def continues(number: int) -> bool:
@@ -139,36 +148,35 @@ def _with_pieces(snapshot: Snapshot, passage: Passage) -> Passage:
     return replace(passage, first=first, last=last, symbol=symbol)
 
 
-def _without_copies(
-    ranked: Sequence[Candidate], files: Mapping[int, StoredFile]
-) -> Iterator[tuple[int, Candidate]]:
-    """Yield the candidates, with their ranks, whose file is the best one of its content."""
+def _without_copies(ranked: Iterable[int], copies: Mapping[int, str]) -> Iterator[tuple[int, int]]:
+    """Yield the chunks, with their ranks, whose file is the best one of its content."""
     home: dict[str, int] = {}
-    for rank, candidate in enumerate(ranked):
-        if home.setdefault(files[candidate.file_id].sha256, candidate.file_id) == candidate.file_id:
-            yield rank, candidate
+    for rank, number in enumerate(ranked):
+        content = copies.get(number >> ORDINAL_BITS)
+        if content is None or home.setdefault(content, number >> ORDINAL_BITS) == number >> ORDINAL_BITS:
+            yield rank, number
 
 
-def passages(
-    ranked: Sequence[Candidate], files: Mapping[int, StoredFile], never: Collection[int] = ()
-) -> list[Passage]:
-    """Return a ranking as passages, copies of the same file and the chunks of `never` left out.
+def passages(ranked: Iterable[int], copies: Mapping[int, str], never: Collection[int] = ()) -> list[Passage]:
+    """Return a ranking of chunks as passages, copies of the same file and the chunks of `never` left out.
 
-    It looks at nothing but the ranking, so that asking for more results never changes the first.
+    `copies` has the contents of files that are copies. It looks at nothing but the ranking, so that asking
+    for more results never changes the first.
     """
     found: dict[int, Passage] = {}
     part_of: dict[int, int] = {}
-    for rank, candidate in _without_copies(ranked, files):
-        number = candidate.number
-        passage = Passage(candidate, rank, number, number)
+    for rank, number in _without_copies(ranked, copies):
+        passage = Passage(rank, number, number)
         if number - 1 in part_of or number + 1 in part_of:
             for other in _neighbours(passage, found, part_of):
                 if passage.size + other.size <= MAX_MERGED_CHUNKS:
                     del found[other.rank]
                     passage = _merged(other, passage)
+            for member in passage.numbers:
+                part_of[member] = passage.rank
+        else:
+            part_of[number] = rank
         found[passage.rank] = passage
-        for member in passage.numbers:
-            part_of[member] = passage.rank
     return _bridged([found[rank] for rank in sorted(found)], never)
 
 
@@ -184,13 +192,15 @@ def _bridged(ranked: list[Passage], never: Collection[int]) -> list[Passage]:
         if is_free and before.size + 1 + passage.size <= MAX_BRIDGED_CHUNKS:
             whole = _merged(before, passage)
             replaced |= {before.rank: None, passage.rank: None, whole.rank: whole}
+    if not replaced:
+        return ranked
     covered = {number for whole in replaced.values() if whole for number in whole.numbers}
     kept = (replaced.get(passage.rank, passage) for passage in ranked)
     return [p for p in kept if p and (p.rank in replaced or p.first not in covered)]
 
 
 def _same_file(one: Passage, other: Passage) -> bool:
-    return one.leader.file_id == other.leader.file_id
+    return one.file_id == other.file_id
 
 
 def _neighbours(passage: Passage, found: Mapping[int, Passage], part_of: Mapping[int, int]) -> list[Passage]:
@@ -204,8 +214,7 @@ def _neighbours(passage: Passage, found: Mapping[int, Passage], part_of: Mapping
 
 
 def _merged(one: Passage, other: Passage) -> Passage:
-    better = min(one, other, key=lambda passage: passage.rank)
-    return Passage(better.leader, better.rank, min(one.first, other.first), max(one.last, other.last))
+    return Passage(min(one.rank, other.rank), min(one.first, other.first), max(one.last, other.last))
 
 
 def joined(chunks: Sequence[StoredChunk]) -> str:
@@ -227,9 +236,18 @@ def joined(chunks: Sequence[StoredChunk]) -> str:
 
 
 def to_hits(
-    snapshot: Snapshot, found: Sequence[Passage], candidates: Candidates, question: Question, recipe: Recipe
+    snapshot: Snapshot,
+    found: Sequence[Passage],
+    ranking: Ranking,
+    question: Question,
+    recipe: Recipe,
+    *,
+    belongs: float | None = None,
 ) -> tuple[list[Hit], bool]:
-    """Return the page of hits that a query wants, with their scores, and whether none of them fits."""
+    """Return the page of hits that a query wants, with their scores, and whether none of them fits.
+
+    `belongs` is how likely the query is about the project at all, where a fitted model says so.
+    """
     query = question.query
     end = query.offset + query.limit
     page = [_with_pieces(snapshot, passage) for passage in found[query.offset : end]]
@@ -239,16 +257,15 @@ def to_hits(
     stored = snapshot.chunks.by_number(sorted(needed | outlines))
     defining = [number for passage in (*page, *further) for number in passage.numbers]
     symbols = snapshot.symbols.of_chunks(defining)
-    evidence = list(islice(_evidence(found, stored, candidates, question), max(end, 1)))
-    scores = list(calibrated(recipe, evidence))
-    belongs = candidates.belongs
-    if belongs is not None:
-        scores = _chances(found[: max(end, 1)], belongs)
+    leaders = [ranking.candidate(passage.rank) for passage in found[: max(end, 1)]]
+    evidence = list(_evidence(found, leaders, stored, ranking, question))
+    scores = list(calibrated(recipe, evidence)) if belongs is None else _chances(leaders, belongs)
 
     def hit_of(passage: Passage, score: float) -> Hit:
         chunks = [stored[number] for number in passage.numbers]
         defined = [symbol for number in passage.numbers for symbol in symbols.get(number, ())]
-        return _hit(chunks, stored[passage.leader.number], score, defined, question, only=passage.symbol)
+        leader = stored[ranking.numbers[passage.rank]]
+        return _hit(chunks, leader, score, defined, question, only=passage.symbol)
 
     hits = []
     for place, passage in enumerate(page, query.offset):
@@ -258,18 +275,18 @@ def to_hits(
         if hit.kind == _HEADER and outline:
             overview = header_overview(stored[passage.first].text, outline.text)
         if query.explain:
-            why = passage.leader.why() | (evidence[place].why() if belongs is None else {"belongs": belongs})
-        share = _share(passage, found[0])
+            why = leaders[place].why() | (evidence[place].why() if belongs is None else {"belongs": belongs})
+        share = _share(ranking, passage, found[0])
         hits.append(replace(hit, more=more, overview=overview, relative=share, why=why))
     if belongs is not None:
         return hits, belongs < FITS_FROM
     return hits, query.similar_to is None and nothing_fits(recipe, evidence)
 
 
-def _chances(found: Sequence[Passage], belongs: float) -> list[float]:
+def _chances(leaders: Iterable[Candidate], belongs: float) -> list[float]:
     """Return the scores of the hits of a report, falling as the ranking does; weak if nothing fits."""
     most = LIKELY_FROM - 0.01 if belongs < FITS_FROM else 1.0
-    chances = (min(most, belongs * (passage.leader.chance or 0.0)) for passage in found)
+    chances = (min(most, belongs * (leader.chance or 0.0)) for leader in leaders)
     return [round(chance, 4) for chance in accumulate(chances, min)]
 
 
@@ -290,23 +307,23 @@ def by_file(hits: Iterable[Hit]) -> list[Hit]:
 
 def _evidence(
     found: Sequence[Passage],
+    leaders: Iterable[Candidate],
     stored: Mapping[int, StoredChunk],
-    candidates: Candidates,
+    ranking: Ranking,
     question: Question,
 ) -> Iterator[Evidence]:
-    """Yield what speaks for each passage."""
+    """Yield what speaks for each of the first passages."""
     weight = sum(question.term_weights.values()) or 1.0
-    for place, passage in enumerate(found):
-        leader = passage.leader
-        words = candidates.keyword.get(leader.number, 0.0) / weight
+    for place, (leader, passage) in enumerate(zip(leaders, found, strict=False)):
+        words = _known(leader.words) / weight
         if place:
-            lead = _share(passage, found[0]) - 1
+            lead = _share(ranking, passage, found[0]) - 1
         else:
-            lead = 1 - _share(found[1], passage) if len(found) > 1 else 1.0
+            lead = 1 - _share(ranking, found[1], passage) if len(found) > 1 else 1.0
             if question.weight == 1:  # no keyword was looked for: count the words of the first passage
                 words = coverage(question.term_weights, _words([stored[n] for n in passage.numbers]))
         yield Evidence(
-            cosine=candidates.semantic.get(leader.number, 0.0),
+            cosine=_known(leader.cosine),
             words=words,
             definition=leader.defines,
             path=leader.path_match,
@@ -315,21 +332,26 @@ def _evidence(
         )
 
 
+def _known(value: float) -> float:
+    return 0.0 if isnan(value) else value
+
+
 def _words(chunks: Sequence[StoredChunk]) -> set[str]:
     return set(tokens(" ".join((joined(chunks), chunks[0].path, chunks[0].breadcrumb or ""))))
 
 
-def _share(passage: Passage, best: Passage) -> float:
+def _share(ranking: Ranking, passage: Passage, best: Passage) -> float:
     """Return the ranking value of a passage as a share of the best one's."""
-    return passage.leader.score / best.leader.score if best.leader.score else 0.0
+    highest = ranking.scores[best.rank]
+    return ranking.scores[passage.rank] / highest if highest else 0.0
 
 
 def _first_number(passage: Passage) -> int:
-    return chunk_number(passage.leader.file_id, 0)
+    return chunk_number(passage.file_id, 0)
 
 
 def _outline_number(passage: Passage) -> int:
-    return chunk_number(passage.leader.file_id, OUTLINE_ORDINAL)
+    return chunk_number(passage.file_id, OUTLINE_ORDINAL)
 
 
 def _hit(

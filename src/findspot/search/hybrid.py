@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from functools import lru_cache
+from collections.abc import Callable, Collection, Sequence
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
@@ -17,12 +16,13 @@ from findspot.rank.intent import Intent
 from findspot.rank.roles import (
     ASKS_FOR_EXAMPLES,
     ASKS_FOR_TESTS,
+    HEADERS,
     Role,
     declares_only,
     is_data,
     role_of,
 )
-from findspot.rank.signals import Candidate, Pool
+from findspot.rank.signals import Pool
 from findspot.search.hits import grouped, to_hits
 from findspot.search.query_filters import allowed_files, nothing_to_search
 from findspot.search.questions import Question, understand
@@ -50,15 +50,17 @@ def search(
     started = time.perf_counter()
     question = understand(snapshot, embedder, query)
     files = allowed_files(snapshot, query)
+    belongs = None
     if ranks_as_report(snapshot, embedder, question):
-        pool, candidates = rank_report(snapshot, embedder, question, files, history())
+        pool, belongs = rank_report(snapshot, embedder, question, files, history())
     else:
-        pool, candidates = _ranked(snapshot, question, files, slower)
-    shown = grouped(snapshot, pool.ranked(), question)
+        pool = _ranked(snapshot, question, files, slower)
+    ranking = pool.ranked()
+    shown = grouped(snapshot, ranking, question)
     fitted = embedder is None or embedder.id == FITTED_MODEL
     meaning = fitted and bool(question.vector.any())
     recipe = recipe_for(query.corpus, words=question.weight < 1, meaning=meaning)
-    hits, nothing_fits = to_hits(snapshot, shown, candidates, question, recipe)
+    hits, nothing_fits = to_hits(snapshot, shown, ranking, question, recipe, belongs=belongs)
     return Results(
         query=query.text,
         mode=query.mode,
@@ -71,35 +73,33 @@ def search(
     )
 
 
-def _ranked(
-    snapshot: Snapshot, question: Question, files: Selection, slower: SlowerReader | None
-) -> tuple[Pool, Candidates]:
+def _ranked(snapshot: Snapshot, question: Question, files: Selection, slower: SlowerReader | None) -> Pool:
     """Return the candidates of a short query, scored by rules."""
     candidates = find_candidates(snapshot, question, files)
     pool = fuse(snapshot, candidates, question, slower)
+    known = snapshot.memo(_known_traits, lasting=True)
+    traits = [known.get(file.id) or _traits(snapshot, file.id, known) for file in pool.files]
     if question.query.corpus is Corpus.CODE:
         boost_definitions(pool, candidates, question)
-        boost_paths(pool, question, signals.PATH_MATCH)
+        boost_paths(pool, traits, question, signals.PATH_MATCH)
         boost_mentions(pool, candidates)
-        penalise(snapshot, pool, candidates, question)
+        penalise(pool, traits, _requested_roles(candidates, question))
         signals.add_coherence(pool)
     else:
         boost_headings(snapshot, pool, question)
-        boost_paths(pool, question, signals.DOCS_PATH_MATCH)
+        boost_paths(pool, traits, question, signals.DOCS_PATH_MATCH)
     signals.spread_files(pool)
-    return pool, candidates
+    return pool
 
 
 def fuse(snapshot: Snapshot, candidates: Candidates, question: Question, slower: SlowerReader | None) -> Pool:
     """Return one pool of candidates with keyword and semantic scores mixed, those of the slower model too."""
-    files = snapshot.files.by_id
-    pool = Pool()
-    for number in candidates.numbers:
-        file = files[number >> ORDINAL_BITS]
-        pool.by_number[number] = Candidate(number, file.id, file.path)
-    likeness = slower.likeness(snapshot, question.text, pool.by_number) if slower else {}
+    numbers = candidates.numbers
+    pool = Pool(numbers, numbers >> ORDINAL_BITS, snapshot.files.path_of)
+    pool.words, pool.cosine = candidates.keyword, candidates.cosine
+    likeness = slower.likeness(snapshot, question.text, numbers.tolist()) if slower else {}
     weight, share = mixture(question) if likeness else (question.weight, 0.0)
-    signals.fuse(pool, candidates.keyword, candidates.semantic, weight, likeness, share=share)
+    signals.fuse(pool, weight, likeness, share=share)
     return pool
 
 
@@ -127,59 +127,54 @@ def mixture(question: Question) -> tuple[float, float]:
 def boost_definitions(pool: Pool, candidates: Candidates, question: Question) -> None:
     """Lift the chunks that define what the query names, or at least hand it on."""
     for number in candidates.re_exporting:
-        pool.by_number[number].defines = signals.RE_EXPORTS_NAME
+        pool.defines[pool.row(number)] = signals.RE_EXPORTS_NAME
     names = question.reading.names
     alone = question.reading.intent is Intent.SYMBOL
+    paths = {file.id: file.path for file in pool.files} if candidates.defining else {}
     for number, definitions in candidates.defining.items():
-        candidate = pool.by_number[number]
-        stem = _stem(candidate.path)
+        row, stem = pool.row(number), _stem(paths[number >> ORDINAL_BITS])
         for definition in definitions:
             whole = alone and definition.name == names[0].lower()
             weight = signals.DEFINES_NAME if whole else signals.DEFINES_NAME_IN_SENTENCE
             worth = weight * signals.definition_worth(definition.kind, definition.display, names)
-            if worth > candidate.defines:
-                candidate.defines = worth
-                candidate.stem = signals.STEM_IS_NAME if signals.same_name(stem, definition.name) else 0.0
+            if worth > pool.defines[row]:
+                pool.defines[row] = worth
+                pool.stem[row] = signals.STEM_IS_NAME if signals.same_name(stem, definition.name) else 0.0
 
 
-def boost_paths(pool: Pool, question: Question, weight: float) -> None:
+def boost_paths(pool: Pool, traits: Sequence[Traits], question: Question, weight: float) -> None:
     """Lift files whose name or folder says what the query asks about."""
     asked = signals.beginnings(question.topic)
-    for members in pool.by_file():
-        words = _path_words(members[0].path)
-        if not asked.isdisjoint(words.beginnings):
-            share = weight * signals.path_share(question.topic, words.name, words.folder)
-            for candidate in members:
-                candidate.path_match = share
+    for file, about in zip(pool.files, traits, strict=True):
+        if not asked.isdisjoint(about.beginnings):
+            share = signals.path_share(question.topic, about.name, about.folder)
+            pool.path_match[file.start : file.stop] = weight * share
 
 
 def boost_mentions(pool: Pool, candidates: Candidates) -> None:
     """Lift files that a report or a stack trace names."""
-    for candidate in pool.by_number.values():
-        if candidate.file_id in candidates.mentioned:
-            candidate.mention = signals.MENTIONED
+    for file in pool.files if candidates.mentioned else ():
+        if file.id in candidates.mentioned:
+            pool.mention[file.start : file.stop] = signals.MENTIONED
 
 
 def boost_headings(snapshot: Snapshot, pool: Pool, question: Question) -> None:
     """Lift sections whose heading, or one above it, says what the query asks about."""
-    for number, breadcrumb in snapshot.chunks.breadcrumbs(sorted(pool.by_number)).items():
+    for number, breadcrumb in snapshot.chunks.breadcrumbs(pool.numbers.tolist()).items():
         share = signals.heading_share(question.topic, parts(breadcrumb))
-        pool.by_number[number].defines = signals.HEADING_MATCH * share
+        pool.defines[pool.row(number)] = signals.HEADING_MATCH * share
 
 
-def penalise(snapshot: Snapshot, pool: Pool, candidates: Candidates, question: Question) -> None:
+def penalise(pool: Pool, traits: Sequence[Traits], stay: Collection[Role]) -> None:
     """Push down what usually is not the answer, unless the query asks for it."""
-    stay = _requested_roles(candidates, question)
-    files = snapshot.files.by_id
-    paths = {candidate.path for candidate in pool.by_number.values()}
-    for members in pool.by_file():
-        path = members[0].path
-        role = role_of(path, is_data(files[members[0].file_id].language))
-        if role is Role.SOURCE and declares_only(path, paths):
-            role = Role.DECLARATION
-        if role not in stay and role is not Role.SOURCE:
-            for candidate in members:
-                candidate.role = signals.ROLE_FACTOR[role]
+    roles = [about.role for about in traits]
+    headers = [at for at, file in enumerate(pool.files) if file.path.endswith(HEADERS)]
+    if headers:
+        paths = {file.path for file in pool.files}
+        for at in headers:
+            if roles[at] is Role.SOURCE and declares_only(pool.files[at].path, paths):
+                roles[at] = Role.DECLARATION
+    pool.role = pool.by_file([1.0 if role in stay else signals.ROLE_FACTOR[role] for role in roles])
 
 
 def _requested_roles(candidates: Candidates, question: Question) -> set[Role]:
@@ -199,21 +194,34 @@ _FILES_OF_A_FOLDER = ("index", "mod", "init")
 """`extract/mod.rs` is what `extract` is about; Python's `__init__` as a rule only hands names on."""
 
 
-class _PathWords(NamedTuple):
-    """The words of a file's name, those of the folder it is in, and how they all begin."""
+class Traits(NamedTuple):
+    """What ranking has to know about a file, whatever is asked."""
 
+    role: Role
     name: tuple[str, ...]
+    """The words of its name."""
     folder: tuple[str, ...]
+    """Those of the folder it is in."""
     beginnings: frozenset[str]
+    """How all these begin."""
 
 
-@lru_cache(maxsize=50_000)
-def _path_words(path: str) -> _PathWords:
-    place = PurePosixPath(path).with_suffix("")
+def _known_traits() -> dict[int, Traits]:
+    """Return where the traits of file revisions are kept."""
+    return {}
+
+
+def _traits(snapshot: Snapshot, file_id: int, known: dict[int, Traits]) -> Traits:
+    if len(known) > 2 * len(snapshot.files.files):  # most are of revisions that are gone
+        known.clear()
+    file = snapshot.files.by_id[file_id]
+    place = PurePosixPath(file.path).with_suffix("")
     if place.name in _FILES_OF_A_FOLDER and place.parent.name:
         place = place.parent
     name, folder = tuple(dict.fromkeys(parts(place.name))), tuple(parts(place.parent.name))
-    return _PathWords(name, folder, signals.beginnings((*name, *folder)))
+    role = role_of(file.path, is_data(file.language))
+    known[file_id] = traits = Traits(role, name, folder, signals.beginnings((*name, *folder)))
+    return traits
 
 
 def _stem(path: str) -> str:

@@ -25,7 +25,6 @@ from findspot.rank.signals import Candidate, Pool, spread_files
 from findspot.search.query_filters import is_filtered
 from findspot.search.questions import MAX_TERMS, Question
 from findspot.search.report_evidence import Evidence, Signals, gather, passage_signals
-from findspot.search.retrieve import Candidates
 from findspot.store.derived import Selection
 from findspot.store.records import ORDINAL_BITS
 from findspot.store.snapshot import Snapshot
@@ -112,8 +111,10 @@ def ranks_as_report(snapshot: Snapshot, embedder: Embedder | None, question: Que
 
 def rank_report(
     snapshot: Snapshot, embedder: Embedder | None, question: Question, allowed: Selection, history: History
-) -> tuple[Pool, Candidates]:
-    """Return the chunks of the likeliest files, each with its chance."""
+) -> tuple[Pool, float]:
+    """Return the chunks of the likeliest files, each with its chance, and how likely the report is about the
+    project at all.
+    """
     filtered = is_filtered(question.query)
     evidence = gather(
         snapshot,
@@ -131,32 +132,34 @@ def rank_report(
     place = {evidence.files[at].id: at for at in best}
     homes = [place[number >> ORDINAL_BITS] for number in numbers]
     chances = _passage_chances(model, files, homes, signals)
-    pool = Pool()
+    words, meaning = evidence.found.words["all"], evidence.likeness.get("prose", {})
+    candidates: list[Candidate] = []
     taken: Counter[int] = Counter()
     for row in np.argsort(-chances, kind="stable").tolist():
-        file, chance = evidence.files[homes[row]], float(chances[row])
+        file, chance, number = evidence.files[homes[row]], float(chances[row]), numbers[row]
         taken[file.id] += 1
         if taken[file.id] > MAX_PER_FILE:
             continue
-        candidate = Candidate(numbers[row], file.id, file.path, fused=chance**EVENNESS, chance=chance)
+        learned: dict[str, float] = {}
         if question.query.explain:
-            candidate.learned = {"file": round(float(files[homes[row]]), 4), "chance": round(chance, 4)}
-            candidate.learned |= model.files.contributions(evidence.signals, homes[row], "file.")
-            candidate.learned |= model.chunks.contributions(signals, row, "passage.", model.sharpness)
-        pool.by_number[numbers[row]] = candidate
+            learned = {"file": round(float(files[homes[row]]), 4), "chance": round(chance, 4)}
+            learned |= model.files.contributions(evidence.signals, homes[row], "file.")
+            learned |= model.chunks.contributions(signals, row, "passage.", model.sharpness)
+        candidate = Candidate(
+            number,
+            file.id,
+            file.path,
+            fused=chance**EVENNESS,
+            words=words.get(number, math.nan),
+            cosine=meaning.get(number, math.nan),
+            chance=chance,
+            learned=learned,
+        )
+        candidates.append(candidate)
+    pool = Pool.of(candidates)
     if question.query.group_by is not GroupBy.SYMBOL:
         spread_files(pool, SAME_FILE_DECAY)
-    words, meaning = evidence.found.words["all"], evidence.likeness.get("prose", {})
-    return pool, Candidates(
-        keyword={number: words[number] for number in pool.by_number if number in words},
-        semantic={number: meaning[number] for number in pool.by_number if number in meaning},
-        defining={},
-        only_tests=False,
-        re_exporting=frozenset(),
-        mentioned=frozenset(evidence.found.mentioned),
-        traced=frozenset(),
-        belongs=_belongs(evidence, question),
-    )
+    return pool, _belongs(evidence, question)
 
 
 def belonging(evidence: Evidence, question: Question) -> dict[str, float]:

@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from findspot.core.model import Corpus
 from findspot.rank.intent import Intent
 from findspot.rank.reports import Report
 from findspot.rank.roles import Role, re_exports, role_of
-from findspot.rank.signals import definition_worth
+from findspot.rank.signals import Column, definition_worth
 from findspot.search.query_filters import is_filtered
 from findspot.search.questions import Question
 from findspot.store.derived import Selection
 from findspot.store.records import ORDINAL_BITS, Definition, StoredFile
 from findspot.store.snapshot import Snapshot
+from findspot.store.vector_segments import Numbers
 
 POOL = 200
 """Candidates of each kind; fixed, so that asking for more results never changes their order."""
@@ -37,10 +40,11 @@ first, and only `main`, `init` and the like remain too many."""
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """Scores of each kind by chunk."""
+    """The chunks that may be an answer, in order, and what search says of them."""
 
-    keyword: dict[int, float]
-    semantic: dict[int, float]
+    numbers: Numbers
+    keyword: Column
+    cosine: Column
     defining: dict[int, tuple[Definition, ...]]
     """Chunk → what it defines of the names in the query."""
     only_tests: bool
@@ -49,65 +53,80 @@ class Candidates:
     """Chunks that re-export the name asked for, where nothing defines it."""
     mentioned: frozenset[int]
     """Files whose name the query holds, by number."""
-    traced: frozenset[int]
-    """Chunks that hold a line which the query names."""
-    belongs: float | None = None
-    """How likely the query is about the project at all, where a fitted model says so."""
-
-    @property
-    def numbers(self) -> set[int]:
-        return self.keyword.keys() | self.semantic.keys() | self.defining.keys() | self.traced
 
 
 def find_candidates(snapshot: Snapshot, question: Question, files: Selection) -> Candidates:
     """Return everything among the allowed files that may be an answer, each with its likeness."""
-    keyword = _by_keywords(snapshot, question, files) if question.weight < 1 else {}
-    semantic = _by_meaning(snapshot, question, files) if question.weight > 0 else {}
+    words = _by_keywords(snapshot, question, files) if question.weight < 1 else []
+    near, cosines = _by_meaning(snapshot, question, files) if question.weight > 0 else _NOTHING
     defining, only_tests = _by_definition(snapshot, question) if question.weight < 1 else ({}, False)
-    keyword |= _keyword_scores(snapshot, question, defining.keys() - keyword.keys())
-
-    def fits(number: int) -> bool:
-        return number >> ORDINAL_BITS in files and number not in question.except_chunks
-
+    words += _keyword_scores(snapshot, question, defining.keys() - {number for number, _ in words})
     mentioned, traced = _by_mention(snapshot, question, files.files)
-    found = Candidates(
-        {number: score for number, score in keyword.items() if fits(number)},
-        {number: score for number, score in semantic.items() if fits(number)},
-        {number: names for number, names in defining.items() if fits(number)},
+    worded = np.array([number for number, _ in words], np.int64)
+    others = np.array([*defining, *traced], np.int64)
+    numbers = _fitting(np.unique(np.concatenate((worded, near, others))), question, files)
+    keyword = _column(numbers, worded, np.array([score for _, score in words]))
+    cosine = _column(numbers, near, cosines)
+    missing = np.isnan(cosine)
+    if question.vector.any() and missing.any():
+        likeness = snapshot.vectors.scores_of(question.vector, numbers[missing])
+        cosine[missing] = likeness * question.scale
+    fitting = set(numbers.tolist())
+    exporting = numbers[~np.isnan(keyword)].tolist()
+    return Candidates(
+        numbers,
+        keyword,
+        cosine,
+        {number: names for number, names in defining.items() if number in fitting},
         only_tests,
-        frozenset() if defining else _by_export(snapshot, question, filter(fits, keyword)),
+        frozenset() if defining else _by_export(snapshot, question, exporting),
         mentioned,
-        frozenset(filter(fits, traced)),
     )
-    missing = found.numbers - found.semantic.keys()
-    if missing and question.vector.any():
-        likeness = snapshot.vectors.scores(question.vector, sorted(missing))
-        found.semantic.update({number: score * question.scale for number, score in likeness.items()})
-    return found
 
 
-def _by_keywords(snapshot: Snapshot, question: Question, files: Selection) -> dict[int, float]:
+def _fitting(numbers: Numbers, question: Question, files: Selection) -> Numbers:
+    """Return the chunks of allowed files, those that are the question left out."""
+    keep = files.of_chunks(numbers)
+    if question.except_chunks:
+        keep &= ~np.isin(numbers, list(question.except_chunks))
+    return numbers[keep]
+
+
+def _column(numbers: Numbers, found: Numbers, values: Column) -> Column:
+    """Return the values of some chunks as a column of these."""
+    column = np.full(numbers.size, np.nan)
+    if numbers.size and found.size:
+        rows = np.minimum(np.searchsorted(numbers, found), numbers.size - 1)
+        here = numbers[rows] == found
+        column[rows[here]] = values[here]
+    return column
+
+
+_NOTHING = np.empty(0, np.int64), np.empty(0)
+
+
+def _by_keywords(snapshot: Snapshot, question: Question, files: Selection) -> list[tuple[int, float]]:
     reader = snapshot.keywords.get(question.query.corpus)
     if reader is None or not question.terms:
-        return {}
+        return []
     only = [file.id for file in files.files] if is_filtered(question.query) else None
-    return dict(reader.search(question.terms, POOL, only))
+    return reader.search(question.terms, POOL, only)
 
 
-def _keyword_scores(snapshot: Snapshot, question: Question, numbers: set[int]) -> dict[int, float]:
+def _keyword_scores(snapshot: Snapshot, question: Question, numbers: set[int]) -> list[tuple[int, float]]:
     """Return what keywords say of chunks below the pool; a definition must not lose for being one of many."""
     reader = snapshot.keywords.get(question.query.corpus)
     if reader is None or not numbers or not question.terms:
-        return {}
+        return []
     only = sorted({number >> ORDINAL_BITS for number in numbers})
-    return {n: score for n, score in reader.search(question.terms, DEEP, only) if n in numbers}
+    return [hit for hit in reader.search(question.terms, DEEP, only) if hit[0] in numbers]
 
 
-def _by_meaning(snapshot: Snapshot, question: Question, files: Selection) -> dict[int, float]:
+def _by_meaning(snapshot: Snapshot, question: Question, files: Selection) -> tuple[Numbers, Column]:
     if not question.vector.any():
-        return {}
+        return _NOTHING
     numbers, scores = snapshot.vectors.nearest(question.vector, files.mask, POOL)
-    return {int(n): float(s) * question.scale for n, s in zip(numbers, scores, strict=True)}
+    return numbers, scores.astype(np.float64) * question.scale
 
 
 def _by_definition(snapshot: Snapshot, question: Question) -> tuple[dict[int, tuple[Definition, ...]], bool]:
@@ -130,12 +149,12 @@ def _by_definition(snapshot: Snapshot, question: Question) -> tuple[dict[int, tu
     return defining, roles == {Role.TEST}
 
 
-def _by_export(snapshot: Snapshot, question: Question, numbers: Iterable[int]) -> frozenset[int]:
+def _by_export(snapshot: Snapshot, question: Question, numbers: Sequence[int]) -> frozenset[int]:
     """Of these chunks, those that hand on the one name a query consists of."""
     if question.reading.intent is not Intent.SYMBOL or question.query.corpus is not Corpus.CODE:
         return frozenset()
     name = question.reading.names[0]
-    chunks = snapshot.chunks.by_number(sorted(numbers))
+    chunks = snapshot.chunks.by_number(numbers)
     return frozenset(number for number, chunk in chunks.items() if re_exports(chunk.path, chunk.text, name))
 
 

@@ -9,6 +9,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 
@@ -24,8 +25,10 @@ from findspot.store.index_rows import ChunkRows, FileRows
 from findspot.store.records import ORDINAL_BITS, DerivedDamagedError, StoredFile
 from findspot.store.vector_segments import (
     Mask,
+    Numbers,
     Segment,
     VectorReader,
+    is_allowed,
     live_rows,
     open_segment,
     remove_unlisted,
@@ -54,6 +57,17 @@ class FileTable:
         self.by_path = {file.path: file.id for file in files}
         self._size = max(self.by_id, default=0) + 1
         self._whole: dict[str, Selection] = {}
+
+    @cached_property
+    def path_of(self) -> dict[int, str]:
+        """The path of each file, by number."""
+        return {file.id: file.path for file in self.files}
+
+    @cached_property
+    def copies(self) -> dict[int, str]:
+        """The hashes of files whose content several files have, by number."""
+        counts = Counter(file.sha256 for file in self.files)
+        return {file.id: file.sha256 for file in self.files if counts[file.sha256] > 1}
 
     def mask(self, files: Iterable[StoredFile]) -> Mask:
         """Return a mask over file numbers that is true for these files."""
@@ -101,6 +115,10 @@ class Selection:
 
     def __contains__(self, file_id: int) -> bool:
         return bool(file_id < self.mask.size and self.mask[file_id])
+
+    def of_chunks(self, numbers: Numbers) -> Mask:
+        """Return whether the file of each chunk is among these."""
+        return is_allowed(numbers, self.mask)
 
 
 @dataclass(frozen=True, slots=True)

@@ -377,11 +377,15 @@ class VectorReader:
     def scores(self, query: NDArray[np.int8], numbers: Sequence[int]) -> dict[int, float]:
         """Return the scores that `nearest` gives these chunks."""
         wanted = np.array(sorted(numbers), np.int64)
-        found: dict[int, float] = {}
+        pairs = zip(wanted.tolist(), self.scores_of(query, wanted).tolist(), strict=True)
+        return {number: score for number, score in pairs if score == score}  # noqa: PLR0124 - not a number
+
+    def scores_of(self, query: NDArray[np.int8], wanted: Numbers) -> NDArray[np.float64]:
+        """Return the same for chunks in order, not a number for those without a vector."""
+        found = np.full(wanted.size, np.nan)
         for segment in self.segments:
             rows, here = segment.places(wanted)
-            scores = _scores(segment, query, rows)
-            found.update(zip(wanted[here].tolist(), scores.tolist(), strict=True))
+            found[here] = _scores(segment, query, rows)
         return found
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import nan
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,7 +16,18 @@ scores = st.dictionaries(st.integers(0, 30), st.floats(-5, 50), max_size=20)
 
 
 def pool(*candidates: Candidate) -> Pool:
-    return Pool({candidate.number: candidate for candidate in candidates})
+    return Pool.of(candidates)
+
+
+def found(words: dict[int, float], meaning: dict[int, float]) -> Pool:
+    """Return a pool of what search found."""
+    numbers = sorted(words.keys() | meaning.keys())
+    return pool(*(one(n, words=words.get(n, nan), cosine=meaning.get(n, nan)) for n in numbers))
+
+
+def by_number(pool: Pool) -> dict[int, Candidate]:
+    ranking = pool.ranked()
+    return {number: ranking.candidate(rank) for rank, number in enumerate(ranking.numbers)}
 
 
 def one(number: int, file_id: int = 1, path: str = "a.py", **signal: float) -> Candidate:
@@ -27,42 +40,41 @@ class TestFusion:
         self, keyword: dict[int, float], semantic: dict[int, float], weight: float
     ) -> None:
         keyword = {number: abs(score) for number, score in keyword.items()}
-        candidates = pool(*map(one, keyword.keys() | semantic.keys()))
-        signals.fuse(candidates, keyword, semantic, weight)
-        for candidate in candidates.by_number.values():
+        candidates = found(keyword, semantic)
+        signals.fuse(candidates, weight)
+        for candidate in by_number(candidates).values():
             assert -1e-9 <= candidate.keyword <= 1 + 1e-9
             assert -1e-9 <= candidate.semantic <= 1 + 1e-9
             assert -1e-9 <= candidate.fused <= 1 + 1e-9
 
     @given(scores)
     def test_scaling_keeps_the_order(self, semantic: dict[int, float]) -> None:
-        candidates = pool(*map(one, semantic))
-        signals.fuse(candidates, {}, semantic, 1.0)
+        candidates = found({}, semantic)
+        signals.fuse(candidates, 1.0)
         by_score = sorted(semantic, key=lambda n: semantic[n])
-        scaled = [candidates.by_number[n].semantic for n in by_score]
+        scaled = [by_number(candidates)[n].semantic for n in by_score]
         assert scaled == sorted(scaled)
 
     def test_the_weight_decides_between_words_and_meaning(self) -> None:
         for weight, better in ((0.0, 1), (1.0, 2)):
-            candidates = pool(one(1), one(2))
-            signals.fuse(candidates, {1: 9.0, 2: 1.0}, {1: 0.1, 2: 0.9}, weight)
-            assert candidates.ranked()[0].number == better
+            candidates = found({1: 9.0, 2: 1.0}, {1: 0.1, 2: 0.9})
+            signals.fuse(candidates, weight)
+            assert candidates.ranked().numbers[0] == better
 
     def test_what_one_side_did_not_find_counts_nothing_there(self) -> None:
-        candidates = pool(one(1), one(2))
-        signals.fuse(candidates, {1: 3.0}, {}, 0.5)
-        assert candidates.by_number[2].fused == 0
-        assert candidates.by_number[1].fused == 0.5
+        candidates = found({1: 3.0}, {2: nan})
+        signals.fuse(candidates, 0.5)
+        assert candidates.fused.tolist() == [0.5, 0]
 
     def test_of_what_the_slower_model_has_not_read_the_first_is_believed(self) -> None:
-        candidates = pool(one(1), one(2), one(3))
-        signals.fuse(candidates, {}, {1: 0.2, 2: 0.6, 3: 1.0}, 1.0, {1: 0.9, 3: 0.1})
-        assert [candidates.by_number[n].semantic for n in (1, 2, 3)] == pytest.approx([0.5] * 3)
+        candidates = found({}, {1: 0.2, 2: 0.6, 3: 1.0})
+        signals.fuse(candidates, 1.0, {1: 0.9, 3: 0.1})
+        assert candidates.semantic.tolist() == pytest.approx([0.5] * 3)
 
     def test_the_slower_model_has_the_share_it_is_given(self) -> None:
-        candidates = pool(one(1), one(2))
-        signals.fuse(candidates, {}, {1: 0.0, 2: 1.0}, 1.0, {1: 1.0, 2: 0.0}, share=0.25)
-        assert [candidates.by_number[n].semantic for n in (1, 2)] == pytest.approx([0.25, 0.75])
+        candidates = found({}, {1: 0.0, 2: 1.0})
+        signals.fuse(candidates, 1.0, {1: 1.0, 2: 0.0}, share=0.25)
+        assert candidates.semantic.tolist() == pytest.approx([0.25, 0.75])
 
 
 class TestDefinitions:
@@ -164,18 +176,18 @@ class TestFiles:
     def test_coherence_lifts_only_the_best_chunk_of_a_file(self) -> None:
         candidates = pool(one(1, fused=0.9), one(2, fused=0.5), one(3, fused=0.4), one(9, 2, fused=0.9))
         signals.add_coherence(candidates)
-        lifted = {n: c.coherence for n, c in candidates.by_number.items() if c.coherence}
+        lifted = {n: c.coherence for n, c in by_number(candidates).items() if c.coherence}
         assert lifted == {1: pytest.approx(signals.COHERENCE * 0.6)}
 
     def test_coherence_counts_the_three_next_chunks(self) -> None:
         candidates = pool(*(one(number, fused=0.3) for number in range(9)))
         signals.add_coherence(candidates)
-        assert [c.coherence for c in candidates.by_number.values()] == pytest.approx([0.06] + [0.0] * 8)
+        assert candidates.coherence.tolist() == pytest.approx([0.06] + [0.0] * 8)
 
     def test_coherence_has_a_limit(self) -> None:
         candidates = pool(*(one(number, fused=1.0) for number in range(50)))
         signals.add_coherence(candidates)
-        assert max(c.coherence for c in candidates.by_number.values()) == signals.COHERENCE == 0.1
+        assert candidates.coherence.max() == signals.COHERENCE == 0.1
 
     def test_further_chunks_of_a_file_count_less(self) -> None:
         candidates = pool(
@@ -183,15 +195,15 @@ class TestFiles:
         )
         signals.spread_files(candidates)
         decay = 0.8
-        assert [candidates.by_number[n].repeat for n in (2, 3, 1, 9)] == [1, decay, decay**2, 1]
-        assert [c.number for c in candidates.ranked()] == [2, 9, 3, 1]
+        assert [by_number(candidates)[n].repeat for n in (2, 3, 1, 9)] == [1, decay, decay**2, 1]
+        assert candidates.ranked().numbers == [2, 9, 3, 1]
 
     def test_ties_break_by_path_then_place(self) -> None:
         candidates = pool(one(7, 2, "b.py"), one(3, 1, "a.py"), one(2, 1, "a.py"))
-        assert [c.number for c in candidates.ranked()] == [2, 3, 7]
+        assert candidates.ranked().numbers == [2, 3, 7]
 
     def test_the_role_scales_everything_else(self) -> None:
-        assert one(1, fused=0.5, defines=0.5, role=0.5).score == 0.5
+        assert pool(one(1, fused=0.5, defines=0.5, role=0.5)).score.tolist() == [0.5]
         assert set(signals.ROLE_FACTOR) == set(Role)
         assert {str(role): factor for role, factor in signals.ROLE_FACTOR.items()} == {
             "source": 1.0,
@@ -208,9 +220,9 @@ class TestFiles:
 
     def test_every_signal_raises_the_score_by_itself(self) -> None:
         names = ("fused", "defines", "stem", "path_match", "mention", "coherence")
-        assert [one(1, **{name: 0.25}).score for name in names] == [0.25] * 6
-        assert one(1, **dict.fromkeys(names, 0.25), role=0.5, repeat=0.5).score == 0.375
-        assert one(1).score == 0
+        assert [pool(one(1, **{name: 0.25})).score.tolist() for name in names] == [[0.25]] * 6
+        assert pool(one(1, **dict.fromkeys(names, 0.25), role=0.5, repeat=0.5)).score.tolist() == [0.375]
+        assert pool(one(1)).score.tolist() == [0]
 
     def test_why_names_only_what_had_a_say(self) -> None:
         assert one(1, keyword=0.25, fused=0.1, role=0.5).why() == {

@@ -5,7 +5,6 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from findspot.rank.signals import Candidate
 from findspot.search.hits import (
     BRIDGE_WITHIN,
     MAX_BRIDGED_CHUNKS,
@@ -14,23 +13,16 @@ from findspot.search.hits import (
     joined,
     passages,
 )
-from findspot.store.records import OUTLINE_ORDINAL, StoredChunk, StoredFile, chunk_number
+from findspot.store.records import OUTLINE_ORDINAL, StoredChunk, chunk_number
 
 
-def ranking(*places: tuple[int, int]) -> list[Candidate]:
-    """Candidates by file and place in it, best first."""
-    return [Candidate(chunk_number(file, place), file, f"{file}.py") for file, place in places]
-
-
-def files(count: int = 60, same: tuple[int, ...] = ()) -> dict[int, StoredFile]:
-    return {
-        n: StoredFile(n, f"{n}.py", "code", "python", 1, 1, "copy" if n in same else str(n), 9)
-        for n in range(count)
-    }
+def ranking(*places: tuple[int, int]) -> list[int]:
+    """Return chunks by file and place in it, best first."""
+    return [chunk_number(file, place) for file, place in places]
 
 
 def found(*places: tuple[int, int], same: tuple[int, ...] = ()) -> list[list[tuple[int, int]]]:
-    shown = passages(ranking(*places), files(same=same))
+    shown = passages(ranking(*places), dict.fromkeys(same, "copy"))
     return [[(number >> 12, number & 0xFFF) for number in passage.numbers] for passage in shown]
 
 
@@ -44,8 +36,8 @@ def test_a_chunk_between_two_passages_makes_them_one() -> None:
 
 
 def test_the_leader_is_the_one_that_ranked_best() -> None:
-    (passage,) = passages(ranking((1, 3), (1, 5), (1, 4)), files())
-    assert passage.leader.number == chunk_number(1, 3)
+    (passage,) = passages(ranking((1, 3), (1, 5), (1, 4)), {})
+    assert passage.rank == 0
 
 
 def test_passages_have_a_size() -> None:
@@ -87,7 +79,7 @@ def test_one_bridge_leaves_another_in_place() -> None:
 
 
 def test_the_chunk_that_is_asked_with_joins_nothing() -> None:
-    shown = passages(ranking((1, 3), (1, 5)), files(), {chunk_number(1, 4)})
+    shown = passages(ranking((1, 3), (1, 5)), {}, {chunk_number(1, 4)})
     assert [list(passage.numbers) for passage in shown] == [[chunk_number(1, 3)], [chunk_number(1, 5)]]
 
 
@@ -99,28 +91,27 @@ def test_every_chunk_is_in_one_passage_and_passages_keep_the_order(
     places: list[tuple[int, int]], same: set[int]
 ) -> None:
     ranked = ranking(*places)
-    shown = passages(ranked, files(same=tuple(same)))
+    shown = passages(ranked, dict.fromkeys(same, "copy"))
     numbers = [number for passage in shown for number in passage.numbers]
     assert len(numbers) == len(set(numbers))
-    kept = {passage.leader.file_id for passage in shown}
-    assert set(numbers) >= {c.number for c in ranked if c.file_id in kept}
+    kept = {passage.file_id for passage in shown}
+    assert set(numbers) >= {number for number in ranked if number >> 12 in kept}
     assert len(kept & same) <= 1
     assert [passage.rank for passage in shown] == sorted(passage.rank for passage in shown)
     for passage in shown:
         assert passage.size <= MAX_BRIDGED_CHUNKS
-        assert ranked[passage.rank] is passage.leader
-        assert passage.leader.number in passage.numbers
-        assert all(n >> 12 == passage.leader.file_id for n in passage.numbers)
+        assert ranked[passage.rank] in passage.numbers
+        assert all(n >> 12 == passage.file_id for n in passage.numbers)
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 8)), unique=True, max_size=MERGE_WITHIN))
 def test_neighbours_that_rank_alike_are_apart_only_when_too_large_together(
     places: list[tuple[int, int]],
 ) -> None:
-    shown = passages(ranking(*places), files())
+    shown = passages(ranking(*places), {})
     for one in shown:
         for other in shown:
-            if one.last + 1 == other.first and one.leader.file_id == other.leader.file_id:
+            if one.last + 1 == other.first and one.file_id == other.file_id:
                 assert one.size + other.size > MAX_MERGED_CHUNKS
 
 
