@@ -18,7 +18,7 @@ from unittest.mock import patch
 
 from benchmarks.metrics import paired_bootstrap
 from benchmarks.quality import HERE, SETS, run_set
-from findspot.rank import signals
+from findspot.rank import candidate_pool, signals
 from findspot.rank.intent import Intent
 from findspot.rank.roles import Role
 from findspot.search import hybrid, questions
@@ -36,10 +36,10 @@ ABLATIONS: dict[str, tuple[Any, str, Any]] = {
     "path match": (signals, "PATH_MATCH", 0.0),
     "file name explained by the query": (signals, "NAME_SHARE", 0.0),
     "folders' own files": (hybrid, "_FILES_OF_A_FOLDER", ()),
-    "file coherence": (signals, "COHERENCE", 0.0),
+    "file coherence": (candidate_pool, "COHERENCE", 0.0),
     "roles (tests, examples, data)": (signals, "ROLE_FACTOR", dict.fromkeys(Role, 1.0)),
     "headers beside their source": (hybrid, "declares_only", lambda path, others: False),
-    "per-file diversity": (signals, "SAME_FILE_DECAY", 1.0),
+    "per-file diversity": (candidate_pool, "SAME_FILE_DECAY", 1.0),
     "headings (docs)": (signals, "HEADING_MATCH", 0.0),
     "document names (docs)": (signals, "DOCS_PATH_MATCH", 0.0),
     "docs weight (keywords alone)": (questions, "DOCS_WEIGHT", 0.0),

@@ -9,7 +9,8 @@ from math import isnan
 
 from findspot.core.model import LIKELY_FROM, GroupBy, Hit, Span, Symbol
 from findspot.rank.calibration import FITS_FROM, Evidence, Recipe, calibrated, nothing_fits
-from findspot.rank.signals import Candidate, Ranking, coverage
+from findspot.rank.candidate_pool import Candidate, Ranking
+from findspot.rank.signals import coverage
 from findspot.search.definitions import Described, QueryWords, definitions_wanted, describe, header_overview
 from findspot.search.questions import Question
 from findspot.store.records import (

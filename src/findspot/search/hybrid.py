@@ -10,8 +10,9 @@ from typing import NamedTuple
 from findspot.core.git import History
 from findspot.core.model import Corpus, IncludeTests, Mode, Query, Results
 from findspot.embed.embedder import Embedder
-from findspot.rank import signals
+from findspot.rank import candidate_pool, signals
 from findspot.rank.calibration import FITTED_MODEL, recipe_for
+from findspot.rank.candidate_pool import Pool
 from findspot.rank.intent import Intent
 from findspot.rank.roles import (
     ASKS_FOR_EXAMPLES,
@@ -22,7 +23,6 @@ from findspot.rank.roles import (
     is_data,
     role_of,
 )
-from findspot.rank.signals import Pool
 from findspot.search.hits import grouped, to_hits
 from findspot.search.query_filters import allowed_files, nothing_to_search
 from findspot.search.questions import Question, understand
@@ -84,11 +84,11 @@ def _ranked(snapshot: Snapshot, question: Question, files: Selection, slower: Sl
         boost_paths(pool, traits, question, signals.PATH_MATCH)
         boost_mentions(pool, candidates)
         penalise(pool, traits, _requested_roles(candidates, question))
-        signals.add_coherence(pool)
+        candidate_pool.add_coherence(pool)
     else:
         boost_headings(snapshot, pool, question)
         boost_paths(pool, traits, question, signals.DOCS_PATH_MATCH)
-    signals.spread_files(pool)
+    candidate_pool.spread_files(pool)
     return pool
 
 
@@ -99,7 +99,7 @@ def fuse(snapshot: Snapshot, candidates: Candidates, question: Question, slower:
     pool.words, pool.cosine = candidates.keyword, candidates.cosine
     likeness = slower.likeness(snapshot, question.text, numbers.tolist()) if slower else {}
     weight, share = mixture(question) if likeness else (question.weight, 0.0)
-    signals.fuse(pool, weight, likeness, share=share)
+    candidate_pool.fuse(pool, weight, likeness, share=share)
     return pool
 
 

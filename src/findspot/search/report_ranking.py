@@ -21,7 +21,7 @@ from findspot.core.git import History
 from findspot.core.model import Corpus, GroupBy, IncludeTests, Mode
 from findspot.embed.embedder import Embedder
 from findspot.rank.calibration import FITTED_MODEL
-from findspot.rank.signals import Candidate, Pool, spread_files
+from findspot.rank.candidate_pool import Candidate, Pool, spread_files
 from findspot.search.query_filters import is_filtered
 from findspot.search.questions import MAX_TERMS, Question
 from findspot.search.report_evidence import Evidence, Signals, gather, passage_signals

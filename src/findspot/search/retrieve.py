@@ -8,10 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from findspot.core.model import Corpus
+from findspot.rank.candidate_pool import Column
 from findspot.rank.intent import Intent
 from findspot.rank.reports import Report
 from findspot.rank.roles import Role, re_exports, role_of
-from findspot.rank.signals import Column, definition_worth
+from findspot.rank.signals import definition_worth
 from findspot.search.query_filters import is_filtered
 from findspot.search.questions import Question
 from findspot.store.derived import Selection

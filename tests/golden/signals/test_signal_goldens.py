@@ -16,7 +16,7 @@ import pytest
 from contents import write_files, indexed_project
 from findspot import Engine, Project, Query
 from findspot.core.model import Corpus, IncludeTests, Mode
-from findspot.rank.signals import Candidate
+from findspot.rank.candidate_pool import Candidate
 from goldens import compare
 
 GOLDEN = Path(__file__).with_name("signals.txt")

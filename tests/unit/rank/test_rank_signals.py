@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from findspot.rank import signals
+from findspot.rank.candidate_pool import Candidate, Pool, add_coherence, fuse, spread_files
 from findspot.rank.roles import Role
-from findspot.rank.signals import Candidate, Pool, coverage
+from findspot.rank.signals import coverage
 
 scores = st.dictionaries(st.integers(0, 30), st.floats(-5, 50), max_size=20)
 
@@ -41,7 +42,7 @@ class TestFusion:
     ) -> None:
         keyword = {number: abs(score) for number, score in keyword.items()}
         candidates = found(keyword, semantic)
-        signals.fuse(candidates, weight)
+        fuse(candidates, weight)
         for candidate in by_number(candidates).values():
             assert -1e-9 <= candidate.keyword <= 1 + 1e-9
             assert -1e-9 <= candidate.semantic <= 1 + 1e-9
@@ -50,7 +51,7 @@ class TestFusion:
     @given(scores)
     def test_scaling_keeps_the_order(self, semantic: dict[int, float]) -> None:
         candidates = found({}, semantic)
-        signals.fuse(candidates, 1.0)
+        fuse(candidates, 1.0)
         by_score = sorted(semantic, key=lambda n: semantic[n])
         scaled = [by_number(candidates)[n].semantic for n in by_score]
         assert scaled == sorted(scaled)
@@ -58,22 +59,22 @@ class TestFusion:
     def test_the_weight_decides_between_words_and_meaning(self) -> None:
         for weight, better in ((0.0, 1), (1.0, 2)):
             candidates = found({1: 9.0, 2: 1.0}, {1: 0.1, 2: 0.9})
-            signals.fuse(candidates, weight)
+            fuse(candidates, weight)
             assert candidates.ranked().numbers[0] == better
 
     def test_what_one_side_did_not_find_counts_nothing_there(self) -> None:
         candidates = found({1: 3.0}, {2: nan})
-        signals.fuse(candidates, 0.5)
+        fuse(candidates, 0.5)
         assert candidates.fused.tolist() == [0.5, 0]
 
     def test_of_what_the_slower_model_has_not_read_the_first_is_believed(self) -> None:
         candidates = found({}, {1: 0.2, 2: 0.6, 3: 1.0})
-        signals.fuse(candidates, 1.0, {1: 0.9, 3: 0.1})
+        fuse(candidates, 1.0, {1: 0.9, 3: 0.1})
         assert candidates.semantic.tolist() == pytest.approx([0.5] * 3)
 
     def test_the_slower_model_has_the_share_it_is_given(self) -> None:
         candidates = found({}, {1: 0.0, 2: 1.0})
-        signals.fuse(candidates, 1.0, {1: 1.0, 2: 0.0}, share=0.25)
+        fuse(candidates, 1.0, {1: 1.0, 2: 0.0}, share=0.25)
         assert candidates.semantic.tolist() == pytest.approx([0.25, 0.75])
 
 
@@ -175,25 +176,25 @@ class TestPaths:
 class TestFiles:
     def test_coherence_lifts_only_the_best_chunk_of_a_file(self) -> None:
         candidates = pool(one(1, fused=0.9), one(2, fused=0.5), one(3, fused=0.4), one(9, 2, fused=0.9))
-        signals.add_coherence(candidates)
+        add_coherence(candidates)
         lifted = {n: c.coherence for n, c in by_number(candidates).items() if c.coherence}
         assert lifted == {1: pytest.approx(signals.COHERENCE * 0.6)}
 
     def test_coherence_counts_the_three_next_chunks(self) -> None:
         candidates = pool(*(one(number, fused=0.3) for number in range(9)))
-        signals.add_coherence(candidates)
+        add_coherence(candidates)
         assert candidates.coherence.tolist() == pytest.approx([0.06] + [0.0] * 8)
 
     def test_coherence_has_a_limit(self) -> None:
         candidates = pool(*(one(number, fused=1.0) for number in range(50)))
-        signals.add_coherence(candidates)
+        add_coherence(candidates)
         assert candidates.coherence.max() == signals.COHERENCE == 0.1
 
     def test_further_chunks_of_a_file_count_less(self) -> None:
         candidates = pool(
             one(1, fused=0.5), one(2, fused=0.9), one(3, fused=0.7), one(9, 2, "b.py", fused=0.6)
         )
-        signals.spread_files(candidates)
+        spread_files(candidates)
         decay = 0.8
         assert [by_number(candidates)[n].repeat for n in (2, 3, 1, 9)] == [1, decay, decay**2, 1]
         assert candidates.ranked().numbers == [2, 9, 3, 1]
