@@ -23,6 +23,7 @@ __all__ = [
     "ContextChunk",
     "ContextSearcher",
     "Corpus",
+    "Dependency",
     "DiskFullError",
     "DocsIndexNotFoundError",
     "Document",
@@ -65,6 +66,7 @@ __all__ = [
     "Node",
     "NotAFolderError",
     "Outline",
+    "PackageIndexes",
     "Passage",
     "PathNotFoundError",
     "PermissionDeniedError",
@@ -171,6 +173,7 @@ if TYPE_CHECKING:
     )
     from findspot.core.progress import CancelToken, ProgressSink
     from findspot.core.settings import Settings
+    from findspot.dependencies.package import Dependency
     from findspot.documents import (
         AddedDocument,
         Document,
@@ -183,6 +186,7 @@ if TYPE_CHECKING:
     from findspot.engine import Engine
     from findspot.graph import Edge, Graph, Node, Outline, Relation, Unresolved
     from findspot.llm import Completion, Prompt, Sample
+    from findspot.package_indexes import PackageIndexes
     from findspot.project import Project
     from findspot.research.findings import (
         Aim,
@@ -225,6 +229,8 @@ _EXPORTS = {
     "findspot.engine": "Engine",
     "findspot.graph": "Edge Graph Node Outline Relation Unresolved",
     "findspot.llm": "Completion Prompt Sample",
+    "findspot.dependencies.package": "Dependency",
+    "findspot.package_indexes": "PackageIndexes",
     "findspot.project": "Project",
     "findspot.research.findings": (
         "Aim Citation Findings Focus FoundEdge FoundNode Inquiry Passage PossiblePlace"

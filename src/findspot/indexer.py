@@ -53,25 +53,37 @@ _NO_FAILURE = (CancelledError, FileLimitError, IndexBusyError, IndexFormatError)
 class Indexer:
     """Everything that changes the index of one project. Safe to use from several threads."""
 
-    def __init__(self, root: Path, flags: dict[str, object], open_embedder: OpenEmbedder | None) -> None:
+    def __init__(
+        self,
+        root: Path,
+        flags: dict[str, object],
+        open_embedder: OpenEmbedder | None,
+        folder: Path | None = None,
+    ) -> None:
+        """Open the index of a project; with `folder`, one that lies there and believes no settings of it."""
         self.root = root
+        self.configured_at = root if folder is None else None
+        """Where the project's own configuration is read."""
         self.flags = flags
         self._models = OpenModels()
         """Of a project that is opened alone; the projects of an engine share the engine's."""
-        self._open_embedder = open_embedder or self._models
+        self.open_model = open_embedder or self._models
         self.workers = SparePool()
-        self.slower_model = SlowerModel(self._open_embedder)
+        self.slower_model = SlowerModel(self.open_model)
         self.failure = ""
         """Why the last update of this process failed: a full disk may have no room for that."""
-        folder = index_folder(load_settings(flags=flags).home, root)
-        wanted = load_settings(root, folder, flags).store
+        folder = folder or index_folder(load_settings(flags=flags).home, root)
+        wanted = load_settings(self.configured_at, folder, flags).store
         self.store = open_store(folder, str(root), wanted)
-        self._settings = RememberedSettings(root, self.store.folder, flags)
+        self._settings = RememberedSettings(self.configured_at, self.store.folder, flags)
 
     @property
     def settings(self) -> Settings:
         """The configuration in force now; edits to its files count at once."""
-        return self._settings.now()
+        settings = self._settings.now()
+        if self.configured_at is None:
+            return replace(settings, discover=replace(settings.discover, build_folders=True))
+        return settings
 
     @property
     def roots(self) -> Roots:
@@ -91,7 +103,7 @@ class Indexer:
     def open_embedder(self, settings: Settings) -> Embedder:
         """Return the model that makes the vectors of the index."""
         fast, _ = two_speeds(settings.embed)
-        return self._open_embedder(fast.provider, fast)
+        return self.open_model(fast.provider, fast)
 
     def open_slower_model(self) -> BackgroundReading | None:
         """Return the slower model that reads after the first, where one is chosen."""
@@ -115,7 +127,7 @@ class Indexer:
 
     def apply(self, run: pipeline.Run) -> IndexReport:
         """Bring the whole index up to date; the reason of a failure is stored for the status."""
-        run.other_reader = _changes_slower_model(self.root, self.store, self.settings.embed)
+        run.other_reader = _changes_slower_model(self.configured_at, self.store, self.settings.embed)
         if run.settings.chunk.workers:  # a cluster is for whole projects: saved files are cut here
             run.workers = RayWorkers(run.settings.chunk.workers)
         try:
@@ -168,7 +180,7 @@ class Indexer:
     ) -> str | None:
         """Index what changed before an answer is given; returns a warning where that cannot be done."""
         if not self.flags and (options := run_options(self.store)):
-            with contextlib.closing(Indexer(self.root, options, self._open_embedder)) as same:
+            with contextlib.closing(Indexer(self.root, options, self.open_model)) as same:
                 return same.catch_up(progress, cancel)
         token = cancel or CancelToken()
         return catch_up(self, lambda: self.apply(self.run(progress=progress, cancel=token)))
@@ -217,11 +229,11 @@ def require_index(root: Path, store: Store) -> None:
 def _write_files(index: Indexer) -> None:
     """Write what is next to the database for people and other programs."""
     write_starter(index.store.folder)
-    keep_given(index.root, index.store.folder, index.flags)
+    keep_given(index.configured_at, index.store.folder, index.flags)
     write_metadata(index.store, index.root)
 
 
-def _changes_slower_model(root: Path, store: Store, given: EmbedSettings) -> bool:
+def _changes_slower_model(root: Path | None, store: Store, given: EmbedSettings) -> bool:
     """Return whether a run has another slower model than the index, with the same first one."""
     stored = load_settings(root, store.folder).embed
     same_first = two_speeds(stored)[0].provider == two_speeds(given)[0].provider

@@ -20,6 +20,7 @@ from findspot.core.model import (
     IndexReport,
     IndexState,
     IndexStatus,
+    Mode,
     Progress,
     Query,
     Results,
@@ -32,6 +33,7 @@ from findspot.core.settings import Settings
 from findspot.embed.provider_registry import OpenEmbedder
 from findspot.indexer import Indexer, require_index
 from findspot.indexing import pipeline
+from findspot.package_indexes import PackageIndexes
 from findspot.research.findings import DEFAULT_DEPTH, Findings, Focus, Inquiry
 from findspot.search.freshness import Disk
 from findspot.search.reader import IndexReader, QueryModels
@@ -66,6 +68,8 @@ class Project:
         """Open the project of a folder; `flags` are settings that go before those of all files."""
         self.root = project_root(root)
         self.index = Indexer(self.root, flags or {}, embedder)
+        self.packages = PackageIndexes(self.root, self.index.open_model)
+        """What the project depends on, to be searched."""
         self._supervisor: Supervisor | None = None
         self._guard = threading.Lock()
 
@@ -168,9 +172,12 @@ class Project:
         `client` asks the language model of whoever is asking; without it, and without a configured
         service, both are done from the index itself.
         """
+        if query.dependency is not None:
+            return self.packages.search(query, query.dependency)
         if not wanted:
             with self.reader() as reader:
-                return reader.search(query)
+                results = reader.search(query)
+            return _with_suggestion(self.packages, query, results)
         from findspot.llm import choose_model
         from findspot.research.assisted_search import assisted_search
 
@@ -229,7 +236,17 @@ class Project:
     def close(self) -> None:
         """Close files and end workers; the project can still be used and opens them again."""
         self.unwatch()
+        self.packages.close()
         self.index.close()
+
+
+def _with_suggestion(packages: PackageIndexes, query: Query, results: Results) -> Results:
+    """Return results with a word about a dependency, where nothing in the project fits."""
+    is_question = query.mode is not Mode.REGEX and query.similar_to is None and not query.offset
+    if not is_question or query.only is not None or (results.hits and not results.nothing_fits):
+        return results
+    suggestion = packages.suggest(query)
+    return replace(results, warning=" ".join(filter(None, (results.warning, suggestion))) or None)
 
 
 def _with_missing(warning: str | None, paths: list[str]) -> str | None:

@@ -41,6 +41,7 @@ _SECTIONS = {
         *("IndexReport", "IndexStatus", "IndexState", "SlowerModelStatus", "Skip", "SkipReason"),
         *("Supervisor", "WatcherStatus"),
     ),
+    "Dependencies": ("PackageIndexes", "Dependency"),
     "Research": (
         "Inquiry",
         "Focus",

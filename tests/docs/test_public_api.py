@@ -20,6 +20,7 @@ EXTENSIONS = {"catalogues.md"}
 """Pages that show how to extend Findspot, with what is inside."""
 
 INNER = {
+    "Indexer",
     *("Disk", "EmbedSettings", "ParsedQuery", "QueryModels", "Roots"),
     *("ServerSpec", "ServerStatus", "Snapshot", "Stats", "Store", "ToolAccess", "ToolSet"),
 }

@@ -104,10 +104,13 @@ def git_configuration(environ: Mapping[str, str] = os.environ) -> tuple[tuple[Pa
 _BY_VARIABLE = {key.variable: key.name for key in KEYS}
 
 
-def settings_files(root: Path, index: Path, environ: Mapping[str, str] = os.environ) -> tuple[Path, ...]:
+def settings_files(
+    root: Path | None, index: Path, environ: Mapping[str, str] = os.environ
+) -> tuple[Path, ...]:
     """Return the files that a project's configuration comes from, whether they are there or not."""
     home = home_folder(environ) / INDEX_FILE
-    return home, root / PROJECT_FILE, root / CORTEX_FILE, index / INDEX_FILE
+    committed = (root / PROJECT_FILE, root / CORTEX_FILE) if root is not None else ()
+    return home, *committed, index / INDEX_FILE
 
 
 def load_settings(
@@ -290,7 +293,7 @@ def unset_value(path: Path, name: str) -> bool:
     return unset_in_file(path, _known(name).name)
 
 
-def keep_given(root: Path, index: Path, flags: Mapping[str, object]) -> None:
+def keep_given(root: Path | None, index: Path, flags: Mapping[str, object]) -> None:
     """Store in the index the options of a run that later searches need."""
     kept = load_settings(root, index)
     for name, held in (("embedding.provider", kept.embed.provider), ("store", kept.store.kind)):
@@ -301,7 +304,7 @@ def keep_given(root: Path, index: Path, flags: Mapping[str, object]) -> None:
 class RememberedSettings:
     """The configuration of one project; edits to its files and the environment count at once."""
 
-    def __init__(self, root: Path, index: Path, flags: Mapping[str, Any]) -> None:
+    def __init__(self, root: Path | None, index: Path, flags: Mapping[str, Any]) -> None:
         self._root = root
         self._index = index
         self._flags = flags
@@ -316,7 +319,7 @@ class RememberedSettings:
                 return self._kept[1]
         settings = load_settings(self._root, self._index, self._flags)
         for warning in settings.warnings:
-            _log_once(self._root, warning)
+            _log_once(self._root or self._index, warning)
         settled_before = time.time_ns() - _SETTLED_NS
         with self._guard:
             if all(stamp is None or stamp[0] < settled_before for stamp in stamps):

@@ -16,6 +16,8 @@ _DENIED_NAMES = frozenset({
     ".git",  # in a submodule or worktree it is a file that points to the repository
 })
 # fmt: on
+BUILD_FOLDERS = frozenset({"dist", "build", "out", "target"})
+"""Folders that builds write: not part of a project, but what a published package may consist of."""
 _DENIED_ENDINGS = frozenset({".log", ".lock", ".swp", ".swo"})
 _DENIED_NAMES_LOWER = frozenset(name.lower() for name in _DENIED_NAMES)
 

@@ -267,6 +267,8 @@ class Query:
     """Whether the best hits come with the constants that they use and the places that call them."""
     group_by: GroupBy | None = None
     """One result per file or per definition, in a search of code; without it, one per passage."""
+    dependency: str | None = None
+    """The package to search instead of the project: `requests`, `requests@2.32.3`; `*`: all direct ones."""
     also: tuple[str, ...] = ()
     """Words that mean alike: looked for too, and counting less than the text's own."""
 

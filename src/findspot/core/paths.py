@@ -80,9 +80,12 @@ def index_folder(home: Path, root: Path) -> Path:
     return legacy if legacy.is_dir() else home / "indexes" / key
 
 
-OWN_FOLDERS = frozenset(
-    {"indexes", "documents", "catalogues", "logins", "broker", "models", "setup", "logs", "spool"}
-)
+# fmt: off
+OWN_FOLDERS = frozenset({
+    "indexes", "dependencies", "documents", "catalogues", "logins", "broker", "models", "setup", "logs",
+    "spool",
+})
+# fmt: on
 _OWN_FILES = ("config.json", "usage.sqlite", "calls.sqlite")
 _OTHERS = 0o077
 

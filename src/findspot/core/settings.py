@@ -21,6 +21,8 @@ class DiscoverSettings:
     index_docs: bool
     roots: tuple[str, ...]
     secret_scan: str
+    build_folders: bool = False
+    """Whether folders that builds write are read, too: published packages consist of them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -136,3 +136,15 @@ def _locked(manifests: Manifests) -> dict[str, str]:
         if version != "0.0.0-use.local":
             found.setdefault(name, version)
     return found
+
+
+_BUILT = ("**/*.cjs", "**/*.mjs", "**/*.d.cts", "**/*.d.mts", "umd/**", "cjs/**", "dist/cjs/**")
+
+
+def built_files(package: Path) -> list[str]:
+    """Return patterns of what builds wrote: the same code once more, in other formats."""
+    if any((package / "src").glob("**/*.ts")):  # everything else is made from it
+        others = [entry.name for entry in package.iterdir() if entry.is_dir()]
+        names = [name for name in others if name not in ("src", "docs")]
+        return [*(f"{name}/**" for name in names), "*.js", "*.cjs", "*.mjs", "*.d.ts", "*.d.cts", "*.d.mts"]
+    return list(_BUILT) if any(package.glob("**/*.js")) else []

@@ -13,6 +13,9 @@ from findspot.core.files import ContentError, parse_json, read_below
 MAX_MANIFEST_BYTES = 32_000_000
 """Lock files of large projects reach ten megabytes."""
 
+SCHEME = "dep://"
+"""How the paths of files in packages begin: `dep://pypi/requests@2.32.3/requests/api.py`."""
+
 NOT_INSTALLED = "not installed"
 OUTSIDE = "its folder leads out of the package store"
 
@@ -48,6 +51,12 @@ class Dependency:
             "folder": str(self.folder) if self.folder is not None else None,
             "missing": self.missing or None,
         }
+
+
+def package_of(path: str) -> str:
+    """Return the package that a `dep://` path is in, by its label; names may have a slash of their own."""
+    before, _, after = path.removeprefix(SCHEME).rpartition("@")
+    return f"{before}@{after.partition('/')[0]}"
 
 
 class Manifests:

@@ -306,6 +306,16 @@ def _place(site: Path, info: Path, name: str) -> tuple[Path | None, str]:
     return None, "it has no Python files"
 
 
+def top_names(name: str, package: Path) -> list[str]:
+    """Return the folders that a distribution puts beside its package folder, that one first."""
+    site = package.parent
+    found = [package.name]
+    for info in sorted(site.glob("*.dist-info")):
+        if normalised(info.name.partition("-")[0]) == normalised(name):
+            found += [top for top in _tops(info, name) if (site / top).is_dir()]
+    return [top for top in dict.fromkeys(found) if stored(site / top, [site]) is not None]
+
+
 def _tops(info: Path, name: str) -> Iterator[str]:
     """Yield the names of what a distribution puts into the package folder, the likeliest first."""
     yield normalised(name).replace("-", "_")

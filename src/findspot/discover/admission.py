@@ -10,7 +10,7 @@ from functools import lru_cache
 from os import stat_result
 from stat import S_ISDIR, S_ISLNK, S_ISREG
 
-from findspot.core.denied import is_denied
+from findspot.core.denied import BUILD_FOLDERS, is_denied
 from findspot.core.errors import FileNotIndexedError, FindspotError, PermissionDeniedError, SymlinkError
 from findspot.core.folder import is_strangers
 from findspot.core.globs import Globs
@@ -88,7 +88,7 @@ class Judge:
             name = nfc(name)
         path = prefix + name
         shown = path + "/" if folder else path
-        if is_denied(name, folder, self._ignore_case, prefix):
+        if is_denied(name, folder, self._ignore_case, prefix) and not self._is_built(name, folder):
             return Skip(shown, SkipReason.DENIED)
         if path in self._own:
             return Skip(shown, SkipReason.DENIED, FINDSPOTS_OWN)
@@ -98,6 +98,9 @@ class Judge:
         if rule:
             return Skip(shown, SkipReason.GITIGNORED, rule.source)
         return self._folder(shown) if folder else self._file(path, name, info)
+
+    def _is_built(self, name: str, folder: bool) -> bool:
+        return folder and self._settings.build_folders and name in BUILD_FOLDERS
 
     def _unsafe_name(self, prefix: str, name: str, *, folder: bool) -> Skip | None:
         if not is_unsafe(name):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from findspot.core.errors import FileNotIndexedError, InvalidPatternError
 from findspot.core.model import Corpus, Skip, SourceFile
+from findspot.dependencies.package import SCHEME
 from findspot.discover.checkouts import find_root
 
 if TYPE_CHECKING:
@@ -110,7 +111,7 @@ def _pattern_hint(reader: IndexReader, under: str | None, pattern: str) -> str |
 
 def source_object(project: Project, given: str) -> dict[str, Any]:
     """Return a file for the page: its lines, up to a bound."""
-    path = project.roots.relative(given)
+    path = given if given.startswith(SCHEME) else project.roots.relative(given)
     language, lines = source_lines(project, path)
     return {
         "path": path,
@@ -128,13 +129,14 @@ def source_lines(project: Project, path: str) -> tuple[str | None, list[str]]:
     from findspot.discover.file_content import readable_text  # a server starts without either
     from findspot.discover.root_folder import read_file
 
-    with project.store.snapshot() as snapshot:
-        file = snapshot.files.find(path)
+    index, inside = project.packages.holding(path) if path.startswith(SCHEME) else (project.index, path)
+    with index.store.snapshot() as snapshot:
+        file = snapshot.files.find(inside)
     if file is None:
         raise FileNotIndexedError(path)
-    settings = project.settings.discover
+    settings = index.settings.discover
     source = SourceFile(file.path, Corpus(file.corpus), file.language, file.size, file.mtime_ns)
-    data = read_file(project.roots, source, settings.max_file_bytes)
+    data = read_file(index.roots, source, settings.max_file_bytes)
     text = data if isinstance(data, Skip) else readable_text(path, data, settings.secret_scan)
     if isinstance(text, Skip):
         raise FileNotIndexedError(path, f"It cannot be shown: {text.reason.replace('_', ' ')}.")

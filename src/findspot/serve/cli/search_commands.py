@@ -46,6 +46,9 @@ def _shared_options(command: Command) -> Command:
                 "--similar-to", metavar="PATH:START-END", help="More like these lines, instead of a query."
             ),
             click.option(
+                "--dependency", metavar="PACKAGE", help="Search an installed package instead; '*' for all."
+            ),
+            click.option(
                 "--semantic-weight",
                 type=click.FloatRange(0, 1),
                 help="Meaning against keywords, 0-1. Default: by the kind of query.",

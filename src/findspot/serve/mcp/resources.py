@@ -18,6 +18,7 @@ from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
 from findspot.core.errors import FindspotError, PathNotFoundError, ProjectNotDetectedError
+from findspot.dependencies.package import SCHEME
 from findspot.serve.mcp.client import Client, InputNeededError
 from findspot.serve.mcp.sdk import Context
 from findspot.serve.mcp.target import detected_project, find_project
@@ -317,6 +318,14 @@ RESOURCES = (
         "search_code",
     ),
     Resource(
+        SCHEME + "{+path}",
+        "dependency",
+        "File of a dependency",
+        "A file of an installed package, or with #L6-L8 some of its lines",
+        "text/plain",
+        "search_code",
+    ),
+    Resource(
         _RESULT + "{id}/{page}",
         "result",
         "Result of a call",
@@ -348,6 +357,8 @@ async def read_resource(call: Call, uri: str) -> Contents | None:
             return await call.quick(lambda _: _chunk(project, path, int(line)))
         if uri.startswith(_FILE):
             return await _file(call, uri)
+        if uri.startswith(SCHEME):
+            return await _package_file(call, uri)
     except ProjectNotDetectedError:
         raise
     except FindspotError:
@@ -421,6 +432,18 @@ async def _file(call: Call, uri: str) -> Contents | None:
     except (PathNotFoundError, ProjectNotDetectedError):  # it may lie in a root outside the project's folder
         project = (await find_project(call, None)).project
         return await call.quick(lambda _: _lines(project, path, span))
+
+
+async def _package_file(call: Call, uri: str) -> Contents | None:
+    """Return a file of an installed package, or some of its lines."""
+    path, _, fragment = unquote(uri).partition("#")
+    lines = _LINES.fullmatch(fragment)
+    if fragment and lines is None:
+        return None
+    project = (await find_project(call, None)).project
+    _, found = await call.quick(lambda _: source_lines(project, path))
+    shown = found[int(lines[1]) - 1 : int(lines[2] or lines[1])] if lines else found
+    return Contents(guess_type(path)[0] or "text/plain", "\n".join(shown))
 
 
 def _around(engine: Engine, path: Path) -> Project:

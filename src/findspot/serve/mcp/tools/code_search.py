@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from findspot.core.model import Assistance, Corpus, GroupBy, IncludeTests, Mode, Query, Results
 from findspot.core.roots import Roots, configured_roots
+from findspot.dependencies.package import SCHEME, package_of
 from findspot.search.token_budget import MIN_TOKENS, token_count
 from findspot.serve import usage
 from findspot.serve.mcp.client import structured_results
@@ -112,6 +113,13 @@ _ARGUMENTS: dict[str, Schema] = {
         "description": "'path:start-end', instead of a query",
         "$comment": "Find passages like this one instead of a query: 'path:start-end'",
     },
+    "dependency": {
+        "type": "string",
+        "minLength": 1,
+        "description": "Package to search instead",
+        "$comment": "Search an installed package instead: 'requests', 'requests@2.32.3', or '*' for all that "
+        "the project names",
+    },
     "offset": {"type": "integer", "minimum": 0, "default": 0, "$comment": "Results to skip"},
     "max_tokens": {
         "type": "integer",
@@ -207,7 +215,7 @@ async def _search(call: Call, arguments: Arguments, corpus: Corpus) -> Answer:
         results = target.project.search(_query(arguments, corpus, target), assistance, client)
         return _rendered(target.project, _warned(results, arguments), arguments, corpus, call.client.name)
 
-    if not assistance:
+    if not assistance and arguments["dependency"] is None:
         return await from_index(call, arguments["path"], answer, by_path=True)
     target = await indexed_project(call, arguments["path"])
     return await call.patient(lambda _: answer(target))
@@ -235,7 +243,17 @@ def _query(arguments: Arguments, corpus: Corpus, target: Target) -> Query:
         related=True,
         group_by=GroupBy(arguments["group_by"]) if arguments["group_by"] else None,
         changed_since=arguments["changed_since"],
+        dependency=_dependency(arguments),
     )
+
+
+def _dependency(arguments: Arguments) -> str | None:
+    """Return the package that is asked for, by its name or by the passage that others should be like."""
+    similar: str | None = arguments["similar_to"]
+    if arguments["dependency"] is None and similar is not None and similar.startswith(SCHEME):
+        return package_of(similar)
+    wanted: str | None = arguments["dependency"]
+    return wanted
 
 
 def _words(text: str) -> list[str]:
@@ -280,8 +298,9 @@ def _noted(project: Project, results: Results, answer: Answer) -> Answer:
 def _link(roots: Roots, result: dict[str, Any]) -> Link:
     """Return the lines of the best result, for a client whose user can open them."""
     path, lines = result["path"], f"{result['startLine']}-{result['endLine']}"
+    address = path if path.startswith(SCHEME) else (roots / path).as_uri()
     return Link(
-        uri=f"{(roots / path).as_uri()}#L{result['startLine']}-L{result['endLine']}",
+        uri=f"{address}#L{result['startLine']}-L{result['endLine']}",
         name=f"{path}:{lines}",
         description=result.get("symbol") or result.get("breadcrumb") or "",
         mime_type=guess_type(path)[0] or "text/plain",

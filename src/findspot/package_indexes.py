@@ -1,0 +1,301 @@
+"""Search what a project depends on: each package is indexed when it is first asked about, once per version.
+
+The indexes lie below the home folder and are shared by all projects. Nothing in a package is believed: its
+own configuration is not read, and nothing of it is run.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import hashlib
+import os
+import re
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from operator import itemgetter
+from pathlib import Path
+
+from findspot.core.config import home_folder
+from findspot.core.errors import FileNotIndexedError, IndexBusyError, InvalidArgumentError
+from findspot.core.files import folder_bytes, make_private_dir, remove_folder, stat_of
+from findspot.core.model import Corpus, Hit, Query, Results, Strength
+from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
+from findspot.dependencies.npm_packages import NPM, built_files
+from findspot.dependencies.package import SCHEME, Dependency
+from findspot.dependencies.project_dependencies import list_dependencies
+from findspot.dependencies.python_packages import PYPI, normalised, top_names
+from findspot.embed.provider_registry import OpenEmbedder
+from findspot.indexer import Indexer
+from findspot.search.freshness import Disk
+from findspot.search.reader import IndexReader, QueryModels
+from findspot.store.index_meta import COMPLETE
+
+ALL = "*"
+
+MAX_PACKAGE_FILES = 20_000
+MAX_PACKAGES = 300
+MAX_BYTES = 4_000_000_000
+UNUSED_DAYS = 60
+
+_LEFT_OUT = (
+    "**/tests/**", "**/test/**", "**/__tests__/**", "**/testing/fixtures/**", "**/*.test.*", "**/*.spec.*",
+    "**/_vendor/**", "**/vendor/**", "**/vendored/**", "**/third_party/**", "**/node_modules/**",
+    "**/*.map", "**/benchmarks/**",
+)  # fmt: skip
+"""Tests, copies of other packages, and what builds write."""
+
+_USED = "used"
+"""A file whose time says when an index was last asked."""
+
+_FEW = 3
+_MOST_SUGGESTED = 5
+"""Packages that are asked where the project itself has no answer."""
+
+_WORDS = re.compile(r"[\w@/.-]+")
+
+_LIST_S = 60.0
+"""How long the list of a project's dependencies is taken as it was read, while these stay as they are:"""
+_TELLING = (
+    "pyproject.toml", "requirements.txt", "uv.lock", "poetry.lock", "package.json", "package-lock.json",
+    "pnpm-lock.yaml", "yarn.lock", "go.mod", "Cargo.lock", "pom.xml", "build.gradle", "gradle.lockfile",
+    "composer.lock", "Gemfile.lock", ".venv", "venv", "node_modules", "vendor",
+)  # fmt: skip
+
+
+class PackageIndexes:
+    """The packages of one project, as they can be searched. Safe to use from several threads."""
+
+    def __init__(self, root: Path, open_embedder: OpenEmbedder) -> None:
+        self._root = root
+        self._open_embedder = open_embedder
+        self._guard = threading.Lock()
+        self._listed: tuple[float, tuple[int, ...], list[Dependency]] | None = None
+        self._open: dict[Path, Indexer] = {}
+
+    def search(
+        self,
+        query: Query,
+        wanted: str,
+        progress: ProgressSink = ignore_progress,
+        cancel: CancelToken | None = None,
+    ) -> Results:
+        """Answer a query from the packages that `wanted` names; paths of hits begin with `dep://`."""
+        packages = self.choose(wanted)
+        asked = [self._search(package, query, progress, cancel or CancelToken()) for package in packages]
+        answers = [answer for answer in asked if answer is not None]
+        hits = sorted((hit for answer in answers for hit in answer.hits), key=lambda hit: -hit.score)
+        warnings = dict.fromkeys(answer.warning for answer in answers if answer.warning)
+        return Results(
+            query.text,
+            query.mode,
+            tuple(hits[: query.limit]),
+            sum(answer.total for answer in answers),
+            sum(answer.elapsed_ms for answer in answers),
+            " ".join(warnings) or None,
+            offset=query.offset,
+            nothing_fits=all(answer.nothing_fits for answer in answers),
+        )
+
+    def suggest(self, query: Query) -> str | None:
+        """Return a sentence about a direct dependency that fits where the project does not.
+
+        Nothing is indexed for it: of packages that nobody asked about, only the name is compared.
+        """
+        words = set(_WORDS.findall(query.text.lower()))
+        packages = [each for each in self.listed() if each.direct and each.folder]
+        for package in packages:
+            if normalised(package.name) in words or package.name.lower() in words:
+                return _suggestion(package)
+        used = [(index_of(home_folder(), package) / _USED, package) for package in packages]
+        recent = sorted(
+            ((-_last_use(file.parent), p) for file, p in used if file.exists()), key=itemgetter(0)
+        )
+        for _, package in recent[:_MOST_SUGGESTED]:
+            if not _is_complete(self._index(package)):
+                continue
+            answer = self._search(package, replace(query, limit=1, offset=0), ignore_progress, CancelToken())
+            if answer is not None and answer.hits and answer.hits[0].strength is Strength.STRONG:
+                return _suggestion(package)
+        return None
+
+    def choose(self, wanted: str) -> list[Dependency]:
+        """Return the packages that a name means: `requests`, `requests@2.32.3`, `pypi/requests`, or `*`."""
+        listed = self.listed()
+        if wanted == ALL:
+            return [each for each in listed if each.direct and each.folder]
+        named = [each for each in listed if _is_meant(each, wanted)]
+        found = [each for each in named if each.folder]
+        if found:
+            return found
+        if named:
+            raise InvalidArgumentError(f"{named[0].label} cannot be searched: {named[0].missing}.")
+        raise _unknown(wanted, listed)
+
+    def listed(self) -> list[Dependency]:
+        """Return the dependencies of the project."""
+        with self._guard:
+            known = self._listed
+        stamps = tuple(info.st_mtime_ns for name in _TELLING if (info := stat_of(self._root / name)))
+        if known is None or known[1] != stamps or time.monotonic() - known[0] > _LIST_S:
+            known = time.monotonic(), stamps, list_dependencies(self._root)
+            with self._guard:
+                self._listed = known
+        return known[2]
+
+    def holding(self, path: str) -> tuple[Indexer, str]:
+        """Return the index that has a `dep://` path, and the path as it is spelled there."""
+        inside = path.removeprefix(SCHEME)
+        for package in self.listed():
+            if package.folder is not None and inside.startswith(f"{package.label}/"):
+                index = self._index(package)
+                if index.store.exists:
+                    return index, inside.removeprefix(f"{package.label}/")
+        raise FileNotIndexedError(path)
+
+    def close(self) -> None:
+        """Close the indexes that were opened."""
+        with self._guard:
+            opened, self._open = list(self._open.values()), {}
+        for index in opened:
+            index.close()
+
+    def _search(
+        self, package: Dependency, query: Query, progress: ProgressSink, cancel: CancelToken
+    ) -> Results | None:
+        index = self._index(package)
+        if not _is_complete(index):
+            with contextlib.suppress(IndexBusyError):  # another process indexes it: ask what is there
+                index.apply(index.run(asked=True, allow_large=True, progress=progress, cancel=cancel))
+            remove_unused(home_folder(), keep=index.store.folder)
+        if not index.store.exists:
+            return None
+        _note_use(index.store.folder)
+        settings = index.settings
+        models = QueryModels(lambda: index.open_embedder(settings), lambda: (None, None))
+        disk = Disk(index.roots, settings.discover.max_file_bytes, settings.discover.secret_scan)
+        with index.store.snapshot() as snapshot:
+            if query.corpus is Corpus.DOCS and Corpus.DOCS not in snapshot.files.counts():
+                return None
+            results = IndexReader(snapshot, index.store, disk, models).search(_inside(query, package))
+        return replace(results, hits=tuple(_outside(hit, package) for hit in results.hits))
+
+    def _index(self, package: Dependency) -> Indexer:
+        root, options = _place(package)
+        folder = index_of(home_folder(), package)
+        with self._guard:
+            if folder not in self._open:
+                make_private_dir(folder.parent)
+                self._open[folder] = Indexer(root, options, self._open_embedder, folder=folder)
+            return self._open[folder]
+
+
+def index_of(home: Path, package: Dependency) -> Path:
+    """Return where the index of a package lies: by ecosystem, name, version and content."""
+    key = hashlib.sha256(f"{package.label}\n{_content(package)}".encode()).hexdigest()[:16]
+    name = "".join(c if c.isalnum() or c in "-_." else "+" for c in f"{package.name}@{package.version}")
+    return home / "dependencies" / package.ecosystem / f"{name[:100]}-{key}"
+
+
+def remove_unused(home: Path, keep: Path | None = None) -> list[Path]:
+    """Delete the indexes of packages that were not asked for long, then the oldest beyond the limits."""
+    folders = [f for f in (home / "dependencies").glob("*/*") if f.is_dir() and f != keep]
+    by_use = sorted(folders, key=_last_use, reverse=True)
+    oldest = time.time() - UNUSED_DAYS * 86_400
+    kept_bytes = folder_bytes(keep) if keep is not None and keep.is_dir() else 0
+    removed = []
+    for number, folder in enumerate(by_use, 2):
+        size = folder_bytes(folder)
+        if _last_use(folder) < oldest or number > MAX_PACKAGES or kept_bytes + size > MAX_BYTES:
+            remove_folder(folder)
+            removed.append(folder)
+        else:
+            kept_bytes += size
+    return removed
+
+
+def _content(package: Dependency) -> str:
+    """Return the names and sizes of a package's top files: a patched copy is another package."""
+    folder = package.folder
+    if folder is None or folder.is_file():
+        return str(folder.stat().st_size) if folder is not None else ""
+    entries = sorted((entry.name, entry.stat().st_size) for entry in os.scandir(folder) if entry.is_file())
+    return "\n".join(f"{name} {size}" for name, size in entries)
+
+
+def _place(package: Dependency) -> tuple[Path, dict[str, object]]:
+    """Return the folder that holds the files of a package, and the settings that choose them."""
+    assert package.folder is not None
+    options: dict[str, object] = {
+        "exclude": list(_LEFT_OUT),
+        "respectGitignore": False,
+        "maxFiles": MAX_PACKAGE_FILES,
+        "store": "default",
+    }
+    if package.ecosystem == NPM:
+        options["exclude"] = [*_LEFT_OUT, *built_files(package.folder)]
+    if package.ecosystem != PYPI:
+        return package.folder, options
+    site = package.folder.parent
+    if package.folder.is_file():
+        options |= {"include": [package.folder.name], "exclude": ["*/**", *_LEFT_OUT]}
+    else:
+        options["roots"] = top_names(package.name, package.folder)
+    return site, options
+
+
+def _is_meant(package: Dependency, wanted: str) -> bool:
+    name, _, version = wanted.rpartition("@") if "@" in wanted[1:] else (wanted, "", "")
+    if version and version != package.version:
+        return False
+    ecosystem, _, bare = name.partition("/")
+    names = {normalised(package.name), package.name.lower()}
+    return (
+        name.lower() in names
+        or normalised(name) in names
+        or (ecosystem == package.ecosystem and (bare.lower() in names or normalised(bare) in names))
+    )
+
+
+def _suggestion(package: Dependency) -> str:
+    return f"The dependency '{package.name}' may have it: search again with dependency \"{package.name}\"."
+
+
+def _unknown(wanted: str, listed: Sequence[Dependency]) -> InvalidArgumentError:
+    names = {each.name.lower(): each.name for each in listed}
+    near = difflib.get_close_matches(wanted.rpartition("@")[0].lower() or wanted.lower(), names, _FEW)
+    hint = f"Did you mean {' or '.join(names[each] for each in near)}?" if near else None
+    return InvalidArgumentError(
+        f"The project depends on no package '{wanted}'.", hint=hint or "`findspot deps` lists those it has."
+    )
+
+
+def _is_complete(index: Indexer) -> bool:
+    return index.store.exists and index.store.meta().get("build") == COMPLETE
+
+
+def _inside(query: Query, package: Dependency) -> Query:
+    """Return a query as the package's own index understands it."""
+    prefix = f"{SCHEME}{package.label}/"
+    similar = query.similar_to
+    if similar is not None and similar.startswith(prefix):
+        similar = similar.removeprefix(prefix)
+    return replace(query, similar_to=similar, under=None, changed_since=None, related=False)
+
+
+def _outside(hit: Hit, package: Dependency) -> Hit:
+    return replace(hit, path=f"{SCHEME}{package.label}/{hit.path}")
+
+
+def _note_use(folder: Path) -> None:
+    with contextlib.suppress(OSError):
+        (folder / _USED).touch()
+
+
+def _last_use(folder: Path) -> float:
+    try:
+        return (folder / _USED).stat().st_mtime
+    except OSError:
+        return folder.stat().st_mtime
