@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 STAMP := $(VENV)/.installed
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable
 
-.PHONY: help try docs test test-all check house mutants format profile bench-speed bench-peers bench-quality soak clean
+.PHONY: help try newcomer docs test test-all check house mutants format profile bench-speed bench-peers bench-quality soak clean
 
 help:  ## Show the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -21,9 +21,13 @@ $(STAMP): $(READY)
 	$(PIP) '.[dev]'
 	@touch $@
 
-try: $(READY)  ## Install, index this repository, and ask it a question
+try: $(READY)  ## Install, index this repository, and ask it two questions
 	$(BIN)/findspot index .
-	$(BIN)/findspot search "where are secrets detected" --limit 1
+	$(BIN)/findspot search "how is a file recognised as binary" --limit 1
+	$(BIN)/findspot callers find_secrets --no-tests
+
+newcomer: $(READY)  ## Time the way from the README's first command to a connected assistant
+	$(BIN)/python -m benchmarks.newcomer
 
 docs: $(STAMP)  ## Build the documentation site into build/docs
 	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going -c docs -d build/doctrees . build/docs

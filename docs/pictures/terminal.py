@@ -25,8 +25,7 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 COLUMNS, ROWS = 100, 26
 SHOWN = {
-    "terminal-search": ["search", "which files changed since a git revision", "--limit", "1"],
-    "terminal-callers": ["callers", "translated_os_errors"],
+    "terminal-search": ["search", "how is a file recognised as binary", "--limit", "1"],
 }
 TYPED = "undo what setup wrote"
 _FRAME, _FRAME_END, _LINE_END = "\x1b[H", "\x1b[J", "\x1b[K"

@@ -1,11 +1,14 @@
-"""The pages of documentation, what stands in them, and a place to run it."""
+"""Read the pages of the documentation, and run what they show."""
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
+import shlex
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -40,16 +43,60 @@ def links_to_headings(page: Path) -> list[tuple[Path, str]]:
     return [(page.parent / path if path else page, heading) for path, heading in found]
 
 
-def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Python in a folder, with a home there and nothing to read."""
+def run(
+    folder: Path, *arguments: str, variables: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run Python in a folder, with a home there and nothing to read."""
     environment = {k: v for k, v in os.environ.items() if not k.startswith("FINDSPOT_")}
+    environment |= {"FINDSPOT_HOME": str(folder / "home"), "PYTHONUTF8": "1", **(variables or {})}
     return subprocess.run(
         [sys.executable, *arguments],
         cwd=folder,
-        env=environment | {"FINDSPOT_HOME": str(folder / "home"), "PYTHONUTF8": "1"},
+        env=environment,
         stdin=subprocess.DEVNULL,
         capture_output=True,
         check=False,
         encoding="utf-8",
         timeout=TIMEOUT_S,
     )
+
+
+def run_line(line: str, folder: Path, home: Path) -> str:
+    """Run a line of a console and return its standard output.
+
+    It may change the folder, set variables, and run `findspot` several times (`&&`).
+    """
+    output = ""
+    variables = {"FINDSPOT_HOME": str(home)}
+    for _, group in itertools.groupby(shlex.split(line, comments=True), "&&".__eq__):
+        words = list(group)
+        while words and re.match(r"[A-Z_]+=", words[0]):
+            name, _, value = words.pop(0).partition("=")
+            variables[name] = str(folder / value)
+        if words[0] == "cd":
+            folder = folder / words[1]
+        elif words[0] == "findspot":
+            done = run(folder, "-m", "findspot", *words[1:], variables=variables)
+            assert done.returncode == 0, f"{line}: {done.stderr}"
+            output += done.stdout
+    return output
+
+
+def consoles(page: Path) -> list[tuple[str, str]]:
+    """Return each command of the console blocks of a page, with the output that the page shows."""
+    shown = []
+    for block in blocks(page, "console"):
+        for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+            command, _, output = part.partition("\n")
+            shown.append((command, output))
+    return shown
+
+
+def matches(shown: str, output: str) -> bool:
+    """Return whether an output is as shown; `…` stands for anything, on its own line for any lines."""
+    lines = []
+    for line in shown.strip("\n").split("\n"):
+        escaped = re.escape(line).replace("…", ".*")
+        lines.append(r"(?:.*\n)*" if line == "…" else f"{escaped}\n")
+    text = "".join(f"{line.rstrip()}\n" for line in output.strip("\n").split("\n"))
+    return re.fullmatch("".join(lines), text) is not None

@@ -163,8 +163,8 @@ def test_every_page_is_listed() -> None:
     assert [name for name in pages if f"]({name})" not in listed] == []
 
 
-def test_the_readme_says_what_the_tools_cost() -> None:
-    readme = " ".join((ROOT / "README.md").read_text("utf-8").split())
+def test_a_page_says_what_the_tools_cost() -> None:
+    page = " ".join((ROOT / "docs" / "setup.md").read_text("utf-8").split())
     for toolset in TOOLSETS:
         cost = sum(tool_tokens(tool) for tool in all_tools().offered((toolset,)))
-        assert f"`{toolset}` {round(cost, -2):,}" in readme
+        assert f"`{toolset}` {round(cost, -2):,}" in page

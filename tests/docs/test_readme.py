@@ -1,0 +1,205 @@
+"""The README is short and right: the program still says what it and the first steps show."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import re
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from pages import ROOT, blocks, consoles, matches, run, run_line
+
+from findspot.catalogue.known_clients import CLIENTS
+
+README = ROOT / "README.md"
+FIRST_STEPS = ROOT / "docs" / "quickstart.md"
+MOST_WORDS = 700
+
+RIGHT = {
+    "search how is a file recognised as binary": r"\A *1  \S+/file_content\.py:\S+  strong  _is_binary",
+    r"search 'def \w+_secrets\(' --mode regex": r"\A *1  src/findspot/\S+  strong  \w+_secrets\n",
+    "docs how do I undo setup": r"\A *1  docs/setup\.md:\S+  strong  .*Undo",
+    "callers find_secrets": r"\n  _scanned  src/findspot/discover/file_content\.py",
+    "tests find_secrets": r"notice a change: tests/unit/discover/test_secrets\.py",
+    "research how does readable_text reach find_secrets": r"readable_text → _scanned → find_secrets",
+    "map": r"\n  src/findspot/core  \(",
+    "status --skipped": r"(?m)^binary +docs/pictures/\S+\.png",
+    "doctor": r"(?m)^ok +self-test: ",
+    "callees readable_text": r"\n  content_skip  src/findspot/discover/file_content\.py",
+    "implementations Tool": r"\n  _CortexTool  src/findspot/serve/mcp/tools/cortex\.py",
+    "impact find_secrets": r"_scanned calls find_secrets: found = find_secrets\(text\)",
+    "importers src/findspot/discover/secrets.py": r"\n  src/findspot/discover/file_content\.py",
+    "outline src/findspot/discover/file_content.py": r"function _is_binary",
+    "files 'docs/*.md'": r"(?m)^docs/setup\.md$",
+    "index": r"(?m)^  holds +\d+ code files",
+}
+"""What the answer of each command in the README and the first steps has in it."""
+INTERACTIVE = {"setup", "setup --undo", "ui", "serve"}
+"""Commands that ask or go on until stopped: `tests/cli` and `make newcomer` run them."""
+
+
+def script(name: str) -> ModuleType:
+    """Load a script of the documentation, or of the root."""
+    path = ROOT / name
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the tracked files: what ranks first depends on all of them."""
+    folder = tmp_path_factory.mktemp("clone") / "findspot"
+    tracked = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True)
+    for name in tracked.stdout.split("\0"):
+        if (ROOT / name).is_file():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(ROOT / name, folder / name)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def home(repository: Path) -> Path:
+    return repository.parent / "home"
+
+
+@pytest.fixture(scope="module")
+def indexed(repository: Path, home: Path) -> str:
+    """What indexing it says."""
+    done = run(repository, "-m", "findspot", "index", ".", variables={"FINDSPOT_HOME": str(home)})
+    assert done.returncode == 0, done.stderr
+    return done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def transcript() -> ModuleType:
+    return script("docs/transcript.py")
+
+
+@pytest.fixture(scope="module")
+def block(transcript: ModuleType) -> str:
+    page = FIRST_STEPS.read_text("utf-8")
+    recorded: str = transcript.recorded(page)
+    assert transcript.replaced(page, recorded) == page
+    return recorded
+
+
+def test_it_is_short() -> None:
+    """first-impression A2: it had 1,653 words."""
+    assert len(README.read_text("utf-8").split()) <= MOST_WORDS
+
+
+def test_it_counts_the_assistants() -> None:
+    assert f"[{len(CLIENTS)} assistants](docs/clients.md)" in README.read_text("utf-8")
+
+
+def test_every_claim_links_to_its_measurement() -> None:
+    """first-impression A1."""
+    claims = README.read_text("utf-8").partition("## What makes it different")[2].partition("\n## ")[0]
+    for claim in claims.strip().split("\n* "):
+        assert re.search(r"\[(?:Measured|Details)\]\((?:benchmarks|docs)/", claim), claim
+
+
+def shown_commands() -> list[str]:
+    """Return the arguments of every `findspot` that the README and the first steps show, each once."""
+    lines = "".join(text for page in (README, FIRST_STEPS) for text in blocks(page, "bash")).splitlines()
+    commands = [line.partition("#")[0].strip() for line in lines]
+    commands += re.findall(r"`(findspot [^`]+)`", README.read_text("utf-8") + FIRST_STEPS.read_text("utf-8"))
+    return list(dict.fromkeys(c.removeprefix("findspot ") for c in commands if c.startswith("findspot ")))
+
+
+def test_every_command_is_right(repository: Path, home: Path, indexed: str) -> None:
+    """first-impression B4: commands of the README answered wrongly, or nothing, on this repository."""
+    assert "holds" in indexed
+    checked = [command for command in shown_commands() if command not in INTERACTIVE]
+    assert sorted(checked) == sorted(RIGHT), "say in RIGHT what each command should find"
+    for command in checked:
+        words = shlex.split(command)
+        done = run(repository, "-m", "findspot", *words, variables={"FINDSPOT_HOME": str(home)})
+        assert done.returncode == 0, done.stderr
+        assert re.search(RIGHT[command], done.stdout), f"{command}\n{done.stdout}"
+        assert "weak" not in done.stdout.partition("\n")[0]
+
+
+def test_the_first_steps_say_what_the_program_says(repository: Path, home: Path, indexed: str) -> None:
+    for line, shown in consoles(FIRST_STEPS):
+        output = run_line(line, repository, home)
+        assert matches(shown, output), f"$ {line}\n{output}"
+
+
+class TestTranscript:
+    def test_it_runs_what_the_makefile_runs(self, transcript: ModuleType, block: str) -> None:
+        recipe = (ROOT / "Makefile").read_text("utf-8").partition("\ntry:")[2].partition("\n\n")[0]
+        commands = [line.strip().replace("$(BIN)", ".venv/bin") for line in recipe.splitlines()[1:]]
+        assert re.findall(r"^\.venv/bin/findspot .*$", block, re.MULTILINE) == commands
+        assert re.findall(r"^\$ (.*)$", block, re.MULTILINE) == [transcript.CLONE, transcript.TRY]
+
+    def test_it_says_what_the_program_says(
+        self, repository: Path, home: Path, indexed: str, transcript: ModuleType, block: str
+    ) -> None:
+        """first-impression B4: the first answer is right, strong and complete."""
+        first, *others = block.split(".venv/bin/findspot ")[1:]
+        assert _lines(transcript, first.partition("\n")[2]) == _lines(transcript, indexed)
+        for recorded in others:
+            command, _, said = recorded.partition("\n")
+            done = run(
+                repository,
+                "-m", "findspot", *shlex.split(command),
+                variables={"FINDSPOT_HOME": str(home)},
+            )  # fmt: skip
+            output = done.stdout + done.stderr
+            assert _lines(transcript, output) == _lines(transcript, said), "run `python docs/transcript.py`"
+        assert re.search(r"^1  \S+  strong  ", others[0], re.MULTILINE)
+        assert "more lines" not in others[0]
+
+
+def test_the_exchange_is_what_a_server_answers(repository: Path, home: Path, indexed: str) -> None:
+    """first-impression M11: the README shows an assistant that uses it."""
+    exchange = script("docs/exchange.py")
+    page = README.read_text("utf-8")
+    said = exchange.recorded(page)
+    assert exchange.with_exchange(page, said) == page
+    answer = exchange.exchange(asyncio.run(exchange.ask(repository, home)))
+    *lines, total = _without_numbers(answer).strip().splitlines()[:-1]
+    assert _without_numbers(said).strip().splitlines()[:-2] == lines, "run `python docs/exchange.py`"
+    assert "more results" in total
+    tokens = [int(re.findall(r"([\d,]+) tokens", text)[0].replace(",", "")) for text in (said, answer)]
+    assert abs(tokens[0] - tokens[1]) <= 0.2 * tokens[1]
+
+
+class TestDescription:
+    """The description of the package, on the page of an index."""
+
+    def test_links_and_pictures_are_absolute(self) -> None:
+        """first-impression A14: relative links and pictures would be dead there."""
+        build = script("hatch_build.py")
+        text = build.with_absolute_links(README.read_text("utf-8"), "https://host.example/it", "v1.0")
+        assert re.findall(r"\]\((?!https?:|#)[^)]*\)", text) == []
+        assert "](https://host.example/it/raw/v1.0/docs/pictures/terminal-search.svg)" in text
+        assert "](https://host.example/it/blob/v1.0/benchmarks/README.md#answers)" in text
+
+    def test_it_names_the_released_package(self) -> None:
+        build = script("hatch_build.py")
+        page = README.read_text("utf-8")
+        assert "\nuv tool install findspot " not in re.sub(r"<!--.*?-->", "", page, flags=re.DOTALL)
+        text = build.released(page)
+        assert "\nuv tool install findspot " in re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL)
+        assert "git clone" not in text
+        assert build.released(text) == text
+
+
+def _lines(transcript: ModuleType, text: str) -> list[str]:
+    """Standard output and standard error come by two ways here, and by one there."""
+    return sorted(line for line in transcript.comparable(text).splitlines() if line)
+
+
+def _without_numbers(text: str) -> str:
+    return re.sub(r":\d[\d-]*", ":0", text)
