@@ -7,7 +7,6 @@ own configuration is not read, and nothing of it is run.
 from __future__ import annotations
 
 import contextlib
-import difflib
 import hashlib
 import os
 import re
@@ -23,10 +22,7 @@ from findspot.core.errors import FileNotIndexedError, IndexBusyError, InvalidArg
 from findspot.core.files import folder_bytes, make_private_dir, remove_folder, stat_of
 from findspot.core.model import Corpus, Hit, Query, Results, Strength
 from findspot.core.progress import CancelToken, ProgressSink, ignore_progress
-from findspot.dependencies.npm_packages import NPM, built_files
-from findspot.dependencies.package import SCHEME, Dependency
-from findspot.dependencies.project_dependencies import list_dependencies
-from findspot.dependencies.python_packages import PYPI, normalised, top_names
+from findspot.dependencies.package import NPM, PYPI, SCHEME, Dependency, normalised
 from findspot.embed.provider_registry import OpenEmbedder
 from findspot.indexer import Indexer
 from findspot.search.freshness import Disk
@@ -136,6 +132,8 @@ class PackageIndexes:
 
     def listed(self) -> list[Dependency]:
         """Return the dependencies of the project."""
+        from findspot.dependencies.project_dependencies import list_dependencies  # a server starts without it
+
         with self._guard:
             known = self._listed
         stamps = tuple(info.st_mtime_ns for name in _TELLING if (info := stat_of(self._root / name)))
@@ -227,6 +225,9 @@ def _content(package: Dependency) -> str:
 
 def _place(package: Dependency) -> tuple[Path, dict[str, object]]:
     """Return the folder that holds the files of a package, and the settings that choose them."""
+    from findspot.dependencies.npm_packages import built_files
+    from findspot.dependencies.python_packages import top_names
+
     assert package.folder is not None
     options: dict[str, object] = {
         "exclude": list(_LEFT_OUT),
@@ -264,6 +265,8 @@ def _suggestion(package: Dependency) -> str:
 
 
 def _unknown(wanted: str, listed: Sequence[Dependency]) -> InvalidArgumentError:
+    import difflib
+
     names = {each.name.lower(): each.name for each in listed}
     near = difflib.get_close_matches(wanted.rpartition("@")[0].lower() or wanted.lower(), names, _FEW)
     hint = f"Did you mean {' or '.join(names[each] for each in near)}?" if near else None

@@ -8,9 +8,15 @@ from pathlib import Path
 from typing import NamedTuple
 from xml.etree import ElementTree
 
-from findspot.dependencies.package import NOT_INSTALLED, Dependency, Manifests, real_folders, stored, table
-
-MAVEN = "maven"
+from findspot.dependencies.package import (
+    MAVEN,
+    NOT_INSTALLED,
+    Dependency,
+    Manifests,
+    real_folders,
+    stored,
+    table,
+)
 
 _PROPERTY = re.compile(r"\$\{([^}]+)\}")
 _GRADLE = re.compile(r"[\"']([\w.-]+):([\w.-]+):([\w.+-]+)(?:@\w+)?[\"']")

@@ -9,6 +9,7 @@ from typing import Any
 
 from findspot.dependencies.package import (
     NOT_INSTALLED,
+    NPM,
     Dependency,
     Manifests,
     real_folders,
@@ -16,8 +17,6 @@ from findspot.dependencies.package import (
     strings,
     table,
 )
-
-NPM = "npm"
 
 _SECTIONS = ("dependencies", "devDependencies", "optionalDependencies", "peerDependencies")
 _MOST_FOLDERS = 50_000

@@ -8,6 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from findspot.dependencies.package import (
+    CARGO,
+    COMPOSER,
+    GEMS,
+    GO,
     Dependency,
     Manifests,
     located,
@@ -15,8 +19,6 @@ from findspot.dependencies.package import (
     table,
     tables,
 )
-
-GO, CARGO, COMPOSER, GEMS = "go", "cargo", "composer", "gem"
 
 _GO_REQUIRE = re.compile(r"^\s*(?:require\s+)?([\w.~-]+\.[\w.~-]+(?:/[\w.~/-]+)?)\s+(v[\w.+-]+)(.*)$")
 _GO_REPLACE = re.compile(r"^\s*(?:replace\s+)?(\S+)(?:\s+v\S+)?\s+=>\s+(\S+)(?:\s+(v\S+))?")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import tomllib
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +15,8 @@ MAX_MANIFEST_BYTES = 32_000_000
 
 SCHEME = "dep://"
 """How the paths of files in packages begin: `dep://pypi/requests@2.32.3/requests/api.py`."""
+
+PYPI, NPM, GO, CARGO, MAVEN, COMPOSER, GEMS = "pypi", "npm", "go", "cargo", "maven", "composer", "gem"
 
 NOT_INSTALLED = "not installed"
 OUTSIDE = "its folder leads out of the package store"
@@ -59,6 +61,14 @@ def package_of(path: str) -> str:
     return f"{before}@{after.partition('/')[0]}"
 
 
+_SEPARATORS = re.compile(r"[-_.]+")
+
+
+def normalised(name: str) -> str:
+    """Return a name as Python's package indexes compare it."""
+    return _SEPARATORS.sub("-", name).lower()
+
+
 class Manifests:
     """The manifests and lock files below a folder; what cannot be read counts as not there."""
 
@@ -82,6 +92,8 @@ class Manifests:
 
     def toml(self, path: str) -> dict[str, Any]:
         """Return a TOML document; an empty one where there is none."""
+        import tomllib
+
         try:
             return tomllib.loads(self.text(path))
         except (tomllib.TOMLDecodeError, RecursionError):

@@ -18,8 +18,10 @@ from findspot.core.files import ContentError, read_json
 from findspot.dependencies.package import (
     NOT_INSTALLED,
     OUTSIDE,
+    PYPI,
     Dependency,
     Manifests,
+    normalised,
     real_folders,
     stored,
     strings,
@@ -27,21 +29,13 @@ from findspot.dependencies.package import (
     tables,
 )
 
-PYPI = "pypi"
-
 _REQUIREMENT = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)\s*(?:\[[^\]]*\])?\s*([^;#]*)(?:;\s*([^#]*))?")
-_SEPARATORS = re.compile(r"[-_.]+")
 _MARKER_OF_EXTRA = re.compile(r"\bextra\b")
 _POETRY_UNSAFE = re.compile(r'[ $`!*@"\\\r\n\t]')
 _LOCK_FILES = ("uv.lock", "poetry.lock", "pdm.lock", "pylock.toml")
 _OWN_ENVIRONMENTS = (".venv", "venv", "env", ".conda", ".pixi/envs/default")
 _CONDA_FOLDERS = ("miniconda3", "anaconda3", "miniforge3", "mambaforge", ".conda", "micromamba")
 _MOST_INCLUDED = 20
-
-
-def normalised(name: str) -> str:
-    """Return a name as package indexes compare it."""
-    return _SEPARATORS.sub("-", name).lower()
 
 
 @dataclass(frozen=True, slots=True)
