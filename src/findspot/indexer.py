@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -70,6 +72,10 @@ class Indexer:
         self.open_model = open_embedder or self._models
         self.workers = SparePool()
         self.slower_model = SlowerModel(self.open_model)
+        self.shown_progress: Callable[[], AbstractContextManager[ProgressSink]] = lambda: (
+            contextlib.nullcontext(ignore_progress)
+        )
+        """Provides what shows the progress of an update that nobody asked for."""
         self.failure = ""
         """Why the last update of this process failed: a full disk may have no room for that."""
         folder = folder or index_folder(load_settings(flags=flags).home, root)
@@ -164,8 +170,9 @@ class Indexer:
         require_index(self.root, self.store)
         if not self.wanted:  # the pipeline would find out, after a look at every file
             raise IndexStoppedError
-        if paths is None or not self._refresh_paths(paths, cancel):
-            self.apply(self.run(cancel=cancel))
+        with self.shown_progress() as progress:
+            if paths is None or not self._refresh_paths(paths, cancel, progress):
+                self.apply(self.run(cancel=cancel, progress=progress))
         self.slower_model.start(self.store, self.settings.embed)
 
     def refresh_waiting(self) -> None:
@@ -208,9 +215,11 @@ class Indexer:
         self.store.close()
         self._models.close()
 
-    def _refresh_paths(self, paths: frozenset[str], cancel: CancelToken) -> bool:
+    def _refresh_paths(
+        self, paths: frozenset[str], cancel: CancelToken, progress: ProgressSink = ignore_progress
+    ) -> bool:
         try:
-            if not pipeline.apply_paths(self.run(cancel=cancel), paths):
+            if not pipeline.apply_paths(self.run(cancel=cancel, progress=progress), paths):
                 return False
         except IndexFormatError:
             raise

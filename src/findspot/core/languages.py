@@ -6,6 +6,7 @@ here, one query file in `chunk/queries/`, and one golden test.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 
@@ -199,6 +200,25 @@ _STEMS = {"Dockerfile": "dockerfile", "Containerfile": "dockerfile", "Makefile":
 
 _SECOND_SUFFIX = {"in", "tmpl", "tpl", "template", "sample", "example", "dist"}
 """Suffixes of templates: the language is that of the name before it."""
+
+
+_ALSO_CALLED = {"c++": "cpp", "c#": "csharp", "golang": "go", "shell": "bash", "node": "javascript"}
+
+
+def unknown_language(names: Iterable[str]) -> str | None:
+    """Return a sentence about the first name that is no language, with the one that it may mean."""
+    unknown = next((name for name in names if name.lower() not in BY_NAME), None)
+    if unknown is None:
+        return None
+    import difflib
+
+    low = unknown.lower()
+    near = (
+        _ALSO_CALLED.get(low)
+        or _BY_EXTENSION.get(low)
+        or next(iter(difflib.get_close_matches(low, BY_NAME, n=1)), None)
+    )
+    return f"Findspot knows no language '{unknown}'." + (f" Did you mean {near}?" if near else "")
 
 
 def row(name: str) -> Language:

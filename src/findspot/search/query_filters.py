@@ -10,6 +10,7 @@ from pathlib import Path
 from findspot.core.errors import InvalidArgumentError
 from findspot.core.git import GitMissingError, differing, find_commit, untracked
 from findspot.core.globs import compile_glob
+from findspot.core.languages import unknown_language
 from findspot.core.model import Corpus, IncludeTests, Query
 from findspot.core.roots import Roots
 from findspot.rank.roles import Role, role_of
@@ -55,6 +56,8 @@ def _matcher(glob: str) -> Callable[[str], bool]:
 
 def nothing_to_search(snapshot: Snapshot, query: Query) -> str | None:
     """Return what to tell when no file may answer: silence would look like an answer."""
+    if unknown := unknown_language(query.languages):
+        return unknown
     is_code = query.corpus is Corpus.CODE
     others = snapshot.files.whole(Corpus.DOCS if is_code else Corpus.CODE).files
     chosen = query.extensions or query.languages or query.path_filter

@@ -8,65 +8,72 @@ import sys
 from collections.abc import Sequence
 
 import click
+from click.shell_completion import CompletionItem
 
 from findspot import __version__
 from findspot.core.errors import FindspotError
 from findspot.serve.cli import output
 from findspot.serve.cli.failure import exit_code, report, report_bug, report_usage
-from findspot.serve.cli.interaction import unwinding_on_sigterm
-from findspot.serve.cli.options import Reply
+from findspot.serve.cli.interaction import can_offer, unwinding_on_sigterm
+from findspot.serve.cli.options import COMPLETION_VARIABLE, Group, Reply
 
-COMMANDS: dict[str, tuple[str, str]] = {
-    "setup": ("setup_command", "Connect the assistants on this machine to Findspot, or take that back."),
-    "serve": ("server_commands", "Serve the tools to an assistant, over MCP on standard input and output."),
-    "gateway": ("server_commands", "Serve the tools of all your MCP servers behind three."),
-    "index": ("index_commands", "Index a project, or bring its index up to date."),
-    "search": ("search_commands", "Search a project's code."),
-    "docs": ("search_commands", "Search a project's documentation."),
-    "research": (
-        "research_commands",
-        "Follow the code from a question: who calls, who implements, how A reaches B.",
-    ),
-    "callers": ("research_commands", "Show what calls a function."),
-    "callees": ("research_commands", "Show what a function calls."),
-    "implementations": ("research_commands", "Show every type that implements a type."),
-    "uses": ("research_commands", "Show where a symbol is used."),
-    "overrides": ("research_commands", "Show what overrides a method."),
-    "impact": ("research_commands", "Show what depends on a symbol, a file or a diff."),
-    "tests": ("research_commands", "Show the tests that most likely notice a change."),
-    "importers": ("research_commands", "Show the files that import a file or module."),
-    "outline": ("research_commands", "Show what a file defines."),
-    "map": ("research_commands", "Show the modules of a project and what depends on what."),
-    "ui": ("server_commands", "Open a page in the browser: search, projects, tools."),
-    "status": ("project_commands", "Show what the index holds and whether it is current."),
-    "files": ("project_commands", "List indexed files that match a glob."),
-    "deps": ("dependency_commands", "List what a project depends on, and where it lies."),
-    "watch": ("index_commands", "Keep a project's index up to date until stopped."),
-    "projects": ("project_commands", "List every indexed project."),
-    "reindex": ("index_commands", "Rebuild the index from scratch."),
-    "delete": ("project_commands", "Delete a project's index."),
-    "clean": ("project_commands", "Delete indexes whose project is gone."),
-    "export": ("store_commands", "Write a project's index to one file, for others to use."),
-    "import": ("store_commands", "Take over an index from such a file."),
-    "store": ("store_commands", "Move an index to another store, or look after it."),
-    "chunks": ("chunk_commands", "Write a project's chunks as files, or search them by type and tag."),
-    "documents": ("document_commands", "Keep and search named full-text indexes."),
-    "tools": ("tool_commands", "Index the tools of MCP servers, find one and call it."),
-    "models": ("config_commands", "List the embedding providers and how they stand on this machine."),
-    "stats": ("server_commands", "Show how much was searched here, and the tokens that it saved."),
-    "doctor": ("doctor", "Check everything Findspot needs, and say what to do."),
-    "remind": ("setup_command", "Remind an assistant of Findspot; the plugins run it as a hook."),
-    "logs": ("server_commands", "Show the log that servers keep."),
-    "config": ("config_commands", "Show or change the configuration."),
+PURPOSES: dict[str, dict[str, tuple[str, str]]] = {
+    "Ask": {
+        "search": ("search_commands", "Search a project's code."),
+        "docs": ("search_commands", "Search a project's documentation."),
+        "research": ("research_commands", "Follow the code from a question: how A reaches B."),
+        "callers": ("research_commands", "Show what calls a function."),
+        "callees": ("research_commands", "Show what a function calls."),
+        "implementations": ("research_commands", "Show every type that implements a type."),
+        "uses": ("research_commands", "Show where a symbol is used."),
+        "overrides": ("research_commands", "Show what overrides a method."),
+        "importers": ("research_commands", "Show the files that import a file or module."),
+        "impact": ("research_commands", "Show what depends on a symbol, a file or a diff."),
+        "tests": ("research_commands", "Show the tests that most likely notice a change."),
+        "outline": ("research_commands", "Show what a file defines."),
+        "map": ("research_commands", "Show the modules of a project and their dependencies."),
+        "ui": ("server_commands", "Open a page in the browser: search, projects, tools."),
+    },
+    "Keep an index": {
+        "index": ("index_commands", "Index a project, or bring its index up to date."),
+        "watch": ("index_commands", "Keep a project's index up to date until stopped."),
+        "status": ("project_commands", "Show what the index holds and whether it is current."),
+        "files": ("project_commands", "List indexed files that match a glob."),
+        "deps": ("dependency_commands", "List what a project depends on, and where it lies."),
+        "projects": ("project_commands", "List every indexed project."),
+        "reindex": ("index_commands", "Rebuild the index from scratch."),
+        "delete": ("project_commands", "Delete a project's index."),
+        "clean": ("project_commands", "Delete indexes whose project is gone."),
+        "export": ("store_commands", "Write a project's index to one file, for others to use."),
+        "import": ("store_commands", "Use an index that `findspot export` wrote."),
+        "store": ("store_commands", "Move an index to another store, or maintain it."),
+    },
+    "Connect assistants": {
+        "setup": ("setup_command", "Connect the assistants on this machine, or undo that."),
+        "serve": ("server_commands", "Serve the tools to an assistant over MCP."),
+        "gateway": ("server_commands", "Serve the tools of all your MCP servers behind three."),
+        "tools": ("tool_commands", "Index the tools of MCP servers, find one and call it."),
+        "stats": ("server_commands", "Show how much was searched, and the tokens saved."),
+        "remind": ("setup_command", "Remind an assistant of Findspot; plugins run it as a hook."),
+        "logs": ("server_commands", "Show the log that servers keep."),
+    },
+    "Other collections": {
+        "chunks": ("chunk_commands", "Write chunks as files, or search them by type and tag."),
+        "documents": ("document_commands", "Keep and search named full-text indexes."),
+    },
+    "This installation": {
+        "doctor": ("doctor", "Check everything Findspot needs, and say what to do."),
+        "config": ("config_commands", "Show or change the configuration."),
+        "models": ("config_commands", "List the embedding providers and their state."),
+        "completion": ("completion_command", "Print the completion script of a shell."),
+    },
 }
-"""Command → its module and its line in the help; in the order in which the help lists them."""
+"""Purpose → its commands; command → its module and its line in the help, in the order of the help."""
+
+COMMANDS = {name: entry for commands in PURPOSES.values() for name, entry in commands.items()}
 
 
-COMPLETION_VARIABLE = "_FINDSPOT_COMPLETE"
-"""Set by a shell that asks for completions."""
-
-
-class LazyGroup(click.Group):
+class LazyGroup(Group):
     """A group that knows its commands by name and imports one only to run it."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -81,10 +88,21 @@ class LazyGroup(click.Group):
         assert isinstance(command, click.Command)
         return command
 
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Complete the commands without importing them."""
+        names = [
+            CompletionItem(name, help=line)
+            for name, (_, line) in COMMANDS.items()
+            if name.startswith(incomplete)
+        ]
+        return [*names, *click.Command.shell_complete(self, ctx, incomplete)]
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the commands without importing them, as Click would do for their help."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+        """List the commands by purpose, without importing them."""
+        width = max(map(len, COMMANDS))
+        for purpose, commands in PURPOSES.items():
+            with formatter.section(purpose):
+                formatter.write_dl([(name.ljust(width), line) for name, (_, line) in commands.items()])
 
 
 @click.group(
@@ -99,29 +117,29 @@ def findspot(ctx: click.Context) -> None:
     """Find code and documentation by meaning, on your own machine.
 
     \b
-      findspot setup                  connect the assistants on this machine
+    First steps:
       findspot index                  index the project you are in
       findspot search how is it done  ask it a question
-      findspot                        in an indexed project: search as you type
+      findspot setup                  connect the assistants on this machine
+
+    Without a command, `findspot` searches as you type.
     """
-    if ctx.invoked_subcommand is None and not _run_picker():
+    if ctx.invoked_subcommand is None and not _search_as_you_type():
         click.echo(ctx.get_help())
 
 
-def _run_picker() -> bool:
-    """Let the user search as they type, on a terminal inside an indexed project; False elsewhere."""
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        return False
+def _search_as_you_type() -> bool:
+    """Run the picker, on a terminal inside a project; offer to index it first. Returns False elsewhere."""
     from findspot.core.errors import ProjectNotDetectedError
     from findspot.serve.cli.project_choice import open_project
 
     try:
         with open_project(None, ask=False) as project:
-            if not project.store.exists:
-                return False
-            from findspot.serve.cli.index_commands import prepare_index
+            from findspot.serve.cli.index_commands import index_if_wanted, prepare_index
             from findspot.serve.cli.picker import pick
 
+            if not index_if_wanted(project, Reply()) or not can_offer():
+                return False
             prepare_index(project, Reply(), update=True)
             pick(project)
     except ProjectNotDetectedError:
@@ -159,6 +177,7 @@ def run(arguments: Sequence[str]) -> int:
 def _invoke(arguments: list[str], reply: Reply) -> None:
     """Do what Click's own `main` does, but let errors through to `run`."""
     if COMPLETION_VARIABLE in os.environ:
+        importlib.import_module("findspot.serve.cli.completion_command")  # adds shells that Click lacks
         findspot.main(arguments, prog_name="findspot", complete_var=COMPLETION_VARIABLE)
     with findspot.make_context("findspot", arguments, obj=reply) as ctx:
         findspot.invoke(ctx)

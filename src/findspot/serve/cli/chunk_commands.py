@@ -10,7 +10,7 @@ import click
 from findspot.core.model import ChunkType
 from findspot.serve.cli import output
 from findspot.serve.cli.interaction import shown_progress, stoppable
-from findspot.serve.cli.options import Reply, common, path_or_project, project_option
+from findspot.serve.cli.options import Group, Reply, common, limit_option, path_or_project, project_option
 from findspot.serve.cli.project_choice import open_engine, open_project
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from findspot.project import Project
 
 
-@click.group()
+@click.group(cls=Group)
 def chunks() -> None:
     """Write a project's chunks as files (.cortex/chunks/*.json), or search them by type and tag."""
 
@@ -49,7 +49,7 @@ def export(reply: Reply, project: str | None, folder: str | None, watch: bool, n
 
 @chunks.command()
 @click.argument("words", nargs=-1, metavar="QUERY...", required=True)
-@click.option("--limit", type=click.IntRange(1, 100, clamp=True), default=15, help="1 to 100. Default: 15.")
+@limit_option(100, 15, "Chunks", clamp=True)
 @click.option("--tags", metavar="A,B", default="", help="Only chunks with all of these tags.")
 @click.option(
     "--chunk-types",

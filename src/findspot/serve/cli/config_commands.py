@@ -23,7 +23,7 @@ from findspot.core.setting_keys import BY_NAME, KEYS, PROJECT_FILE
 from findspot.core.settings import Settings
 from findspot.serve import shapes
 from findspot.serve.cli import output
-from findspot.serve.cli.options import Command, Reply, common, project_option
+from findspot.serve.cli.options import Command, Group, Reply, common, did_you_mean, project_option
 from findspot.serve.cli.project_choice import open_engine, open_project
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def _scoped(command: Command) -> Command:
     )
 
 
-@click.group(invoke_without_command=True)
+@click.group(cls=Group, invoke_without_command=True)
 @project_option
 @common
 @click.pass_context
@@ -193,7 +193,8 @@ def _with_global_hint(error: FindspotError) -> FindspotError:
 def _known(key: str) -> None:
     if key not in BY_NAME:
         names = ", ".join(known.name for known in KEYS)
-        raise InvalidArgumentError(f"There is no configuration key '{key}'.", hint=f"Known: {names}.")
+        hint = did_you_mean(key, BY_NAME).strip() or f"Known: {names}."
+        raise InvalidArgumentError(f"There is no configuration key '{key}'.", hint=hint)
 
 
 @contextlib.contextmanager
@@ -244,8 +245,10 @@ def models(reply: Reply, no_speed: bool) -> None:
     if reply.json:
         output.emit({"providers": [_model_object(standing) for standing in standings]})
         return
-    header = ("", "provider", "ready", "size", "dims", "chunks/s", "texts go to", "")
+    header = ("", "provider", "ready", "size", "dims", "chunks/s", "texts go to")
     output.table([_model_row(standing) for standing in standings], header, numbers=(3, 4, 5))
+    output.line()
+    output.fields((standing.provider, standing.detail) for standing in standings)
     output.note("* is the configured one. `findspot reindex --provider NAME` changes an index.", dim=True)
 
 
@@ -259,7 +262,6 @@ def _model_row(standing: Standing) -> tuple[str, ...]:
         str(standing.dimensions or "-"),
         "-" if speed is None else f"{speed:,.0f}",
         standing.sends_to or "this machine only",
-        standing.detail,
     )
 
 

@@ -13,7 +13,7 @@ from findspot.core.errors import FileNotIndexedError, InvalidArgumentError
 from findspot.serve import shapes
 from findspot.serve.cli import output
 from findspot.serve.cli.interaction import confirm
-from findspot.serve.cli.options import Command, Reply, common, yes_option
+from findspot.serve.cli.options import Command, Group, Reply, common, limit_option, yes_option
 from findspot.serve.cli.project_choice import open_engine
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def _index_option(command: Command) -> Command:
     )(command)
 
 
-@click.group()
+@click.group(cls=Group)
 def documents() -> None:
     """Keep and search named full-text indexes, which every server on this machine shares.
 
@@ -93,12 +93,12 @@ def add(reply: Reply, source: str, index_name: str, doc_id: str | None, pattern:
 @documents.command()
 @click.argument("words", nargs=-1, metavar="QUERY...")
 @_index_option
-@click.option("-k", "--k", type=click.IntRange(1, 1000), default=10, help="Results to show. Default: 10.")
+@limit_option(1000, 10, "Results", "-k", "--k")
 @common
-def search(reply: Reply, words: tuple[str, ...], index_name: str, k: int) -> None:
+def search(reply: Reply, words: tuple[str, ...], index_name: str, limit: int) -> None:
     """Search an index: plain terms, +term, -term and "phrase" (put a leading -term after `--`)."""
     with open_engine() as engine:
-        answer = engine.documents.search(" ".join(words), k, index_name)
+        answer = engine.documents.search(" ".join(words), limit, index_name)
     if reply.json:
         output.emit(shapes.warned(shapes.document_results_object(answer), answer.query.warning))
         return

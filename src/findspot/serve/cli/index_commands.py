@@ -17,7 +17,14 @@ from findspot.core.model import IndexReport, IndexStatus
 from findspot.core.progress import CancelToken
 from findspot.serve import shapes
 from findspot.serve.cli import output
-from findspot.serve.cli.interaction import can_offer, confirm, progress_when_needed, shown_progress, stoppable
+from findspot.serve.cli.interaction import (
+    agreed,
+    can_offer,
+    confirm,
+    progress_when_needed,
+    shown_progress,
+    stoppable,
+)
 from findspot.serve.cli.options import Command, Reply, common, path_or_project, yes_option
 from findspot.serve.cli.project_choice import folder_inside, folder_note, open_project
 from findspot.serve.shapes import report_object
@@ -155,6 +162,21 @@ def offer_index(project: Project, reply: Reply) -> None:
     missing = IndexNotFoundError(str(project.root), str(project.store.folder))
     confirm(missing.user_message, False, reply, about=str(project.root))
     update_project(project, reply, force=False, yes=False)
+
+
+def index_if_wanted(project: Project, reply: Reply) -> bool:
+    """Return whether there is an index, after an offer to make one; in a pipe, say that there is none."""
+    if project.store.exists:
+        return True
+    missing = IndexNotFoundError(str(project.root), str(project.store.folder))
+    if not can_offer():
+        output.note(f"{missing.statement} {missing.hint}")
+        return False
+    output.note(str(project.root), bold=True)
+    if not agreed(missing.user_message):
+        return False
+    _index(project, None, reply, force=False, yes=False)
+    return True
 
 
 def prepare_index(project: Project, reply: Reply, *, update: bool) -> str | None:
@@ -310,6 +332,7 @@ def watch(reply: Reply, project: str | None) -> None:
     with open_project(project) as opened, stoppable() as cancel:
         offer_index(opened, reply)
         opened.files(limit=1)  # without an index there is nothing to keep
+        opened.index.shown_progress = functools.partial(progress_when_needed, quiet=reply.json)
         _follow_status(opened, reply, cancel)
         output.note("Stopped watching.")
 

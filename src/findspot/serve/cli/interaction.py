@@ -42,6 +42,11 @@ def prompt(question: str) -> str:
     return answer.strip()
 
 
+def agreed(question: str) -> bool:
+    """Return whether somebody who can be asked says yes."""
+    return prompt(f"{question} [y/N]").lower() in ("y", "yes")
+
+
 def confirm(
     question: str, yes: bool, reply: Reply, *, about: str = "", code: str = "INVALID_ARGUMENT"
 ) -> None:
@@ -55,7 +60,7 @@ def confirm(
         raise ConfirmationRequiredError(question, code)
     if about:
         output.note(about, bold=True)
-    if prompt(f"{question} [y/N]").lower() in ("y", "yes"):
+    if agreed(question):
         return
     if reply.json:
         output.emit({"status": "cancelled"})
@@ -121,10 +126,10 @@ def shown_progress(quiet: bool) -> Iterator[ProgressSink]:
 
 
 @contextlib.contextmanager
-def progress_when_needed() -> Iterator[ProgressSink]:
-    """Provide a bar on a terminal once files are being indexed; none if there is nothing to do."""
+def progress_when_needed(quiet: bool = True) -> Iterator[ProgressSink]:
+    """Provide progress once files are being indexed: a bar on a terminal, else one line unless `quiet`."""
     if not output.wants_colour(sys.stderr):  # a bar moves by the same escapes as colours
-        yield ignore_progress
+        yield ignore_progress if quiet else _OneLine()
         return
     with contextlib.ExitStack() as stack:
         sinks: list[_BarSink] = []

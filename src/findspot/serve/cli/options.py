@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import functools
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any
 
 import click
@@ -15,6 +16,11 @@ from findspot.serve.cli import output
 Command = Callable[..., Any]
 
 ALL_TOOLSETS = "all"
+
+_UNCUT = 1_000
+
+COMPLETION_VARIABLE = "_FINDSPOT_COMPLETE"
+"""Set by a shell that asks for completions."""
 
 
 @dataclass(slots=True)
@@ -30,6 +36,49 @@ class Reply:
             output.emit(value)
         else:
             output.line(text)
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return a question that names what resembles a misspelt name; empty if nothing does."""
+    close = get_close_matches(name, list(known))
+    return f" Did you mean {' or '.join(close)}?" if close else ""
+
+
+class Group(click.Group):
+    """A group of commands that suggests names for a misspelt one, and never cuts a line of its help."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if not ctx.resilient_parsing and not name.startswith("-") and self.get_command(ctx, name) is None:
+            suggestion = did_you_mean(name, self.list_commands(ctx))
+            raise click.UsageError(f"No such command '{name}'.{suggestion}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        with formatter.section("Commands"):
+            formatter.write_dl(
+                [(name, command.get_short_help_str(_UNCUT)) for name, command in commands if command]
+            )
+
+
+def limit_option(
+    most: int, default: int | None, what: str, *names: str, **settings: Any
+) -> Callable[[Command], Command]:
+    """Let `-n` and `--limit` say how many results to show; the command receives `limit`."""
+    usual = "all" if default is None else default
+    return click.option(
+        "-n",
+        "--limit",
+        *names,
+        "limit",
+        type=click.IntRange(1, most, **settings),
+        default=default,
+        metavar="N",
+        help=f"{what} to show, 1 to {most:,}. Default: {usual}.",
+    )
 
 
 def common(command: Command) -> Command:

@@ -9,8 +9,11 @@ from __future__ import annotations
 import io
 import json
 import platform
+import shutil
 import sys
+import textwrap
 from collections.abc import Iterable, Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, TextIO
 from urllib.parse import quote
@@ -21,6 +24,8 @@ from findspot.core.config import terminal_settings
 from findspot.core.utc_time import age
 
 _GAP = "  "
+_NARROWEST = 16
+"""Columns of text are not folded to less."""
 
 
 def tolerate_any_text() -> None:
@@ -102,21 +107,47 @@ def fields(pairs: Iterable[tuple[str, str]]) -> None:
     width = max((len(label) for label, _ in shown), default=0)
     for label, value in shown:
         name = paint(clean(label).ljust(width), sys.stdout, dim=True)
-        click.echo(f"{_GAP}{name}{_GAP}{clean(value)}", color=True)
+        first, *more = _folded(clean(value), _room(width + 2 * len(_GAP)))
+        click.echo(f"{_GAP}{name}{_GAP}{first}", color=True)
+        for part in more:
+            click.echo(" " * (width + 2 * len(_GAP)) + part)
 
 
 def table(rows: Sequence[Sequence[str]], header: Sequence[str] = (), numbers: Iterable[int] = ()) -> None:
-    """Print aligned columns, those listed in `numbers` to the right."""
+    """Print aligned columns, those listed in `numbers` to the right; on a terminal they fit its width."""
     cells = [[clean(cell) for cell in row] for row in ([header, *rows] if header else rows)]
     right = frozenset(numbers)
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    widths = _fitting_widths([max(map(len, column)) for column in zip(*cells, strict=True)])
     for index, row in enumerate(cells):
-        aligned = [
-            cell.rjust(width) if column in right else cell.ljust(width)
-            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ]
         style = {"dim": True} if header and index == 0 else {}
-        click.echo(paint(_GAP.join(aligned).rstrip(), sys.stdout, **style), color=True)
+        folded = [_folded(cell, width) for cell, width in zip(row, widths, strict=True)]
+        for parts in zip_longest(*folded, fillvalue=""):
+            aligned = [
+                part.rjust(width) if column in right else part.ljust(width)
+                for column, (part, width) in enumerate(zip(parts, widths, strict=True))
+            ]
+            click.echo(paint(_GAP.join(aligned).rstrip(), sys.stdout, **style), color=True)
+
+
+def _fitting_widths(widths: list[int]) -> list[int]:
+    """Return the widths of columns with the widest one narrowed to what the terminal has room for."""
+    widest = widths.index(max(widths))
+    room = _room(sum(widths) - widths[widest] + len(_GAP) * (len(widths) - 1))
+    return [min(width, room) if column == widest else width for column, width in enumerate(widths)]
+
+
+def _room(taken: int) -> int:
+    """Return how wide a text may be beside what takes up the rest of a line; nothing limits a pipe."""
+    if not sys.stdout.isatty():
+        return sys.maxsize
+    return max(shutil.get_terminal_size().columns - taken, _NARROWEST)
+
+
+def _folded(cell: str, width: int) -> list[str]:
+    """Return the lines of a cell; a long word such as a path stays whole, so that it can be copied."""
+    if len(cell) <= width:
+        return [cell]
+    return textwrap.wrap(cell, width, break_long_words=False, break_on_hyphens=False)
 
 
 def count(number: int, noun: str) -> str:

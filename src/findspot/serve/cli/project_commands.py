@@ -16,6 +16,7 @@ from findspot.serve.cli.interaction import confirm
 from findspot.serve.cli.options import (
     Reply,
     common,
+    limit_option,
     path_or_project,
     project_option,
     update_option,
@@ -68,7 +69,7 @@ def status(reply: Reply, project: str | None, skipped: str | None) -> None:
 @click.command()
 @click.argument("pattern", metavar="GLOB")
 @project_option
-@click.option("--limit", type=click.IntRange(1, 100_000), help="Files to list. Default: all.")
+@limit_option(100_000, None, "Files")
 @click.option("--offset", type=click.IntRange(0), default=0, help="Files to skip. Default: none.")
 @update_option
 @common

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from findspot.core.languages import unknown_language
 from findspot.core.model import Assistance, Corpus, GroupBy, IncludeTests, Mode, Query
 from findspot.search.token_budget import MIN_TOKENS
 from findspot.serve import usage
@@ -89,10 +90,17 @@ def _shared_options(command: Command) -> Command:
     return update_option(command)
 
 
+def _known_languages(_ctx: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
+    """Refuse a language that no file can have: without a word, its absence would look like an answer."""
+    if unknown := unknown_language(_listed(value)):
+        raise click.BadParameter(unknown)
+    return value
+
+
 @click.command()
 @click.argument("words", nargs=-1, metavar="QUERY...")
 @_shared_options
-@click.option("--languages", help="Only these languages, such as 'python,go'.")
+@click.option("--languages", callback=_known_languages, help="Only these languages, such as 'python,go'.")
 @click.option(
     "--include-tests",
     type=click.Choice([choice.value for choice in IncludeTests]),

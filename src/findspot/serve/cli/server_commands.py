@@ -72,6 +72,8 @@ def _serving_options(command: Command) -> Command:
             else:
                 from findspot.serve.mcp.stdio import run
 
+                if sys.stdin.isatty():
+                    _explain_server()
                 run(terms)
 
         return command(*args, start=start, **others)
@@ -79,6 +81,12 @@ def _serving_options(command: Command) -> Command:
     for option in reversed(_REACHED):
         with_start = option(with_start)
     return with_start
+
+
+def _explain_server() -> None:
+    """Tell somebody who typed the command what it is for."""
+    output.note("This is the server that assistants start. It reads MCP messages from here.")
+    output.note("To connect an assistant, run `findspot setup`. To stop, press Ctrl-C.")
 
 
 _REACHED = (

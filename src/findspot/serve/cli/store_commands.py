@@ -12,7 +12,7 @@ from findspot.serve import shapes
 from findspot.serve.cli import output
 from findspot.serve.cli.index_commands import checked_value, summarise, update_project
 from findspot.serve.cli.interaction import confirm
-from findspot.serve.cli.options import Reply, common, path_or_project, yes_option
+from findspot.serve.cli.options import Group, Reply, common, path_or_project, yes_option
 from findspot.serve.cli.project_choice import open_project
 from findspot.store.prebuilt import pack, read_manifest
 
@@ -25,7 +25,7 @@ _REPLACE_QUESTION = "This project has an index already. Replace it?"
 _file = click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
 
 
-@click.group()
+@click.group(cls=Group)
 def store() -> None:
     """Move an index to another store, or look after the one it is in."""
 

@@ -20,7 +20,7 @@ from findspot.core.errors import InvalidArgumentError
 from findspot.serve.cli import output
 from findspot.serve.cli.call_command import call as call_command
 from findspot.serve.cli.failure import ConfirmationRequiredError
-from findspot.serve.cli.options import Reply, common, project_option, yes_option
+from findspot.serve.cli.options import Group, Reply, common, limit_option, project_option, yes_option
 from findspot.serve.cli.project_choice import open_engine
 from findspot.serve.cli.tool_server_commands import (
     add,
@@ -46,7 +46,7 @@ _BY_WORDS = (SearchMode.REGEX, SearchMode.BM25)
 """Modes to which `hybrid` is an alternative."""
 
 
-@click.group()
+@click.group(cls=Group)
 def tools() -> None:
     """Index the tools that MCP servers offer, and find the one that does what you want.
 
@@ -143,9 +143,7 @@ def index(
     type=click.Choice([str(mode) for mode in SearchMode]),
     help=f"What to search by. Default: {DEFAULT_MODE}; bm25 if there are no embeddings.",
 )
-@click.option(
-    "-n", "--top-k", type=click.IntRange(1, MAX_TOP_K), default=DEFAULT_TOP_K, help="Tools to show."
-)
+@limit_option(MAX_TOP_K, DEFAULT_TOP_K, "Tools", "--top-k")
 @click.option("--threshold", type=click.FloatRange(0, 1), default=0.0, help="Lowest score, 0-1.")
 @click.option("--server", metavar="NAME", help="Only tools of this server.")
 @project_option
@@ -155,7 +153,7 @@ def search(
     words: Sequence[str],
     *,
     mode: str | None,
-    top_k: int,
+    limit: int,
     threshold: float,
     server: str | None,
     project: str | None,
@@ -169,7 +167,7 @@ def search(
     from findspot.serve.shapes import tool_results_object
 
     with open_engine() as engine:
-        options = ToolSearchOptions(SearchMode(mode) if mode else None, top_k, threshold, server)
+        options = ToolSearchOptions(SearchMode(mode) if mode else None, limit, threshold, server)
         results = engine.catalogue(project or ".").search(" ".join(words), options)
     if reply.json:
         output.emit(tool_results_object(results))
