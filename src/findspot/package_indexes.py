@@ -12,7 +12,7 @@ import os
 import re
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from operator import itemgetter
 from pathlib import Path
@@ -28,6 +28,8 @@ from findspot.indexer import Indexer
 from findspot.search.freshness import Disk
 from findspot.search.reader import IndexReader, QueryModels
 from findspot.store.index_meta import COMPLETE
+from findspot.store.snapshot import Snapshot
+from findspot.store.stores import local_store
 
 ALL = "*"
 
@@ -153,6 +155,29 @@ class PackageIndexes:
                     return index, inside.removeprefix(f"{package.label}/")
         raise FileNotIndexedError(path)
 
+    @contextlib.contextmanager
+    def version(self, name: str, version: str) -> Iterator[Snapshot]:
+        """Open one version of a package: an installed one, or one that is still indexed."""
+        installed = [each for each in self.listed() if _is_meant(each, f"{name}@{version}") and each.folder]
+        if installed:
+            index = self._index(installed[0])
+            self._build(index, ignore_progress, CancelToken())
+            with index.store.snapshot() as snapshot:
+                yield snapshot
+            return
+        bare = name.rpartition("/")[2] if name.count("/") == 1 and name[0] != "@" else name
+        known = sorted((home_folder() / "dependencies").glob(f"*/{_spelled(bare)}@*"))
+        for folder in known:
+            if folder.name.rpartition("-")[0].rpartition("@")[2] == version:
+                with local_store(folder).snapshot() as snapshot:
+                    yield snapshot
+                return
+        versions = sorted({folder.name.rpartition("-")[0].rpartition("@")[2] for folder in known})
+        raise InvalidArgumentError(
+            f"Version {version} of '{name}' is neither installed in this project nor indexed.",
+            hint=f"Indexed: {', '.join(versions)}." if versions else "Search it once while it is installed.",
+        )
+
     def close(self) -> None:
         """Close the indexes that were opened."""
         with self._guard:
@@ -164,10 +189,7 @@ class PackageIndexes:
         self, package: Dependency, query: Query, progress: ProgressSink, cancel: CancelToken
     ) -> Results | None:
         index = self._index(package)
-        if not _is_complete(index):
-            with contextlib.suppress(IndexBusyError):  # another process indexes it: ask what is there
-                index.apply(index.run(asked=True, allow_large=True, progress=progress, cancel=cancel))
-            remove_unused(home_folder(), keep=index.store.folder)
+        self._build(index, progress, cancel)
         if not index.store.exists:
             return None
         _note_use(index.store.folder)
@@ -179,6 +201,12 @@ class PackageIndexes:
                 return None
             results = IndexReader(snapshot, index.store, disk, models).search(_inside(query, package))
         return replace(results, hits=tuple(_outside(hit, package) for hit in results.hits))
+
+    def _build(self, index: Indexer, progress: ProgressSink, cancel: CancelToken) -> None:
+        if not _is_complete(index):
+            with contextlib.suppress(IndexBusyError):  # another process indexes it: ask what is there
+                index.apply(index.run(asked=True, allow_large=True, progress=progress, cancel=cancel))
+            remove_unused(home_folder(), keep=index.store.folder)
 
     def _index(self, package: Dependency) -> Indexer:
         root, options = _place(package)
@@ -193,8 +221,13 @@ class PackageIndexes:
 def index_of(home: Path, package: Dependency) -> Path:
     """Return where the index of a package lies: by ecosystem, name, version and content."""
     key = hashlib.sha256(f"{package.label}\n{_content(package)}".encode()).hexdigest()[:16]
-    name = "".join(c if c.isalnum() or c in "-_." else "+" for c in f"{package.name}@{package.version}")
-    return home / "dependencies" / package.ecosystem / f"{name[:100]}-{key}"
+    name = f"{_spelled(package.name)}@{_spelled(package.version)}"
+    return home / "dependencies" / package.ecosystem / f"{name}-{key}"
+
+
+def _spelled(name: str) -> str:
+    """Return a name as a part of a file name."""
+    return "".join(c if c.isalnum() or c in "-_." else "+" for c in name)[:80]
 
 
 def remove_unused(home: Path, keep: Path | None = None) -> list[Path]:

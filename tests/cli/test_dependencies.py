@@ -23,7 +23,7 @@ def test_an_installed_package_is_listed_with_its_folder(
     (info,) = installed.parent.glob("click-*.dist-info")
     shutil.copytree(installed, site / "click")
     shutil.copytree(info, site / info.name)
-    (listed,) = findspot("deps", str(root), "--json").json["dependencies"]
+    (listed,) = findspot("deps", "--project", str(root), "--json").json["dependencies"]
     assert (listed["name"], listed["version"], listed["direct"]) == ("click", version("click"), True)
     assert Path(listed["folder"]) == (site / "click").resolve()
 
@@ -32,9 +32,9 @@ def test_what_is_missing_is_said_with_its_reason(
     findspot: Program, make_project: Callable[..., Path]
 ) -> None:
     root = make_project(**{"requirements.txt": "no-such-package\n"})
-    shown = findspot("deps", str(root))
+    shown = findspot("deps", "--project", str(root))
     assert "pypi/no-such-package" in shown.out
     assert "not installed" in shown.out
-    assert findspot("deps", str(root), "--missing", "--json").json["total"] == 1
+    assert findspot("deps", "--project", str(root), "--missing", "--json").json["total"] == 1
     empty = make_project("empty")
-    assert findspot("deps", str(empty)).out == "No dependencies were found.\n"
+    assert findspot("deps", "--project", str(empty)).out == "No dependencies were found.\n"

@@ -115,3 +115,29 @@ def test_an_assistant_asks_reads_and_compares(serve: Serve, findspot: Program, m
     assert all(hit["path"].startswith(LABEL) for hit in alike)
     weak = pipe.call("search_code", query="how long to wait before a failed request is sent again")
     assert 'dependency "httpkit"' in json.dumps(weak["structuredContent"]).replace('\\"', '"')
+
+
+def test_what_a_new_version_changed(findspot: Program, make: MakeFolder) -> None:
+    project = _project(make)
+    (project / "app.py").write_text(
+        "from httpkit.retry import wait_between_attempts\nwait_between_attempts(1)\n"
+    )
+    assert findspot("index", cwd=project).code == 0
+    assert findspot("search", "--dependency", "httpkit", "wait", cwd=project).code == 0
+    site = project / SITE
+    (site / "httpkit-2.1.0.dist-info").rename(site / "httpkit-2.2.0.dist-info")
+    metadata = site / "httpkit-2.2.0.dist-info" / "METADATA"
+    metadata.write_text(metadata.read_text().replace("2.1.0", "2.2.0"))
+    (site / "httpkit" / "retry.py").write_text(
+        "def wait_between_attempts(attempt: int, *, most: float) -> float:\n    return most\n\n\n"
+        "def give_up_after() -> int:\n    def local():\n        pass\n    return 3\n"
+    )
+    answer = findspot("deps", "diff", "httpkit", "2.1.0", "2.2.0", "--json", cwd=project).json
+    changed, added = answer["changes"]
+    assert (changed["change"], changed["name"]) == ("changed", "httpkit.retry:wait_between_attempts")
+    assert "most: float" in changed["after"]
+    assert any(use.startswith("app.py:") for use in changed["uses"])
+    assert (added["change"], added["name"]) == ("added", "httpkit.retry:give_up_after")
+    assert "used in app.py:" in findspot("deps", "diff", "httpkit", "2.1.0", "2.2.0", cwd=project).out
+    unknown = findspot("deps", "diff", "httpkit", "1.0", "2.2.0", cwd=project)
+    assert "Indexed: 2.1.0, 2.2.0." in unknown.err
