@@ -97,22 +97,35 @@ def path_share(query: Sequence[str], name: Sequence[str], folder: Sequence[str])
     """Return how well the words of a query and of a path fit each other, 0 to 1."""
     if not query or not name:
         return 0.0
-    places = (*name, *folder)
-    repeated = sum(_best_likeness(word, places) for word in query) / len(query)
-    explained = sum(_best_likeness(part, query) for part in name) / len(name)
-    return (1 - NAME_SHARE) * repeated + NAME_SHARE * explained
+    alike = _by_beginning(tuple(query))
+    repeated = dict.fromkeys(query, 0.0)
+    explained = []
+    for at, part in enumerate((*name, *folder)):
+        best = 0.0
+        for word in alike.get(part[:_ALIKE_FROM], ()):
+            likeness = _likeness(word, part)
+            best = max(best, likeness)
+            repeated[word] = max(repeated[word], likeness)
+        if at < len(name):
+            explained.append(best)
+    share = sum(repeated[word] for word in query) / len(query)
+    return (1 - NAME_SHARE) * share + NAME_SHARE * (sum(explained) / len(name))
+
+
+@lru_cache(maxsize=100)
+def _by_beginning(words: tuple[str, ...]) -> dict[str, list[str]]:
+    """Return words by how they begin: those that begin differently are not alike."""
+    found: dict[str, list[str]] = {}
+    for word in dict.fromkeys(words):
+        found.setdefault(word[:_ALIKE_FROM], []).append(word)
+    return found
 
 
 def heading_share(query: Sequence[str], heading: Sequence[str]) -> float:
     """Return how much of a query its heading, or one above, repeats."""
     if not query or not heading:
         return 0.0
-    return sum(_best_likeness(word, heading) for word in query) / len(query)
-
-
-def _best_likeness(word: str, others: Iterable[str]) -> float:
-    start = word[:_ALIKE_FROM]
-    return max((_likeness(word, other) for other in others if other.startswith(start)), default=0.0)
+    return sum(max(_likeness(word, part) for part in heading) for word in query) / len(query)
 
 
 _ALIKE_FROM = 3

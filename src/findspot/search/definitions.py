@@ -10,7 +10,7 @@ from itertools import takewhile
 from findspot.core.model import Span, Symbol
 from findspot.rank.signals import coverage
 from findspot.store.records import StoredChunk, last_name
-from findspot.text.tokens import tokens
+from findspot.text.tokens import spellings, tokens
 
 SIGNATURE_LINES = 8
 """A longer list of parameters is cut: it is there to recognise a definition by."""
@@ -83,7 +83,17 @@ class QueryWords:
     @classmethod
     def in_lines(cls, lines: Sequence[str], weights: Mapping[str, float]) -> QueryWords:
         terms = weights.keys()
-        return cls(weights, [terms & tokens(line) if line else _NOTHING for line in lines])
+        whole = "\n".join(lines).lower()
+        looked_for = [beginning for term in terms for beginning in spellings(term) if beginning in whole]
+        by_line: list[Set[str]] = []
+        for line, lowered in zip(lines, whole.split("\n"), strict=True):
+            held: Set[str] = _NOTHING
+            for beginning in looked_for if line.isascii() else ("",):
+                if beginning in lowered:
+                    held = terms & tokens(line)
+                    break
+            by_line.append(held)
+        return cls(weights, by_line)
 
     def coverage(self, places: Iterable[int]) -> float:
         """Return the share of the query that these lines hold."""

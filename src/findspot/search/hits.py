@@ -164,21 +164,27 @@ def passages(ranked: Iterable[int], copies: Mapping[int, str], never: Collection
     `copies` has the contents of files that are copies. It looks at nothing but the ranking, so that asking
     for more results never changes the first.
     """
-    found: dict[int, Passage] = {}
+    spans: dict[int, tuple[int, int]] = {}
+    """First and last chunk of each passage, by rank."""
     part_of: dict[int, int] = {}
     for rank, number in _without_copies(ranked, copies):
-        passage = Passage(rank, number, number)
-        if number - 1 in part_of or number + 1 in part_of:
-            for other in _neighbours(passage, found, part_of):
-                if passage.size + other.size <= MAX_MERGED_CHUNKS:
-                    del found[other.rank]
-                    passage = _merged(other, passage)
-            for member in passage.numbers:
-                part_of[member] = passage.rank
-        else:
-            part_of[number] = rank
-        found[passage.rank] = passage
-    return _bridged([found[rank] for rank in sorted(found)], never)
+        before, after = part_of.get(number - 1), part_of.get(number + 1)
+        part_of[number] = rank
+        if before is None and after is None:
+            spans[rank] = number, number
+            continue
+        first = last = number
+        leader = rank
+        for other in sorted({place for place in (before, after) if place is not None}):
+            low, high = spans[other]
+            is_near = rank - other <= MERGE_WITHIN and low >> ORDINAL_BITS == number >> ORDINAL_BITS
+            if is_near and last - first + high - low + 2 <= MAX_MERGED_CHUNKS:
+                del spans[other]
+                first, last, leader = min(first, low), max(last, high), min(leader, other)
+        spans[leader] = first, last
+        for member in range(first, last + 1):
+            part_of[member] = leader
+    return _bridged([Passage(rank, *spans[rank]) for rank in sorted(spans)], never)
 
 
 def _bridged(ranked: list[Passage], never: Collection[int]) -> list[Passage]:
@@ -202,16 +208,6 @@ def _bridged(ranked: list[Passage], never: Collection[int]) -> list[Passage]:
 
 def _same_file(one: Passage, other: Passage) -> bool:
     return one.file_id == other.file_id
-
-
-def _neighbours(passage: Passage, found: Mapping[int, Passage], part_of: Mapping[int, int]) -> list[Passage]:
-    """Return the passages directly before and after a new one, the better first, where they rank alike."""
-    ranks = sorted(part_of[n] for n in (passage.first - 1, passage.last + 1) if n in part_of)
-    return [
-        found[rank]
-        for rank in dict.fromkeys(ranks)
-        if passage.rank - rank <= MERGE_WITHIN and _same_file(found[rank], passage)
-    ]
 
 
 def _merged(one: Passage, other: Passage) -> Passage:
