@@ -80,7 +80,7 @@ class Disk:
 
     def _looks_the_same(self, file: StoredFile) -> bool:
         try:
-            info = os.lstat(os.path.join(*self.roots.holding(file.path)))
+            info = os.lstat("/".join(map(str, self.roots.holding(file.path))))
         except (OSError, ValueError):
             return False
         return stat.S_ISREG(info.st_mode) and Stamp.of(info).still(file.stamp)
